@@ -1,0 +1,55 @@
+/**
+ * Every error code of the service, with its HTTP status and the sentence a caller gets with it.
+ * A code is a promise: it never changes its meaning, and clients may switch on it.
+ */
+interface ErrorKind {
+  status: number
+  /** What to do about it. Rooms may give a more exact sentence; the code stays the same. */
+  message: string
+  /** True where the same call may succeed later without a change. */
+  retryable: boolean
+}
+
+export const errorKinds = {
+  missing_field: { status: 400, retryable: false, message: 'A required member is missing. Add it.' },
+  invalid_field: { status: 400, retryable: false, message: 'A member is malformed or not known here. Correct it.' },
+  invalid_json: { status: 400, retryable: false, message: 'The body is not valid JSON in UTF-8.' },
+  invalid_url: { status: 400, retryable: false, message: 'The URL can not be used. Give a plain https URL.' },
+  invalid_http: { status: 400, retryable: false, message: 'The request is not valid HTTP.' },
+  unauthenticated: {
+    status: 401,
+    retryable: false,
+    message: 'No valid credential came with the call. Send one as "Authorization: Bearer …".',
+  },
+  forbidden: { status: 403, retryable: false, message: 'This credential may not do that.' },
+  cross_site_request: {
+    status: 403,
+    retryable: false,
+    message: 'A page of another site may not make this call. Call from the console, or with a bearer token.',
+  },
+  grant_revoked: { status: 403, retryable: false, message: 'The grant was revoked. Ask for access again.' },
+  grant_expired: { status: 403, retryable: false, message: 'The grant has expired. Ask for access again.' },
+  host_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this host.' },
+  method_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this method.' },
+  path_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this path.' },
+  grant_not_found: { status: 404, retryable: false, message: 'This agent has no such grant.' },
+  not_found: { status: 404, retryable: false, message: 'There is nothing here.' },
+  http_method_not_supported: {
+    status: 405,
+    retryable: false,
+    message: 'This path does not take that method. The Allow header lists those it takes.',
+  },
+  conflict: { status: 409, retryable: false, message: 'The record is in a state that does not admit this.' },
+  request_timeout: { status: 408, retryable: true, message: 'The request took too long to arrive.' },
+  body_too_large: { status: 413, retryable: false, message: 'The body is larger than this path takes.' },
+  unsupported_media_type: { status: 415, retryable: false, message: 'Send the body as application/json.' },
+  wrong_host: { status: 421, retryable: false, message: 'The service does not answer to this Host.' },
+  rate_limited: { status: 429, retryable: true, message: 'Too many calls. Wait as Retry-After says.' },
+  headers_too_large: { status: 431, retryable: false, message: 'The request headers are larger than 16 KiB.' },
+  internal: { status: 500, retryable: false, message: 'Something went wrong on our side. Quote the request_id.' },
+  not_ready: { status: 503, retryable: true, message: 'The service can not reach its database just now. Try again.' },
+} as const satisfies Record<string, ErrorKind>
+
+export type ErrorCode = keyof typeof errorKinds
+
+export const errorCodes = Object.keys(errorKinds) as ErrorCode[]

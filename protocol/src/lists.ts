@@ -1,0 +1,24 @@
+import { Type, type Static, type TSchema } from 'typebox'
+import { Nullable, Strict } from './schema.ts'
+
+export const defaultPageSize = 50
+export const maxPageSize = 200
+
+const paging = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPageSize, default: defaultPageSize })),
+  cursor: Type.Optional(Type.String({ maxLength: 100, description: 'next_cursor of the page before' })),
+}
+
+/** The query of a list whose records have these states. */
+export function ListQuery<S extends string[]>(statuses: readonly [...S]) {
+  return Strict({ ...paging, status: Type.Optional(Type.Enum(statuses)) })
+}
+
+export const PageQuery = Strict(paging)
+export type PageQuery = Static<typeof PageQuery>
+
+/** One page of a list, under the plural name of its records. */
+export function Page<const K extends string, T extends TSchema>(name: K, record: T) {
+  const records = { [name]: Type.Array(record) } as Record<K, ReturnType<typeof Type.Array<T>>>
+  return Type.Object({ ...records, next_cursor: Nullable(Type.String({ description: 'null at the end' })) })
+}

@@ -1,0 +1,22 @@
+import { Type } from 'typebox'
+import { RecordId, Timestamp } from './schema.ts'
+
+export const echoPath = '/v4/sandbox/echo'
+
+export const StartSandboxReply = Type.Object({
+  grant_id: RecordId('grt'),
+  echo_url: Type.String(),
+  expires_at: Timestamp,
+  example: Type.Object({
+    body: Type.Object({ grant_id: Type.String(), method: Type.String(), url: Type.String() }),
+    curl: Type.String({ description: 'The same as a shell line; it takes the agent token from SALLYPORT_AGENT_TOKEN' }),
+  }),
+})
+
+export const Echo = Type.Object({
+  method: Type.String(),
+  path: Type.String(),
+  query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())])),
+  headers: Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())])),
+  body: Type.Unknown({ description: 'Parsed when it is JSON, otherwise text' }),
+})

@@ -1,0 +1,55 @@
+import { Type, type TObject, type TProperties, type TSchema } from 'typebox'
+import { errorCodes } from './errors.ts'
+
+/** An object that refuses members it does not know: a misspelt member must not pass unseen. */
+export function Strict<P extends TProperties>(properties: P, options: { description?: string } = {}): TObject<P> {
+  return Type.Object(properties, { additionalProperties: false, ...options })
+}
+
+interface TextOptions {
+  minLength?: number
+  maxLength: number
+  description?: string
+}
+
+/** Text as people write it: no NUL and no half of a surrogate pair, which no database keeps faithfully. */
+export function Text(options: TextOptions) {
+  return Type.String({ pattern: '^[^\\u0000\\ud800-\\udfff]*$', ...options })
+}
+
+/** A name that is shown to people: besides, no control characters and none that reorder what is read. */
+export function DisplayName(options: TextOptions) {
+  return Type.String({
+    pattern: '^[^\\p{Cc}\\ud800-\\udfff\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$',
+    ...options,
+  })
+}
+
+export const Timestamp = Type.String({ format: 'date-time', description: 'RFC 3339 in UTC with milliseconds' })
+
+export function Nullable<T extends TSchema>(schema: T) {
+  return Type.Union([schema, Type.Null()])
+}
+
+/** A record's id: its prefix, then 26 base32 characters of a UUIDv7. */
+export function RecordId(prefix: string) {
+  return Type.String({
+    pattern: `^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`,
+    examples: [`${prefix}_01k9x3v7qmf5v8t2w4y6z8abcd`],
+  })
+}
+
+/** The id of a record in a path. Anything that is no id names nothing, and is answered with `not_found`. */
+export const IdInPath = Strict({ id: Type.String({ maxLength: 100 }) })
+
+export const NoBody = Type.Optional(Strict({}))
+
+export const ErrorBody = Type.Object({
+  error: Type.Object({
+    code: Type.Union(errorCodes.map((code) => Type.Literal(code))),
+    message: Type.String({ description: 'What went wrong and what to do' }),
+    retryable: Type.Boolean({ description: 'Whether the same call may succeed later' }),
+    field: Type.Optional(Type.String({ description: 'The member at fault' })),
+    request_id: Type.String(),
+  }),
+})

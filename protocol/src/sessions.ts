@@ -1,0 +1,66 @@
+import { Type, type Static } from 'typebox'
+import { ListQuery, Page } from './lists.ts'
+import { DisplayName, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
+
+export const sessionCookie = 'svc_session'
+
+export const userStatuses = ['active', 'disabled'] as const
+
+export const User = Type.Object({
+  user_id: RecordId('usr'),
+  name: Nullable(Type.String()),
+  email: Nullable(Type.String()),
+  status: Type.Enum(userStatuses),
+  created_at: Timestamp,
+  disabled_at: Nullable(Timestamp),
+})
+export type User = Static<typeof User>
+
+export const sessionStatuses = ['active', 'expired', 'revoked'] as const
+
+export const Session = Type.Object({
+  session_id: RecordId('ses'),
+  status: Type.Enum(sessionStatuses),
+  created_at: Timestamp,
+  last_seen_at: Timestamp,
+  expires_at: Timestamp,
+  revoked_at: Nullable(Timestamp),
+  current: Type.Boolean({ description: 'Whether this is the session of the call itself' }),
+})
+
+const Email = Type.String({ format: 'email', maxLength: 254 })
+
+export const CreateLoginTokenBody = Type.Optional(
+  Strict({
+    user_id: Type.Optional(Text({ maxLength: 100 })),
+    email: Type.Optional(Email),
+    name: Type.Optional(DisplayName({ minLength: 1, maxLength: 200 })),
+    ttl_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
+  }),
+)
+
+export const CreateLoginTokenReply = Type.Object({
+  login_token: Type.String(),
+  login_url: Type.String({ description: 'The sign-in page, the token in its fragment' }),
+  expires_at: Timestamp,
+  user_id: RecordId('usr'),
+})
+
+export const LoginBody = Strict({ login_token: Type.String({ maxLength: 200 }) })
+
+export const LoginPreviewReply = Type.Object({ user: User, expires_at: Timestamp })
+
+export const LoginReply = Type.Object({
+  user: User,
+  session_token: Type.String({ description: 'The same session that the cookie carries. It is shown this once.' }),
+  expires_at: Timestamp,
+})
+
+export const MeReply = Type.Object({ user: User, session: Session })
+
+export const LogoutAllReply = Type.Object({ revoked: Type.Integer({ description: 'How many sessions ended' }) })
+
+export const ListSessionsQuery = ListQuery(sessionStatuses)
+export const SessionPage = Page('sessions', Session)
+export const ListUsersQuery = ListQuery(userStatuses)
+export const UserPage = Page('users', User)

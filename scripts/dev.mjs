@@ -1,0 +1,11 @@
+// The service straight from its TypeScript, started anew at every change.
+import { prepare, run } from './prepare.mjs'
+
+const node = prepare({ build: false })
+process.exitCode = await run(node, [
+  '--watch',
+  '--watch-preserve-output',
+  '--conditions=sallyport-source',
+  'server/src/commands/command-line.ts',
+  ...process.argv.slice(2),
+])

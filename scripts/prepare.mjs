@@ -1,0 +1,101 @@
+// Makes a clone ready: installs what the lockfile names, builds what is stale, and finds the pinned Node.
+// Runs on whatever Node the machine has (20 or newer), before anything is installed.
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const modules = join(root, 'node_modules')
+const built = ['protocol', 'server']
+
+/** Installs and, unless told otherwise, builds. Returns the path of the Node to run. */
+export function prepare({ build = true } = {}) {
+  install()
+  const node = pinnedNode()
+  if (build) buildStale(node)
+  return node
+}
+
+/** Runs a command in the clone and ends as it ends. A terminal sends its Ctrl-C to both of us; SIGTERM is passed on. */
+export function run(command, args, env = process.env) {
+  const child = spawn(command, args, { cwd: root, stdio: 'inherit', env })
+  process.on('SIGINT', () => undefined)
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('exit', (code, signal) => resolve(code ?? (signal ? 1 : 0)))
+  })
+}
+
+/** Lets the tools of node_modules run under the pinned Node too. */
+export function withPinnedNode(node) {
+  return { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` }
+}
+
+function install() {
+  const wanted = hash(readFileSync(join(root, 'package-lock.json')))
+  const stamp = join(modules, '.sallyport-installed')
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+  timed('Installing dependencies (the first time takes a minute)', () => {
+    // Older npm versions warn about our engine before the pinned Node is there.
+    must('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], process.env)
+  })
+  writeFileSync(stamp, wanted)
+}
+
+function pinnedNode() {
+  const pinned = join(modules, `node-${process.platform}-${process.arch}`, 'bin', 'node')
+  if (existsSync(pinned)) return pinned
+  if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath
+  console.error(
+    `Sallyport needs Node 24 or newer; this is ${process.version}, and no pinned one installs on ${process.platform}-${process.arch}.`,
+  )
+  process.exit(1)
+}
+
+function buildStale(node) {
+  const stamp = join(modules, '.sallyport-built')
+  const wanted = hash(
+    sources()
+      .map((file) => `${file} ${statSync(file).mtimeMs} ${statSync(file).size}`)
+      .join('\n'),
+  )
+  const isThere = built.every((name) => existsSync(join(root, name, 'dist')))
+  if (isThere && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+  timed('Building', () => {
+    // What was renamed or deleted must not live on in the output.
+    for (const name of built) rmSync(join(root, name, 'dist'), { recursive: true, force: true })
+    must(node, [join(modules, 'typescript', 'bin', 'tsc'), '--build'], process.env)
+  })
+  writeFileSync(stamp, wanted)
+}
+
+function sources() {
+  const inFolder = (folder) =>
+    readdirSync(folder, { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
+      .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+  const config = readdirSync(root).filter((name) => name.startsWith('tsconfig'))
+  return [
+    ...built.flatMap((name) => inFolder(join(root, name, 'src'))),
+    ...config.map((name) => join(root, name)),
+  ].sort()
+}
+
+function must(command, args, env) {
+  const { status } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env })
+  if (status !== 0) process.exit(status ?? 1)
+}
+
+function timed(what, work) {
+  process.stderr.write(`${what} …\n`)
+  const start = Date.now()
+  work()
+  process.stderr.write(`${what.split(' (')[0]} took ${((Date.now() - start) / 1000).toFixed(1)} s.\n`)
+}
+
+function hash(content) {
+  return createHash('sha256').update(content).digest('hex')
+}

@@ -1,0 +1,105 @@
+import type { Queries } from '../platform/database/database.ts'
+import { pageOf } from '../platform/database/paging.ts'
+import type { Page, PageRequest } from '../platform/database/paging.ts'
+import { fromTime } from '../platform/database/times.ts'
+import type { Agent } from './agent.ts'
+
+interface AgentRow {
+  agent_id: string
+  name: string
+  owner_user_id: string
+  metadata: string
+  token_hash: Uint8Array
+  created_at: number
+  disabled_at: number | null
+}
+
+declare module '../platform/database/tables.ts' {
+  interface Tables {
+    agents: AgentRow
+  }
+}
+
+export const agentStore = {
+  insert: async (tx: Queries, agent: Agent, tokenHash: Uint8Array): Promise<void> => {
+    await tx
+      .insertInto('agents')
+      .values({
+        agent_id: agent.agentId,
+        name: agent.name,
+        owner_user_id: agent.ownerUserId,
+        metadata: JSON.stringify(agent.metadata),
+        token_hash: tokenHash,
+        created_at: agent.createdAt.getTime(),
+        disabled_at: null,
+      })
+      .execute()
+  },
+
+  findByTokenHash: async (queries: Queries, tokenHash: Uint8Array): Promise<Agent | undefined> => {
+    const row = await queries.selectFrom('agents').selectAll().where('token_hash', '=', tokenHash).executeTakeFirst()
+    return row && toAgent(row)
+  },
+
+  list: async (queries: Queries, page: PageRequest<'active' | 'disabled'>): Promise<Page<Agent>> => {
+    const rows = await queries
+      .selectFrom('agents')
+      .selectAll()
+      .$if(page.status !== undefined, (query) =>
+        query.where('disabled_at', page.status === 'active' ? 'is' : 'is not', null),
+      )
+      .$if(page.before !== undefined, (query) => query.where('agent_id', '<', page.before ?? ''))
+      .orderBy('agent_id', 'desc')
+      .limit(page.limit + 1)
+      .execute()
+    return pageOf(rows.map(toAgent), page.limit, ({ agentId }) => agentId)
+  },
+
+  /** The old token ends in the same write. An agent that was disabled meanwhile stays so. */
+  replaceTokenHash: async (
+    tx: Queries,
+    agentId: string,
+    from: Uint8Array,
+    to: Uint8Array,
+  ): Promise<Agent | undefined> => {
+    const row = await tx
+      .updateTable('agents')
+      .set({ token_hash: to })
+      .where('agent_id', '=', agentId)
+      .where('token_hash', '=', from)
+      .where('disabled_at', 'is', null)
+      .returningAll()
+      .executeTakeFirst()
+    return row && toAgent(row)
+  },
+
+  /** Undefined where there is no such agent, or it was disabled already. */
+  disable: async (tx: Queries, agentId: string, now: Date): Promise<Agent | undefined> => {
+    const row = await tx
+      .updateTable('agents')
+      .set({ disabled_at: now.getTime() })
+      .where('agent_id', '=', agentId)
+      .where('disabled_at', 'is', null)
+      .returningAll()
+      .executeTakeFirst()
+    return row && toAgent(row)
+  },
+
+  find: async (queries: Queries, agentId: string): Promise<Agent | undefined> => {
+    const row = await queries.selectFrom('agents').selectAll().where('agent_id', '=', agentId).executeTakeFirst()
+    return row && toAgent(row)
+  },
+}
+
+export type AgentStore = typeof agentStore
+
+function toAgent(row: AgentRow): Agent {
+  return {
+    agentId: row.agent_id,
+    name: row.name,
+    ownerUserId: row.owner_user_id,
+    metadata: JSON.parse(row.metadata) as Record<string, unknown>,
+    createdAt: new Date(row.created_at),
+    disabledAt: fromTime(row.disabled_at),
+  }
+}

@@ -1,0 +1,33 @@
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Secret } from '../platform/secret.ts'
+import { hashToken, mintToken } from '../platform/tokens.ts'
+import type { Agent } from './agent.ts'
+import type { AgentStore } from './agent-store.ts'
+
+export interface RotateTokenNeeds {
+  database: Database
+  agents: AgentStore
+  audit: AuditStore
+  clock: Clock
+}
+
+/** Of two calls with the same token one gets a new token; the other's credential is no longer one. */
+export async function rotateToken(
+  { database, agents, audit, clock }: RotateTokenNeeds,
+  agent: Agent,
+  tokenHash: Uint8Array,
+  requestId: string,
+): Promise<{ agent: Agent; accessToken: Secret }> {
+  const accessToken = mintToken('agent')
+  const { agentId } = agent
+  return database.transaction(async (tx) => {
+    const rotated = await agents.replaceTokenHash(tx, agentId, tokenHash, hashToken(accessToken))
+    if (!rotated) throw new ServiceError('unauthenticated')
+    const at = clock()
+    await audit.append(tx, { event: 'agent.token_rotated', at, requestId, agentId })
+    return { agent: rotated, accessToken }
+  })
+}

@@ -1,0 +1,104 @@
+/** The wiring, top to bottom: which parts there are and what each is given. It never listens. */
+import { fileURLToPath } from 'node:url'
+import fastifyStatic from '@fastify/static'
+import { agentRoutes } from './agents/agent-routes.ts'
+import { agentStore } from './agents/agent-store.ts'
+import { auditStore } from './audit/audit-store.ts'
+import { authenticateCalls } from './authenticate.ts'
+import { grantStore } from './grants/grant-store.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Config } from './platform/config.ts'
+import type { Database } from './platform/database/database.ts'
+import { createHttp } from './platform/http/http.ts'
+import type { Http } from './platform/http/http.ts'
+import { describeRoutes } from './platform/http/openapi.ts'
+import { operationsRoutes } from './platform/http/operations-routes.ts'
+import type { Log } from './platform/log.ts'
+import { createMetrics, measureResponses } from './platform/metrics.ts'
+import type { Metrics } from './platform/metrics.ts'
+import type { Secret } from './platform/secret.ts'
+import type { Vault } from './platform/vault/vault.ts'
+import { proxyRoutes } from './proxy/proxy-routes.ts'
+import { createRefusals } from './proxy/refusals.ts'
+import { sandboxRoute } from './sandbox/sandbox-route.ts'
+import { sandboxRoutes } from './sandbox/sandbox-routes.ts'
+import { createSandboxStore } from './sandbox/sandbox-store.ts'
+import { issueLoginToken, loginUrl } from './sessions/issue-login-token.ts'
+import { loginTokenStore } from './sessions/login-token-store.ts'
+import { sessionRoutes } from './sessions/session-routes.ts'
+import { sessionStore } from './sessions/session-store.ts'
+import { userRoutes } from './sessions/user-routes.ts'
+import { ownerHandle } from './sessions/user.ts'
+import { userStore } from './sessions/user-store.ts'
+import { sweep } from './sweep.ts'
+
+interface AppNeeds {
+  config: Config
+  database: Database
+  vault: Vault
+  adminToken: Secret
+  clock: Clock
+  log: Log
+}
+
+export interface App {
+  http: Http
+  metrics: Metrics
+  /** From now on the service says that it is not ready. */
+  beginStop: () => void
+  /** Periodic work; the caller says when. */
+  sweep: () => Promise<void>
+  flushRefusals: () => Promise<void>
+  /** A link that signs in the local owner, once. */
+  ownerLoginUrl: () => Promise<Secret>
+}
+
+export async function createApp({ config, database, vault, adminToken, clock, log }: AppNeeds): Promise<App> {
+  const stores = {
+    agents: agentStore,
+    users: userStore,
+    sessions: sessionStore,
+    loginTokens: loginTokenStore,
+    grants: grantStore,
+    sandboxes: createSandboxStore(vault),
+    audit: auditStore,
+  }
+  const needs = { config, database, clock, log, ...stores }
+  const refusals = createRefusals(needs)
+  const metrics = createMetrics()
+  const proxyCalls = metrics.counter('sallyport_proxy_calls_total', 'Proxied calls by outcome', ['outcome'])
+  let isStopping = false
+
+  const http = await createHttp({ config, clock, log })
+  measureResponses(http, metrics)
+  authenticateCalls(http, { ...needs, adminToken })
+  await describeRoutes(http, config.baseUrl)
+  operationsRoutes(http, { config, database, metrics, isStopping: () => isStopping })
+  agentRoutes(http, needs)
+  sessionRoutes(http, needs)
+  userRoutes(http, needs)
+  await sandboxRoutes(http, needs)
+  proxyRoutes(http, {
+    ...needs,
+    refusals,
+    routeOf: (grant) => sandboxRoute(needs, grant),
+    onOutcome: (outcome) => {
+      proxyCalls.inc({ outcome })
+    },
+  })
+  await http.register(fastifyStatic, { root: fileURLToPath(new URL('../pages', import.meta.url)), cacheControl: false })
+
+  return {
+    http,
+    metrics,
+    beginStop: () => {
+      isStopping = true
+    },
+    sweep: () => sweep(needs),
+    flushRefusals: () => refusals.flush(),
+    ownerLoginUrl: async () => {
+      const { loginToken } = await issueLoginToken(needs, { handle: ownerHandle }, {})
+      return loginUrl(config, loginToken)
+    },
+  }
+}

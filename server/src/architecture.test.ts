@@ -1,0 +1,211 @@
+/** The rules of ARCHITECTURE.md, executed. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { test } from 'node:test'
+import { errorCodes } from '@sallyport/protocol/errors'
+
+const root = resolve(import.meta.dirname, '../..')
+
+interface SourceFile {
+  path: string
+  text: string
+  imports: { isType: boolean; from: string }[]
+}
+
+function filesBelow(folder: string): SourceFile[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !/\/(?:node_modules|dist)\//.test(file))
+    .map((file) => {
+      const text = readFileSync(file, 'utf8')
+      const found = text.matchAll(/^(?:import|export)\s+(type\s)?[^'"]*?from\s+'([^']+)'|\bimport\('([^']+)'\)/gm)
+      const imports = [...found].map(([, type, from, dynamic]) => ({
+        isType: type !== undefined,
+        from: resolveImport(file, from ?? dynamic ?? ''),
+      }))
+      return { path: relative(root, file), text, imports }
+    })
+}
+
+/** A path from the repository's root for our own files, the package's name for others. */
+function resolveImport(file: string, from: string): string {
+  if (from.startsWith('.')) return relative(root, resolve(dirname(file), from))
+  return from.startsWith('@sallyport/') ? from.replace('@sallyport/', '').replace('/', '/src/') : from
+}
+
+const protocol = filesBelow('protocol')
+const server = filesBelow('server/src')
+const code = server.filter(({ path }) => !path.endsWith('.test.ts'))
+const everything = [
+  ...protocol,
+  ...server,
+  ...filesBelow('server/testkit'),
+  ...filesBelow('e2e'),
+  ...filesBelow('scripts'),
+]
+
+/** A room may import from the rows above its own, and from itself. */
+const rows = [
+  ['platform'],
+  ['redaction', 'audit'],
+  ['agents', 'sessions', 'providers', 'devices'],
+  ['connections'],
+  ['grants', 'callbacks'],
+  ['access-requests', 'proxy'],
+  ['sandbox'],
+]
+
+/** Files that stand outside the rooms: the wiring, and what is run beside the service. */
+const wiring = ['app.ts', 'main.ts', 'sweep.ts', 'sealed-columns.ts', 'start-screen.ts', 'commands']
+
+function roomOf(path: string): string | undefined {
+  return /^server\/src\/([^/]+)\//.exec(path)?.[1]
+}
+
+function isWiring(path: string): boolean {
+  return wiring.some((name) => path.startsWith(`server/src/${name}`))
+}
+
+function broken(files: SourceFile[], isBroken: (file: SourceFile, from: string, isType: boolean) => boolean): string[] {
+  return files.flatMap((file) =>
+    file.imports
+      .filter(({ from, isType }) => isBroken(file, from, isType))
+      .map(({ from }) => `${file.path} imports ${from}`),
+  )
+}
+
+test('imports run in one direction: a room knows only the rooms above it', () => {
+  const rowOf = (room: string) => rows.findIndex((row) => row.includes(room))
+  const wrong = broken(code, ({ path }, from) => {
+    const here = roomOf(path)
+    const there = roomOf(from)
+    if (here === undefined || there === undefined || here === there || isWiring(path)) return false
+    return rowOf(there) === -1 || rowOf(here) === -1 || rowOf(there) >= rowOf(here)
+  })
+  assert.deepEqual(wrong, [])
+})
+
+test('platform knows nothing outside itself but the protocol', () => {
+  const wrong = broken(
+    code.filter(({ path }) => roomOf(path) === 'platform'),
+    (_file, from) => from.startsWith('server/src/') && roomOf(from) !== 'platform',
+  )
+  assert.deepEqual(wrong, [])
+})
+
+test('protocol imports no room, and end-to-end tests speak only over the wire', () => {
+  assert.deepEqual(
+    broken(protocol, (_file, from) => from.startsWith('server/')),
+    [],
+  )
+  assert.deepEqual(
+    broken(filesBelow('e2e'), (_file, from) => from.startsWith('server/src/')),
+    [],
+  )
+})
+
+test('only routes speak HTTP', () => {
+  const isHttp = (from: string) => /^(?:fastify|@fastify\/|node:https?$)/.test(from)
+  const wrong = broken(code, ({ path }, from) => {
+    if (!isHttp(from) || /server\/src\/(?:platform\/http\/|authenticate\.ts|app\.ts|main\.ts)/.test(path)) return false
+    return !path.endsWith('-routes.ts')
+  })
+  assert.deepEqual(wrong, [])
+})
+
+test('only stores and the platform speak SQL', () => {
+  const wrong = broken(code, ({ path }, from) => {
+    if (from !== 'kysely' || path.startsWith('server/src/platform/')) return false
+    return !path.endsWith('-store.ts') && !path.startsWith('server/src/commands/doctor')
+  })
+  assert.deepEqual(wrong, [])
+})
+
+test('use cases and routes are given their stores: only the wiring and other stores import one as a value', () => {
+  const wrong = broken(code, ({ path }, from, isType) => {
+    if (isType || !from.endsWith('-store.ts')) return false
+    return !isWiring(path) && !path.endsWith('-store.ts')
+  })
+  assert.deepEqual(wrong, [])
+})
+
+test('authenticate.ts is for routes', () => {
+  const wrong = broken(code, ({ path }, from) => {
+    return from === 'server/src/authenticate.ts' && !path.endsWith('-routes.ts') && !isWiring(path)
+  })
+  assert.deepEqual(wrong, [])
+})
+
+test('rooms do no I/O of their own', () => {
+  const wrong = broken(code, ({ path }, from) => {
+    const isIo = /^node:(?:fs|net|tls|dns|http|https|http2|dgram|child_process|cluster|worker_threads)/.test(from)
+    return isIo && roomOf(path) !== undefined && roomOf(path) !== 'platform' && !isWiring(path)
+  })
+  // isIP is a rule about text.
+  assert.deepEqual(
+    wrong.filter((line) => line !== 'server/src/proxy/destination.ts imports node:net'),
+    [],
+  )
+})
+
+test('a Secret is opened only where it must be', () => {
+  const opens = code.filter(({ text }) => text.includes('.reveal()')).map(({ path }) => path.replace('server/src/', ''))
+  assert.deepEqual(opens.sort(), [
+    'agents/agent-routes.ts', // hands the token to the agent, once
+    'platform/config.ts', // judges what was set
+    'platform/database/postgres.ts', // connects
+    'platform/tokens.ts', // hashes
+    'platform/vault/key-files.ts', // writes the files of the data directory
+    'platform/vault/master-keys.ts', // parses and writes the master keys
+    'platform/vault/vault.ts', // seals
+    'proxy/proxy-call.ts', // puts the credential into the call
+    'redaction/redactor.ts', // searches for it
+    'sandbox/sandbox-route.ts', // makes the header that carries it
+    'sessions/issue-login-token.ts', // makes the link that carries it
+    'sessions/session-routes.ts', // hands session and login tokens out, once
+    'start-screen.ts', // prints the sign-in link
+  ])
+})
+
+test('only config.ts and the commands read the environment', () => {
+  const readers = code.filter(({ text }) => text.includes('process.env')).map(({ path }) => path)
+  assert.deepEqual(readers, ['server/src/commands/command-line.ts'])
+})
+
+test('every error code is provoked by a test', () => {
+  const tests = everything.filter(({ path }) => path.endsWith('.test.ts') && !path.endsWith('architecture.test.ts'))
+  const text = tests.map((file) => file.text).join('\n')
+  assert.deepEqual(
+    errorCodes.filter((one) => !text.includes(`'${one}'`)),
+    [],
+  )
+})
+
+test('every table is described in docs/storage.md', () => {
+  const migrations = code.filter(({ path }) => path.startsWith('server/src/platform/migrations/'))
+  const tables = migrations.flatMap(({ text }) =>
+    [...text.matchAll(/create table (\w+)/g)].map(([, name]) => name ?? ''),
+  )
+  const storage = readFileSync(join(root, 'docs/storage.md'), 'utf8')
+  assert.deepEqual(
+    tables.filter((name) => !storage.includes(`\`${name}\``)),
+    [],
+  )
+  assert.ok(tables.length > 5)
+})
+
+test('files stay small and have names that say something', () => {
+  const long = everything.filter(({ text }) => text.split('\n').length > 400).map(({ path }) => path)
+  assert.deepEqual(long, [])
+  const app = code.find(({ path }) => path === 'server/src/app.ts')
+  assert.ok(app && app.text.split('\n').length < 200)
+  const vague = everything.filter(({ path }) =>
+    /^(?:utils?|helpers?|common|lib|misc|manager|handler|service)\.ts$/.test(basename(path)),
+  )
+  assert.deepEqual(
+    vague.map(({ path }) => path).filter((path) => path !== 'server/testkit/service.ts'),
+    [],
+  )
+})

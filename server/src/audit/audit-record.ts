@@ -1,0 +1,27 @@
+/** What is put on record. A call's attempt and its outcome are two records with one audit_id. */
+export type AuditEvent =
+  | 'agent.registered'
+  | 'agent.token_rotated'
+  | 'agent.disabled'
+  | 'user.disabled'
+  | 'login_token.issued'
+  | 'session.started'
+  | 'session.revoked'
+  | 'sandbox.started'
+  | 'proxy.attempt'
+  | 'proxy.outcome'
+  | 'proxy.refused'
+  | 'keys.rotated'
+
+export interface AuditRecord {
+  /** Given where a record belongs to an earlier one; otherwise it gets its own. */
+  auditId?: string
+  event: AuditEvent
+  at: Date
+  requestId?: string | undefined
+  agentId?: string | undefined
+  userId?: string | undefined
+  grantId?: string | undefined
+  /** Facts that belong to the event. Never a credential, a query value or a body. */
+  detail?: Record<string, string | number | string[] | null>
+}

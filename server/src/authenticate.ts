@@ -1,0 +1,117 @@
+/**
+ * Says who calls: the bearer token, else the session cookie. Every route under /v4 declares whom it admits; one
+ * that does not stops the start. Authority is read from the database on every call, and before a body is read.
+ */
+import { sessionCookie } from '@sallyport/protocol/sessions'
+import type { FastifyRequest } from 'fastify'
+import type { Agent } from './agents/agent.ts'
+import type { AgentStore } from './agents/agent-store.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Config } from './platform/config.ts'
+import type { Database } from './platform/database/database.ts'
+import { ServiceError } from './platform/errors.ts'
+import type { Http } from './platform/http/http.ts'
+import { Secret } from './platform/secret.ts'
+import { hashToken, isSameToken, isWellFormedToken } from './platform/tokens.ts'
+import { isDueToBeSeen, statusOf } from './sessions/session.ts'
+import type { Session } from './sessions/session.ts'
+import type { SessionStore } from './sessions/session-store.ts'
+import type { User } from './sessions/user.ts'
+
+export type Actor =
+  | { kind: 'agent'; agent: Agent; tokenHash: Uint8Array }
+  | { kind: 'user'; user: User; session: Session }
+  | { kind: 'admin' }
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Who may call. `anyone` needs no credential and looks at none. */
+    allow?: 'anyone' | readonly Actor['kind'][]
+    /** The call starts a session in whatever browser makes it, so another site's page may never make it. */
+    startsSession?: boolean
+  }
+  interface FastifyRequest {
+    actor?: Actor
+  }
+}
+
+interface AuthenticateNeeds {
+  config: Pick<Config, 'baseUrl' | 'sessionIdleSeconds'>
+  database: Database
+  agents: AgentStore
+  sessions: SessionStore
+  adminToken: Secret
+  clock: Clock
+}
+
+export function authenticateCalls(http: Http, needs: AuthenticateNeeds): void {
+  http.addHook('onRoute', ({ url, config }) => {
+    if (/^\/v\d/.test(url) && config?.allow === undefined) throw new Error(`${url} does not say whom it admits`)
+  })
+  http.addHook('onRequest', async (request) => {
+    const { allow = 'anyone', startsSession = false } = request.routeOptions.config
+    if (startsSession) assertNotCrossSite(request, needs.config.baseUrl, { isBrowser: false })
+    if (allow === 'anyone') return
+    const actor = await identify(request, needs)
+    if (!allow.includes(actor.kind)) throw new ServiceError('forbidden')
+    request.actor = actor
+  })
+}
+
+export function actingAgent({ actor }: FastifyRequest): Extract<Actor, { kind: 'agent' }> {
+  if (actor?.kind !== 'agent') throw new Error('the route does not admit agents alone')
+  return actor
+}
+
+export function actingUser({ actor }: FastifyRequest): Extract<Actor, { kind: 'user' }> {
+  if (actor?.kind !== 'user') throw new Error('the route does not admit users alone')
+  return actor
+}
+
+async function identify(request: FastifyRequest, needs: AuthenticateNeeds): Promise<Actor> {
+  const { authorization } = request.headers
+  // A bad bearer never falls back to the cookie.
+  if (authorization !== undefined) return byBearer(authorization, needs)
+  const token = request.cookies[sessionCookie]
+  const actor = token === undefined ? undefined : await bySessionToken(token, needs)
+  if (!actor) throw new ServiceError('unauthenticated')
+  if (!['GET', 'HEAD'].includes(request.method)) assertNotCrossSite(request, needs.config.baseUrl, { isBrowser: true })
+  return actor
+}
+
+async function byBearer(authorization: string, needs: AuthenticateNeeds): Promise<Actor> {
+  const token = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization)?.[1]
+  if (token === undefined) throw new ServiceError('unauthenticated')
+  const secret = new Secret(token)
+  if (isSameToken(secret, needs.adminToken)) return { kind: 'admin' }
+  const actor = isWellFormedToken('agent', token)
+    ? await byAgentToken(secret, needs)
+    : await bySessionToken(token, needs)
+  if (!actor) throw new ServiceError('unauthenticated')
+  return actor
+}
+
+async function byAgentToken(token: Secret, { database, agents }: AuthenticateNeeds): Promise<Actor | undefined> {
+  const tokenHash = hashToken(token)
+  const agent = await agents.findByTokenHash(database.queries, tokenHash)
+  return agent && !agent.disabledAt ? { kind: 'agent', agent, tokenHash } : undefined
+}
+
+async function bySessionToken(token: string, needs: AuthenticateNeeds): Promise<Actor | undefined> {
+  if (!isWellFormedToken('session', token)) return undefined
+  const { config, database, sessions, clock } = needs
+  const found = await sessions.findByTokenHash(database.queries, hashToken(new Secret(token)))
+  const now = clock()
+  if (!found || found.user.disabledAt || statusOf(found.session, config.sessionIdleSeconds, now) !== 'active')
+    return undefined
+  if (isDueToBeSeen(found.session, now)) await sessions.markSeen(database.queries, found.session.sessionId, now)
+  return { kind: 'user', ...found }
+}
+
+/** A browser says where a call comes from. One that says nothing is no browser, and carries no cookie by itself. */
+function assertNotCrossSite({ headers }: FastifyRequest, baseUrl: URL, { isBrowser }: { isBrowser: boolean }): void {
+  const site = headers['sec-fetch-site']
+  if (headers.origin === baseUrl.origin || site === 'same-origin') return
+  if (!isBrowser && headers.origin === undefined && site === undefined) return
+  throw new ServiceError('cross_site_request')
+}

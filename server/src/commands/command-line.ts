@@ -1,0 +1,51 @@
+/** `sallyport-server`: the service, and what an operator runs beside it. */
+import { errorText } from './error-text.ts'
+import { serve } from '../main.ts'
+import { showConfig } from './config.ts'
+import { doctor } from './doctor.ts'
+import { rotateMasterKey } from './rotate-keys.ts'
+
+interface Command {
+  words: string[]
+  meaning: string
+  /** Resolves to the exit code, or to nothing where the process goes on by itself. */
+  run: (env: NodeJS.ProcessEnv) => Promise<number | undefined>
+}
+
+const commands: Command[] = [
+  {
+    words: ['serve'],
+    meaning: 'run the service (also without a word)',
+    run: async (env) => serve(env).then(() => undefined),
+  },
+  { words: ['config'], meaning: 'list every setting with its value, default and meaning', run: showConfig },
+  { words: ['doctor'], meaning: 'check database, clock, files, keys, base URL and TLS', run: doctor },
+  { words: ['keys', 'rotate'], meaning: 'take a new master key into use while the service runs', run: rotateMasterKey },
+]
+
+export async function runCommandLine(args: string[]): Promise<void> {
+  if (args.some((word) => ['--help', '-h', 'help'].includes(word))) {
+    process.stdout.write(usage())
+    return
+  }
+  const words = args.length === 0 ? ['serve'] : args
+  const command = commands.find((one) => one.words.join(' ') === words.join(' '))
+  if (!command) {
+    process.stderr.write(`There is no command "${words.join(' ')}".\n\n${usage()}`)
+    process.exitCode = 2
+    return
+  }
+  try {
+    process.exitCode = await command.run(process.env)
+  } catch (error) {
+    process.stderr.write(`${errorText(error)}\n`)
+    process.exit(1)
+  }
+}
+
+function usage(): string {
+  const rows = commands.map(({ words, meaning }) => `  sallyport-server ${words.join(' ').padEnd(14)} ${meaning}`)
+  return `Usage:\n${rows.join('\n')}\n`
+}
+
+if (import.meta.main) await runCommandLine(process.argv.slice(2))

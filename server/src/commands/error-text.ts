@@ -1,0 +1,23 @@
+import { isUnavailable } from '../platform/database/failures.ts'
+import { DatabaseTooNew } from '../platform/database/migrate.ts'
+import { ConfigError } from '../platform/settings.ts'
+import { RotationRefused } from '../platform/vault/rotate.ts'
+import { WrongMasterKey } from '../platform/vault/vault.ts'
+
+/** What an operator is told when something can't start: the cause and the way out, not a stack. */
+export function errorText(error: unknown): string {
+  if (error instanceof ConfigError) return error.problems.map((problem) => `Setting: ${problem}`).join('\n')
+  if (error instanceof RotationRefused || error instanceof DatabaseTooNew) return capital(error.message)
+  if (error instanceof WrongMasterKey) {
+    return `${capital(error.message)}. Give the key that was in use, or both while keys rotate (SALLYPORT_MASTER_KEY=new,old).`
+  }
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE') return 'The port is in use. Stop what listens there, or set PORT to another.'
+  if (code === 'EACCES') return `Permission denied: ${message}.`
+  if (isUnavailable(error)) return `The database can not be used: ${message}.`
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,95 @@
+/** Starts the service: configuration, database, keys, app, port; and stops it without cutting off a call. */
+import type { Server } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createApp } from './app.ts'
+import type { App } from './app.ts'
+import { systemClock } from './platform/clock.ts'
+import { isLoopback, readConfig, unknownSettings } from './platform/config.ts'
+import type { Config } from './platform/config.ts'
+import { migrate } from './platform/database/migrate.ts'
+import type { Database } from './platform/database/database.ts'
+import { serveMetrics } from './platform/http/operations-routes.ts'
+import { masterKeySource, openDatabase, prepareDataDirectory, readAdminToken } from './platform/instance.ts'
+import { createLog } from './platform/log.ts'
+import type { Log } from './platform/log.ts'
+import { openVault } from './platform/vault/vault.ts'
+import { startScreen } from './start-screen.ts'
+
+const minuteMs = 60_000
+
+export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
+  process.umask(0o077)
+  const config = readConfig(env)
+  const log = createLog(config)
+  for (const name of unknownSettings(env)) log.warn({ name }, 'this setting is not known; is it misspelt?')
+  if (!config.databaseUrl.isSet) prepareDataDirectory(config)
+  const adminToken = readAdminToken(config)
+  const keys = masterKeySource(config)
+  const masterKeys = keys.read()
+  const database = openDatabase(config)
+  await migrate(database, systemClock)
+  let isFirstRead = true
+  const readMasterKeys = () => {
+    if (!isFirstRead) return keys.read()
+    isFirstRead = false
+    return masterKeys
+  }
+  const vault = await openVault({ database, readMasterKeys, clock: systemClock })
+  const app = await createApp({ config, database, vault, adminToken, clock: systemClock, log })
+  await app.http.listen({ host: config.host, port: config.port })
+  const metricsServer =
+    config.metricsPort === undefined ? undefined : serveMetrics(app.metrics, config.metricsPort, config.host)
+  const timers = startTimers(app, log)
+  // A link that signs somebody in is for the person at the machine.
+  const showsLink = process.stdout.isTTY || isLoopback(config.host)
+  process.stdout.write(startScreen(config, showsLink ? await app.ownerLoginUrl() : undefined))
+  stopOnSignal({ app, config, database, log, metricsServer, timers })
+}
+
+function startTimers(app: App, log: Log): NodeJS.Timeout[] {
+  const every = (ms: number, what: string, work: () => Promise<void>) =>
+    setInterval(() => {
+      work().catch((error: unknown) => {
+        log.error({ err: error }, `${what} failed`)
+      })
+    }, ms).unref()
+  return [every(10 * minuteMs, 'the sweep', app.sweep), every(minuteMs, 'recording refusals', app.flushRefusals)]
+}
+
+interface Running {
+  app: App
+  config: Config
+  database: Database
+  log: Log
+  metricsServer: Server | undefined
+  timers: NodeJS.Timeout[]
+}
+
+/** The first signal lets calls in flight end, for a while; the second ends at once. */
+function stopOnSignal({ app, config, database, log, metricsServer, timers }: Running): void {
+  let isStopping = false
+  const stop = async (signal: string) => {
+    if (isStopping) process.exit(1)
+    isStopping = true
+    log.info({ signal }, 'stopping')
+    app.beginStop()
+    timers.forEach(clearInterval)
+    metricsServer?.close()
+    const cutOff = sleep(config.stopSeconds * 1000, undefined, { ref: false }).then(() => {
+      app.http.server.closeAllConnections()
+    })
+    await Promise.race([app.http.close(), cutOff.then(() => sleep(500))])
+    await app.flushRefusals()
+    await database.close()
+    log.info('stopped')
+    process.exit(0)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.on(signal, () => {
+      stop(signal).catch((error: unknown) => {
+        log.error({ err: error }, 'the stop failed')
+        process.exit(1)
+      })
+    })
+  }
+}

@@ -1,0 +1,279 @@
+/**
+ * Every setting of the service: its name, what it takes, its default and what it means.
+ * A wrong one stops the start; nothing else in the service reads the environment.
+ */
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import { ConfigError, integer, oneOf, optional, readSetting, readSecret, setting, text } from './settings.ts'
+import type { SecretSource, Setting } from './settings.ts'
+import { parseMasterKeys } from './vault/master-keys.ts'
+
+export const settings = {
+  host: setting('HOST', '127.0.0.1', 'The address to listen on', text),
+  port: setting('PORT', '8787', 'The port to listen on', integer(1, 65_535)),
+  baseUrl: setting(
+    'SALLYPORT_BASE_URL',
+    null,
+    'What links are made from; by default from HOST and PORT',
+    optional(baseUrl),
+  ),
+  dataDir: setting('SALLYPORT_DATA_DIR', './data', 'Where the database and the keys lie, mode 0700', (value) =>
+    resolve(text(value)),
+  ),
+  databaseInsecure: setting(
+    'SALLYPORT_DATABASE_INSECURE',
+    '0',
+    'With 1, a database on another machine is reached without verified TLS',
+    flag,
+  ),
+  tlsCertFile: setting(
+    'SALLYPORT_TLS_CERT_FILE',
+    null,
+    'A PEM certificate chain, to serve https directly',
+    optional(text),
+  ),
+  tlsKeyFile: setting('SALLYPORT_TLS_KEY_FILE', null, 'Its private key', optional(text)),
+  trustProxy: setting(
+    'SALLYPORT_TRUST_PROXY',
+    null,
+    'Addresses or CIDR ranges whose X-Forwarded-For counts, separated by commas',
+    optional(addresses),
+  ),
+  metricsPort: setting(
+    'SALLYPORT_METRICS_PORT',
+    null,
+    'Serve /metrics without a token on this port of HOST instead',
+    optional(integer(1, 65_535)),
+  ),
+  logLevel: setting(
+    'SALLYPORT_LOG_LEVEL',
+    'info',
+    'The least level that is logged',
+    oneOf('debug', 'info', 'warn', 'error', 'silent'),
+  ),
+  logFormat: setting(
+    'SALLYPORT_LOG_FORMAT',
+    'auto',
+    'json, text, or auto: text on a terminal',
+    oneOf('auto', 'json', 'text'),
+  ),
+
+  registrationsPerMinute: setting(
+    'SALLYPORT_REGISTRATIONS_PER_MINUTE',
+    '10',
+    'Agents that one address (IPv6: one /64) may register a minute',
+    integer(1, 1_000_000),
+  ),
+  registrationsPerDay: setting('SALLYPORT_REGISTRATIONS_PER_DAY', '100', 'The same for a day', integer(1, 1_000_000)),
+  registrationsPerDayWide: setting(
+    'SALLYPORT_REGISTRATIONS_PER_DAY_48',
+    '1000',
+    'Agents that one IPv6 /48 may register a day',
+    integer(1, 1_000_000),
+  ),
+  loginTokenSeconds: setting(
+    'SALLYPORT_LOGIN_TOKEN_SECONDS',
+    '900',
+    'How long a login token waits to be used',
+    integer(1, 86_400),
+  ),
+  sessionIdleSeconds: setting(
+    'SALLYPORT_SESSION_IDLE_SECONDS',
+    '43200',
+    'How long a session lasts without a call',
+    integer(60, 31_536_000),
+  ),
+  sessionSeconds: setting(
+    'SALLYPORT_SESSION_SECONDS',
+    '604800',
+    'How long a session lasts in all',
+    integer(60, 31_536_000),
+  ),
+  sandboxSeconds: setting('SALLYPORT_SANDBOX_SECONDS', '3600', 'How long a sandbox grant lasts', integer(1, 86_400)),
+  sandboxStartsPerHour: setting(
+    'SALLYPORT_SANDBOX_STARTS_PER_HOUR',
+    '60',
+    'Sandboxes that one agent may start an hour',
+    integer(1, 1_000_000),
+  ),
+  sandboxCallsPerSecond: setting(
+    'SALLYPORT_SANDBOX_CALLS_PER_SECOND',
+    '5',
+    'Sandbox calls a second for one agent',
+    integer(1, 1000),
+  ),
+  sandboxBurst: setting('SALLYPORT_SANDBOX_BURST', '20', 'Sandbox calls that may come at once', integer(1, 10_000)),
+  sandboxBodyBytes: setting(
+    'SALLYPORT_SANDBOX_BODY_BYTES',
+    '65536',
+    'The largest body that the echo takes',
+    integer(1, 10_485_760),
+  ),
+  bodyBytes: setting('SALLYPORT_BODY_BYTES', '262144', 'The largest request body', integer(1024, 104_857_600)),
+  proxyBodyBytes: setting(
+    'SALLYPORT_PROXY_BODY_BYTES',
+    '10485760',
+    'The largest body of a proxy call',
+    integer(1024, 104_857_600),
+  ),
+  refusalRecordsPerMinute: setting(
+    'SALLYPORT_REFUSAL_RECORDS_PER_MINUTE',
+    '20',
+    'Refused calls recorded one by one, per agent and code; then counted',
+    integer(1, 10_000),
+  ),
+  headersTimeoutSeconds: setting(
+    'SALLYPORT_HEADERS_TIMEOUT_SECONDS',
+    '10',
+    'How long a client may take to send its headers',
+    integer(1, 300),
+  ),
+  requestTimeoutSeconds: setting(
+    'SALLYPORT_REQUEST_TIMEOUT_SECONDS',
+    '60',
+    'How long a client may take to send a whole request',
+    integer(1, 3600),
+  ),
+  stopSeconds: setting(
+    'SALLYPORT_STOP_SECONDS',
+    '10',
+    'How long calls in flight may go on after a stop signal',
+    integer(0, 300),
+  ),
+}
+
+/** Settings that hold a secret: each may also come as NAME_FILE (a path) or NAME_COMMAND (what it prints). */
+export const secretSettings = {
+  databaseUrl: {
+    name: 'DATABASE_URL',
+    fallback: 'SQLite in the data directory',
+    meaning: 'postgres://… for PostgreSQL',
+  },
+  adminToken: {
+    name: 'SALLYPORT_ADMIN_TOKEN',
+    fallback: 'made on first start',
+    meaning: "The operator's token: 32 or more visible characters",
+  },
+  masterKey: {
+    name: 'SALLYPORT_MASTER_KEY',
+    fallback: 'made on first start',
+    meaning: '32 bytes in base64 or hex; several, separated by commas, while keys rotate: the first one seals',
+  },
+} as const
+
+type Plain = { [Key in keyof typeof settings]: ReturnType<(typeof settings)[Key]['parse']> }
+type Sources = { [Key in keyof typeof secretSettings]: SecretSource }
+export type Config = Readonly<Omit<Plain, 'baseUrl'> & Sources & { baseUrl: URL }>
+
+export type Environment = Record<string, string | undefined>
+
+export function readConfig(env: Environment): Config {
+  const problems: string[] = []
+  const attempt = <T>(read: () => T): T => {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      problems.push(...error.problems)
+      return undefined as T
+    }
+  }
+  const entries = Object.entries<Setting<unknown>>(settings).map(([key, one]) => [
+    key,
+    attempt(() => readSetting(one, env)),
+  ])
+  const secrets = Object.entries(secretSettings).map(([key, { name }]) => [key, attempt(() => readSecret(name, env))])
+  const plain = Object.fromEntries(entries) as Plain
+  const config = { ...plain, ...(Object.fromEntries(secrets) as Sources) }
+  if (problems.length === 0) problems.push(...contradictions(config))
+  if (problems.length > 0) throw new ConfigError(problems)
+  return { ...config, baseUrl: config.baseUrl ?? defaultBaseUrl(config) }
+}
+
+/** Names that look like ours but are none: most likely a misspelling. */
+export function unknownSettings(env: Environment): string[] {
+  const plain = Object.values(settings).map(({ name }) => name)
+  const secret = Object.values(secretSettings).flatMap(({ name }) => [name, `${name}_FILE`, `${name}_COMMAND`])
+  const known = new Set([...plain, ...secret])
+  return Object.keys(env).filter((name) => name.startsWith('SALLYPORT_') && !known.has(name))
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
+function contradictions(config: Plain & Sources): string[] {
+  const problems: string[] = []
+  const { databaseUrl, adminToken, masterKey } = config
+  const servesTls = config.tlsCertFile !== undefined
+  if (servesTls !== (config.tlsKeyFile !== undefined)) {
+    problems.push('SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE go together; one of them is missing.')
+  }
+  if (config.baseUrl === undefined && (config.host === '0.0.0.0' || config.host === '::')) {
+    problems.push('SALLYPORT_BASE_URL is needed when HOST is every address: links must name one.')
+    return problems
+  }
+  const base = config.baseUrl ?? defaultBaseUrl(config)
+  if (servesTls && base.protocol !== 'https:') {
+    problems.push(`SALLYPORT_BASE_URL: got "${base.origin}"; takes an https URL when SALLYPORT_TLS_CERT_FILE is set.`)
+  }
+  if (!servesTls && base.protocol === 'http:' && !isLoopback(config.host)) {
+    problems.push(
+      `HOST: got "${config.host}"; takes a loopback address while the base URL is http. ` +
+        'Set SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE, or an https SALLYPORT_BASE_URL with a TLS proxy in front.',
+    )
+  }
+  if (databaseUrl.isSet && !/^postgres(ql)?:\/\//.test(databaseUrl.read()?.reveal() ?? '')) {
+    problems.push('DATABASE_URL takes a URL that starts with postgres://.')
+  }
+  for (const secret of [adminToken, masterKey]) {
+    // Two instances on one database must not each make their own.
+    if (databaseUrl.isSet && !secret.isSet) problems.push(`${secret.name} must be given together with DATABASE_URL.`)
+  }
+  if (adminToken.isSet && !/^[\x21-\x7e]{32,}$/.test(adminToken.read()?.reveal() ?? '')) {
+    problems.push('SALLYPORT_ADMIN_TOKEN takes 32 or more visible ASCII characters without spaces.')
+  }
+  problems.push(...masterKeyProblems(masterKey))
+  return problems
+}
+
+function masterKeyProblems(source: SecretSource): string[] {
+  const value = source.isSet ? source.read() : undefined
+  if (value === undefined) return []
+  try {
+    parseMasterKeys(value)
+    return []
+  } catch {
+    return ['SALLYPORT_MASTER_KEY takes 32 bytes in base64 or hex, or several such keys separated by commas.']
+  }
+}
+
+function defaultBaseUrl(config: { host: string; port: number; tlsCertFile: string | undefined }): URL {
+  const host = isLoopback(config.host) ? 'localhost' : isIP(config.host) === 6 ? `[${config.host}]` : config.host
+  return new URL(`${config.tlsCertFile === undefined ? 'http' : 'https'}://${host}:${config.port}`)
+}
+
+function baseUrl(value: string): URL {
+  const url = URL.parse(value)
+  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search || url.hash || url.username) {
+    throw new TypeError('an http or https URL without a path, such as https://sallyport.example.com')
+  }
+  return url
+}
+
+function flag(value: string): boolean {
+  return oneOf('0', '1')(value) === '1'
+}
+
+function addresses(value: string): string[] {
+  const list = value.split(',').map((entry) => entry.trim())
+  const isAddress = (entry: string) => {
+    const [address = '', prefix, ...rest] = entry.split('/')
+    const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+    return (
+      bits > 0 && rest.length === 0 && (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits))
+    )
+  }
+  if (!list.every(isAddress)) throw new TypeError('IP addresses or CIDR ranges, separated by commas')
+  return list
+}

@@ -1,0 +1,72 @@
+/** What the engines' errors mean. node:sqlite gives result codes, PostgreSQL gives SQLSTATEs, sockets give names. */
+
+const sqliteBusy = 5
+const sqliteLocked = 6
+const sqliteUnavailable = new Set([
+  sqliteBusy,
+  sqliteLocked,
+  8, // READONLY
+  10, // IOERR
+  13, // FULL
+  14, // CANTOPEN
+])
+
+const socketFailures = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT', // a socket file that is gone
+])
+
+/** pg raises these without a code. */
+const lostConnection = /connection terminated|timeout exceeded when trying to connect|not queryable|connection timeout/i
+
+/** The database file is gone from its path: what is written now would be lost with it. */
+export class DatabaseFileLost extends Error {
+  constructor(file: string) {
+    super(`the database file ${file} is gone`)
+    this.name = 'DatabaseFileLost'
+  }
+}
+
+export function isBusy(error: unknown): boolean {
+  const code = sqliteCode(error)
+  return code === sqliteBusy || code === sqliteLocked
+}
+
+/** The transaction lost a race and may simply be run again. */
+export function isRetryable(error: unknown): boolean {
+  return isBusy(error) || ['40001', '40P01'].includes(sqlState(error) ?? '')
+}
+
+/** The database can't be reached or written to. It may come back by itself. */
+export function isUnavailable(error: unknown): boolean {
+  if (error instanceof DatabaseFileLost || isRetryable(error)) return true
+  const code = sqliteCode(error)
+  if (code !== undefined) return sqliteUnavailable.has(code)
+  const state = sqlState(error)
+  if (state !== undefined) return /^(08|53|57P0|57014|58|25006)/.test(state)
+  if (!(error instanceof Error)) return false
+  return socketFailures.has((error as NodeJS.ErrnoException).code ?? '') || lostConnection.test(error.message)
+}
+
+export function isUniqueViolation(error: unknown): boolean {
+  const { errcode } = error as { errcode?: number }
+  return errcode === 2067 || errcode === 1555 || sqlState(error) === '23505'
+}
+
+function sqliteCode(error: unknown): number | undefined {
+  const { code, errcode } = error as { code?: string; errcode?: number }
+  // The low byte is the kind, the rest tells variants of it apart.
+  return code === 'ERR_SQLITE_ERROR' && errcode !== undefined ? errcode & 0xff : undefined
+}
+
+function sqlState(error: unknown): string | undefined {
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !socketFailures.has(code) ? code : undefined
+}

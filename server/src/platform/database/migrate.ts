@@ -1,0 +1,75 @@
+import { sql } from 'kysely'
+import { migrations } from '../migrations/migrations.ts'
+import type { Clock } from '../clock.ts'
+import type { Database, Engine, Queries } from './database.ts'
+
+/** The few types whose names differ between the engines. */
+export interface ColumnTypes {
+  bytes: string
+  /** Milliseconds since 1970, or a count. */
+  number: string
+  /** Numbered upwards by the database; the primary key. */
+  sequence: string
+  /** Goes behind `create table (…)`. */
+  strict: string
+}
+
+export interface Migration {
+  number: number
+  name: string
+  statements: (types: ColumnTypes) => string[]
+}
+
+const columnTypes: Record<Engine, ColumnTypes> = {
+  sqlite: { bytes: 'blob', number: 'integer', sequence: 'integer primary key autoincrement', strict: ' strict' },
+  postgres: {
+    bytes: 'bytea',
+    number: 'bigint',
+    sequence: 'bigint generated always as identity primary key',
+    strict: '',
+  },
+}
+
+/** Any number that all instances share: it names the lock that only one of them can hold. */
+const lockNumber = 7_255_019
+
+/** The service is older than the database: starting it could write what the newer one no longer understands. */
+export class DatabaseTooNew extends Error {
+  constructor(found: number, known: number) {
+    super(`the database has migration ${found}, this version knows ${known}; start the newer version`)
+    this.name = 'DatabaseTooNew'
+  }
+}
+
+/** Brings the schema up to date. Instances that start together wait for the first; a crash leaves all or nothing. */
+export async function migrate(database: Database, clock: Clock): Promise<Migration[]> {
+  const types = columnTypes[database.engine]
+  return database.transaction(async (tx) => {
+    await lockSchema(database, tx)
+    await sql`create table if not exists migrations (
+      number integer primary key, name text not null, applied_at ${sql.raw(types.number)} not null
+    )`.execute(tx)
+    const applied = await lastMigration(tx)
+    const newest = migrations.length
+    if (applied > newest) throw new DatabaseTooNew(applied, newest)
+    const missing = migrations.slice(applied)
+    for (const { number, name, statements } of missing) {
+      for (const statement of statements(types)) await sql.raw(statement).execute(tx)
+      await tx.insertInto('migrations').values({ number, name, applied_at: clock().getTime() }).execute()
+    }
+    return missing
+  })
+}
+
+export async function lastMigration(queries: Queries): Promise<number> {
+  const row = await queries
+    .selectFrom('migrations')
+    .select((q) => q.fn.max('number').as('number'))
+    .executeTakeFirst()
+  return row?.number ?? 0
+}
+
+/** For the rest of this transaction no other instance is in one that took this lock. SQLite has one writer anyway. */
+export async function lockSchema({ engine }: Database, tx: Queries): Promise<void> {
+  if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${sql.lit(lockNumber)})`.execute(tx)
+}

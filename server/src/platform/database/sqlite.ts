@@ -1,0 +1,131 @@
+/**
+ * Kysely on node:sqlite. A commit is on disk when it returns (WAL with synchronous=FULL); statements are prepared
+ * once; transactions take the write lock at once, so that they never fail half-way for want of it.
+ */
+import { statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import type { SQLInputValue, StatementSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely'
+import { createDatabase } from './database.ts'
+import type { Database } from './database.ts'
+import { DatabaseFileLost, isBusy } from './failures.ts'
+
+/** SQLite itself waits on our thread; past this we wait on a timer instead, so that other calls go on. */
+const blockingWaitMs = 50
+const patienceMs = 5_000
+const keptStatements = 500
+
+export function openSqlite(file: string): Database {
+  const driver = sqliteDriver(file)
+  return createDatabase('sqlite', {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => driver,
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  })
+}
+
+function sqliteDriver(file: string): Driver {
+  let handle = openFile(file)
+  const connection: DatabaseConnection = {
+    executeQuery: <Row>(query: CompiledQuery) => whenFree(() => execute<Row>(handle, query)),
+    streamQuery: () => {
+      throw new Error('queries are not streamed from SQLite')
+    },
+  }
+  const runWhenFree = (statement: string) =>
+    whenFree(() => {
+      handle.database.exec(statement)
+    })
+  // One connection, one user at a time: a transaction keeps the others out until it ends.
+  let last = Promise.resolve()
+  const releases: (() => void)[] = []
+  return {
+    init: () => Promise.resolve(),
+    acquireConnection: async () => {
+      const mine = Promise.withResolvers<undefined>()
+      const before = last
+      last = mine.promise
+      await before
+      releases.push(() => {
+        mine.resolve(undefined)
+      })
+      try {
+        handle = sameFile(file, handle)
+      } catch (error) {
+        releases.pop()?.()
+        throw error
+      }
+      return connection
+    },
+    releaseConnection: () => {
+      releases.pop()?.()
+      return Promise.resolve()
+    },
+    beginTransaction: () => runWhenFree('begin immediate'),
+    commitTransaction: () => runWhenFree('commit'),
+    rollbackTransaction: () => {
+      // A full disk makes SQLite roll back by itself.
+      if (handle.database.isTransaction) handle.database.exec('rollback')
+      return Promise.resolve()
+    },
+    destroy: () => {
+      if (handle.database.isOpen) handle.database.close()
+      return Promise.resolve()
+    },
+  }
+}
+
+interface Handle {
+  database: DatabaseSync
+  inode: number
+  statements: Map<string, StatementSync>
+}
+
+function openFile(file: string): Handle {
+  const database = new DatabaseSync(file, { timeout: blockingWaitMs, enableForeignKeyConstraints: true })
+  database.exec('pragma journal_mode = wal')
+  database.exec('pragma synchronous = full')
+  return { database, inode: statSync(file).ino, statements: new Map() }
+}
+
+/** An open file can be deleted or replaced under us; what we would then write reaches nobody. */
+function sameFile(file: string, handle: Handle): Handle {
+  const now = statSync(file, { throwIfNoEntry: false })
+  if (now === undefined || now.size === 0) throw new DatabaseFileLost(file)
+  if (now.ino === handle.inode) return handle
+  if (handle.database.isOpen) handle.database.close()
+  return openFile(file)
+}
+
+function execute<Row>(handle: Handle, { sql, parameters }: CompiledQuery): QueryResult<Row> {
+  const statement = prepare(handle, sql)
+  const values = parameters as SQLInputValue[]
+  if (statement.columns().length > 0) return { rows: statement.all(...values) as Row[] }
+  const { changes } = statement.run(...values)
+  return { rows: [], numAffectedRows: BigInt(changes) }
+}
+
+function prepare({ database, statements }: Handle, sql: string): StatementSync {
+  const known = statements.get(sql)
+  if (known) return known
+  if (statements.size === keptStatements) statements.clear()
+  const statement = database.prepare(sql)
+  statements.set(sql, statement)
+  return statement
+}
+
+/** Another process may hold the write lock for a moment. */
+async function whenFree<T>(work: () => T): Promise<T> {
+  const deadline = performance.now() + patienceMs
+  for (;;) {
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error
+      await sleep(5 + Math.random() * 20)
+    }
+  }
+}

@@ -1,0 +1,115 @@
+/** The one place where an error becomes HTTP. What a caller gets is decided by the code alone. */
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { errorKinds } from '@sallyport/protocol/errors'
+import type { ErrorCode } from '@sallyport/protocol/errors'
+import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
+import { isUnavailable } from '../database/failures.ts'
+import { ServiceError } from '../errors.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Why the call was refused, for the log. */
+    failure?: ServiceError
+  }
+}
+
+export function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const failure = toServiceError(error)
+  request.failure = failure
+  if (failure.code === 'unauthenticated') reply.header('www-authenticate', 'Bearer')
+  if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', String(failure.retryAfterSeconds))
+  // A body that was not read to its end would be taken for the next request.
+  if (failure.code === 'body_too_large') reply.header('connection', 'close')
+  void reply
+    .header('x-request-id', request.id)
+    .header('x-sallyport-error', '1')
+    .code(errorKinds[failure.code].status)
+    .type('application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send(errorBody(failure, request.id))
+}
+
+/** What is not even HTTP never reaches a route; Node hands us the bare socket. */
+export function replyToBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const codes: Record<string, ErrorCode> = {
+    HPE_HEADER_OVERFLOW: 'headers_too_large',
+    ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  }
+  const failure = new ServiceError(codes[error.code ?? ''] ?? 'invalid_http')
+  const { status } = errorKinds[failure.code]
+  const body = JSON.stringify(errorBody(failure, requestId))
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestId}`,
+    'x-sallyport-error: 1',
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+function errorBody({ code, field, publicMessage }: ServiceError, requestId: string) {
+  const { message, retryable } = errorKinds[code]
+  return {
+    error: {
+      code,
+      message: publicMessage ?? message,
+      retryable,
+      ...(field === undefined ? {} : { field }),
+      request_id: requestId,
+    },
+  }
+}
+
+const frameworkCodes: Record<string, ErrorCode> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_http',
+  FST_ERR_BAD_URL: 'not_found',
+  FST_ERR_MAX_PARAM_LENGTH: 'not_found',
+}
+
+function toServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error
+  if (isUnavailable(error)) return new ServiceError('not_ready', { cause: error, retryAfterSeconds: 1 })
+  const { validation, validationContext, code } = error as Partial<FastifyError>
+  if (validation?.[0]) return fromValidation(validation[0], validationContext ?? 'body')
+  const known = frameworkCodes[code ?? '']
+  return known === undefined
+    ? new ServiceError('internal', { cause: error })
+    : new ServiceError(known, { cause: error })
+}
+
+function fromValidation(first: FastifySchemaValidationError, context: string): ServiceError {
+  const { keyword, instancePath, params, message } = first as typeof first & { params: Record<string, unknown> }
+  const path = instancePath.split('/').slice(1).map(unescapePointer)
+  const inner = (names: unknown) => [...path, String((names as string[])[0])].join('.')
+  if (keyword === 'required') {
+    const field = inner(params['requiredProperties'])
+    return new ServiceError('missing_field', { field, message: `"${field}" is missing. Add it.` })
+  }
+  if (keyword === 'additionalProperties') {
+    const field = inner(params['additionalProperties'])
+    return new ServiceError('invalid_field', {
+      field,
+      message: `"${clip(field)}" is not a member that this call knows.`,
+    })
+  }
+  const field = path.length > 0 ? path.join('.') : context
+  return new ServiceError('invalid_field', { field, message: `"${clip(field)}" ${message ?? 'is malformed'}.` })
+}
+
+function unescapePointer(part: string): string {
+  return part.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+/** A member's name is the caller's own; it need not come back at full length. */
+function clip(name: string): string {
+  return name.length > 100 ? `${name.slice(0, 100)}…` : name
+}

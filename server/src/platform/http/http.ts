@@ -1,0 +1,81 @@
+/** The HTTP shell that every room's routes stand in: limits, time-outs, one error shape, one way to read a body. */
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import cookie from '@fastify/cookie'
+import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import fastify, { LogController } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { newId } from '../ids.ts'
+import type { Log } from '../log.ts'
+import { answerUnknownRoutes } from './unknown-routes.ts'
+import { replyToBrokenRequest, replyWithError } from './error-replies.ts'
+import { refuseOtherHosts } from './host-rule.ts'
+import { readJsonBodies } from './json-bodies.ts'
+import { logResponses } from './response-log.ts'
+import { setSecurityHeaders } from './security-headers.ts'
+
+export type Http = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>
+
+interface HttpNeeds {
+  config: Config
+  clock: Clock
+  log: Log
+}
+
+const maxHeaderBytes = 16 * 1024
+
+export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Http> {
+  const logger: FastifyBaseLogger = log
+  const http: Http = fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    genReqId: () => newId('req', clock()),
+    requestIdHeader: false,
+    trustProxy: config.trustProxy ?? false,
+    bodyLimit: config.bodyBytes,
+    routerOptions: { maxParamLength: 200 },
+    // Idle connections are closed at a stop; those with a call on them are waited for.
+    forceCloseConnections: 'idle',
+    serverFactory: (listener) => createListener(config, listener),
+    clientErrorHandler: (error, socket) => {
+      replyToBrokenRequest(error, socket, newId('req', clock()))
+    },
+    frameworkErrors: replyWithError,
+  }).withTypeProvider<TypeBoxTypeProvider>()
+  http.setValidatorCompiler(TypeBoxValidatorCompiler)
+  http.setErrorHandler(replyWithError)
+  http.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+  })
+  logResponses(http)
+  refuseOtherHosts(http, config.baseUrl)
+  readJsonBodies(http)
+  answerUnknownRoutes(http)
+  await setSecurityHeaders(http, config.baseUrl)
+  await http.register(cookie)
+  return http
+}
+
+function createListener(config: Config, listener: RequestListener) {
+  const limits = {
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: config.headersTimeoutSeconds * 1000,
+    requestTimeout: config.requestTimeoutSeconds * 1000,
+    connectionsCheckingInterval: 1000,
+    keepAliveTimeout: 65_000,
+  }
+  if (config.tlsCertFile === undefined || config.tlsKeyFile === undefined) return createServer(limits, listener)
+  const identity = { cert: readFileSync(config.tlsCertFile), key: readFileSync(config.tlsKeyFile) }
+  return createTlsServer({ ...limits, ...identity }, listener)
+}

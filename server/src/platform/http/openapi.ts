@@ -1,0 +1,36 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import { ErrorBody } from '@sallyport/protocol/schema'
+import type { Http } from './http.ts'
+
+const securitySchemes = {
+  agent: { type: 'http', scheme: 'bearer', description: 'The agent token, from POST /v4/agents/register' },
+  user: { type: 'http', scheme: 'bearer', description: 'A session token, from POST /v4/auth/login' },
+  cookie: { type: 'apiKey', in: 'cookie', name: 'svc_session', description: 'The same session in a browser' },
+  admin: { type: 'http', scheme: 'bearer', description: "The operator's token" },
+} as const
+
+/** The reference is made from the routes themselves: what is served is what is documented. Comes before the routes. */
+export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
+  await http.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Sallyport',
+        version: '4.0.0',
+        description: "Lets AI agents use a person's accounts without ever holding the person's keys.",
+      },
+      servers: [{ url: baseUrl.origin }],
+      components: { securitySchemes },
+    },
+    transform: ({ schema, url, route }) => {
+      const allow = url.startsWith('/v') ? route.config?.allow : undefined
+      if (allow === undefined) return { schema: { ...schema, hide: true }, url }
+      const actors = allow === 'anyone' ? [] : allow.flatMap((kind) => (kind === 'user' ? ['user', 'cookie'] : [kind]))
+      const response = { ...(schema.response as object), default: { description: 'Refused', ...ErrorBody } }
+      return { schema: { ...schema, security: actors.map((name) => ({ [name]: [] })), response }, url }
+    },
+  })
+  http.get('/openapi.json', () => http.swagger())
+  await http.register(swaggerUi, { routePrefix: '/docs', uiConfig: { docExpansion: 'list', deepLinking: false } })
+}

@@ -1,0 +1,40 @@
+import { createServer } from 'node:http'
+import type { Server } from 'node:http'
+import type { Config } from '../config.ts'
+import { pingDatabase } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { ServiceError } from '../errors.ts'
+import type { Metrics } from '../metrics.ts'
+import type { Http } from './http.ts'
+
+interface OperationsNeeds {
+  config: Pick<Config, 'metricsPort'>
+  database: Database
+  metrics: Metrics
+  /** True from the stop signal on, so that a load balancer looks elsewhere while calls in flight end. */
+  isStopping: () => boolean
+}
+
+export function operationsRoutes(http: Http, { config, database, metrics, isStopping }: OperationsNeeds): void {
+  http.get('/healthz', () => ({ status: 'ok' }))
+  http.get('/readyz', async () => {
+    if (isStopping()) throw new ServiceError('not_ready', { message: 'The service is stopping.' })
+    await pingDatabase(database)
+    return { status: 'ok' }
+  })
+  if (config.metricsPort !== undefined) return
+  http.get('/metrics', { config: { allow: ['admin'] } }, async (_request, reply) => {
+    return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics())
+  })
+}
+
+/** On a port of its own the metrics need no token: keep it where only the collector can reach it. */
+export function serveMetrics({ registry }: Metrics, port: number, host: string): Server {
+  const server = createServer((request, response) => {
+    const isKnown = request.method === 'GET' && request.url === '/metrics'
+    void registry.metrics().then((text) => {
+      response.writeHead(isKnown ? 200 : 404, { 'content-type': registry.contentType }).end(isKnown ? text : '')
+    })
+  })
+  return server.listen(port, host)
+}

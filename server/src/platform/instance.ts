@@ -1,0 +1,65 @@
+/** What an instance stands on: its data directory, its database, its keys. Shared by the service and the operator's commands. */
+import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from './config.ts'
+import type { Database } from './database/database.ts'
+import { openPostgres } from './database/postgres.ts'
+import { openSqlite } from './database/sqlite.ts'
+import type { Secret } from './secret.ts'
+import { ConfigError } from './settings.ts'
+import { mintToken } from './tokens.ts'
+import { readOrMakeSecretFile, replaceSecretFile } from './vault/key-files.ts'
+import { formatMasterKeys, newMasterKey, parseMasterKeys } from './vault/master-keys.ts'
+import type { MasterKeySource } from './vault/rotate.ts'
+
+export function databaseFile(config: Config): string {
+  return join(config.dataDir, 'sallyport.db')
+}
+
+export function adminTokenFile(config: Config): string | undefined {
+  return config.adminToken.isSet ? config.adminToken.file : join(config.dataDir, 'admin-token')
+}
+
+export function prepareDataDirectory(config: Config): void {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+  chmodSync(config.dataDir, 0o700)
+}
+
+export function openDatabase(config: Config): Database {
+  const url = config.databaseUrl.read()
+  return url ? openPostgres(url, { isInsecure: config.databaseInsecure }) : openSqlite(databaseFile(config))
+}
+
+export function readAdminToken(config: Config): Secret {
+  const given = config.adminToken.read()
+  return given ?? readOrMakeSecretFile(join(config.dataDir, 'admin-token'), () => mintToken('admin'))
+}
+
+/** Made on first start. Once there is a database, a lost key is lost: a new one would open nothing. */
+export function masterKeySource(config: Config): MasterKeySource {
+  const { masterKey } = config
+  const file = masterKey.isSet ? masterKey.file : join(config.dataDir, 'master-key')
+  const read = () => {
+    const given = masterKey.isSet ? masterKey.read() : readOwnKey(config, join(config.dataDir, 'master-key'))
+    if (!given) throw new ConfigError([`${masterKey.name} gives nothing.`])
+    return parseMasterKeys(given)
+  }
+  return {
+    read,
+    write:
+      file === undefined
+        ? undefined
+        : (keys) => {
+            replaceSecretFile(file, formatMasterKeys(keys))
+          },
+  }
+}
+
+function readOwnKey(config: Config, file: string): Secret {
+  if (!existsSync(file) && existsSync(databaseFile(config))) {
+    throw new ConfigError([
+      `${file} is missing, and without it ${databaseFile(config)} can not be opened. Put it back.`,
+    ])
+  }
+  return readOrMakeSecretFile(file, () => newMasterKey().text)
+}

@@ -1,0 +1,50 @@
+/** One line an event, on standard error. Nothing that a caller sent is logged, and what looks like a token of ours is taken out at the very end. */
+import pino from 'pino'
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import { redacted } from './secret.ts'
+import { issuedTokenPattern } from './tokens.ts'
+
+export type Log = Logger
+
+interface Output {
+  isTTY?: boolean
+  write: (text: string) => unknown
+}
+
+export function createLog(config: Pick<Config, 'logLevel' | 'logFormat'>, output: Output = process.stderr): Log {
+  const isText = config.logFormat === 'text' || (config.logFormat === 'auto' && output.isTTY === true)
+  const destination = {
+    write: (line: string) => {
+      output.write((isText ? asText(line) : line).replaceAll(issuedTokenPattern, redacted))
+    },
+  }
+  const options = {
+    level: config.logLevel,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    serializers: { err: describeError },
+  }
+  return pino(options, destination)
+}
+
+/** PostgreSQL's errors carry rows and statements as further members: only these few are let through. */
+function describeError(error: unknown): object {
+  if (!(error instanceof Error)) return { type: typeof error }
+  const { name, message, stack, cause } = error
+  const code = (error as NodeJS.ErrnoException).code
+  return { name, code, message, stack, ...(cause === undefined ? {} : { cause: describeError(cause) }) }
+}
+
+const levels: Record<number, string> = { 20: 'debug', 30: '', 40: 'warning ', 50: 'error ', 60: 'fatal ' }
+
+function asText(line: string): string {
+  const { level, time, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown> & {
+    level: number
+    time: string
+  }
+  const members = Object.entries(rest).map(([name, value]) => `${name}=${String(value)}`)
+  const stack = (err as { stack?: string } | undefined)?.stack
+  const words = [time.slice(11, 23), `${levels[level] ?? ''}${String(msg)}`, ...members]
+  return `${words.join('  ')}\n${stack === undefined ? '' : `${stack}\n`}`
+}

@@ -1,0 +1,31 @@
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
+import type { Http } from './http/http.ts'
+
+export interface Metrics {
+  registry: Registry
+  counter: <L extends string>(name: string, help: string, labels: L[]) => Counter<L>
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  return {
+    registry,
+    counter: (name, help, labels) => new Counter({ name, help, labelNames: labels, registers: [registry] }),
+  }
+}
+
+/** Labelled by route, never by path: what callers make up must not become time series. */
+export function measureResponses(http: Http, { registry }: Metrics): void {
+  const duration = new Histogram({
+    name: 'sallyport_http_request_duration_seconds',
+    help: 'How long answers took',
+    labelNames: ['method', 'route', 'status'] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
+    registers: [registry],
+  })
+  http.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? '(none)'
+    duration.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000)
+  })
+}

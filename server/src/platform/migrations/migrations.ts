@@ -1,0 +1,5 @@
+import type { Migration } from '../database/migrate.ts'
+import { foundation } from './0001-foundation.ts'
+
+/** In order, and forward only: what has once been released is never edited. docs/storage.md describes the result. */
+export const migrations: readonly Migration[] = [foundation]

@@ -1,0 +1,48 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { Secret } from './secret.ts'
+
+/**
+ * The tokens that we issue. A prefix and a checksum let secret scanners recognise them, and let us turn down
+ * a mistyped one without a look-up. They are stored as SHA-256 only: 256 random bits need no slower hash.
+ */
+export type TokenKind = 'admin' | 'agent' | 'login' | 'sandbox' | 'session'
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const randomLength = 43
+const checksumLength = 6
+
+/** Any token of ours inside a longer text. */
+export const issuedTokenPattern = /sp_(?:admin|agent|device|login|sandbox|session)_[0-9A-Za-z]{20,}/g
+
+export function mintToken(kind: TokenKind): Secret {
+  const random = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), randomLength)
+  return new Secret(`sp_${kind}_${random}${checksum(kind, random)}`)
+}
+
+/** Whether this text could be a token of that kind. It says nothing about whether we issued it. */
+export function isWellFormedToken(kind: TokenKind, text: string): boolean {
+  const prefix = `sp_${kind}_`
+  if (!text.startsWith(prefix) || text.length !== prefix.length + randomLength + checksumLength) return false
+  const random = text.slice(prefix.length, -checksumLength)
+  return text.endsWith(checksum(kind, random))
+}
+
+export function hashToken(token: Secret): Buffer {
+  return createHash('sha256').update(token.reveal()).digest()
+}
+
+/** Compares by hash, so that neither length nor content shows in the time it takes. */
+export function isSameToken(one: Secret, other: Secret): boolean {
+  return timingSafeEqual(hashToken(one), hashToken(other))
+}
+
+function checksum(kind: TokenKind, random: string): string {
+  return base62(BigInt(crc32(`${kind}_${random}`)), checksumLength)
+}
+
+function base62(value: bigint, length: number): string {
+  let text = ''
+  for (let rest = value; text.length < length; rest /= 62n) text = alphabet.charAt(Number(rest % 62n)) + text
+  return text
+}

@@ -1,0 +1,116 @@
+/**
+ * Takes a new master key into use while the service runs, and seals every value anew under a new data key. The order
+ * is what makes it safe to be killed anywhere: the new key is on disk before anything needs it, the old one goes
+ * only after nothing does, and a second run finishes what the first began.
+ */
+import { sql } from 'kysely'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { lockSchema } from '../database/migrate.ts'
+import { addDataKey } from './vault.ts'
+import type { Place, SealedColumn, SealedValue, Vault } from './vault.ts'
+import type { MasterKey } from './master-keys.ts'
+
+/** The keys in the order that the setting gives them, and a way to write them back where the source is a file. */
+export interface MasterKeySource {
+  read: () => MasterKey[]
+  write: ((keys: MasterKey[]) => void) | undefined
+}
+
+interface RotationNeeds {
+  database: Database
+  vault: Vault
+  source: MasterKeySource
+  sealedColumns: readonly SealedColumn[]
+  newMasterKey: () => MasterKey
+  clock: Clock
+  onProgress: (line: string) => void
+}
+
+/** The operator has to act before keys can rotate. */
+export class RotationRefused extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'RotationRefused'
+  }
+}
+
+const batchSize = 100
+
+export async function rotateKeys(needs: RotationNeeds): Promise<{ resealed: number }> {
+  const { database, sealedColumns, onProgress } = needs
+  const wasBegun = await beginRotation(needs)
+  onProgress(wasBegun ? 'Going on with a rotation that was not finished.' : 'A new data key seals from now on.')
+  let resealed = 0
+  for (const column of sealedColumns) {
+    for (let count = -1; count !== 0; resealed += count) {
+      count = await resealBatch(needs, column)
+      if (count > 0) onProgress(`Sealed ${resealed + count} values anew.`)
+    }
+  }
+  await database.transaction(async (tx) => {
+    await lockSchema(database, tx)
+    // A value that is still sealed under a retired key holds it here: the foreign key refuses.
+    await tx.deleteFrom('vault_keys').where('active', 'is', null).execute()
+  })
+  await dropUnusedMasterKeys(needs)
+  return { resealed }
+}
+
+/** True when an earlier run had begun already. */
+async function beginRotation({ database, source, newMasterKey, clock }: RotationNeeds): Promise<boolean> {
+  return database.transaction(async (tx) => {
+    await lockSchema(database, tx)
+    const dataKeys = await tx.selectFrom('vault_keys').select(['active', 'master_key_id']).execute()
+    if (dataKeys.some(({ active }) => active === null)) return true
+    const keys = source.read()
+    const inUse = new Set(dataKeys.map(({ master_key_id }) => master_key_id))
+    const fresh = keys.find(({ id }) => !inUse.has(id)) ?? (source.write ? newMasterKey() : undefined)
+    if (!fresh) {
+      throw new RotationRefused(
+        'Give every instance the new master key in front of the old one (SALLYPORT_MASTER_KEY=new,old), then run this again.',
+      )
+    }
+    source.write?.([fresh, ...keys.filter(({ id }) => id !== fresh.id)])
+    await addDataKey(tx, fresh, clock())
+    return false
+  })
+}
+
+async function resealBatch({ database, vault }: RotationNeeds, column: SealedColumn): Promise<number> {
+  return database.transaction(async (tx) => {
+    const rows = await retiredRows(tx, column)
+    for (const { place, sealed } of rows) {
+      const secret = await vault.open(tx, column, place, sealed)
+      await storeResealed(tx, column, place, sealed, await vault.seal(tx, column, place, secret))
+    }
+    return rows.length
+  })
+}
+
+async function retiredRows(tx: Queries, column: SealedColumn): Promise<{ place: Place; sealed: SealedValue }[]> {
+  const { rows } = await sql<{ row: string; owner: string; bytes: Uint8Array; key_id: string }>`
+    select ${sql.ref(column.rowColumn)} as row, ${sql.ref(column.ownerColumn)} as owner,
+      ${sql.ref(column.column)} as bytes, ${sql.ref(`${column.column}_key_id`)} as key_id
+    from ${sql.table(column.table)}
+    where ${sql.ref(`${column.column}_key_id`)} in (select key_id from vault_keys where active is null)
+    limit ${sql.lit(batchSize)}`.execute(tx)
+  return rows.map(({ row, owner, bytes, key_id }) => ({ place: { row, owner }, sealed: { bytes, keyId: key_id } }))
+}
+
+/** Only where it is still the value that was read: a newer one is sealed under the new key already. */
+async function storeResealed(tx: Queries, column: SealedColumn, place: Place, old: SealedValue, fresh: SealedValue) {
+  await sql`
+    update ${sql.table(column.table)}
+    set ${sql.ref(column.column)} = ${fresh.bytes}, ${sql.ref(`${column.column}_key_id`)} = ${fresh.keyId}
+    where ${sql.ref(column.rowColumn)} = ${place.row} and ${sql.ref(column.column)} = ${old.bytes}`.execute(tx)
+}
+
+async function dropUnusedMasterKeys({ database, source }: RotationNeeds): Promise<void> {
+  await database.transaction(async (tx) => {
+    await lockSchema(database, tx)
+    const dataKeys = await tx.selectFrom('vault_keys').select('master_key_id').execute()
+    const inUse = new Set(dataKeys.map(({ master_key_id }) => master_key_id))
+    source.write?.(source.read().filter(({ id }) => inUse.has(id)))
+  })
+}

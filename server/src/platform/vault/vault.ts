@@ -1,0 +1,138 @@
+/**
+ * Seals what must not be readable in the database file. Each value is sealed under a data key, each data key under
+ * the master key, which never lies in the database. The associated data names table, column, row and owner, so that
+ * a sealed value that was moved elsewhere does not open.
+ */
+import { createSecretKey, randomBytes } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { lockSchema } from '../database/migrate.ts'
+import { ServiceError } from '../errors.ts'
+import { Secret } from '../secret.ts'
+import { openBytes, sealBytes } from './aes-gcm.ts'
+import type { MasterKey } from './master-keys.ts'
+
+/** Where a sealed value lives. Its key's id lies beside it, in `<column>_key_id`. */
+export interface SealedColumn {
+  table: string
+  column: string
+  /** The column that identifies the row, and the one that says whose it is. */
+  rowColumn: string
+  ownerColumn: string
+}
+
+export interface Place {
+  row: string
+  owner: string
+}
+
+export interface SealedValue {
+  bytes: Uint8Array
+  keyId: string
+}
+
+export interface Vault {
+  /** In the transaction that stores the value: the key in use can't be retired before that ends. */
+  seal: (tx: Queries, column: SealedColumn, place: Place, secret: Secret) => Promise<SealedValue>
+  open: (queries: Queries, column: SealedColumn, place: Place, sealed: SealedValue) => Promise<Secret>
+}
+
+/** The given master keys open none of the database's data keys. */
+export class WrongMasterKey extends Error {
+  constructor() {
+    super('the master key is not the one that this database was sealed with')
+    this.name = 'WrongMasterKey'
+  }
+}
+
+interface VaultNeeds {
+  database: Database
+  /** Read again when a data key turns up that none of the known master keys opens. */
+  readMasterKeys: () => MasterKey[]
+  clock: Clock
+}
+
+export async function openVault(needs: VaultNeeds): Promise<Vault> {
+  const ring = await openDataKeys(needs)
+  const find = async (queries: Queries, keyId: string): Promise<KeyObject> => {
+    const known = ring.get(keyId)
+    if (known) return known
+    const row = await queries.selectFrom('vault_keys').selectAll().where('key_id', '=', keyId).executeTakeFirst()
+    if (!row) throw new ServiceError('not_ready', { detail: `data key ${keyId} is gone` })
+    const key = openDataKey(needs.readMasterKeys(), row)
+    ring.set(keyId, key)
+    return key
+  }
+  return {
+    seal: async (tx, column, place, secret) => {
+      const keyId = await activeKeyId(needs.database, tx)
+      const key = await find(tx, keyId)
+      return { bytes: sealBytes(key, associatedData(column, place, keyId), Buffer.from(secret.reveal())), keyId }
+    },
+    open: async (queries, column, place, { bytes, keyId }) => {
+      const key = await find(queries, keyId)
+      return new Secret(openBytes(key, associatedData(column, place, keyId), bytes).toString())
+    },
+  }
+}
+
+/** Makes the first data key, and proves that the master key is the right one where there is one already. */
+async function openDataKeys({ database, readMasterKeys, clock }: VaultNeeds): Promise<Map<string, KeyObject>> {
+  const masterKeys = readMasterKeys()
+  const known = new Set(masterKeys.map(({ id }) => id))
+  const rows = await database.transaction(async (tx) => {
+    await lockSchema(database, tx)
+    const [anyKey] = await tx.selectFrom('vault_keys').select('key_id').limit(1).execute()
+    if (!anyKey) await addDataKey(tx, first(masterKeys), clock())
+    return tx.selectFrom('vault_keys').selectAll().execute()
+  })
+  if (rows.some(({ master_key_id }) => !known.has(master_key_id))) throw new WrongMasterKey()
+  return new Map(rows.map((row) => [row.key_id, openDataKey(masterKeys, row)]))
+}
+
+/** The new key becomes the one that seals. */
+export async function addDataKey(tx: Queries, masterKey: MasterKey, now: Date): Promise<string> {
+  const keyId = randomBytes(8).toString('hex')
+  const sealedKey = sealBytes(masterKey.key, dataKeyAssociatedData(keyId), randomBytes(32))
+  await tx.updateTable('vault_keys').set({ active: null }).where('active', '=', 1).execute()
+  await tx
+    .insertInto('vault_keys')
+    .values({ key_id: keyId, active: 1, master_key_id: masterKey.id, sealed_key: sealedKey, created_at: now.getTime() })
+    .execute()
+  return keyId
+}
+
+/**
+ * On PostgreSQL the row stays locked until the transaction ends; SQLite's transactions exclude each other anyway.
+ * A query that waited for a rotation finds its row retired and the new one not yet in its sight: the next one sees it.
+ */
+async function activeKeyId({ engine }: Database, tx: Queries): Promise<string> {
+  const query = tx
+    .selectFrom('vault_keys')
+    .select('key_id')
+    .where('active', '=', 1)
+    .$if(engine === 'postgres', (select) => select.forShare())
+  const row = (await query.executeTakeFirst()) ?? (await query.executeTakeFirstOrThrow())
+  return row.key_id
+}
+
+function openDataKey(masterKeys: MasterKey[], row: { key_id: string; master_key_id: string; sealed_key: Uint8Array }) {
+  const masterKey = masterKeys.find(({ id }) => id === row.master_key_id)
+  if (!masterKey) throw new ServiceError('not_ready', { detail: `no master key ${row.master_key_id} is given` })
+  return createSecretKey(openBytes(masterKey.key, dataKeyAssociatedData(row.key_id), row.sealed_key))
+}
+
+function associatedData({ table, column }: SealedColumn, { row, owner }: Place, keyId: string): string {
+  return JSON.stringify(['sallyport.sealed.v1', table, column, row, owner, keyId])
+}
+
+function dataKeyAssociatedData(keyId: string): string {
+  return JSON.stringify(['sallyport.data-key.v1', keyId])
+}
+
+function first<T>(list: readonly T[]): T {
+  const [head] = list
+  if (head === undefined) throw new RangeError('an empty list has no first entry')
+  return head
+}

@@ -1,0 +1,24 @@
+import { isIP } from 'node:net'
+import { ServiceError } from '../platform/errors.ts'
+
+/** Where a call goes. What is sent is this URL, the one that was judged, never the caller's text. */
+export interface Destination {
+  url: URL
+  host: string
+  path: string
+  /** For the record: which parameters, not what they said. */
+  queryNames: string[]
+}
+
+export function judgeUrl(text: string, plainOrigin: string | undefined): Destination {
+  const refuse = (message: string) => new ServiceError('invalid_url', { field: 'url', message })
+  const url = URL.parse(text)
+  if (!url) throw refuse('The URL can not be parsed. Give a whole https URL.')
+  const isOurs = url.origin === plainOrigin
+  if (url.protocol !== 'https:' && !isOurs) throw refuse('The URL is not https.')
+  if (url.username !== '' || url.password !== '') throw refuse('The URL holds a user name or password. Leave them out.')
+  if (url.hash !== '' || text.includes('#')) throw refuse('The URL holds a fragment. Leave it out.')
+  if (!isOurs && isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0)
+    throw refuse('The URL names an address instead of a host.')
+  return { url, host: url.host, path: url.pathname, queryNames: [...new Set(url.searchParams.keys())] }
+}

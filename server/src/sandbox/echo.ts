@@ -1,0 +1,56 @@
+/** The sandbox's upstream: it answers with what it was sent. */
+import { isUtf8 } from 'node:buffer'
+import type { HeaderList, Upstream } from '../proxy/upstream.ts'
+
+export interface Echo {
+  method: string
+  path: string
+  query: Record<string, string | string[]>
+  headers: Record<string, string | string[]>
+  body: unknown
+}
+
+interface Received {
+  method: string
+  url: URL
+  headers: HeaderList
+  body: Buffer | undefined
+}
+
+export function echo({ method, url, headers, body }: Received): Echo {
+  return {
+    method,
+    path: url.pathname,
+    query: grouped(url.searchParams),
+    headers: grouped(headers),
+    body: readBody(body),
+  }
+}
+
+/** The echo as the proxy sees it: no network lies between, the pipeline around it is the real one. */
+export const echoUpstream: Upstream = (request) => {
+  const headers: HeaderList = [['host', request.url.host], ...request.headers]
+  const body = Buffer.from(JSON.stringify(echo({ ...request, headers })))
+  return Promise.resolve({
+    status: 200,
+    headers: [['content-type', 'application/json; charset=utf-8']],
+    body: ReadableStream.from([request.method === 'HEAD' ? Buffer.alloc(0) : body]),
+  })
+}
+
+function readBody(body: Buffer | undefined): unknown {
+  if (!body || body.length === 0) return null
+  const text = body.toString(isUtf8(body) ? 'utf8' : 'latin1')
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** A name that comes several times has several values. Built from entries, so that no name can be special. */
+function grouped(pairs: Iterable<[string, string]>): Record<string, string | string[]> {
+  const values = new Map<string, string[]>()
+  for (const [name, value] of pairs) values.set(name, [...(values.get(name) ?? []), value])
+  return Object.fromEntries([...values].map(([name, list]) => [name, list.length === 1 ? (list[0] ?? '') : list]))
+}

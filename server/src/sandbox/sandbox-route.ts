@@ -1,0 +1,32 @@
+import type { Grant } from '../grants/grant.ts'
+import type { Config } from '../platform/config.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { perSecond } from '../platform/rate-limits.ts'
+import { Secret } from '../platform/secret.ts'
+import type { Route } from '../proxy/upstream.ts'
+import { echoUpstream } from './echo.ts'
+import type { SandboxStore } from './sandbox-store.ts'
+
+interface SandboxRouteNeeds {
+  config: Pick<Config, 'baseUrl' | 'sandboxCallsPerSecond' | 'sandboxBurst' | 'sandboxBodyBytes'>
+  database: Database
+  sandboxes: SandboxStore
+}
+
+/** What the proxy does for a sandbox grant: the real pipeline, with the echo at its end. */
+export function sandboxRoute({ config, database, sandboxes }: SandboxRouteNeeds, { agentId, grantId }: Grant): Route {
+  return {
+    upstream: echoUpstream,
+    injects: 'authorization',
+    plainOrigin: config.baseUrl.origin,
+    maxBodyBytes: config.sandboxBodyBytes,
+    rate: { key: `sandbox-call:${agentId}`, limit: perSecond(config.sandboxCallsPerSecond, config.sandboxBurst) },
+    credential: async () => {
+      const token = await sandboxes.tokenOf(database.queries, agentId, grantId)
+      // Another sandbox took its place since the call was judged.
+      if (!token) throw new ServiceError('grant_revoked')
+      return { header: { name: 'authorization', value: new Secret(`Bearer ${token.reveal()}`) }, secrets: [token] }
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import type {} from '../grants/grant-store.ts'
+import type { Queries } from '../platform/database/database.ts'
+import type { Secret } from '../platform/secret.ts'
+import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
+
+declare module '../platform/database/tables.ts' {
+  interface Tables {
+    sandboxes: {
+      agent_id: string
+      grant_id: string
+      token: Uint8Array
+      token_key_id: string
+    }
+  }
+}
+
+export const sandboxToken: SealedColumn = {
+  table: 'sandboxes',
+  column: 'token',
+  rowColumn: 'grant_id',
+  ownerColumn: 'agent_id',
+}
+
+/** What stands behind a sandbox grant in place of a connection: a token of no value, kept like one that has. */
+export function createSandboxStore(vault: Vault) {
+  return {
+    /** One sandbox an agent: a new one takes the place of the old, and of two at once one waits for the other. */
+    put: async (tx: Queries, agentId: string, grantId: string, token: Secret): Promise<void> => {
+      const { bytes, keyId } = await vault.seal(tx, sandboxToken, { row: grantId, owner: agentId }, token)
+      const values = { grant_id: grantId, token: bytes, token_key_id: keyId }
+      await tx
+        .insertInto('sandboxes')
+        .values({ agent_id: agentId, ...values })
+        .onConflict((conflict) => conflict.column('agent_id').doUpdateSet(values))
+        .execute()
+    },
+
+    tokenOf: async (queries: Queries, agentId: string, grantId: string): Promise<Secret | undefined> => {
+      const row = await queries
+        .selectFrom('sandboxes')
+        .select(['token', 'token_key_id'])
+        .where('agent_id', '=', agentId)
+        .where('grant_id', '=', grantId)
+        .executeTakeFirst()
+      const place = { row: grantId, owner: agentId }
+      return row && vault.open(queries, sandboxToken, place, { bytes: row.token, keyId: row.token_key_id })
+    },
+
+    dropEndedBefore: async (tx: Queries, before: Date): Promise<void> => {
+      await tx
+        .deleteFrom('sandboxes')
+        .where('grant_id', 'in', (eb) =>
+          eb.selectFrom('grants').select('grant_id').where('expires_at', '<', before.getTime()),
+        )
+        .execute()
+    },
+  }
+}
+
+export type SandboxStore = ReturnType<typeof createSandboxStore>

@@ -1,0 +1,32 @@
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import type { Session } from './session.ts'
+import type { SessionStore } from './session-store.ts'
+import type { User } from './user.ts'
+
+export interface EndSessionsNeeds {
+  database: Database
+  sessions: SessionStore
+  audit: AuditStore
+  clock: Clock
+}
+
+/** The user's own session, or all of them. Ending what has ended already changes nothing. */
+export async function endSessions(
+  { database, sessions, audit, clock }: EndSessionsNeeds,
+  user: User,
+  which: { sessionId: string } | 'all',
+  requestId: string,
+): Promise<Session[]> {
+  const { userId } = user
+  return database.transaction(async (tx) => {
+    const at = clock()
+    const ended = await sessions.revoke(tx, userId, which, at)
+    for (const session of ended) {
+      const detail = { session_id: session.sessionId }
+      await audit.append(tx, { event: 'session.revoked', at, requestId, userId, detail })
+    }
+    return ended
+  })
+}

@@ -1,0 +1,72 @@
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../platform/config.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import { Secret } from '../platform/secret.ts'
+import { hashToken, isWellFormedToken, mintToken } from '../platform/tokens.ts'
+import type { LoginTokenStore } from './login-token-store.ts'
+import type { Session } from './session.ts'
+import type { SessionStore } from './session-store.ts'
+import type { User } from './user.ts'
+import type { UserStore } from './user-store.ts'
+
+export interface LogInNeeds {
+  config: Pick<Config, 'sessionSeconds' | 'sessionIdleSeconds'>
+  database: Database
+  users: UserStore
+  sessions: SessionStore
+  loginTokens: LoginTokenStore
+  audit: AuditStore
+  clock: Clock
+}
+
+/** Unknown, used, expired, or of a user who was disabled: from outside it is all one. */
+function notUsable(): ServiceError {
+  return new ServiceError('unauthenticated', {
+    field: 'login_token',
+    message: 'The login token is unknown, used or expired. Ask for a new one.',
+  })
+}
+
+/** The token is consumed in the transaction that starts the session: no session without it, no second one from it. */
+export async function logIn(
+  { config, database, users, sessions, loginTokens, audit, clock }: LogInNeeds,
+  loginToken: string,
+  requestId: string,
+): Promise<{ user: User; session: Session; sessionToken: Secret }> {
+  if (!isWellFormedToken('login', loginToken)) throw notUsable()
+  const tokenHash = hashToken(new Secret(loginToken))
+  const sessionToken = mintToken('session')
+  return database.transaction(async (tx) => {
+    const now = clock()
+    const userId = await loginTokens.consume(tx, tokenHash, now)
+    const user = userId && (await users.find(tx, userId))
+    if (!user || user.disabledAt) throw notUsable()
+    const session: Session = {
+      sessionId: newId('ses', now),
+      userId: user.userId,
+      createdAt: now,
+      lastSeenAt: now,
+      expiresAt: new Date(now.getTime() + config.sessionSeconds * 1000),
+      revokedAt: null,
+    }
+    await sessions.insert(tx, session, hashToken(sessionToken))
+    const detail = { session_id: session.sessionId }
+    await audit.append(tx, { event: 'session.started', at: now, requestId, userId: user.userId, detail })
+    return { user, session, sessionToken }
+  })
+}
+
+/** Says whom a token would sign in, and leaves it as it is. */
+export async function previewLogin(
+  { database, users, loginTokens, clock }: LogInNeeds,
+  loginToken: string,
+): Promise<{ user: User; expiresAt: Date }> {
+  if (!isWellFormedToken('login', loginToken)) throw notUsable()
+  const usable = await loginTokens.findUsable(database.queries, hashToken(new Secret(loginToken)), clock())
+  const user = usable && (await users.find(database.queries, usable.userId))
+  if (!user || user.disabledAt) throw notUsable()
+  return { user, expiresAt: usable.expiresAt }
+}

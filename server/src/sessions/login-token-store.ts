@@ -1,0 +1,71 @@
+import type { Queries } from '../platform/database/database.ts'
+
+interface LoginTokenRow {
+  token_hash: Uint8Array
+  user_id: string
+  created_at: number
+  expires_at: number
+  used_at: number | null
+}
+
+declare module '../platform/database/tables.ts' {
+  interface Tables {
+    login_tokens: LoginTokenRow
+  }
+}
+
+interface LoginToken {
+  tokenHash: Uint8Array
+  userId: string
+  createdAt: Date
+  expiresAt: Date
+}
+
+export const loginTokenStore = {
+  insert: async (tx: Queries, token: LoginToken): Promise<void> => {
+    await tx
+      .insertInto('login_tokens')
+      .values({
+        token_hash: token.tokenHash,
+        user_id: token.userId,
+        created_at: token.createdAt.getTime(),
+        expires_at: token.expiresAt.getTime(),
+        used_at: null,
+      })
+      .execute()
+  },
+
+  findUsable: async (
+    queries: Queries,
+    tokenHash: Uint8Array,
+    now: Date,
+  ): Promise<{ userId: string; expiresAt: Date } | undefined> => {
+    const row = await queries
+      .selectFrom('login_tokens')
+      .select(['user_id', 'expires_at'])
+      .where('token_hash', '=', tokenHash)
+      .where('used_at', 'is', null)
+      .where('expires_at', '>', now.getTime())
+      .executeTakeFirst()
+    return row && { userId: row.user_id, expiresAt: new Date(row.expires_at) }
+  },
+
+  /** One conditional write: of several that try at once, one gets the user. */
+  consume: async (tx: Queries, tokenHash: Uint8Array, now: Date): Promise<string | undefined> => {
+    const row = await tx
+      .updateTable('login_tokens')
+      .set({ used_at: now.getTime() })
+      .where('token_hash', '=', tokenHash)
+      .where('used_at', 'is', null)
+      .where('expires_at', '>', now.getTime())
+      .returning('user_id')
+      .executeTakeFirst()
+    return row?.user_id
+  },
+
+  dropExpired: async (queries: Queries, now: Date): Promise<void> => {
+    await queries.deleteFrom('login_tokens').where('expires_at', '<', now.getTime()).execute()
+  },
+}
+
+export type LoginTokenStore = typeof loginTokenStore

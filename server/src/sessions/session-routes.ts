@@ -1,0 +1,188 @@
+import {
+  CreateLoginTokenBody,
+  CreateLoginTokenReply,
+  ListSessionsQuery,
+  LoginBody,
+  LoginPreviewReply,
+  LoginReply,
+  LogoutAllReply,
+  MeReply,
+  Session as SessionView,
+  sessionCookie,
+  SessionPage,
+} from '@sallyport/protocol/sessions'
+import { IdInPath, NoBody } from '@sallyport/protocol/schema'
+import type { Static } from 'typebox'
+import { actingUser } from '../authenticate.ts'
+import { pageRequest } from '../platform/database/paging.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Http } from '../platform/http/http.ts'
+import { endSessions } from './end-sessions.ts'
+import type { EndSessionsNeeds } from './end-sessions.ts'
+import { issueLoginToken, loginUrl } from './issue-login-token.ts'
+import type { IssueLoginTokenNeeds, LoginTokenFor } from './issue-login-token.ts'
+import { logIn, previewLogin } from './log-in.ts'
+import type { LogInNeeds } from './log-in.ts'
+import { statusOf } from './session.ts'
+import type { Session } from './session.ts'
+import { userView } from './user-routes.ts'
+
+const tags = ['Sessions']
+
+export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNeeds & EndSessionsNeeds): void {
+  const { config, database, sessions, clock } = needs
+  const cookie = { path: '/', httpOnly: true, sameSite: 'lax', secure: config.baseUrl.protocol === 'https:' } as const
+  const view = (session: Session, current: Session): Static<typeof SessionView> => ({
+    session_id: session.sessionId,
+    status: statusOf(session, config.sessionIdleSeconds, clock()),
+    created_at: session.createdAt.toISOString(),
+    last_seen_at: session.lastSeenAt.toISOString(),
+    expires_at: session.expiresAt.toISOString(),
+    revoked_at: session.revokedAt?.toISOString() ?? null,
+    current: session.sessionId === current.sessionId,
+  })
+
+  http.post(
+    '/v4/auth/login-tokens',
+    {
+      config: { allow: ['admin'] },
+      schema: {
+        tags,
+        summary: 'Issue a one-time login token',
+        body: CreateLoginTokenBody,
+        response: { 201: CreateLoginTokenReply },
+      },
+    },
+    async ({ body, id }, reply) => {
+      const options = { lifetimeSeconds: body.ttl_seconds, requestId: id }
+      const { loginToken, expiresAt, userId } = await issueLoginToken(needs, whom(body), options)
+      return reply.code(201).send({
+        login_token: loginToken.reveal(),
+        login_url: loginUrl(config, loginToken).reveal(),
+        expires_at: expiresAt.toISOString(),
+        user_id: userId,
+      })
+    },
+  )
+
+  http.post(
+    '/v4/auth/login/preview',
+    {
+      config: { allow: 'anyone', startsSession: true },
+      schema: {
+        tags,
+        summary: 'Whom a login token would sign in; it stays usable',
+        body: LoginBody,
+        response: { 200: LoginPreviewReply },
+      },
+    },
+    async ({ body }) => {
+      const { user, expiresAt } = await previewLogin(needs, body.login_token)
+      return { user: userView(user), expires_at: expiresAt.toISOString() }
+    },
+  )
+
+  http.post(
+    '/v4/auth/login',
+    {
+      config: { allow: 'anyone', startsSession: true },
+      schema: { tags, summary: 'Start a session', body: LoginBody, response: { 200: LoginReply } },
+    },
+    async ({ body, id }, reply) => {
+      const { user, session, sessionToken } = await logIn(needs, body.login_token, id)
+      reply.setCookie(sessionCookie, sessionToken.reveal(), { ...cookie, maxAge: config.sessionSeconds })
+      return {
+        user: userView(user),
+        session_token: sessionToken.reveal(),
+        expires_at: session.expiresAt.toISOString(),
+      }
+    },
+  )
+
+  http.get(
+    '/v4/auth/me',
+    { config: { allow: ['user'] }, schema: { tags, summary: 'Who is signed in', response: { 200: MeReply } } },
+    (request) => {
+      const { user, session } = actingUser(request)
+      return { user: userView(user), session: view(session, session) }
+    },
+  )
+
+  http.post(
+    '/v4/auth/logout',
+    {
+      config: { allow: ['user'] },
+      schema: { tags, summary: 'End this session', body: NoBody, response: { 200: SessionView } },
+    },
+    async (request, reply) => {
+      const { user, session } = actingUser(request)
+      const [ended = session] = await endSessions(needs, user, session, request.id)
+      reply.clearCookie(sessionCookie, cookie)
+      return view(ended, session)
+    },
+  )
+
+  http.post(
+    '/v4/auth/logout-all',
+    {
+      config: { allow: ['user'] },
+      schema: { tags, summary: 'End all sessions of this user', body: NoBody, response: { 200: LogoutAllReply } },
+    },
+    async (request, reply) => {
+      const ended = await endSessions(needs, actingUser(request).user, 'all', request.id)
+      reply.clearCookie(sessionCookie, cookie)
+      return { revoked: ended.length }
+    },
+  )
+
+  http.get(
+    '/v4/auth/sessions',
+    {
+      config: { allow: ['user'] },
+      schema: {
+        tags,
+        summary: 'List the sessions of this user',
+        querystring: ListSessionsQuery,
+        response: { 200: SessionPage },
+      },
+    },
+    async (request) => {
+      const { user, session } = actingUser(request)
+      const now = clock()
+      const idleSince = new Date(now.getTime() - config.sessionIdleSeconds * 1000)
+      const page = await sessions.listOfUser(database.queries, user.userId, pageRequest(request.query), {
+        now,
+        idleSince,
+      })
+      return { sessions: page.records.map((one) => view(one, session)), next_cursor: page.nextCursor }
+    },
+  )
+
+  http.delete(
+    '/v4/auth/sessions/:id',
+    {
+      config: { allow: ['user'] },
+      schema: { tags, summary: 'End one session of this user', params: IdInPath, response: { 200: SessionView } },
+    },
+    async (request) => {
+      const { user, session } = actingUser(request)
+      const [ended] = await endSessions(needs, user, { sessionId: request.params.id }, request.id)
+      const found = ended ?? (await sessions.findOfUser(database.queries, user.userId, request.params.id))
+      if (!found) throw new ServiceError('not_found')
+      return view(found, session)
+    },
+  )
+}
+
+function whom(body: Static<typeof CreateLoginTokenBody>): LoginTokenFor {
+  const { user_id: userId, email, name } = body
+  if (userId !== undefined && (email ?? name) !== undefined) {
+    const field = email === undefined ? 'name' : 'email'
+    throw new ServiceError('invalid_field', {
+      field,
+      message: `"${field}" is for a new user; "user_id" names one there is. Give one of them.`,
+    })
+  }
+  if (userId !== undefined) return { userId }
+  return email === undefined ? { name } : { email, name }
+}

@@ -1,0 +1,144 @@
+import type { Queries } from '../platform/database/database.ts'
+import { pageOf } from '../platform/database/paging.ts'
+import type { Page, PageRequest } from '../platform/database/paging.ts'
+import { fromTime } from '../platform/database/times.ts'
+import type { Session, SessionStatus } from './session.ts'
+import type { User } from './user.ts'
+import { toUser } from './user-store.ts'
+
+interface SessionRow {
+  session_id: string
+  user_id: string
+  token_hash: Uint8Array
+  created_at: number
+  last_seen_at: number
+  expires_at: number
+  revoked_at: number | null
+}
+
+declare module '../platform/database/tables.ts' {
+  interface Tables {
+    sessions: SessionRow
+  }
+}
+
+const columns = [
+  'sessions.session_id',
+  'sessions.user_id',
+  'sessions.created_at',
+  'sessions.last_seen_at',
+  'sessions.expires_at',
+  'sessions.revoked_at',
+] as const
+
+export const sessionStore = {
+  insert: async (tx: Queries, session: Session, tokenHash: Uint8Array): Promise<void> => {
+    await tx
+      .insertInto('sessions')
+      .values({
+        session_id: session.sessionId,
+        user_id: session.userId,
+        token_hash: tokenHash,
+        created_at: session.createdAt.getTime(),
+        last_seen_at: session.lastSeenAt.getTime(),
+        expires_at: session.expiresAt.getTime(),
+        revoked_at: null,
+      })
+      .execute()
+  },
+
+  findByTokenHash: async (
+    queries: Queries,
+    tokenHash: Uint8Array,
+  ): Promise<{ session: Session; user: User } | undefined> => {
+    const row = await queries
+      .selectFrom('sessions')
+      .innerJoin('users', 'users.user_id', 'sessions.user_id')
+      .select(columns)
+      .select(['users.handle', 'users.name', 'users.email', 'users.disabled_at', 'users.created_at as user_created_at'])
+      .where('sessions.token_hash', '=', tokenHash)
+      .executeTakeFirst()
+    return row && { session: toSession(row), user: toUser({ ...row, created_at: row.user_created_at }) }
+  },
+
+  markSeen: async (queries: Queries, sessionId: string, now: Date): Promise<void> => {
+    await queries
+      .updateTable('sessions')
+      .set({ last_seen_at: now.getTime() })
+      .where('session_id', '=', sessionId)
+      .where('last_seen_at', '<', now.getTime())
+      .execute()
+  },
+
+  listOfUser: async (
+    queries: Queries,
+    userId: string,
+    page: PageRequest<SessionStatus>,
+    ends: { now: Date; idleSince: Date },
+  ): Promise<Page<Session>> => {
+    const rows = await queries
+      .selectFrom('sessions')
+      .select(columns)
+      .where('user_id', '=', userId)
+      .$if(page.status === 'revoked', (query) => query.where('revoked_at', 'is not', null))
+      .$if(page.status === 'active', (query) =>
+        query
+          .where('revoked_at', 'is', null)
+          .where('expires_at', '>', ends.now.getTime())
+          .where('last_seen_at', '>', ends.idleSince.getTime()),
+      )
+      .$if(page.status === 'expired', (query) =>
+        query
+          .where('revoked_at', 'is', null)
+          .where((eb) =>
+            eb.or([eb('expires_at', '<=', ends.now.getTime()), eb('last_seen_at', '<=', ends.idleSince.getTime())]),
+          ),
+      )
+      .$if(page.before !== undefined, (query) => query.where('session_id', '<', page.before ?? ''))
+      .orderBy('session_id', 'desc')
+      .limit(page.limit + 1)
+      .execute()
+    return pageOf(rows.map(toSession), page.limit, ({ sessionId }) => sessionId)
+  },
+
+  findOfUser: async (queries: Queries, userId: string, sessionId: string): Promise<Session | undefined> => {
+    const row = await queries
+      .selectFrom('sessions')
+      .select(columns)
+      .where('user_id', '=', userId)
+      .where('session_id', '=', sessionId)
+      .executeTakeFirst()
+    return row && toSession(row)
+  },
+
+  /** Those that were not revoked before: one of the user's, or all of them. */
+  revoke: async (tx: Queries, userId: string, which: { sessionId: string } | 'all', now: Date): Promise<Session[]> => {
+    const rows = await tx
+      .updateTable('sessions')
+      .set({ revoked_at: now.getTime() })
+      .where('user_id', '=', userId)
+      .where('revoked_at', 'is', null)
+      .$if(which !== 'all', (query) => query.where('session_id', '=', which === 'all' ? '' : which.sessionId))
+      .returning(columns)
+      .execute()
+    return rows.map(toSession)
+  },
+
+  /** Ended for this long, a session tells nobody anything. */
+  dropEndedBefore: async (queries: Queries, before: Date): Promise<void> => {
+    await queries.deleteFrom('sessions').where('expires_at', '<', before.getTime()).execute()
+  },
+}
+
+export type SessionStore = typeof sessionStore
+
+function toSession(row: Omit<SessionRow, 'token_hash'>): Session {
+  return {
+    sessionId: row.session_id,
+    userId: row.user_id,
+    createdAt: new Date(row.created_at),
+    lastSeenAt: new Date(row.last_seen_at),
+    expiresAt: new Date(row.expires_at),
+    revokedAt: fromTime(row.revoked_at),
+  }
+}

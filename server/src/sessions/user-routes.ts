@@ -1,0 +1,45 @@
+import { ListUsersQuery, User as UserView, UserPage } from '@sallyport/protocol/sessions'
+import { IdInPath, NoBody } from '@sallyport/protocol/schema'
+import { pageRequest } from '../platform/database/paging.ts'
+import type { Http } from '../platform/http/http.ts'
+import { disableUser } from './disable-user.ts'
+import type { DisableUserNeeds } from './disable-user.ts'
+import type { User } from './user.ts'
+
+const tags = ['Users']
+
+export function userRoutes(http: Http, needs: DisableUserNeeds): void {
+  const { database, users } = needs
+
+  http.get(
+    '/v4/users',
+    {
+      config: { allow: ['admin'] },
+      schema: { tags, summary: 'List users', querystring: ListUsersQuery, response: { 200: UserPage } },
+    },
+    async ({ query }) => {
+      const { records, nextCursor } = await users.list(database.queries, pageRequest(query))
+      return { users: records.map(userView), next_cursor: nextCursor }
+    },
+  )
+
+  http.post(
+    '/v4/users/:id/disable',
+    {
+      config: { allow: ['admin'] },
+      schema: { tags, summary: 'Disable a user', params: IdInPath, body: NoBody, response: { 200: UserView } },
+    },
+    async ({ params, id }) => userView(await disableUser(needs, params.id, id)),
+  )
+}
+
+export function userView(user: User): UserView {
+  return {
+    user_id: user.userId,
+    name: user.name,
+    email: user.email,
+    status: user.disabledAt ? 'disabled' : 'active',
+    created_at: user.createdAt.toISOString(),
+    disabled_at: user.disabledAt?.toISOString() ?? null,
+  }
+}

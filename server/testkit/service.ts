@@ -1,0 +1,125 @@
+/** The real app on a real database, with a clock that stands still. It is called by inject(), without a port. */
+import type { TestContext } from 'node:test'
+import { createApp } from '../src/app.ts'
+import type { App } from '../src/app.ts'
+import { readConfig } from '../src/platform/config.ts'
+import type { Config, Environment } from '../src/platform/config.ts'
+import type { Database, Engine } from '../src/platform/database/database.ts'
+import { migrate } from '../src/platform/database/migrate.ts'
+import { masterKeySource, openDatabase, readAdminToken } from '../src/platform/instance.ts'
+import { createLog } from '../src/platform/log.ts'
+import { mintToken } from '../src/platform/tokens.ts'
+import { newMasterKey } from '../src/platform/vault/master-keys.ts'
+import { openVault } from '../src/platform/vault/vault.ts'
+import type { Vault } from '../src/platform/vault/vault.ts'
+import { fixedClock } from './clock.ts'
+import type { FixedClock } from './clock.ts'
+import { temporaryFolder, temporaryPostgres } from './databases.ts'
+
+interface Call {
+  token?: string | undefined
+  body?: unknown
+  headers?: Record<string, string>
+  /** The address that the call seems to come from. */
+  from?: string
+}
+
+export interface Reply {
+  status: number
+  body: any
+  text: string
+  headers: Record<string, number | string | string[] | undefined>
+}
+
+export interface TestService {
+  app: App
+  config: Config
+  database: Database
+  vault: Vault
+  clock: FixedClock
+  adminToken: string
+  log: string[]
+  call: (method: string, path: string, call?: Call) => Promise<Reply>
+  registerAgent: (name?: string) => Promise<{ agentId: string; token: string }>
+  logIn: (whom?: object) => Promise<{ userId: string; token: string; cookie: string }>
+}
+
+export async function startService(
+  t: Pick<TestContext, 'after'>,
+  engine: Engine,
+  overrides: Environment = {},
+  clock: FixedClock = fixedClock(),
+): Promise<TestService> {
+  const env: Environment = {
+    SALLYPORT_DATA_DIR: temporaryFolder(t),
+    SALLYPORT_LOG_FORMAT: 'json',
+    SALLYPORT_ADMIN_TOKEN: mintToken('admin').reveal(),
+    SALLYPORT_MASTER_KEY: newMasterKey().text.reveal(),
+    ...(engine === 'postgres' &&
+      overrides['DATABASE_URL'] === undefined && { DATABASE_URL: await temporaryPostgres(t) }),
+    ...overrides,
+  }
+  const config = readConfig(env)
+  const log: string[] = []
+  const database = openDatabase(config)
+  await migrate(database, clock.now)
+  const vault = await openVault({ database, readMasterKeys: masterKeySource(config).read, clock: clock.now })
+  const adminToken = readAdminToken(config)
+  const app = await createApp({
+    config,
+    database,
+    vault,
+    adminToken,
+    clock: clock.now,
+    log: createLog(config, { write: (line) => log.push(line) }),
+  })
+  t.after(async () => {
+    await app.http.close()
+    await database.close()
+  })
+
+  const call: TestService['call'] = async (method, path, { token, body, headers = {}, from } = {}) => {
+    const reply = await app.http.inject({
+      method: method as 'GET',
+      url: path,
+      headers: {
+        host: config.baseUrl.host,
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(from === undefined ? {} : { remoteAddress: from }),
+    })
+    const isJson = String(reply.headers['content-type']).startsWith('application/json')
+    return {
+      status: reply.statusCode,
+      body: isJson && reply.payload !== '' ? (JSON.parse(reply.payload) as unknown) : undefined,
+      text: reply.payload,
+      headers: reply.headers,
+    }
+  }
+
+  return {
+    app,
+    config,
+    database,
+    vault,
+    clock,
+    adminToken: adminToken.reveal(),
+    log,
+    call,
+    registerAgent: async (name = 'an agent') => {
+      const { body } = await call('POST', '/v4/agents/register', { body: { name } })
+      const { agent, access_token: token } = body as { agent: { agent_id: string }; access_token: string }
+      return { agentId: agent.agent_id, token }
+    },
+    logIn: async (whom = {}) => {
+      const issued = await call('POST', '/v4/auth/login-tokens', { token: adminToken.reveal(), body: whom })
+      const { login_token, user_id: userId } = issued.body as { login_token: string; user_id: string }
+      const { body } = await call('POST', '/v4/auth/login', { body: { login_token } })
+      const { session_token: token } = body as { session_token: string }
+      return { userId, token, cookie: `svc_session=${token}` }
+    },
+  }
+}
