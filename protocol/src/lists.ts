@@ -1,12 +1,12 @@
 import { Type, type Static, type TSchema } from 'typebox'
-import { Nullable, Strict } from './schema.ts'
+import { Nullable, Strict, Text } from './schema.ts'
 
 export const defaultPageSize = 50
 export const maxPageSize = 200
 
 const paging = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPageSize, default: defaultPageSize })),
-  cursor: Type.Optional(Type.String({ maxLength: 100, description: 'next_cursor of the page before' })),
+  cursor: Type.Optional(Text({ maxLength: 100, description: 'next_cursor of the page before' })),
 }
 
 /** The query of a list whose records have these states. */

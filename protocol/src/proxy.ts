@@ -1,8 +1,8 @@
 import { Type, type Static } from 'typebox'
-import { RecordId, Strict } from './schema.ts'
+import { RecordId, Strict, Text } from './schema.ts'
 
 export const ProxyBody = Strict({
-  grant_id: Type.String({ maxLength: 100 }),
+  grant_id: Text({ maxLength: 100 }),
   method: Type.String({ minLength: 1, maxLength: 20 }),
   url: Type.String({ minLength: 1, maxLength: 8192, description: 'An https URL that the grant covers' }),
   headers: Type.Optional(Type.Record(Type.String(), Type.String(), { maxProperties: 100 })),

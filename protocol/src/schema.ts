@@ -40,7 +40,7 @@ export function RecordId(prefix: string) {
 }
 
 /** The id of a record in a path. Anything that is no id names nothing, and is answered with `not_found`. */
-export const IdInPath = Strict({ id: Type.String({ maxLength: 100 }) })
+export const IdInPath = Strict({ id: Text({ maxLength: 100 }) })
 
 export const NoBody = Type.Optional(Strict({}))
 

@@ -86,7 +86,9 @@ export async function createApp({ config, database, vault, adminToken, clock, lo
       proxyCalls.inc({ outcome })
     },
   })
-  await http.register(fastifyStatic, { root: fileURLToPath(new URL('../pages', import.meta.url)), cacheControl: false })
+  const pages = fileURLToPath(new URL('../pages', import.meta.url))
+  // A route for each file, instead of one that would answer for every path there is not.
+  await http.register(fastifyStatic, { root: pages, wildcard: false, cacheControl: false })
 
   return {
     http,

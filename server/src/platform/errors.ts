@@ -17,6 +17,7 @@ export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly field: string | undefined
   readonly publicMessage: string | undefined
+  readonly detail: string | undefined
   readonly retryAfterSeconds: number | undefined
 
   constructor(code: ErrorCode, circumstances: Circumstances = {}) {
@@ -25,6 +26,7 @@ export class ServiceError extends Error {
     this.code = code
     this.field = circumstances.field
     this.publicMessage = circumstances.message
+    this.detail = circumstances.detail
     this.retryAfterSeconds = circumstances.retryAfterSeconds
   }
 }

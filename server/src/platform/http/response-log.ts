@@ -9,7 +9,7 @@ export function logResponses(http: Http): void {
       route: request.routeOptions.url ?? '(none)',
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime * 10) / 10,
-      ...(failure && { code: failure.code, reason: failure.message }),
+      ...(failure && { code: failure.code, reason: failure.detail }),
     }
     if (reply.statusCode < 500) request.log.info(line, 'answered')
     else request.log.error({ ...line, err: failure?.cause ?? failure }, 'answered')
