@@ -5,7 +5,6 @@ const node = prepare({ build: false })
 process.exitCode = await run(node, [
   '--watch',
   '--watch-preserve-output',
-  '--conditions=sallyport-source',
   'server/src/commands/command-line.ts',
   ...process.argv.slice(2),
 ])

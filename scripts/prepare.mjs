@@ -8,7 +8,6 @@ import { fileURLToPath } from 'node:url'
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
-const built = ['protocol', 'server']
 
 /** Installs and, unless told otherwise, builds. Returns the path of the Node to run. */
 export function prepare({ build = true } = {}) {
@@ -55,6 +54,7 @@ function pinnedNode() {
   process.exit(1)
 }
 
+/** One file of all that is ours, and of the two packages that are a thousand small files: it starts three times as fast. */
 function buildStale(node) {
   const stamp = join(modules, '.sallyport-built')
   const wanted = hash(
@@ -62,26 +62,22 @@ function buildStale(node) {
       .map((file) => `${file} ${statSync(file).mtimeMs} ${statSync(file).size}`)
       .join('\n'),
   )
-  const isThere = built.every((name) => existsSync(join(root, name, 'dist')))
-  if (isThere && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+  const output = join(root, 'server/dist')
+  if (existsSync(join(output, 'sallyport-server.js')) && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted)
+    return
   timed('Building', () => {
-    // What was renamed or deleted must not live on in the output.
-    for (const name of built) rmSync(join(root, name, 'dist'), { recursive: true, force: true })
-    must(node, [join(modules, 'typescript', 'bin', 'tsc'), '--build'], process.env)
+    rmSync(output, { recursive: true, force: true })
+    must(node, [join(root, 'scripts/bundle.mjs')], process.env)
   })
   writeFileSync(stamp, wanted)
 }
 
 function sources() {
   const inFolder = (folder) =>
-    readdirSync(folder, { withFileTypes: true, recursive: true })
+    readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
       .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
       .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
-  const config = readdirSync(root).filter((name) => name.startsWith('tsconfig'))
-  return [
-    ...built.flatMap((name) => inFolder(join(root, name, 'src'))),
-    ...config.map((name) => join(root, name)),
-  ].sort()
+  return ['protocol/src', 'server/src', 'scripts'].flatMap(inFolder).sort()
 }
 
 function must(command, args, env) {

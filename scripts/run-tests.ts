@@ -12,7 +12,7 @@ const postgres = process.env['TEST_DATABASE_URL'] ? undefined : await startPostg
 const url = process.env['TEST_DATABASE_URL'] ?? postgres?.url ?? ''
 say(`PostgreSQL for the tests: ${postgres ? `started on port ${new URL(url).port}` : 'TEST_DATABASE_URL'}`)
 try {
-  const args = ['--conditions=sallyport-source', '--test', '--test-timeout=120000', ...files]
+  const args = ['--test', '--test-timeout=120000', ...files]
   const runner = spawn(process.execPath, args, { stdio: 'inherit', env: { ...process.env, TEST_DATABASE_URL: url } })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner.kill(signal))
   const [code] = (await once(runner, 'exit')) as [number | null]

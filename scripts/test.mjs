@@ -2,5 +2,5 @@
 import { prepare, run, withPinnedNode } from './prepare.mjs'
 
 const node = prepare()
-const args = ['--conditions=sallyport-source', 'scripts/run-tests.ts', ...process.argv.slice(2)]
+const args = ['scripts/run-tests.ts', ...process.argv.slice(2)]
 process.exitCode = await run(node, args, withPinnedNode(node))

@@ -1,10 +1,13 @@
 #!/usr/bin/env node
 // Starts the built service, under Node 24 or newer whatever `node` is here.
 import { spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
+import { createRequire, enableCompileCache } from 'node:module'
+import { fileURLToPath } from 'node:url'
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
-  const { runCommandLine } = await import('../dist/commands/command-line.js')
+  // Compiled code is kept from one start to the next, beside its source: nobody else can write there.
+  enableCompileCache(fileURLToPath(new URL('../dist/compile-cache', import.meta.url)))
+  const { runCommandLine } = await import('../dist/sallyport-server.js')
   await runCommandLine(process.argv.slice(2))
 } else {
   const pinned = findPinnedNode()
