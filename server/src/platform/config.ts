@@ -39,6 +39,12 @@ export const settings = {
     'Addresses or CIDR ranges whose X-Forwarded-For counts, separated by commas',
     optional(addresses),
   ),
+  corsOrigins: setting(
+    'SALLYPORT_CORS_ORIGINS',
+    null,
+    'Origins whose pages may call the API with a bearer token, separated by commas',
+    origins,
+  ),
   metricsPort: setting(
     'SALLYPORT_METRICS_PORT',
     null,
@@ -263,6 +269,14 @@ function baseUrl(value: string): URL {
 
 function flag(value: string): boolean {
   return oneOf('0', '1')(value) === '1'
+}
+
+function origins(value: string): string[] {
+  const list = value === '' ? [] : value.split(',').map((entry) => entry.trim())
+  if (!list.every((entry) => URL.parse(entry)?.origin === entry)) {
+    throw new TypeError('origins such as https://app.example.com, separated by commas')
+  }
+  return list
 }
 
 function addresses(value: string): string[] {

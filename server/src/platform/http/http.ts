@@ -12,6 +12,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
+import { admitOrigins } from './cors.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
 import { replyToBrokenRequest, replyWithError } from './error-replies.ts'
 import { refuseOtherHosts } from './host-rule.ts'
@@ -60,6 +61,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   })
   logResponses(http)
   refuseOtherHosts(http, config.baseUrl)
+  admitOrigins(http, config.corsOrigins)
   readJsonBodies(http)
   answerUnknownRoutes(http)
   await setSecurityHeaders(http, config.baseUrl)

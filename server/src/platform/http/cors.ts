@@ -1,0 +1,21 @@
+import type { Http } from './http.ts'
+
+/**
+ * Pages of the listed origins may call the API with a bearer token they hold. Cookies never count for them: without
+ * `Access-Control-Allow-Credentials` a browser sends none that it would let the page see the answer of.
+ */
+export function admitOrigins(http: Http, origins: readonly string[]): void {
+  if (origins.length === 0) return
+  http.addHook('onRequest', async (request, reply) => {
+    reply.header('vary', 'Origin')
+    const { origin } = request.headers
+    if (origin === undefined || !origins.includes(origin)) return
+    reply.header('access-control-allow-origin', origin)
+    reply.header('access-control-expose-headers', 'x-request-id, retry-after')
+    if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return
+    reply.header('access-control-allow-methods', 'GET, POST, PATCH, DELETE')
+    reply.header('access-control-allow-headers', 'authorization, content-type, idempotency-key')
+    reply.header('access-control-max-age', '600')
+    await reply.code(204).send()
+  })
+}
