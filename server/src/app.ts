@@ -86,7 +86,12 @@ export async function createApp({ config, database, vault, adminToken, clock, lo
       proxyCalls.inc({ outcome })
     },
   })
-  await http.register(fastifyStatic, { root: fileURLToPath(new URL('../pages', import.meta.url)), cacheControl: false })
+  await http.register(fastifyStatic, {
+    root: fileURLToPath(new URL('../pages', import.meta.url)),
+    cacheControl: false,
+    // A route for each file: one for all would be a path that exists under every name.
+    wildcard: false,
+  })
 
   return {
     http,
