@@ -77,6 +77,7 @@ function onClick(button, act) {
     if (isBusy || event.detail > 1) return
     isBusy = true
     button.ariaBusy = 'true'
+    say('')
     try {
       await act(button)
     } catch (problem) {
