@@ -1,8 +1,19 @@
 import js from '@eslint/js'
 import tseslint from 'typescript-eslint'
 
+const browserGlobals = [
+  'addEventListener',
+  'document',
+  'fetch',
+  'history',
+  'location',
+  'navigator',
+  'scrollTo',
+  'URLSearchParams',
+]
+
 export default tseslint.config(
-  { ignores: ['**/dist/', '**/node_modules/', 'data/', 'server/pages/'] },
+  { ignores: ['**/dist/', '**/node_modules/', 'data/'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -41,5 +52,17 @@ export default tseslint.config(
   {
     files: ['**/*.mjs'],
     languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } },
+  },
+  {
+    files: ['server/pages/**/*.js'],
+    languageOptions: { globals: Object.fromEntries(browserGlobals.map((name) => [name, 'readonly'])) },
+    rules: {
+      'no-console': 'error',
+      // What a service or a link says becomes text, never markup.
+      'no-restricted-properties': [
+        'error',
+        ...['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'setHTMLUnsafe', 'write'].map((property) => ({ property })),
+      ],
+    },
   },
 )

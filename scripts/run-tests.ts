@@ -1,6 +1,7 @@
-/** Brings a PostgreSQL server for the tests, unless TEST_DATABASE_URL names one, and runs them. */
+/** Brings a PostgreSQL server for the tests, unless TEST_DATABASE_URL names one, and a browser, and runs them. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { findBrowser } from '../server/testkit/browser.ts'
 import { startPostgres } from '../server/testkit/postgres-server.ts'
 
 const everything = ['protocol/src/**/*.test.ts', 'server/**/*.test.ts', 'e2e/**/*.test.ts']
@@ -12,8 +13,12 @@ const postgres = process.env['TEST_DATABASE_URL'] ? undefined : await startPostg
 const url = process.env['TEST_DATABASE_URL'] ?? postgres?.url ?? ''
 say(`PostgreSQL for the tests: ${postgres ? `started on port ${new URL(url).port}` : 'TEST_DATABASE_URL'}`)
 try {
+  // Fetching a browser may take longer than a test may. Where there is none, the tests that need it say so.
+  const needsBrowser = files.some((file) => file.includes('e2e'))
+  const browser = needsBrowser ? await findBrowser().catch(() => undefined) : undefined
+  const env = { ...process.env, TEST_DATABASE_URL: url, ...(browser && { SALLYPORT_TEST_BROWSER: browser }) }
   const args = ['--test', '--test-timeout=120000', ...files]
-  const runner = spawn(process.execPath, args, { stdio: 'inherit', env: { ...process.env, TEST_DATABASE_URL: url } })
+  const runner = spawn(process.execPath, args, { stdio: 'inherit', env })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner.kill(signal))
   const [code] = (await once(runner, 'exit')) as [number | null]
   process.exitCode = code ?? 1

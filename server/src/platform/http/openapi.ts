@@ -32,5 +32,10 @@ export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
     },
   })
   http.get('/openapi.json', () => http.swagger())
-  await http.register(swaggerUi, { routePrefix: '/docs', uiConfig: { docExpansion: 'list', deepLinking: false } })
+  await http.register(swaggerUi, {
+    routePrefix: '/docs',
+    theme: { title: 'Sallyport API reference' },
+    // Without the bar on top, which loads other documents and wants an inline style that our policy refuses.
+    uiConfig: { layout: 'BaseLayout', docExpansion: 'list', deepLinking: false },
+  })
 }

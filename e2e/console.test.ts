@@ -1,0 +1,237 @@
+/** The page behind the sign-in link. */
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import {
+  base,
+  hears,
+  inBrowser,
+  issueLink,
+  isUsable,
+  linkIsOver,
+  notSignedIn,
+  post,
+  press,
+  sees,
+  signIn,
+  startScreen,
+} from './in-browser.ts'
+
+/** What the address bar showed; what was typed there at first is beyond a page's reach. */
+async function visitedAddresses(page: Page): Promise<string[]> {
+  const session = await page.context().newCDPSession(page)
+  const { entries } = await session.send('Page.getNavigationHistory')
+  return entries.map(({ url }) => url)
+}
+
+inBrowser('the link of the start screen signs the owner in, once', [notSignedIn, linkIsOver], async (visit) => {
+  const link = /\S+#login_token=\S+/.exec(startScreen())?.[0] ?? ''
+  const page = await visit(link)
+  await sees(page, 'Sign in as owner?')
+  assert.equal(page.url(), `${base}/`)
+  await press(page, 'Sign in')
+  await sees(page, 'Signed in as owner')
+  assert.equal(await page.locator('.sessions li').filter({ hasText: 'This one' }).count(), 1)
+
+  const [cookie, ...others] = await page.context().cookies()
+  assert.equal(cookie?.name, 'svc_session')
+  assert.deepEqual([cookie.httpOnly, cookie.sameSite, cookie.path], [true, 'Lax', '/'])
+  assert.deepEqual(others, [])
+  assert.equal(await page.evaluate('document.cookie'), '')
+  assert.doesNotMatch(await page.content(), /sp_(?:login|session)_[0-9A-Za-z]/)
+  assert.equal(await page.evaluate('localStorage.length + sessionStorage.length'), 0)
+
+  const again = await page.context().newPage()
+  await again.goto(link)
+  await sees(again, 'Signed in as owner')
+  await hears(again, 'This link no longer works')
+  await sees(await visit(link), 'This link no longer works')
+})
+
+inBrowser('the token is in no address and no history, wherever the link is opened', [notSignedIn], async (visit) => {
+  const first = await issueLink('henriette@example.com')
+  const page = await visit(first.login_url)
+  await sees(page, 'Sign in as henriette?')
+  const second = await issueLink('josephine@example.com')
+  await page.evaluate(`location.href = ${JSON.stringify(second.login_url)}`)
+  await sees(page, 'Sign in as josephine?')
+  const addresses = await visitedAddresses(page)
+  assert.ok(addresses.includes(`${base}/`))
+  assert.deepEqual(
+    addresses.filter((address) => address.includes('login_token')),
+    [],
+  )
+  await page.reload()
+  await sees(page, 'Sign in')
+})
+
+inBrowser('a link that is opened does nothing without the click', [notSignedIn], async (visit) => {
+  const { login_url, login_token } = await issueLink('ida@example.com')
+  const page = await visit(login_url)
+  await sees(page, 'Sign in as ida?')
+  await page.getByText('ida@example.com').waitFor()
+  assert.deepEqual(await page.context().cookies(), [])
+  await press(page, 'Not now')
+  await sees(page, 'Sign in')
+  assert.deepEqual(await page.context().cookies(), [])
+  assert.ok(await isUsable(login_token))
+})
+
+inBrowser('of a double click the second half does nothing', [], async (visit) => {
+  await signIn(visit, 'grace@example.com')
+  await signIn(visit, 'grace@example.com')
+  const page = await visit((await issueLink('grace@example.com')).login_url)
+  const sent: string[] = []
+  page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`))
+  await page.getByRole('button', { name: 'Sign in' }).dblclick()
+  await sees(page, 'Signed in as grace')
+  assert.equal(sent.filter((one) => one === 'POST /v4/auth/login').length, 1)
+
+  const end = page.getByRole('button', { name: /^End the session/ })
+  assert.equal(await end.count(), 2)
+  await end.first().scrollIntoViewIfNeeded()
+  const box = await end.first().boundingBox()
+  assert.ok(box)
+  await page.mouse.click(box.x + 5, box.y + 5)
+  await hears(page, 'has ended')
+  // The second half falls on the row that has moved up.
+  const next = await end.first().boundingBox()
+  assert.ok(next && Math.abs(next.y - box.y) < 2)
+  await page.mouse.down({ clickCount: 2 })
+  await page.mouse.up({ clickCount: 2 })
+  assert.equal(await end.count(), 1)
+  await end.click()
+  await end.waitFor({ state: 'detached' })
+  assert.equal(sent.filter((one) => one.startsWith('DELETE')).length, 2)
+})
+
+const tooLong = '400 /v4/auth/login/preview'
+
+inBrowser('a token can be pasted, with the keyboard alone', [notSignedIn, tooLong], async (visit) => {
+  const page = await visit()
+  await sees(page, 'Sign in')
+  await page.getByText('POST /v4/auth/login-tokens').waitFor()
+  const field = page.getByLabel('Sign-in link or login token')
+  await field.focus()
+  await page.keyboard.type('<b>garbage</b>')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').filter({ hasText: 'That is no login token' }).waitFor()
+  assert.equal(await field.getAttribute('aria-invalid'), 'true')
+  await field.fill(`sp_login_${'x'.repeat(500)}`)
+  await page.keyboard.press('Enter')
+  await sees(page, 'This link no longer works')
+  await field.fill((await issueLink('emmy@example.com')).login_url)
+  await field.press('Enter')
+  await sees(page, 'Sign in as emmy?')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await sees(page, 'Signed in as emmy')
+})
+
+inBrowser('signing out ends the session and forgets the cookie', [notSignedIn], async (visit) => {
+  const page = await signIn(visit, 'rosa@example.com')
+  const [cookie] = await page.context().cookies()
+  const me = async () =>
+    (await fetch(`${base}/v4/auth/me`, { headers: { cookie: `svc_session=${cookie?.value}` } })).status
+  assert.equal(await me(), 200)
+  await press(page, 'Sign out')
+  await sees(page, 'Sign in')
+  await hears(page, 'You are signed out.')
+  assert.deepEqual(await page.context().cookies(), [])
+  assert.equal(await me(), 401)
+  await page.reload()
+  await sees(page, 'Sign in')
+})
+
+inBrowser('signing out everywhere ends the session of another browser', ['401 /v4/auth/logout'], async (visit) => {
+  const first = await signIn(visit, 'lise@example.com')
+  const second = await signIn(visit, 'lise@example.com')
+  assert.equal(await second.locator('.sessions li').count(), 2)
+  await press(second, 'Sign out everywhere')
+  await hears(second, 'You are signed out everywhere.')
+  await press(first, 'Sign out')
+  await sees(first, 'Your session has ended')
+})
+
+inBrowser('one session of the list can be ended', [notSignedIn], async (visit) => {
+  const first = await signIn(visit, 'maria@example.com')
+  const second = await signIn(visit, 'maria@example.com')
+  await second.getByRole('button', { name: /^End the session/ }).click()
+  await hears(second, 'has ended')
+  await second.locator('h2:focus', { hasText: 'Your sessions' }).waitFor()
+  assert.equal(await second.locator('.sessions li').count(), 1)
+  await first.reload()
+  await sees(first, 'Sign in')
+  await second.reload()
+  await sees(second, 'Signed in as maria')
+})
+
+const offline = 'Failed to load resource: net::ERR_INTERNET_DISCONNECTED'
+
+inBrowser('a lost connection is said, and the same click works again', [notSignedIn, offline], async (visit) => {
+  const page = await visit((await issueLink('ada@example.com')).login_url)
+  await sees(page, 'Sign in as ada?')
+  await page.context().setOffline(true)
+  await press(page, 'Sign in')
+  await hears(page, 'No answer from the service')
+  await page.context().setOffline(false)
+  await press(page, 'Sign in')
+  await sees(page, 'Signed in as ada')
+  await press(page, 'Sign out')
+  await page.context().setOffline(true)
+  await page.getByRole('textbox').fill((await issueLink('ada@example.com')).login_token)
+  await press(page, 'Continue')
+  await sees(page, 'The service can’t be reached')
+  await page.context().setOffline(false)
+  await press(page, 'Try again')
+  await sees(page, 'Sign in as ada?')
+})
+
+inBrowser("the service's refusal is shown in its words, with the request id", ['403 '], async (visit) => {
+  const page = await signIn(visit, 'vera@example.com')
+  const agent = (await (await post('/v4/agents/register', { name: 'an agent' })).json()) as { access_token: string }
+  // A bearer counts before the cookie, and an agent has no session to end.
+  await page.setExtraHTTPHeaders({ authorization: `Bearer ${agent.access_token}` })
+  await press(page, 'Sign out')
+  await hears(page, /^This credential may not do that\. \(req_[0-9a-z]+\)$/)
+})
+
+inBrowser('the commands are those of the start screen, and the page fits a phone', [], async (visit) => {
+  const page = await signIn(visit, 'mary@example.com')
+  const lines = await page.locator('pre code').allTextContents()
+  const printed = startScreen()
+    .split('\n')
+    .map((line) => line.trim())
+  assert.deepEqual(lines, printed.slice(printed.indexOf(lines[0] ?? ''), printed.indexOf(lines[0] ?? '') + 4))
+  for (const width of [320, 390]) {
+    await page.setViewportSize({ width, height: 800 })
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width)
+  }
+})
+
+inBrowser(
+  'no inline script and no inline style runs in the page',
+  ['Executing inline', 'Applying inline'],
+  async (visit, complaints) => {
+    const page = await signIn(visit, 'hedy@example.com')
+    await page.evaluate(`
+    const script = document.createElement('script')
+    script.textContent = 'window.hasRun = true'
+    const style = document.createElement('style')
+    style.textContent = 'body { display: none }'
+    document.body.append(script, style)`)
+    assert.equal(await page.evaluate('window.hasRun'), undefined)
+    assert.ok(await page.locator('body').isVisible())
+    assert.equal(complaints.length, 2)
+  },
+)
+
+inBrowser('the reference shows every operation', [], async (visit) => {
+  const { paths } = (await (await fetch(`${base}/openapi.json`)).json()) as { paths: Record<string, object> }
+  const operations = Object.values(paths).reduce((sum, methods) => sum + Object.keys(methods).length, 0)
+  const page = await visit(`${base}/docs`)
+  await page.locator('.opblock').first().waitFor()
+  assert.equal(await page.locator('.opblock').count(), operations)
+  await page.getByRole('button', { name: 'POST /v4/proxy' }).first().click()
+  await page.locator('.opblock-body').getByText('Request body').waitFor()
+  assert.equal(await page.title(), 'Sallyport API reference')
+})

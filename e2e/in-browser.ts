@@ -1,0 +1,126 @@
+/** A test in a real browser against the built service, and the steps that such tests share. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { launchBrowser } from '../server/testkit/browser.ts'
+import { freePort } from '../server/testkit/ports.ts'
+
+const dataDir = mkdtempSync(join(tmpdir(), 'sallyport-browser-'))
+const adminToken = randomBytes(32).toString('hex')
+const port = await freePort()
+export const base = `http://localhost:${port}`
+let screen = ''
+let service: ChildProcess | undefined
+let browser: Browser | undefined
+
+before(async () => {
+  const env = { PORT: String(port), SALLYPORT_DATA_DIR: dataDir, SALLYPORT_ADMIN_TOKEN: adminToken }
+  const program = resolve(import.meta.dirname, '../server/bin/sallyport-server.mjs')
+  service = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'ignore'] })
+  const output = service.stdout
+  output?.on('data', (chunk: Buffer) => (screen += chunk.toString()))
+  while (!screen.includes('/v4/sandbox/echo')) {
+    assert.equal(service.exitCode, null, 'the service ended before it was ready')
+    await Promise.race([once(output ?? service, 'data'), once(service, 'exit')])
+  }
+  browser = await launchBrowser()
+})
+
+after(async () => {
+  await browser?.close()
+  if (service?.exitCode === null && service.kill()) await once(service, 'exit')
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+/** What the service printed at its start. */
+export function startScreen(): string {
+  return screen
+}
+
+export async function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
+  const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers } }
+  return fetch(base + path, { ...init, body: JSON.stringify(body) })
+}
+
+export async function issueLink(email: string): Promise<{ login_url: string; login_token: string }> {
+  const name = email.split('@')[0]
+  const reply = await post('/v4/auth/login-tokens', { email, name }, { authorization: `Bearer ${adminToken}` })
+  return (await reply.json()) as { login_url: string; login_token: string }
+}
+
+export async function isUsable(loginToken: string): Promise<boolean> {
+  return (await post('/v4/auth/login/preview', { login_token: loginToken })).ok
+}
+
+/** Opens a page in a browser of its own: other cookies, another history. */
+export type Visit = (url?: string) => Promise<Page>
+
+/** What the browser logs for an answer that is an error, even one that the page asked for knowingly. */
+export const notSignedIn = '401 /v4/auth/me'
+export const linkIsOver = '401 /v4/auth/login/preview'
+
+/** A test that fails, too, when the browser complains of anything that is not expected: a violated policy, an error. */
+export function inBrowser(
+  name: string,
+  expected: string[],
+  run: (visit: Visit, complaints: string[]) => Promise<void>,
+): void {
+  test(name, async () => {
+    const complaints: string[] = []
+    const contexts: BrowserContext[] = []
+    const visit: Visit = async (url = base) => {
+      assert.ok(browser)
+      const context = await browser.newContext()
+      contexts.push(context)
+      context.setDefaultTimeout(15_000)
+      const page = await context.newPage()
+      page.on('pageerror', (error) => complaints.push(error.message))
+      page.on('console', (line) => {
+        if (!['error', 'warning'].includes(line.type())) return
+        const status = /responded with a status of (\d+)/.exec(line.text())?.[1]
+        complaints.push(status ? `${status} ${new URL(line.location().url).pathname}` : line.text())
+      })
+      await page.goto(url)
+      return page
+    }
+    try {
+      await run(visit, complaints)
+      assert.deepEqual(
+        complaints.filter((one) => !expected.some((start) => one.startsWith(start))),
+        [],
+      )
+    } finally {
+      await Promise.all(contexts.map((context) => context.close()))
+    }
+  })
+}
+
+/** Waits for a view. Its heading has the focus, so that it is read out. */
+export async function sees(page: Page, heading: string): Promise<void> {
+  await page
+    .locator('h1:focus')
+    .and(page.getByRole('heading', { name: heading, exact: true }))
+    .waitFor()
+}
+
+export async function hears(page: Page, text: string | RegExp): Promise<void> {
+  await page.getByRole('status').filter({ hasText: text }).waitFor()
+}
+
+export async function press(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name, exact: true }).click()
+}
+
+export async function signIn(visit: Visit, email: string): Promise<Page> {
+  const page = await visit((await issueLink(email)).login_url)
+  await press(page, 'Sign in')
+  await sees(page, `Signed in as ${email.split('@')[0] ?? ''}`)
+  return page
+}
