@@ -115,6 +115,17 @@ onBothDatabases('the vault', (engine) => {
     await openWith(database, fresh, old)
   })
 
+  test('starts beside a rotation that began after its keys were read', async (t) => {
+    const open = await migratedDatabase(t, engine)
+    const [old, fresh] = [newMasterKey(), newMasterKey()]
+    await openWith(open(), old)
+    await open().transaction((tx) => addDataKey(tx, fresh, clock()))
+    const answers = [[old], [fresh, old]]
+    const vault = await openVault({ database: open(), readMasterKeys: () => answers.shift() ?? [], clock })
+    await sealText(open(), vault, 'a token')
+    assert.deepEqual(answers, [])
+  })
+
   test('makes one data key when instances open an empty database at once', async (t) => {
     const open = await migratedDatabase(t, engine)
     const key = newMasterKey()
