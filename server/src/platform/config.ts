@@ -9,7 +9,7 @@ import type { SecretSource, Setting } from './settings.ts'
 import { parseMasterKeys } from './vault/master-keys.ts'
 
 export const settings = {
-  host: setting('HOST', '127.0.0.1', 'The address to listen on', text),
+  host: setting('HOST', '127.0.0.1', 'The address to listen on', addressOrName),
   port: setting('PORT', '8787', 'The port to listen on', integer(1, 65_535)),
   baseUrl: setting(
     'SALLYPORT_BASE_URL',
@@ -215,8 +215,8 @@ function contradictions(config: Plain & Sources): string[] {
   if (servesTls !== (config.tlsKeyFile !== undefined)) {
     problems.push('SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE go together; one of them is missing.')
   }
-  if (config.baseUrl === undefined && (config.host === '0.0.0.0' || config.host === '::')) {
-    problems.push('SALLYPORT_BASE_URL is needed when HOST is every address: links must name one.')
+  if (config.baseUrl === undefined && !standsInLinks(config.host)) {
+    problems.push('SALLYPORT_BASE_URL is needed when HOST is every address, or one with a zone: links must name one.')
     return problems
   }
   const base = config.baseUrl ?? defaultBaseUrl(config)
@@ -229,8 +229,8 @@ function contradictions(config: Plain & Sources): string[] {
         'Set SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE, or an https SALLYPORT_BASE_URL with a TLS proxy in front.',
     )
   }
-  if (databaseUrl.isSet && !/^postgres(ql)?:\/\//.test(databaseUrl.read()?.reveal() ?? '')) {
-    problems.push('DATABASE_URL takes a URL that starts with postgres://.')
+  if (databaseUrl.isSet && !isPostgresUrl(databaseUrl.read()?.reveal() ?? '')) {
+    problems.push('DATABASE_URL takes a URL that starts with postgres://, such as postgres://user@host/name.')
   }
   for (const secret of [adminToken, masterKey]) {
     // Two instances on one database must not each make their own.
@@ -241,6 +241,16 @@ function contradictions(config: Plain & Sources): string[] {
   }
   problems.push(...masterKeyProblems(masterKey))
   return problems
+}
+
+/** Every address is none that a link could lead to, and a zone means something on this machine only. */
+function standsInLinks(host: string): boolean {
+  return isIP(host) === 0 || !/^[0:.]+$|%/.test(host)
+}
+
+/** Judged here, because whoever fails to parse it later would print it. */
+function isPostgresUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text)
 }
 
 function masterKeyProblems(source: SecretSource): string[] {
@@ -259,9 +269,15 @@ function defaultBaseUrl(config: { host: string; port: number; tlsCertFile: strin
   return new URL(`${config.tlsCertFile === undefined ? 'http' : 'https'}://${host}:${config.port}`)
 }
 
+function addressOrName(value: string): string {
+  if (isIP(value) === 0 && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(value))
+    throw new TypeError('an IP address or a name')
+  return value
+}
+
 function baseUrl(value: string): URL {
   const url = URL.parse(value)
-  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search || url.hash || url.username) {
+  if (!url || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`) {
     throw new TypeError('an http or https URL without a path, such as https://sallyport.example.com')
   }
   return url
@@ -285,7 +301,9 @@ function addresses(value: string): string[] {
     const [address = '', prefix, ...rest] = entry.split('/')
     const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
     return (
-      bits > 0 && rest.length === 0 && (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits))
+      bits > 0 &&
+      rest.length === 0 &&
+      (prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits))
     )
   }
   if (!list.every(isAddress)) throw new TypeError('IP addresses or CIDR ranges, separated by commas')

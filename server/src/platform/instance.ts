@@ -10,6 +10,7 @@ import { ConfigError } from './settings.ts'
 import { mintToken } from './tokens.ts'
 import { readOrMakeSecretFile, replaceSecretFile } from './vault/key-files.ts'
 import { formatMasterKeys, newMasterKey, parseMasterKeys } from './vault/master-keys.ts'
+import type { MasterKey } from './vault/master-keys.ts'
 import type { MasterKeySource } from './vault/rotate.ts'
 
 export function databaseFile(config: Config): string {
@@ -42,7 +43,7 @@ export function masterKeySource(config: Config): MasterKeySource {
   const read = () => {
     const given = masterKey.isSet ? masterKey.read() : readOwnKey(config, join(config.dataDir, 'master-key'))
     if (!given) throw new ConfigError([`${masterKey.name} gives nothing.`])
-    return parseMasterKeys(given)
+    return keysIn(given, file ?? masterKey.name)
   }
   return {
     read,
@@ -52,6 +53,15 @@ export function masterKeySource(config: Config): MasterKeySource {
         : (keys) => {
             replaceSecretFile(file, formatMasterKeys(keys))
           },
+  }
+}
+
+function keysIn(secret: Secret, where: string): MasterKey[] {
+  try {
+    return parseMasterKeys(secret)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new ConfigError([`${where}: ${error.message}.`])
   }
 }
 

@@ -23,17 +23,31 @@ export function createLog(config: Pick<Config, 'logLevel' | 'logFormat'>, output
     level: config.logLevel,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    serializers: { err: describeError },
+    serializers: { err: (error: unknown) => describeError(error) },
   }
   return pino(options, destination)
 }
 
+interface ErrorDescription {
+  name?: string
+  code?: string | undefined
+  message?: string
+  stack?: string | undefined
+  /** Of what was thrown and is no error. */
+  type?: string
+  cause?: ErrorDescription
+}
+
+/** A chain of causes that is longer leads nowhere, or round in a circle. */
+const describedCauses = 5
+
 /** PostgreSQL's errors carry rows and statements as further members: only these few are let through. */
-function describeError(error: unknown): object {
+function describeError(error: unknown, depth = 0): ErrorDescription {
   if (!(error instanceof Error)) return { type: typeof error }
   const { name, message, stack, cause } = error
   const code = (error as NodeJS.ErrnoException).code
-  return { name, code, message, stack, ...(cause === undefined ? {} : { cause: describeError(cause) }) }
+  const hasCause = cause !== undefined && depth < describedCauses
+  return { name, code, message, stack, ...(hasCause && { cause: describeError(cause, depth + 1) }) }
 }
 
 const levels: Record<number, string> = { 20: 'debug', 30: '', 40: 'warning ', 50: 'error ', 60: 'fatal ' }
@@ -42,9 +56,15 @@ function asText(line: string): string {
   const { level, time, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown> & {
     level: number
     time: string
+    err?: ErrorDescription
   }
   const members = Object.entries(rest).map(([name, value]) => `${name}=${String(value)}`)
-  const stack = (err as { stack?: string } | undefined)?.stack
   const words = [time.slice(11, 23), `${levels[level] ?? ''}${String(msg)}`, ...members]
-  return `${words.join('  ')}\n${stack === undefined ? '' : `${stack}\n`}`
+  return `${words.join('  ')}\n${stacks(err)}`
+}
+
+function stacks(error: ErrorDescription | undefined): string {
+  if (error?.stack === undefined) return ''
+  const causes = stacks(error.cause)
+  return `${error.stack}\n${causes === '' ? '' : `caused by ${causes}`}`
 }

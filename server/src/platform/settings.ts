@@ -85,8 +85,8 @@ function fromCommand(name: string, command: string): string {
 }
 
 function errorCode(error: unknown): string {
-  const { code, status } = error as { code?: string; status?: number }
-  return code ?? (status === undefined ? 'unknown' : `exit ${status}`)
+  const { code, signal, status } = error as { code?: string; signal?: string | null; status?: number }
+  return code ?? signal ?? (status === undefined ? 'unknown' : `exit ${status}`)
 }
 
 export function text(value: string): string {

@@ -56,17 +56,17 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 export function isUniqueViolation(error: unknown): boolean {
-  const { errcode } = error as { errcode?: number }
+  const { errcode } = (error ?? {}) as { errcode?: number }
   return errcode === 2067 || errcode === 1555 || sqlState(error) === '23505'
 }
 
 function sqliteCode(error: unknown): number | undefined {
-  const { code, errcode } = error as { code?: string; errcode?: number }
+  const { code, errcode } = (error ?? {}) as { code?: string; errcode?: number }
   // The low byte is the kind, the rest tells variants of it apart.
   return code === 'ERR_SQLITE_ERROR' && errcode !== undefined ? errcode & 0xff : undefined
 }
 
 function sqlState(error: unknown): string | undefined {
-  const { code } = error as { code?: unknown }
+  const { code } = (error ?? {}) as { code?: unknown }
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !socketFailures.has(code) ? code : undefined
 }

@@ -30,16 +30,34 @@ export function openPostgres(url: Secret, { isInsecure }: { isInsecure: boolean 
   return createDatabase('postgres', new PostgresDialect({ pool }))
 }
 
+const tlsParameters = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation', 'uselibpqcompat']
+
 /** TLS is decided here, not by the URL's sslmode, whose weaker values encrypt without knowing to whom. */
 export function postgresOptions(text: string, isInsecure: boolean): Pick<PoolConfig, 'connectionString' | 'ssl'> {
   const url = new URL(text)
-  const authority = url.searchParams.get('sslrootcert')
-  const wantsTls = !['', 'disable', 'allow', 'prefer'].includes(url.searchParams.get('sslmode') ?? '')
-  for (const name of ['ssl', 'sslmode', 'sslrootcert', 'uselibpqcompat']) url.searchParams.delete(name)
-  const host = url.searchParams.get('host') ?? url.hostname
-  const isLocal = host === '' || host.startsWith('/') || isLoopback(host) || decodeURIComponent(host).startsWith('/')
+  const { searchParams } = url
+  const wantsTls = !['', 'disable', 'allow', 'prefer'].includes(searchParams.get('sslmode') ?? '')
+  const files = {
+    ...fileIn(searchParams, 'sslrootcert', 'ca'),
+    ...fileIn(searchParams, 'sslcert', 'cert'),
+    ...fileIn(searchParams, 'sslkey', 'key'),
+  }
+  for (const name of tlsParameters) searchParams.delete(name)
+  const host = hostOf(url)
+  // pg would look for a host in the environment.
+  if (host === '') searchParams.set('host', 'localhost')
+  const isLocal = host === '' || host.startsWith('/') || isLoopback(host)
   const isVerified = !isInsecure && (!isLocal || wantsTls)
-  const ca = authority === null ? {} : { ca: readFileSync(authority, 'utf8') }
-  const ssl = isVerified ? { rejectUnauthorized: true, ...ca } : wantsTls && { rejectUnauthorized: false }
+  const ssl = (isVerified || wantsTls) && { rejectUnauthorized: isVerified, ...files }
   return { connectionString: url.href, ssl }
+}
+
+/** As pg reads it: the last parameter of that name counts, and before the host of the URL. */
+function hostOf({ searchParams, hostname }: URL): string {
+  return searchParams.getAll('host').at(-1) || decodeURIComponent(hostname)
+}
+
+function fileIn(parameters: URLSearchParams, name: string, member: 'ca' | 'cert' | 'key'): object {
+  const file = parameters.get(name)
+  return file ? { [member]: readFileSync(file, 'utf8') } : {}
 }

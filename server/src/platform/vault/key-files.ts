@@ -1,5 +1,6 @@
 /** The files that hold what only this machine may know: written whole or not at all, for the owner alone. */
 import {
+  chownSync,
   closeSync,
   existsSync,
   fsyncSync,
@@ -8,11 +9,13 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
 import { Secret } from '../secret.ts'
+import { ConfigError } from '../settings.ts'
 
 /** The file's content; made first where there is none. Of several that make it at once, one wins and all read that. */
 export function readOrMakeSecretFile(file: string, make: () => Secret): Secret {
@@ -27,20 +30,37 @@ export function readOrMakeSecretFile(file: string, make: () => Secret): Secret {
       rmSync(draft)
     }
   }
-  return new Secret(readFileSync(file, 'utf8').trim())
+  const content = readFileSync(file, 'utf8').trim()
+  if (content === '') throw new ConfigError([`${file} is empty. Put back what it held.`])
+  return new Secret(content)
 }
 
+/** The new file belongs to whom the old one did: root may rotate the keys of a service that runs as somebody else. */
 export function replaceSecretFile(file: string, content: Secret): void {
-  renameSync(writeDraft(file, content), file)
+  const draft = writeDraft(file, content)
+  try {
+    const old = statSync(file, { throwIfNoEntry: false })
+    if (old && process.getuid?.() === 0) chownSync(draft, old.uid, old.gid)
+    renameSync(draft, file)
+  } catch (error) {
+    rmSync(draft)
+    throw error
+  }
   syncFolder(file)
 }
 
 function writeDraft(file: string, content: Secret): string {
   const draft = `${file}.${randomBytes(6).toString('hex')}`
   const handle = openSync(draft, 'wx', 0o600)
-  writeSync(handle, `${content.reveal().trim()}\n`)
-  fsyncSync(handle)
-  closeSync(handle)
+  try {
+    writeSync(handle, `${content.reveal().trim()}\n`)
+    fsyncSync(handle)
+  } catch (error) {
+    rmSync(draft)
+    throw error
+  } finally {
+    closeSync(handle)
+  }
   return draft
 }
 

@@ -65,7 +65,10 @@ async function beginRotation({ database, source, newMasterKey, clock }: Rotation
     if (dataKeys.some(({ active }) => active === null)) return true
     const keys = source.read()
     const inUse = new Set(dataKeys.map(({ master_key_id }) => master_key_id))
-    const fresh = keys.find(({ id }) => !inUse.has(id)) ?? (source.write ? newMasterKey() : undefined)
+    // Only the key in front can be the new one: behind it an unused key is one that was retired.
+    const [front] = keys
+    const isGiven = front !== undefined && !inUse.has(front.id)
+    const fresh = isGiven ? front : source.write && newMasterKey()
     if (!fresh) {
       throw new RotationRefused(
         'Give every instance the new master key in front of the old one (SALLYPORT_MASTER_KEY=new,old), then run this again.',

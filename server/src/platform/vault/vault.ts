@@ -79,16 +79,18 @@ export async function openVault(needs: VaultNeeds): Promise<Vault> {
 
 /** Makes the first data key, and proves that the master key is the right one where there is one already. */
 async function openDataKeys({ database, readMasterKeys, clock }: VaultNeeds): Promise<Map<string, KeyObject>> {
-  const masterKeys = readMasterKeys()
-  const known = new Set(masterKeys.map(({ id }) => id))
-  const rows = await database.transaction(async (tx) => {
+  return database.transaction(async (tx) => {
     await lockSchema(database, tx)
+    const masterKeys = readMasterKeys()
     const [anyKey] = await tx.selectFrom('vault_keys').select('key_id').limit(1).execute()
     if (!anyKey) await addDataKey(tx, first(masterKeys), clock())
-    return tx.selectFrom('vault_keys').selectAll().execute()
+    const rows = await tx.selectFrom('vault_keys').selectAll().execute()
+    const opensAll = (keys: MasterKey[]) => rows.every((row) => keys.some(({ id }) => id === row.master_key_id))
+    // What was read may be older than a rotation that has begun; what is read under the lock is not.
+    const current = opensAll(masterKeys) ? masterKeys : readMasterKeys()
+    if (!opensAll(current)) throw new WrongMasterKey()
+    return new Map(rows.map((row) => [row.key_id, openDataKey(current, row)]))
   })
-  if (rows.some(({ master_key_id }) => !known.has(master_key_id))) throw new WrongMasterKey()
-  return new Map(rows.map((row) => [row.key_id, openDataKey(masterKeys, row)]))
 }
 
 /** The new key becomes the one that seals. */

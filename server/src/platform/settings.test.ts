@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { temporaryFolder } from '../../testkit/databases.ts'
+import type { Environment } from './config.ts'
+import { ConfigError, integer, oneOf, optional, readSecret, readSetting, setting, text } from './settings.ts'
+
+function problemOf(read: () => unknown): string {
+  try {
+    read()
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error))
+    return error.message
+  }
+  return assert.fail('it was taken')
+}
+
+const valueOf = (env: Environment) => readSecret('KEY', env).read()?.reveal()
+
+test('a secret is given as it is, in a file, or by a command', (t) => {
+  const file = join(temporaryFolder(t), 'key')
+  writeFileSync(file, '  from a file\n')
+  assert.equal(valueOf({ KEY: ' as it is\n' }), 'as it is')
+  assert.equal(valueOf({ KEY_FILE: file }), 'from a file')
+  assert.equal(valueOf({ KEY_COMMAND: 'echo from; echo a command' }), 'from\na command')
+  assert.equal(valueOf({}), undefined)
+})
+
+test('a secret that is empty counts as absent', () => {
+  const { isSet, read } = readSecret('KEY', { KEY: '', KEY_FILE: '', KEY_COMMAND: '' })
+  assert.deepEqual([isSet, read()], [false, undefined])
+})
+
+test('a source that gives nothing is refused', (t) => {
+  const file = join(temporaryFolder(t), 'key')
+  writeFileSync(file, ' \n')
+  assert.equal(
+    problemOf(() => readSecret('KEY', { KEY_FILE: file })),
+    'KEY_FILE gives nothing.',
+  )
+  assert.equal(
+    problemOf(() => readSecret('KEY', { KEY: ' ' })),
+    'KEY gives nothing.',
+  )
+  assert.equal(
+    problemOf(() => readSecret('KEY', { KEY_COMMAND: 'true' })),
+    'KEY_COMMAND gives nothing.',
+  )
+})
+
+test('a secret given twice is refused, without saying which one it is', () => {
+  const both = problemOf(() => readSecret('KEY', { KEY: 'hush', KEY_FILE: '/some/file' }))
+  assert.equal(both, 'KEY and KEY_FILE are both set; give one of them.')
+  const problem = problemOf(() => readSecret('KEY', { KEY_FILE: '/some/file', KEY_COMMAND: 'echo hush' }))
+  assert.equal(problem, 'KEY_FILE and KEY_COMMAND are both set; give one of them.')
+})
+
+test('a file that can not be read is named with the reason', (t) => {
+  const folder = temporaryFolder(t)
+  assert.equal(
+    problemOf(() => readSecret('KEY', { KEY_FILE: join(folder, 'none') })),
+    `KEY_FILE: "${folder}/none" can not be read (ENOENT).`,
+  )
+  assert.equal(
+    problemOf(() => readSecret('KEY', { KEY_FILE: folder })),
+    `KEY_FILE: "${folder}" can not be read (EISDIR).`,
+  )
+})
+
+test('a command that fails is told by how it ended, never by what it printed', () => {
+  const cases = {
+    'echo hush; echo hush >&2; exit 3': 'exit 3',
+    'does-not-exist-anywhere hush': 'exit 127',
+    'echo hush; kill -TERM $$': 'SIGTERM',
+  }
+  for (const [command, reason] of Object.entries(cases)) {
+    assert.equal(
+      problemOf(() => readSecret('KEY', { KEY_COMMAND: command })),
+      `KEY_COMMAND failed (${reason}).`,
+    )
+  }
+})
+
+test('a secret from a file is read anew each time: it may have been rotated', (t) => {
+  const file = join(temporaryFolder(t), 'key')
+  writeFileSync(file, 'one')
+  const source = readSecret('KEY', { KEY_FILE: file })
+  writeFileSync(file, 'two')
+  assert.equal(source.read()?.reveal(), 'two')
+  rmSync(file)
+  assert.equal(
+    problemOf(() => source.read()),
+    `KEY_FILE: "${file}" can not be read (ENOENT).`,
+  )
+})
+
+test('a setting is what was set, else its default, else absent', () => {
+  const count = setting('COUNT', '3', 'how many', integer(1, 5))
+  assert.equal(readSetting(count, {}), 3)
+  assert.equal(readSetting(count, { COUNT: '5' }), 5)
+  assert.equal(readSetting(setting('COUNT', null, 'how many', optional(integer(1, 5))), {}), undefined)
+  assert.equal(
+    problemOf(() => readSetting(count, { COUNT: '6' })),
+    'COUNT: got "6"; takes a whole number from 1 to 5.',
+  )
+  assert.equal(
+    problemOf(() => readSetting(setting('MODE', 'a', 'which', oneOf('a', 'b')), { MODE: 'A' })),
+    'MODE: got "A"; takes a, b.',
+  )
+  assert.equal(
+    problemOf(() => readSetting(setting('NAME', null, 'whose', text), {})),
+    'NAME: got ""; takes some text.',
+  )
+})
+
+test('a fault of ours while a setting is read is not blamed on the operator', () => {
+  const broken = setting('NAME', 'x', 'whose', () => {
+    throw new RangeError('ours')
+  })
+  assert.throws(() => readSetting(broken, {}), RangeError)
+})

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Secret } from './secret.ts'
+import { hashToken, isSameToken, issuedTokenPattern, isWellFormedToken, mintToken } from './tokens.ts'
+import type { TokenKind } from './tokens.ts'
+
+const kinds: readonly TokenKind[] = ['admin', 'agent', 'login', 'sandbox', 'session']
+const base62 = Array.from('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz')
+
+test('a token is its prefix, 43 random characters and a checksum of 6', () => {
+  for (const kind of kinds) {
+    const text = mintToken(kind).reveal()
+    assert.match(text, new RegExp(`^sp_${kind}_[0-9A-Za-z]{49}$`))
+    assert.ok(isWellFormedToken(kind, text))
+  }
+})
+
+test('no two tokens are alike', () => {
+  const tokens = Array.from({ length: 1000 }, () => mintToken('agent').reveal())
+  assert.equal(new Set(tokens).size, tokens.length)
+})
+
+test('one character that differs is noticed without a look-up', () => {
+  const property = fc.property(fc.nat(48), fc.constantFrom(...base62), (position, character) => {
+    const text = mintToken('session').reveal()
+    const index = 'sp_session_'.length + position
+    fc.pre(text[index] !== character)
+    return !isWellFormedToken('session', text.slice(0, index) + character + text.slice(index + 1))
+  })
+  fc.assert(property, { numRuns: 500 })
+})
+
+test('a token of one kind is none of another, even when its prefix is exchanged', () => {
+  const agent = mintToken('agent').reveal()
+  const admin = mintToken('admin').reveal()
+  assert.ok(!isWellFormedToken('admin', agent))
+  assert.ok(!isWellFormedToken('agent', admin))
+  assert.ok(!isWellFormedToken('admin', agent.replace('sp_agent_', 'sp_admin_')))
+})
+
+test('anything else is not well formed', () => {
+  const token = mintToken('login').reveal()
+  const wrong = ['', ' ', 'sp_login_', token.slice(1), token.slice(0, -1), `${token}0`, ` ${token}`, `${token}\n`]
+  for (const text of [...wrong, token.toUpperCase(), token.toLowerCase()]) {
+    assert.ok(!isWellFormedToken('login', text), text)
+  }
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => kinds.every((kind) => !isWellFormedToken(kind, text))))
+})
+
+test('what is stored of a token is its SHA-256', () => {
+  const token = mintToken('agent')
+  assert.deepEqual(hashToken(token), createHash('sha256').update(token.reveal()).digest())
+})
+
+test('tokens are the same when every character is', () => {
+  const property = fc.property(fc.string(), fc.string(), (one, other) => {
+    assert.equal(isSameToken(new Secret(one), new Secret(other)), one === other)
+    assert.ok(isSameToken(new Secret(one), new Secret(one)))
+  })
+  fc.assert(property)
+})
+
+test('every token of ours is found inside a longer text', () => {
+  for (const kind of kinds) {
+    const token = mintToken(kind).reveal()
+    const text = `GET /?t=${token}&x=1 "${token}" ${token}\\n(${token})`
+    assert.equal(text.replaceAll(issuedTokenPattern, '*'), 'GET /?t=*&x=1 "*" *\\n(*)')
+  }
+})

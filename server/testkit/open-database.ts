@@ -1,0 +1,26 @@
+/** A database of either engine without the service around it, and as many instances on it as a test wants. */
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Database, Engine } from '../src/platform/database/database.ts'
+import { migrate } from '../src/platform/database/migrate.ts'
+import { openPostgres } from '../src/platform/database/postgres.ts'
+import { openSqlite } from '../src/platform/database/sqlite.ts'
+import { Secret } from '../src/platform/secret.ts'
+import { fixedClock } from './clock.ts'
+import { temporaryFolder, temporaryPostgres } from './databases.ts'
+
+/** Every call opens one more instance on the same empty database. */
+export async function emptyDatabase(t: Pick<TestContext, 'after'>, engine: Engine): Promise<() => Database> {
+  const where = engine === 'sqlite' ? join(temporaryFolder(t), 'sallyport.db') : await temporaryPostgres(t)
+  return () => {
+    const database = engine === 'sqlite' ? openSqlite(where) : openPostgres(new Secret(where), { isInsecure: false })
+    t.after(() => database.close())
+    return database
+  }
+}
+
+export async function migratedDatabase(t: Pick<TestContext, 'after'>, engine: Engine): Promise<() => Database> {
+  const open = await emptyDatabase(t, engine)
+  await migrate(open(), fixedClock().now)
+  return open
+}
