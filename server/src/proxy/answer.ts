@@ -42,7 +42,7 @@ export async function readAnswer(response: UpstreamResponse, redactor: Redactor)
 function answerHeaders(list: HeaderList, redactor: Redactor): Answer['headers'] {
   const headers = new Map<string, string[]>()
   for (const [name, value] of list) {
-    const key = redactor.text(name.toLowerCase())
+    const key = redactor.headerName(name)
     if (!neverReturned.has(key)) headers.set(key, [...(headers.get(key) ?? []), redactor.text(value)])
   }
   return Object.fromEntries(
