@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { ListQuery, Page } from './lists.ts'
-import { DisplayName, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
+import { Dictionary, DisplayName, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
 
 export const agentStatuses = ['active', 'disabled'] as const
 
@@ -11,7 +11,7 @@ export const Agent = Type.Object({
   agent_id: RecordId('agt'),
   name: Type.String(),
   owner_user_id: Type.String({ description: "The agent's own claim. It carries no authority." }),
-  metadata: Type.Record(Type.String(), Type.Unknown()),
+  metadata: Dictionary(Type.Unknown()),
   status: Type.Enum(agentStatuses),
   created_at: Timestamp,
   disabled_at: Nullable(Timestamp),
@@ -22,7 +22,7 @@ export const RegisterAgentBody = Strict({
   name: DisplayName({ minLength: 1, maxLength: 200, description: 'Shown to the person who is asked for approval' }),
   owner_user_id: Type.Optional(Text({ minLength: 1, maxLength: 200 })),
   metadata: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), { description: `Anything, up to ${maxMetadataBytes} bytes of JSON` }),
+    Dictionary(Type.Unknown(), { description: `Anything, up to ${maxMetadataBytes} bytes of JSON` }),
   ),
 })
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { RecordId, Timestamp } from './schema.ts'
+import { Dictionary, RecordId, Timestamp } from './schema.ts'
 
 export const echoPath = '/v4/sandbox/echo'
 
@@ -16,7 +16,7 @@ export const StartSandboxReply = Type.Object({
 export const Echo = Type.Object({
   method: Type.String(),
   path: Type.String(),
-  query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())])),
-  headers: Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())])),
+  query: Dictionary(Type.Union([Type.String(), Type.Array(Type.String())])),
+  headers: Dictionary(Type.Union([Type.String(), Type.Array(Type.String())])),
   body: Type.Unknown({ description: 'Parsed when it is JSON, otherwise text' }),
 })

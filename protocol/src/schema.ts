@@ -1,4 +1,4 @@
-import { Type, type TObject, type TProperties, type TSchema } from 'typebox'
+import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox'
 import { errorCodes } from './errors.ts'
 
 /** An object that refuses members it does not know: a misspelt member must not pass unseen. */
@@ -39,8 +39,16 @@ export function RecordId(prefix: string) {
   })
 }
 
-/** The id of a record in a path. Anything that is no id names nothing, and is answered with `not_found`. */
+/** The id of a record in a path. Text that is no id names nothing, and is answered with `not_found`. */
 export const IdInPath = Strict({ id: Text({ maxLength: 100 }) })
+
+/** An object with members of any name. (A record's pattern would pass over names with a line break in them.) */
+export function Dictionary<T extends TSchema>(
+  member: T,
+  options: { maxProperties?: number; description?: string } = {},
+) {
+  return Type.Unsafe<Record<string, Static<T>>>(Type.Object({}, { additionalProperties: member, ...options }))
+}
 
 export const NoBody = Type.Optional(Strict({}))
 

@@ -1,4 +1,5 @@
 /** Turns what the upstream sent into what the agent gets. Everything passes through the redactor first. */
+import { parseJson } from '../platform/json.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import type { HeaderList, UpstreamResponse } from './upstream.ts'
 
@@ -41,7 +42,7 @@ export async function readAnswer(response: UpstreamResponse, redactor: Redactor)
 function answerHeaders(list: HeaderList, redactor: Redactor): Answer['headers'] {
   const headers = new Map<string, string[]>()
   for (const [name, value] of list) {
-    const key = redactor.text(name.toLowerCase())
+    const key = redactor.headerName(name)
     if (!neverReturned.has(key)) headers.set(key, [...(headers.get(key) ?? []), redactor.text(value)])
   }
   return Object.fromEntries(
@@ -55,7 +56,7 @@ function decodeBody(bytes: Buffer, contentType: string): Pick<Answer, 'body' | '
   if (text === undefined) return { body: bytes.toString('base64'), bodyEncoding: 'base64' }
   if (!/^application\/(?:[^;]+\+)?json\b/i.test(contentType)) return { body: text, bodyEncoding: 'text' }
   try {
-    return { body: JSON.parse(text) as unknown, bodyEncoding: 'json' }
+    return { body: parseJson(text), bodyEncoding: 'json' }
   } catch {
     return { body: text, bodyEncoding: 'text' }
   }

@@ -20,5 +20,8 @@ export function judgeUrl(text: string, plainOrigin: string | undefined): Destina
   if (url.hash !== '' || text.includes('#')) throw refuse('The URL holds a fragment. Leave it out.')
   if (!isOurs && isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0)
     throw refuse('The URL names an address instead of a host.')
+  // A look-alike letter or an odd slash may read as another place than the one that is called.
+  if (!text.toLowerCase().startsWith(`${url.protocol}//${url.host}`))
+    throw refuse(`The URL is not written as it would be sent. Write it as ${url.protocol}//host/path, in ASCII.`)
   return { url, host: url.host, path: url.pathname, queryNames: [...new Set(url.searchParams.keys())] }
 }

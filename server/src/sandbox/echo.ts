@@ -1,5 +1,6 @@
 /** The sandbox's upstream: it answers with what it was sent. */
 import { isUtf8 } from 'node:buffer'
+import { parseJson } from '../platform/json.ts'
 import type { HeaderList, Upstream } from '../proxy/upstream.ts'
 
 export interface Echo {
@@ -42,7 +43,7 @@ function readBody(body: Buffer | undefined): unknown {
   if (!body || body.length === 0) return null
   const text = body.toString(isUtf8(body) ? 'utf8' : 'latin1')
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return text
   }

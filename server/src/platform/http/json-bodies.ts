@@ -1,4 +1,5 @@
 import { ServiceError } from '../errors.ts'
+import { isTooDeep, maxJsonDepth } from '../json.ts'
 import type { Http } from './http.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -12,27 +13,43 @@ export function readJsonBodies(http: Http): void {
       done(null, undefined)
       return
     }
-    const refuse = (cause: unknown) => {
-      done(new ServiceError('invalid_json', { message: reason(cause), cause }))
+    const text = decode(body)
+    if (text === undefined || isTooDeep(text)) {
+      done(new ServiceError('invalid_json', { message: reason(text) }))
+      return
     }
-    try {
-      // The parser refuses __proto__ and constructor.prototype as member names.
-      void parse(request, utf8.decode(body), (error, value) => {
-        if (error) refuse(error)
-        else done(null, value)
-      })
-    } catch (error) {
-      refuse(error)
-    }
+    // The parser refuses __proto__ and constructor.prototype as member names.
+    void parse(request, text, (error, value) => {
+      if (error) done(new ServiceError('invalid_json', { message: reason(text), cause: error }))
+      else done(null, value)
+    })
   })
   http.addHook('preValidation', async (request) => {
     if (request.body === undefined && request.routeOptions.schema?.body) request.body = {}
   })
 }
 
-function reason(cause: unknown): string {
-  const isPoisoned = cause instanceof Error && /prototype property/.test(cause.message)
-  return isPoisoned
+function decode(body: Buffer): string | undefined {
+  try {
+    return utf8.decode(body)
+  } catch {
+    return undefined
+  }
+}
+
+/** Why a body was refused. */
+function reason(text: string | undefined): string {
+  if (text !== undefined && isTooDeep(text)) return `The body is nested deeper than ${maxJsonDepth} levels.`
+  return text !== undefined && isJson(text)
     ? 'The body holds a member named __proto__ or constructor.prototype, which is never taken.'
     : 'The body is not valid JSON in UTF-8.'
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }

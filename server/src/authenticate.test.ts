@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { onBothDatabases } from '../testkit/databases.ts'
+import { startService } from '../testkit/service.ts'
+import type { TestService } from '../testkit/service.ts'
+import { mintToken } from './platform/tokens.ts'
+
+interface Operation {
+  method: string
+  path: string
+  /** The schemes of which one is needed; none: anyone may call. */
+  schemes: string[]
+}
+
+async function operationsOf(service: TestService): Promise<Operation[]> {
+  const { paths } = (await service.call('GET', '/openapi.json')).body
+  return Object.entries<Record<string, { security: object[] }>>(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { security }]) => ({
+      method: method.toUpperCase(),
+      path: path.replace('{id}', 'none_00000000000000000000000000'),
+      schemes: security.flatMap((one) => Object.keys(one)),
+    })),
+  )
+}
+
+/** A call may use its credential up, so each gets a new one. */
+function credentials(service: TestService): Record<string, () => Promise<Record<string, string>>> {
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+  return {
+    agent: async () => bearer((await service.registerAgent()).token),
+    user: async () => bearer((await service.logIn()).token),
+    cookie: async () => ({ cookie: (await service.logIn()).cookie, origin: service.config.baseUrl.origin }),
+    admin: async () => bearer(service.adminToken),
+  }
+}
+
+const plentiful = { SALLYPORT_REGISTRATIONS_PER_MINUTE: '1000', SALLYPORT_REGISTRATIONS_PER_DAY: '10000' }
+
+const noCredentials: Record<string, Record<string, string>> = {
+  none: {},
+  'an empty header': { authorization: '' },
+  'a bearer without a token': { authorization: 'Bearer' },
+  'a bearer of two words': { authorization: 'Bearer a b' },
+  'another scheme': { authorization: 'Basic YWRtaW46YWRtaW4=' },
+  'a token without a scheme': { authorization: mintToken('agent').reveal() },
+  'some text': { authorization: 'Bearer undefined' },
+  'an unknown agent': { authorization: `Bearer ${mintToken('agent').reveal()}` },
+  'an unknown session': { authorization: `Bearer ${mintToken('session').reveal()}` },
+  'an unknown admin': { authorization: `Bearer ${mintToken('admin').reveal()}` },
+  'a login token': { authorization: `Bearer ${mintToken('login').reveal()}` },
+  'an unknown cookie': { cookie: `svc_session=${mintToken('session').reveal()}`, origin: 'http://localhost:8787' },
+  'a malformed cookie': { cookie: 'svc_session=%00; svc_session', origin: 'http://localhost:8787' },
+  'an agent token as a cookie': {
+    cookie: `svc_session=${mintToken('agent').reveal()}`,
+    origin: 'http://localhost:8787',
+  },
+}
+
+onBothDatabases('authenticate', (engine) => {
+  test('without a valid credential every route that needs one is unauthenticated, and no other is', async (t) => {
+    const service = await startService(t, engine, plentiful)
+    for (const { method, path, schemes } of await operationsOf(service)) {
+      for (const [kind, headers] of Object.entries(noCredentials)) {
+        const { status, body, headers: answered } = await service.call(method, path, { headers })
+        const what = `${method} ${path} with ${kind}: ${status}`
+        if (schemes.length === 0) {
+          assert.ok(![401, 403, 500].includes(status), what)
+        } else {
+          assert.deepEqual([status, body.error.code], [401, 'unauthenticated'], what)
+          assert.equal(answered['www-authenticate'], 'Bearer')
+        }
+      }
+    }
+  })
+
+  test('a known credential is forbidden where the reference does not list it, and admitted where it does', async (t) => {
+    const service = await startService(t, engine, plentiful)
+    for (const [kind, make] of Object.entries(credentials(service))) {
+      let headers = await make()
+      for (const { method, path, schemes } of await operationsOf(service)) {
+        const { status, body } = await service.call(method, path, { headers })
+        const what = `${method} ${path} as ${kind}: ${status}`
+        if (schemes.length > 0 && !schemes.includes(kind)) {
+          assert.deepEqual([status, body.error.code], [403, 'forbidden'], what)
+        } else {
+          assert.ok(![401, 403, 500].includes(status), what)
+          headers = await make()
+        }
+      }
+    }
+  })
+
+  test('the routes of the specification admit whom it says', async (t) => {
+    const service = await startService(t, engine)
+    const user = ['user', 'cookie']
+    const specified: [string, string, string[]][] = [
+      ['POST', '/v4/proxy', ['agent']],
+      ['POST', '/v4/agents/register', []],
+      ['GET', '/v4/agents', ['admin']],
+      ['POST', '/v4/sandbox/start', ['agent']],
+      ['GET', '/v4/sandbox/echo', []],
+      ['POST', '/v4/auth/login', []],
+      ['GET', '/v4/auth/me', user],
+      ['POST', '/v4/auth/logout', user],
+      ['POST', '/v4/auth/login-tokens', ['admin']],
+    ]
+    const operations = await operationsOf(service)
+    for (const [method, path, schemes] of specified) {
+      const found = operations.find((one) => one.method === method && one.path === path)
+      assert.deepEqual(found, { method, path, schemes })
+    }
+  })
+
+  test('whom a route admits is known before its body is read', async (t) => {
+    const service = await startService(t, engine)
+    for (const body of ['{', `"${'x'.repeat(300_000)}"`]) {
+      const reply = await service.call('POST', '/v4/auth/login-tokens', { body })
+      assert.equal(reply.status, 401)
+    }
+    const { token } = await service.registerAgent()
+    assert.equal((await service.call('POST', '/v4/auth/login-tokens', { token, body: '{' })).status, 403)
+  })
+
+  test('of two credentials the bearer counts, and a bad bearer never falls back to a good cookie', async (t) => {
+    const service = await startService(t, engine)
+    const { cookie } = await service.logIn()
+    const { token } = await service.registerAgent()
+    const status = async (path: string, authorization: string) =>
+      (await service.call('GET', path, { headers: { cookie, authorization } })).status
+    assert.equal(await status('/v4/agents/me', `Bearer ${token}`), 200)
+    assert.equal(await status('/v4/auth/me', `Bearer ${token}`), 403)
+    for (const bad of ['', 'Bearer', 'Basic x', 'Bearer x', `Bearer ${mintToken('session').reveal()}`]) {
+      assert.equal(await status('/v4/auth/me', bad), 401, bad)
+    }
+    assert.equal((await service.call('GET', '/v4/auth/me', { headers: { cookie } })).status, 200)
+  })
+
+  test('the scheme is read in any case, a token only in its own', async (t) => {
+    const service = await startService(t, engine)
+    const { token } = await service.registerAgent()
+    const status = async (authorization: string) =>
+      (await service.call('GET', '/v4/agents/me', { headers: { authorization } })).status
+    for (const scheme of ['Bearer', 'bearer', 'BEARER']) assert.equal(await status(`${scheme} ${token}`), 200)
+    assert.equal(await status(`Bearer ${token.toUpperCase()}`), 401)
+    assert.equal(await status(`Bearer ${token}x`), 401)
+    assert.equal(await status(`Bearer ${token.slice(0, -1)}`), 401)
+  })
+
+  test('a token of one kind is none of another', async (t) => {
+    const service = await startService(t, engine)
+    const { token: agent } = await service.registerAgent()
+    const { token: session } = await service.logIn()
+    const cases: [string, string][] = [
+      [agent.replace('sp_agent_', 'sp_session_'), '/v4/auth/me'],
+      [session.replace('sp_session_', 'sp_agent_'), '/v4/agents/me'],
+      [service.adminToken.replace('sp_admin_', 'sp_agent_'), '/v4/agents/me'],
+    ]
+    for (const [token, path] of cases) assert.equal((await service.call('GET', path, { token })).status, 401)
+  })
+
+  test('a HEAD is admitted as its GET is', async (t) => {
+    const service = await startService(t, engine)
+    assert.equal((await service.call('HEAD', '/v4/agents')).status, 401)
+    assert.equal((await service.call('HEAD', '/v4/agents', { token: service.adminToken })).status, 200)
+  })
+
+  test('a route under /v4 that does not say whom it admits stops the start', async (t) => {
+    const { app } = await startService(t, engine)
+    const start = async () => {
+      app.http.get('/v4/forgotten', () => 'open to all')
+      await app.http.ready()
+    }
+    await assert.rejects(start, /\/v4\/forgotten does not say whom it admits/)
+  })
+})

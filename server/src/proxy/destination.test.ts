@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ServiceError } from '../platform/errors.ts'
+import { judgeUrl } from './destination.ts'
+
+const ours = 'http://localhost:8787'
+
+function allows(text: string, expected: { sent: string; host: string; path: string; queryNames?: string[] }): void {
+  const { url, host, path, queryNames } = judgeUrl(text, ours)
+  assert.deepEqual(
+    { sent: url.href, host, path, queryNames },
+    { queryNames: [], ...expected },
+    `what becomes of ${JSON.stringify(text)}`,
+  )
+}
+
+function refuses(text: string, reason: RegExp): void {
+  assert.throws(
+    () => judgeUrl(text, ours),
+    ({ code, field, publicMessage = '' }: ServiceError) =>
+      code === 'invalid_url' && field === 'url' && reason.test(publicMessage),
+    JSON.stringify(text),
+  )
+}
+
+test('the URL that is judged is the normalised one that is sent', () => {
+  allows('https://api.example.com', { sent: 'https://api.example.com/', host: 'api.example.com', path: '/' })
+  allows('HTTPS://API.Example.COM:443/a/../b', {
+    sent: 'https://api.example.com/b',
+    host: 'api.example.com',
+    path: '/b',
+  })
+  allows('https://api.example.com/%2e%2e/b', { sent: 'https://api.example.com/b', host: 'api.example.com', path: '/b' })
+  allows('https://api.example.com:8443/', {
+    sent: 'https://api.example.com:8443/',
+    host: 'api.example.com:8443',
+    path: '/',
+  })
+  allows('https://api.example.com/a\\b', { sent: 'https://api.example.com/a/b', host: 'api.example.com', path: '/a/b' })
+  allows('https://xn--bcher-kva.example/', {
+    sent: 'https://xn--bcher-kva.example/',
+    host: 'xn--bcher-kva.example',
+    path: '/',
+  })
+})
+
+test('of the query the names are known, not what they said', () => {
+  allows('https://api.example.com/?key=s3cret&key=2&empty&a%20b=1', {
+    sent: 'https://api.example.com/?key=s3cret&key=2&empty&a%20b=1',
+    host: 'api.example.com',
+    path: '/',
+    queryNames: ['key', 'empty', 'a b'],
+  })
+})
+
+test('our own origin is reached as it is, also where it is http', () => {
+  allows('http://localhost:8787/v4/sandbox/echo', {
+    sent: 'http://localhost:8787/v4/sandbox/echo',
+    host: 'localhost:8787',
+    path: '/v4/sandbox/echo',
+  })
+  refuses('http://localhost:8788/v4/sandbox/echo', /not https/)
+  refuses('http://localhost/v4/sandbox/echo', /not https/)
+})
+
+test('a URL that is no plain https URL is refused with its reason', () => {
+  refuses('not a url', /parsed/)
+  refuses('/v4/sandbox/echo', /parsed/)
+  refuses('https://', /parsed/)
+  refuses('https://exa mple.com/', /parsed/)
+  refuses('https://example.com:99999/', /parsed/)
+  refuses('http://api.example.com/', /not https/)
+  for (const scheme of ['ftp', 'file', 'ws', 'wss', 'gopher']) refuses(`${scheme}://api.example.com/`, /not https/)
+  refuses('javascript:alert(1)', /not https/)
+  refuses('data:text/plain,hello', /not https/)
+  refuses('https://user@api.example.com/', /user name/)
+  refuses('https://user:pass@api.example.com/', /user name/)
+  refuses('https://:pass@api.example.com/', /user name/)
+  refuses('http://localhost:8787@evil.example/', /not https/)
+  refuses('https://localhost:8787@evil.example/', /user name/)
+  refuses('https://api.example.com/#part', /fragment/)
+  refuses('https://api.example.com/#', /fragment/)
+})
+
+test('an address instead of a host is refused in every spelling', () => {
+  for (const host of [
+    '127.0.0.1',
+    '169.254.169.254',
+    '2130706433',
+    '0x7f.1',
+    '0177.0.0.1',
+    '127.1',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '[fd00::1]:8443',
+    '１２７.0.0.1',
+    '127.0.0.1.',
+  ]) {
+    refuses(`https://${host}/`, /address/)
+  }
+})
+
+test('a URL that reads as another place than the one that would be called is refused', () => {
+  refuses('https://ⓐpi.example.com/', /written/)
+  refuses('https://api。example.com/', /written/)
+  refuses('https://bücher.example/', /written/)
+  refuses('https://api%2eexample.com/', /written/)
+  refuses('https:\\\\api.example.com/', /written/)
+  refuses('https:api.example.com/', /written/)
+  refuses('https:///api.example.com/', /written/)
+  refuses('https://api.exa\tmple.com/', /written/)
+  refuses(' https://api.example.com/', /written/)
+  refuses('http://ⓛocalhost:8787/', /written/)
+})

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Secret } from '../platform/secret.ts'
+import { createRedactor } from './redactor.ts'
+
+const token = 'ya29.A0aBcDeFgHiJkLmNoP'
+
+test('a credential is taken out of text wherever it stands, and counted', () => {
+  const redactor = createRedactor([new Secret(token)])
+  const cases: [string, string][] = [
+    [token, '[REDACTED]'],
+    [`Bearer ${token}`, 'Bearer [REDACTED]'],
+    [`${token}${token}`, '[REDACTED][REDACTED]'],
+    [`é${token}漢字`, 'é[REDACTED]漢字'],
+    ['nothing of the kind', 'nothing of the kind'],
+    ['', ''],
+    [token.slice(0, -1), token.slice(0, -1)],
+  ]
+  for (const [value, expected] of cases) assert.equal(redactor.text(value), expected)
+  assert.equal(redactor.count(), 5)
+})
+
+test('a credential is taken out of bytes that are no text, and the other bytes stay', () => {
+  const redactor = createRedactor([new Secret(token)])
+  const noise = Buffer.from([0x00, 0xff, 0xfe, 0x80, 0xc3])
+  const given = Buffer.concat([noise, Buffer.from(token), noise])
+  assert.deepEqual(redactor.bytes(given), Buffer.concat([noise, Buffer.from('[REDACTED]'), noise]))
+  assert.equal(redactor.count(), 1)
+})
+
+test('a credential with characters beyond ASCII is found in its UTF-8 form', () => {
+  const redactor = createRedactor([new Secret('schlüssel-für-alles')])
+  assert.equal(redactor.text('«schlüssel-für-alles»'), '«[REDACTED]»')
+  assert.equal(redactor.bytes(Buffer.from('schlüssel-für-alles!')).toString(), '[REDACTED]!')
+})
+
+test("a credential is found in a header's name although names lose their case", () => {
+  const redactor = createRedactor([new Secret(token)])
+  assert.equal(redactor.headerName(`X-${token.toLowerCase()}`), 'x-[REDACTED]')
+  assert.equal(redactor.headerName(`X-${token.toUpperCase()}-B`), 'x-[REDACTED]-b')
+  assert.equal(redactor.headerName('Content-Type'), 'content-type')
+  assert.equal(redactor.count(), 2)
+})
+
+test('of two credentials one of which begins with the other nothing is left over', () => {
+  const longer = `${token}.and-its-refresh-part`
+  for (const secrets of [
+    [token, longer],
+    [longer, token],
+  ]) {
+    const redactor = createRedactor(secrets.map((one) => new Secret(one)))
+    assert.equal(redactor.text(`${longer} ${token}`), '[REDACTED] [REDACTED]')
+    assert.equal(redactor.count(), 2)
+  }
+})
+
+test('a secret shorter than 16 characters is not searched for: it would be found where it is not', () => {
+  const redactor = createRedactor([new Secret('fifteen-letters'), new Secret('sixteen-letters!'), new Secret('')])
+  assert.equal(redactor.text('fifteen-letters sixteen-letters!'), 'fifteen-letters [REDACTED]')
+})

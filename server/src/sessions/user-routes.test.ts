@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { recorded } from '../../testkit/audit.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { startService } from '../../testkit/service.ts'
+import type { TestService } from '../../testkit/service.ts'
+
+function list(service: TestService, query = '') {
+  return service.call('GET', `/v4/users${query}`, { token: service.adminToken })
+}
+
+function disable(service: TestService, userId: string) {
+  return service.call('POST', `/v4/users/${userId}/disable`, { token: service.adminToken })
+}
+
+onBothDatabases('users', (engine) => {
+  test('an admin lists users, newest first, a page at a time', async (t) => {
+    const service = await startService(t, engine)
+    for (const name of ['one', 'two', 'three']) {
+      await service.logIn({ name })
+      service.clock.advance(1)
+    }
+    const names = ({ body }: { body: any }) => body.users.map(({ name }: { name: string }) => name)
+    const first = await list(service, '?limit=2')
+    assert.deepEqual(names(first), ['three', 'two'])
+    const second = await list(service, `?limit=2&cursor=${first.body.next_cursor}`)
+    assert.deepEqual([names(second), second.body.next_cursor], [['one'], null])
+    for (const query of ['?limit=0', '?limit=201', '?limit=1&limit=2', '?status=gone', '?__proto__=1']) {
+      assert.equal((await list(service, query)).body.error.code, 'invalid_field', query)
+    }
+  })
+
+  test('a disabled user’s sessions stop with their next call, and no token signs them in', async (t) => {
+    const service = await startService(t, engine)
+    const { userId, token, cookie } = await service.logIn({ name: 'Ada' })
+    const issued = await service.call('POST', '/v4/auth/login-tokens', {
+      token: service.adminToken,
+      body: { user_id: userId },
+    })
+    const { status, body } = await disable(service, userId)
+    assert.deepEqual([status, body.status, body.disabled_at], [200, 'disabled', '2026-11-15T12:00:00.000Z'])
+    assert.equal((await service.call('GET', '/v4/auth/me', { token })).status, 401)
+    assert.equal((await service.call('GET', '/v4/auth/me', { headers: { cookie } })).status, 401)
+    const { login_token } = issued.body
+    assert.equal((await service.call('POST', '/v4/auth/login', { body: { login_token } })).status, 401)
+  })
+
+  test('disabling again is 200 and changes nothing; an unknown user is not found', async (t) => {
+    const service = await startService(t, engine)
+    const { userId } = await service.logIn()
+    const other = await service.logIn()
+    const first = await disable(service, userId)
+    service.clock.advance(60)
+    assert.deepEqual((await disable(service, userId)).body, first.body)
+    assert.equal((await recorded(service, 'user.disabled')).length, 1)
+    assert.equal((await disable(service, 'usr_00000000000000000000000000')).body.error.code, 'not_found')
+    const ids = async (status: string) =>
+      (await list(service, `?status=${status}`)).body.users.map((one: { user_id: string }) => one.user_id)
+    assert.deepEqual(await ids('disabled'), [userId])
+    assert.deepEqual(await ids('active'), [other.userId])
+  })
+})
