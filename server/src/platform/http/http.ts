@@ -12,6 +12,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
+import { ConfigError } from '../settings.ts'
 import { admitOrigins } from './cors.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
 import { replyToBrokenRequest, replyWithError } from './error-replies.ts'
@@ -78,6 +79,11 @@ function createListener(config: Config, listener: RequestListener) {
     keepAliveTimeout: 65_000,
   }
   if (config.tlsCertFile === undefined || config.tlsKeyFile === undefined) return createServer(limits, listener)
-  const identity = { cert: readFileSync(config.tlsCertFile), key: readFileSync(config.tlsKeyFile) }
-  return createTlsServer({ ...limits, ...identity }, listener)
+  try {
+    const identity = { cert: readFileSync(config.tlsCertFile), key: readFileSync(config.tlsKeyFile) }
+    return createTlsServer({ ...limits, ...identity }, listener)
+  } catch (error) {
+    const { message } = error as Error
+    throw new ConfigError([`SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE can not be used: ${message}.`])
+  }
 }
