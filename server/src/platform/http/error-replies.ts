@@ -1,6 +1,6 @@
 /** The one place where an error becomes HTTP. What a caller gets is decided by the code alone. */
 import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { errorKinds } from '@sallyport/protocol/errors'
 import type { ErrorCode } from '@sallyport/protocol/errors'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
@@ -31,7 +31,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
 }
 
 /** What is not even HTTP never reaches a route; Node hands us the bare socket. */
-export function replyToBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
+export function replyToBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, requestId: string): void {
   if (!socket.writable) {
     socket.destroy()
     return
@@ -87,6 +87,8 @@ function toServiceError(error: unknown): ServiceError {
 }
 
 function fromValidation(first: FastifySchemaValidationError, context: string): ServiceError {
+  // What can be no id names nothing.
+  if (context === 'params') return new ServiceError('not_found')
   const { keyword, instancePath, params, message } = first as typeof first & { params: Record<string, unknown> }
   const path = instancePath.split('/').slice(1).map(unescapePointer)
   const inner = (names: unknown) => [...path, String((names as string[])[0])].join('.')

@@ -1,7 +1,7 @@
 /** The HTTP shell that every room's routes stand in: limits, time-outs, one error shape, one way to read a body. */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import cookie from '@fastify/cookie'
 import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
@@ -55,6 +55,9 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
     },
     frameworkErrors: replyWithError,
   }).withTypeProvider<TypeBoxTypeProvider>()
+  http.server.on('connect', (_request, socket) => {
+    replyToBrokenRequest(new Error('CONNECT is for proxies'), socket, newId('req', clock()))
+  })
   http.setValidatorCompiler(TypeBoxValidatorCompiler)
   http.setErrorHandler(replyWithError)
   http.addHook('onRequest', async (request, reply) => {
@@ -77,11 +80,17 @@ function createListener(config: Config, listener: RequestListener) {
     requestTimeout: config.requestTimeoutSeconds * 1000,
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: 65_000,
+    // host-rule.ts says it in our words.
+    requireHostHeader: false,
   }
-  if (config.tlsCertFile === undefined || config.tlsKeyFile === undefined) return createServer(limits, listener)
+  // An expectation that we don't know is no reason to refuse; Node would, without a word.
+  return createBareListener(config, limits).on('request', listener).on('checkExpectation', listener)
+}
+
+function createBareListener({ tlsCertFile, tlsKeyFile }: Config, limits: ServerOptions) {
+  if (tlsCertFile === undefined || tlsKeyFile === undefined) return createServer(limits)
   try {
-    const identity = { cert: readFileSync(config.tlsCertFile), key: readFileSync(config.tlsKeyFile) }
-    return createTlsServer({ ...limits, ...identity }, listener)
+    return createTlsServer({ ...limits, cert: readFileSync(tlsCertFile), key: readFileSync(tlsKeyFile) })
   } catch (error) {
     const { message } = error as Error
     throw new ConfigError([`SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE can not be used: ${message}.`])
