@@ -20,6 +20,7 @@ import { refuseOtherHosts } from './host-rule.ts'
 import { readJsonBodies } from './json-bodies.ts'
 import { logResponses } from './response-log.ts'
 import { setSecurityHeaders } from './security-headers.ts'
+import { letConnectionsGo } from './stopping.ts'
 
 export type Http = FastifyInstance<
   RawServerDefault,
@@ -49,6 +50,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
     routerOptions: { maxParamLength: 200 },
     // Idle connections are closed at a stop; those with a call on them are waited for.
     forceCloseConnections: 'idle',
+    return503OnClosing: false,
     serverFactory: (listener) => createListener(config, listener),
     clientErrorHandler: (error, socket) => {
       replyToBrokenRequest(error, socket, newId('req', clock()))
@@ -63,6 +65,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   http.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
   })
+  letConnectionsGo(http)
   logResponses(http)
   refuseOtherHosts(http, config.baseUrl)
   admitOrigins(http, config.corsOrigins)
