@@ -22,8 +22,9 @@ const socketFailures = new Set([
   'EAI_AGAIN',
 ])
 
-/** pg raises these without a code. */
-const lostConnection = /connection terminated|timeout exceeded when trying to connect|not queryable|connection timeout/i
+/** pg and Kysely raise these without a code; the last one is said once the database was closed. */
+const lostConnection =
+  /connection terminated|timeout exceeded when trying to connect|not queryable|connection timeout|driver has already been destroyed/i
 
 /** The database file is gone from its path: what is written now would be lost with it. */
 export class DatabaseFileLost extends Error {

@@ -29,15 +29,21 @@ export function openSqlite(file: string): Database {
 
 function sqliteDriver(file: string): Driver {
   let handle = openFile(file)
+  // Checked here and not when a connection is acquired: Kysely never gives back one whose acquisition failed.
+  const current = () => {
+    const isInTransaction = handle.database.isOpen && handle.database.isTransaction
+    if (!isInTransaction) handle = sameFile(file, handle)
+    return handle
+  }
   const connection: DatabaseConnection = {
-    executeQuery: <Row>(query: CompiledQuery) => whenFree(() => execute<Row>(handle, query)),
+    executeQuery: <Row>(query: CompiledQuery) => whenFree(() => execute<Row>(current(), query)),
     streamQuery: () => {
       throw new Error('queries are not streamed from SQLite')
     },
   }
   const runWhenFree = (statement: string) =>
     whenFree(() => {
-      handle.database.exec(statement)
+      current().database.exec(statement)
     })
   // One connection, one user at a time: a transaction keeps the others out until it ends.
   let last = Promise.resolve()
@@ -52,12 +58,6 @@ function sqliteDriver(file: string): Driver {
       releases.push(() => {
         mine.resolve(undefined)
       })
-      try {
-        handle = sameFile(file, handle)
-      } catch (error) {
-        releases.pop()?.()
-        throw error
-      }
       return connection
     },
     releaseConnection: () => {

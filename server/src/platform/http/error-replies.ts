@@ -17,7 +17,7 @@ declare module 'fastify' {
 }
 
 export function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const failure = toServiceError(error)
+  const failure = toServiceError(error ?? new Error(`${String(error)} was thrown`))
   request.failure = failure
   if (failure.code === 'unauthenticated') reply.header('www-authenticate', 'Bearer')
   if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', String(failure.retryAfterSeconds))
@@ -85,6 +85,8 @@ function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   if (isUnavailable(error)) return new ServiceError('not_ready', { cause: error, retryAfterSeconds: 1 })
   const { validation, validationContext, code } = error as Partial<FastifyError>
+  // What can be no id names nothing.
+  if (validation?.[0] && validationContext === 'params') return new ServiceError('not_found', { cause: error })
   if (validation?.[0]) return fromValidation(validation[0], validationContext ?? 'body')
   const known = frameworkCodes[code ?? '']
   return known === undefined
@@ -93,24 +95,21 @@ function toServiceError(error: unknown): ServiceError {
 }
 
 function fromValidation(first: FastifySchemaValidationError, context: string): ServiceError {
-  // What can be no id names nothing.
-  if (context === 'params') return new ServiceError('not_found')
-  const { keyword, instancePath, params, message } = first as typeof first & { params: Record<string, unknown> }
+  const { keyword, instancePath, schemaPath, params, message } = first as typeof first & {
+    params: Record<string, unknown>
+  }
   const path = instancePath.split('/').slice(1).map(unescapePointer)
   const inner = (names: unknown) => [...path, String((names as string[])[0])].join('.')
   if (keyword === 'required') {
     const field = inner(params['requiredProperties'])
     return new ServiceError('missing_field', { field, message: `"${field}" is missing. Add it.` })
   }
-  if (keyword === 'additionalProperties') {
-    const field = inner(params['additionalProperties'])
-    return new ServiceError('invalid_field', {
-      field,
-      message: `"${clip(field)}" is not a member that this call knows.`,
-    })
-  }
   const field = path.length > 0 ? path.join('.') : context
-  return new ServiceError('invalid_field', { field, message: `"${clip(field)}" ${message ?? 'is malformed'}.` })
+  // Strict schemas have `false` where further members would be described.
+  const fault = keyword === 'boolean' ? 'is not a member that this call knows' : (message ?? 'is malformed')
+  // A member's name is the caller's own text: the log gets the schema's name for the place instead.
+  const detail = `${context}: ${keyword} at ${schemaPath}`
+  return new ServiceError('invalid_field', { field, message: `"${clip(field)}" ${fault}.`, detail })
 }
 
 function unescapePointer(part: string): string {

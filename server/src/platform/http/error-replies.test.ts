@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { renameSync } from 'node:fs'
+import { test } from 'node:test'
+import { onBothDatabases } from '../../../testkit/databases.ts'
+import { startPostgres } from '../../../testkit/postgres-server.ts'
+import { startService } from '../../../testkit/service.ts'
+import type { Reply } from '../../../testkit/service.ts'
+import { databaseFile } from '../instance.ts'
+
+function assertIsError(reply: Reply, status: number, code: string): void {
+  assert.equal(reply.status, status, reply.text)
+  assert.equal(reply.headers['content-type'], 'application/json; charset=utf-8')
+  assert.equal(reply.headers['x-sallyport-error'], '1')
+  assert.match(String(reply.headers['x-request-id']), /^req_[0-9a-z]{26}$/)
+  const { error, ...others } = reply.body
+  assert.deepEqual(others, {})
+  const { field = '', ...required } = error
+  assert.deepEqual(Object.keys(required).sort(), ['code', 'message', 'request_id', 'retryable'])
+  assert.equal(error.code, code)
+  assert.equal(error.request_id, reply.headers['x-request-id'])
+  assert.equal(typeof field, 'string')
+  assert.match(error.message, /^[A-Z"].*[.!]$/)
+  assert.equal(error.retryable, [408, 429, 503].includes(status))
+  assert.doesNotMatch(reply.text, /node_modules|\.ts:|\bat /)
+}
+
+onBothDatabases('errors', (engine) => {
+  test('every refusal has the one shape and names its request', async (t) => {
+    const service = await startService(t, engine, { SALLYPORT_REGISTRATIONS_PER_MINUTE: '1' })
+    const { token } = await service.registerAgent()
+    const json = (body: unknown) => ({ body })
+    const cases: [string, string, Parameters<typeof service.call>[2], number, string][] = [
+      ['GET', '/nothing', {}, 404, 'not_found'],
+      ['GET', '/%zz', {}, 404, 'not_found'],
+      ['DELETE', '/v4/agents', {}, 405, 'http_method_not_supported'],
+      ['GET', '/v4/agents', {}, 401, 'unauthenticated'],
+      ['GET', '/v4/agents', { token }, 403, 'forbidden'],
+      ['POST', '/v4/auth/login', { headers: { origin: 'https://evil.example' } }, 403, 'cross_site_request'],
+      ['POST', '/v4/auth/login', {}, 400, 'missing_field'],
+      ['POST', '/v4/auth/login', json({ login_token: 1 }), 400, 'invalid_field'],
+      ['POST', '/v4/auth/login', json('{'), 400, 'invalid_json'],
+      ['POST', '/v4/auth/login', json(`"${'x'.repeat(262_144)}"`), 413, 'body_too_large'],
+      [
+        'POST',
+        '/v4/auth/login',
+        { body: 'a', headers: { 'content-type': 'text/plain' } },
+        415,
+        'unsupported_media_type',
+      ],
+      ['POST', '/v4/auth/login', { body: 'a', headers: { 'content-type': ';' } }, 415, 'unsupported_media_type'],
+      ['GET', '/v4/agents', { headers: { host: 'evil.example' } }, 421, 'wrong_host'],
+      ['POST', '/v4/agents/register', json({ name: 'a' }), 429, 'rate_limited'],
+    ]
+    for (const [method, path, call, status, code] of cases) {
+      assertIsError(await service.call(method, path, call), status, code)
+    }
+  })
+
+  test("a caller's own X-Request-Id does not become ours", async (t) => {
+    const service = await startService(t, engine)
+    const { headers } = await service.call('GET', '/healthz', { headers: { 'x-request-id': 'chosen-by-me' } })
+    assert.match(String(headers['x-request-id']), /^req_/)
+  })
+
+  test('what went wrong inside is internal and nothing more; the log has the stack', async (t) => {
+    const service = await startService(t, engine)
+    const failures: [string, unknown][] = [
+      ['/v4/an-error', new Error('the innermost secret')],
+      ['/v4/a-text', 'the innermost secret'],
+      ['/v4/nothing-at-all', undefined],
+      ['/v4/a-status', Object.assign(new Error('the innermost secret'), { statusCode: 418 })],
+    ]
+    for (const [path, failure] of failures) {
+      service.app.http.get(path, { config: { allow: 'anyone' } }, async () => {
+        throw failure
+      })
+    }
+    for (const [path] of failures) {
+      const reply = await service.call('GET', path)
+      assertIsError(reply, 500, 'internal')
+      assert.doesNotMatch(reply.text, /innermost/)
+      const line = service.log.map((text) => JSON.parse(text)).find((one) => one.route === path)
+      assert.deepEqual([line.level, line.request_id, line.code], [50, reply.body.error.request_id, 'internal'])
+      if (path === '/v4/an-error') assert.match(line.err.stack, /innermost secret\n\s+at .*error-replies\.test/)
+    }
+  })
+
+  test('a database that was closed is not_ready', async (t) => {
+    const service = await startService(t, engine)
+    const { token } = await service.registerAgent()
+    await service.database.close()
+    for (const reply of [
+      await service.call('GET', '/readyz'),
+      await service.call('GET', '/v4/agents/me', { token }),
+      await service.call('POST', '/v4/agents/register', { body: { name: 'a' } }),
+    ]) {
+      assertIsError(reply, 503, 'not_ready')
+      assert.equal(reply.headers['retry-after'], '1')
+    }
+    assert.equal((await service.call('GET', '/healthz')).status, 200, 'the process itself is well')
+  })
+})
+
+test('a lost database file is not_ready until it is back', async (t) => {
+  const service = await startService(t, 'sqlite')
+  const { token } = await service.registerAgent()
+  const file = databaseFile(service.config)
+  renameSync(file, `${file}.away`)
+  assertIsError(await service.call('GET', '/readyz'), 503, 'not_ready')
+  assertIsError(await service.call('GET', '/v4/agents/me', { token }), 503, 'not_ready')
+  renameSync(`${file}.away`, file)
+  assert.equal((await service.call('GET', '/readyz')).status, 200)
+  assert.equal((await service.call('GET', '/v4/agents/me', { token })).status, 200)
+})
+
+test('a lost database server is not_ready until it is back', async (t) => {
+  const server = await startPostgres()
+  t.after(() => server.stop())
+  const service = await startService(t, 'postgres', { DATABASE_URL: server.url })
+  const { token } = await service.registerAgent()
+  await server.halt()
+  assertIsError(await service.call('GET', '/readyz'), 503, 'not_ready')
+  assertIsError(await service.call('GET', '/v4/agents/me', { token }), 503, 'not_ready')
+  await server.resume()
+  assert.equal((await service.call('GET', '/readyz')).status, 200)
+  assert.equal((await service.call('GET', '/v4/agents/me', { token })).status, 200)
+})
