@@ -20,7 +20,6 @@ const socketFailures = new Set([
   'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
-  'ENOENT', // a socket file that is gone
 ])
 
 /** pg and Kysely raise these without a code; the last one is said once the database was closed. */
@@ -53,7 +52,9 @@ export function isUnavailable(error: unknown): boolean {
   const state = sqlState(error)
   if (state !== undefined) return /^(08|53|57P0|57014|58|25006)/.test(state)
   if (!(error instanceof Error)) return false
-  return socketFailures.has((error as NodeJS.ErrnoException).code ?? '') || lostConnection.test(error.message)
+  const { code: name = '', syscall } = error as NodeJS.ErrnoException
+  const isSocketFileGone = name === 'ENOENT' && syscall === 'connect'
+  return isSocketFileGone || socketFailures.has(name) || lostConnection.test(error.message)
 }
 
 export function isUniqueViolation(error: unknown): boolean {

@@ -1,11 +1,13 @@
 /** The one place where an error becomes HTTP. What a caller gets is decided by the code alone. */
 import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import { errorKinds } from '@sallyport/protocol/errors'
 import type { ErrorCode } from '@sallyport/protocol/errors'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { isUnavailable } from '../database/failures.ts'
 import { ServiceError } from '../errors.ts'
+import { answerThenClose, answerThenDrain } from './lingering.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -19,19 +21,23 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   request.failure = failure
   if (failure.code === 'unauthenticated') reply.header('www-authenticate', 'Bearer')
   if (failure.retryAfterSeconds !== undefined) reply.header('retry-after', String(failure.retryAfterSeconds))
-  // A body that was not read to its end would be taken for the next request.
-  if (failure.code === 'body_too_large') reply.header('connection', 'close')
-  void reply
+  reply
     .header('x-request-id', request.id)
     .header('x-sallyport-error', '1')
     .code(errorKinds[failure.code].status)
     .type('application/json; charset=utf-8')
-    .serializer(JSON.stringify)
-    .send(errorBody(failure, request.id))
+  const body = Buffer.from(JSON.stringify(errorBody(failure, request.id)))
+  if (failure.code !== 'body_too_large') {
+    void reply.send(body)
+    return
+  }
+  // A body that was not read to its end would be taken for the next request.
+  reply.header('connection', 'close').header('content-length', body.length)
+  void reply.send(Readable.from(answerThenDrain(body, request.raw), { objectMode: false }))
 }
 
 /** What is not even HTTP never reaches a route; Node hands us the bare socket. */
-export function replyToBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
+export function replyToBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, requestId: string): void {
   if (!socket.writable) {
     socket.destroy()
     return
@@ -51,7 +57,7 @@ export function replyToBrokenRequest(error: NodeJS.ErrnoException, socket: Socke
     'x-sallyport-error: 1',
     'connection: close',
   ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  answerThenClose(`${head.join('\r\n')}\r\n\r\n${body}`, socket)
 }
 
 function errorBody({ code, field, publicMessage }: ServiceError, requestId: string) {
@@ -79,6 +85,8 @@ function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   if (isUnavailable(error)) return new ServiceError('not_ready', { cause: error, retryAfterSeconds: 1 })
   const { validation, validationContext, code } = error as Partial<FastifyError>
+  // What can be no id names nothing.
+  if (validation?.[0] && validationContext === 'params') return new ServiceError('not_found', { cause: error })
   if (validation?.[0]) return fromValidation(validation[0], validationContext ?? 'body')
   const known = frameworkCodes[code ?? '']
   return known === undefined

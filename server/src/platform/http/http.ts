@@ -1,7 +1,7 @@
 /** The HTTP shell that every room's routes stand in: limits, time-outs, one error shape, one way to read a body. */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import cookie from '@fastify/cookie'
 import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
@@ -12,6 +12,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
+import { ConfigError } from '../settings.ts'
 import { admitOrigins } from './cors.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
 import { replyToBrokenRequest, replyWithError } from './error-replies.ts'
@@ -19,6 +20,7 @@ import { refuseOtherHosts } from './host-rule.ts'
 import { readJsonBodies } from './json-bodies.ts'
 import { logResponses } from './response-log.ts'
 import { setSecurityHeaders } from './security-headers.ts'
+import { letConnectionsGo } from './stopping.ts'
 
 export type Http = FastifyInstance<
   RawServerDefault,
@@ -48,17 +50,22 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
     routerOptions: { maxParamLength: 200 },
     // Idle connections are closed at a stop; those with a call on them are waited for.
     forceCloseConnections: 'idle',
+    return503OnClosing: false,
     serverFactory: (listener) => createListener(config, listener),
     clientErrorHandler: (error, socket) => {
       replyToBrokenRequest(error, socket, newId('req', clock()))
     },
     frameworkErrors: replyWithError,
   }).withTypeProvider<TypeBoxTypeProvider>()
+  http.server.on('connect', (_request, socket) => {
+    replyToBrokenRequest(new Error('CONNECT is for proxies'), socket, newId('req', clock()))
+  })
   http.setValidatorCompiler(TypeBoxValidatorCompiler)
   http.setErrorHandler(replyWithError)
   http.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
   })
+  letConnectionsGo(http)
   logResponses(http)
   refuseOtherHosts(http, config.baseUrl)
   admitOrigins(http, config.corsOrigins)
@@ -76,8 +83,19 @@ function createListener(config: Config, listener: RequestListener) {
     requestTimeout: config.requestTimeoutSeconds * 1000,
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: 65_000,
+    // host-rule.ts says it in our words.
+    requireHostHeader: false,
   }
-  if (config.tlsCertFile === undefined || config.tlsKeyFile === undefined) return createServer(limits, listener)
-  const identity = { cert: readFileSync(config.tlsCertFile), key: readFileSync(config.tlsKeyFile) }
-  return createTlsServer({ ...limits, ...identity }, listener)
+  // An expectation that we don't know is no reason to refuse; Node would, without a word.
+  return createBareListener(config, limits).on('request', listener).on('checkExpectation', listener)
+}
+
+function createBareListener({ tlsCertFile, tlsKeyFile }: Config, limits: ServerOptions) {
+  if (tlsCertFile === undefined || tlsKeyFile === undefined) return createServer(limits)
+  try {
+    return createTlsServer({ ...limits, cert: readFileSync(tlsCertFile), key: readFileSync(tlsKeyFile) })
+  } catch (error) {
+    const { message } = error as Error
+    throw new ConfigError([`SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE can not be used: ${message}.`])
+  }
 }

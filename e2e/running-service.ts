@@ -1,0 +1,264 @@
+/** The built service as a process of its own, on either database. It is spoken to over the wire and by signals alone. */
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { Agent } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { after, before } from 'node:test'
+import type { TestContext } from 'node:test'
+import { temporaryPostgres } from '../server/testkit/databases.ts'
+import { freePort } from '../server/testkit/ports.ts'
+import { callService } from './http-call.ts'
+import type { Call, Reply } from './http-call.ts'
+
+const executable = resolve(import.meta.dirname, '../server/bin/sallyport-server.mjs')
+const guardMs = 30_000
+
+export type Engine = 'sqlite' | 'postgres'
+export type Environment = Record<string, string>
+type Scope = Pick<TestContext, 'after'>
+
+export interface Exit {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+export interface RunningService {
+  readonly pid: number
+  readonly port: number
+  readonly env: Environment
+  readonly dataDir: string
+  readonly adminToken: string
+  /** What the present process printed. */
+  readonly stdout: string
+  /** What all processes of this service logged so far. */
+  readonly log: string
+  /** Milliseconds from spawn to the start screen, of the present process. */
+  readonly startMs: number
+  call: (method: string, path: string, call?: Call) => Promise<Reply>
+  register: (name?: string) => Promise<{ agentId: string; token: string }>
+  signal: (signal: NodeJS.Signals) => void
+  exited: () => Promise<Exit>
+  stop: () => Promise<Exit>
+  kill: () => Promise<Exit>
+  /** On the same data and port, after a stop or kill. Settings can be changed for good. */
+  startAgain: (changes?: Environment) => Promise<void>
+}
+
+/** A folder that goes when the test ends, after the processes that were given it. */
+export function dataFolder(t: Scope): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-e2e-'))
+  t.after(async () => {
+    for (const [child, { env, exit }] of alive) {
+      if (!Object.values(env).some((value) => value.startsWith(folder))) continue
+      child.kill('SIGKILL')
+      await exit
+    }
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return folder
+}
+
+/** Settings that let many clients work at once from one address. */
+export const roomy: Environment = {
+  SALLYPORT_REGISTRATIONS_PER_MINUTE: '1000000',
+  SALLYPORT_REGISTRATIONS_PER_DAY: '1000000',
+  SALLYPORT_SANDBOX_STARTS_PER_HOUR: '1000000',
+  SALLYPORT_SANDBOX_CALLS_PER_SECOND: '1000',
+  SALLYPORT_SANDBOX_BURST: '10000',
+}
+
+export async function settingsFor(t: Scope, engine: Engine, changes: Environment = {}): Promise<Environment> {
+  const common = { PATH: process.env['PATH'] ?? '', PORT: String(await freePort()), SALLYPORT_LOG_FORMAT: 'json' }
+  if (engine === 'sqlite') return { ...common, SALLYPORT_DATA_DIR: dataFolder(t), ...changes }
+  return {
+    ...common,
+    SALLYPORT_DATA_DIR: dataFolder(t),
+    SALLYPORT_ADMIN_TOKEN: randomBytes(24).toString('hex'),
+    ...(changes['SALLYPORT_MASTER_KEY_FILE'] === undefined && {
+      SALLYPORT_MASTER_KEY: randomBytes(32).toString('base64url'),
+    }),
+    ...(changes['DATABASE_URL'] === undefined && { DATABASE_URL: await temporaryPostgres(t) }),
+    ...changes,
+  }
+}
+
+export async function startService(t: Scope, engine: Engine, changes: Environment = {}): Promise<RunningService> {
+  const env = await settingsFor(t, engine, changes)
+  const dataDir = env['SALLYPORT_DATA_DIR'] ?? ''
+  let earlierLog = ''
+  let running = await launch(t, env)
+  let connections = new Agent({ keepAlive: true })
+  const call: RunningService['call'] = (method, path, what = {}) => callService(env, connections, method, path, what)
+  const exited = async () => {
+    const exit = await within(running.exit, 'the service did not end')
+    connections.destroy()
+    return exit
+  }
+  const signal = (name: NodeJS.Signals) => {
+    running.child.kill(name)
+  }
+  return {
+    env,
+    dataDir,
+    call,
+    signal,
+    exited,
+    get pid() {
+      return running.child.pid ?? 0
+    },
+    get port() {
+      return Number(env['PORT'])
+    },
+    get adminToken() {
+      return env['SALLYPORT_ADMIN_TOKEN'] ?? readFileSync(join(dataDir, 'admin-token'), 'utf8').trim()
+    },
+    get stdout() {
+      return running.stdout()
+    },
+    get log() {
+      return earlierLog + running.stderr()
+    },
+    get startMs() {
+      return running.startMs
+    },
+    register: async (name = 'an agent') => {
+      const { status, body, text } = await call('POST', '/v4/agents/register', { body: { name } })
+      if (status !== 201) throw new Error(`a registration was answered ${status}: ${text}`)
+      return { agentId: body.agent.agent_id as string, token: body.access_token as string }
+    },
+    stop: () => {
+      signal('SIGTERM')
+      return exited()
+    },
+    kill: () => {
+      signal('SIGKILL')
+      return exited()
+    },
+    startAgain: async (settings = {}) => {
+      Object.assign(env, settings)
+      earlierLog += running.stderr()
+      running = await launch(t, env)
+      connections = new Agent({ keepAlive: true })
+    },
+  }
+}
+
+/** One service for all tests of a suite, where what one test leaves does not matter to the next. */
+export function sharedService(engine: Engine, changes: Environment = {}): () => RunningService {
+  const hooks: (() => unknown)[] = []
+  let service: RunningService | undefined
+  before(async () => {
+    service = await startService({ after: (hook) => hooks.push(hook as () => unknown) }, engine, changes)
+  })
+  after(async () => {
+    for (const hook of hooks) await hook()
+  })
+  return () => {
+    if (!service) throw new Error('the service is not started yet')
+    return service
+  }
+}
+
+interface Launched extends Spawned {
+  startMs: number
+}
+
+/** Rejects with what was logged, where the start fails. */
+async function launch(t: Scope, env: Environment): Promise<Launched> {
+  for (let attempt = 1; ; attempt++) {
+    const started = performance.now()
+    const spawned = spawnServer(t, [], env)
+    const shown = Promise.withResolvers<'ready'>()
+    spawned.child.stdout?.on('data', () => {
+      // The last of the lines to paste is the end of the screen.
+      if (/\/v4\/sandbox\/echo"\}'\n/.test(spawned.stdout())) shown.resolve('ready')
+    })
+    const outcome = await within(Promise.race([shown.promise, spawned.exit]), 'the service did not start')
+    if (outcome === 'ready') return { ...spawned, startMs: performance.now() - started }
+    // Between finding a free port and using it, another test may take it.
+    if (attempt === 3 || !spawned.stderr().includes('The port is in use')) {
+      throw new Error(`the service ended with ${outcome.code}: ${spawned.stderr()}`)
+    }
+    env['PORT'] = String(await freePort())
+  }
+}
+
+interface Spawned {
+  child: ChildProcess
+  exit: Promise<Exit>
+  stdout: () => string
+  stderr: () => string
+}
+
+const alive = new Map<ChildProcess, { env: Environment; exit: Promise<Exit> }>()
+process.on('exit', () => {
+  for (const child of alive.keys()) child.kill('SIGKILL')
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
+export function spawnServer(t: Scope, args: string[], env: Environment): Spawned {
+  const child = spawn(process.execPath, [executable, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+  const exit = once(child, 'close').then(([code, signal]) => {
+    alive.delete(child)
+    return { code, signal }
+  })
+  alive.set(child, { env, exit })
+  t.after(async () => {
+    child.kill('SIGKILL')
+    await exit
+  })
+  return { child, exit, stdout: () => output.stdout, stderr: () => output.stderr }
+}
+
+/** Runs a command to its end, such as `keys rotate`; also a start that is meant to fail. */
+export async function runServer(t: Scope, args: string[], env: Environment) {
+  const { exit, stdout, stderr } = spawnServer(t, args, env)
+  const { code } = await within(exit, `"${args.join(' ')}" did not end: ${stderr()}`)
+  return { code, stdout: stdout(), stderr: stderr() }
+}
+
+/** Fails instead of hanging; no test measures by it. */
+export async function within<T>(work: Promise<T>, complaint: string): Promise<T> {
+  const guard = new AbortController()
+  const late = sleep(guardMs, undefined, { signal: guard.signal }).then(() => {
+    throw new Error(complaint)
+  })
+  late.catch(() => undefined)
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    guard.abort()
+  }
+}
+
+/** Asks again until it is so; the number of tries is bounded. */
+export async function eventually(isSo: () => Promise<boolean> | boolean, complaint: string): Promise<void> {
+  for (let attempt = 0; attempt < 400; attempt++) {
+    if (await isSo()) return
+    await sleep(50)
+  }
+  throw new Error(complaint)
+}
+
+/** Several clients, each doing its turn again and again until told to stop. */
+export function inParallel(clients: number, turn: (client: number) => Promise<void>) {
+  let isOver = false
+  const work = Array.from({ length: clients }, async (_, client) => {
+    while (!isOver) await turn(client)
+  })
+  return {
+    end: async () => {
+      isOver = true
+      await Promise.all(work)
+    },
+    all: Promise.all(work),
+  }
+}

@@ -1,0 +1,31 @@
+import { Server as TlsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import type { Http } from './http.ts'
+
+/** At a stop, calls in flight are answered and told that the connection ends; every other connection is let go. */
+export function letConnectionsGo(http: Http): void {
+  const unused = new Set<Socket>()
+  const { server } = http
+  let isStopping = false
+  // Browsers open connections ahead of need, which Node does not count as idle.
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+    unused.add(socket)
+    socket.on('close', () => unused.delete(socket))
+  })
+  server.on('request', ({ socket }) => unused.delete(socket))
+  http.addHook('onSend', async (_request, reply) => {
+    if (isStopping) reply.header('connection', 'close')
+  })
+  http.addHook('preClose', async () => {
+    isStopping = true
+    if (!server.listening) return
+    for (const socket of unused) socket.destroy()
+    // An answer that had begun before the stop leaves its connection idle behind it.
+    const timer = setInterval(() => {
+      server.closeIdleConnections()
+    }, 100)
+    server.on('close', () => {
+      clearInterval(timer)
+    })
+  })
+}
