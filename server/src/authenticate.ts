@@ -13,7 +13,7 @@ import { ServiceError } from './platform/errors.ts'
 import type { Http } from './platform/http/http.ts'
 import { Secret } from './platform/secret.ts'
 import { hashToken, isSameToken, isWellFormedToken } from './platform/tokens.ts'
-import { isDueToBeSeen, statusOf } from './sessions/session.ts'
+import { isDueToBeSeen, sessionEnds, statusOf } from './sessions/session.ts'
 import type { Session } from './sessions/session.ts'
 import type { SessionStore } from './sessions/session-store.ts'
 import type { User } from './sessions/user.ts'
@@ -102,7 +102,11 @@ async function bySessionToken(token: string, needs: AuthenticateNeeds): Promise<
   const { config, database, sessions, clock } = needs
   const found = await sessions.findByTokenHash(database.queries, hashToken(new Secret(token)))
   const now = clock()
-  if (!found || found.user.disabledAt || statusOf(found.session, config.sessionIdleSeconds, now) !== 'active')
+  if (
+    !found ||
+    found.user.disabledAt ||
+    statusOf(found.session, sessionEnds(config.sessionIdleSeconds, now)) !== 'active'
+  )
     return undefined
   if (isDueToBeSeen(found.session, now)) await sessions.markSeen(database.queries, found.session.sessionId, now)
   return { kind: 'user', ...found }

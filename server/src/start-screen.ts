@@ -7,7 +7,7 @@ import type { Secret } from './platform/secret.ts'
 export function startScreen(config: Config, loginUrl: Secret | undefined): string {
   const base = config.baseUrl.origin
   const token = adminTokenFile(config)
-  const shownToken = token === undefined ? 'as SALLYPORT_ADMIN_TOKEN gives it' : relative(process.cwd(), token) || token
+  const shownToken = token === undefined ? 'as SALLYPORT_ADMIN_TOKEN gives it' : nearestPath(token)
   return `
   Sallyport is ready at ${base}
 
@@ -23,6 +23,11 @@ ${sandboxLines(base)
   .join('\n')}
 
 `
+}
+
+function nearestPath(file: string): string {
+  const fromHere = relative(process.cwd(), file)
+  return fromHere.startsWith('..') ? file : fromHere
 }
 
 /** Registers an agent, starts its sandbox and calls the echo through the proxy, with nothing but curl and grep. */

@@ -1,11 +1,14 @@
 import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
+import { sessionEnds } from './session.ts'
 import type { Session } from './session.ts'
 import type { SessionStore } from './session-store.ts'
 import type { User } from './user.ts'
 
 export interface EndSessionsNeeds {
+  config: Pick<Config, 'sessionIdleSeconds'>
   database: Database
   sessions: SessionStore
   audit: AuditStore
@@ -14,7 +17,7 @@ export interface EndSessionsNeeds {
 
 /** The user's own session, or all of them. Ending what has ended already changes nothing. */
 export async function endSessions(
-  { database, sessions, audit, clock }: EndSessionsNeeds,
+  { config, database, sessions, audit, clock }: EndSessionsNeeds,
   user: User,
   which: { sessionId: string } | 'all',
   requestId: string,
@@ -22,7 +25,7 @@ export async function endSessions(
   const { userId } = user
   return database.transaction(async (tx) => {
     const at = clock()
-    const ended = await sessions.revoke(tx, userId, which, at)
+    const ended = await sessions.revoke(tx, userId, which, sessionEnds(config.sessionIdleSeconds, at))
     for (const session of ended) {
       const detail = { session_id: session.sessionId }
       await audit.append(tx, { event: 'session.revoked', at, requestId, userId, detail })

@@ -110,6 +110,17 @@ onBothDatabases('sessions', (engine) => {
     assert.equal((await recorded(service, 'session.revoked')).length, 3)
   })
 
+  test('logout-all counts the sessions that it ended, not those that were over', async (t) => {
+    const service = await startService(t, engine)
+    const over = await service.logIn({ email: 'ada@example.com' })
+    service.clock.advance(13 * 3600)
+    const { token } = await service.logIn({ email: 'ada@example.com' })
+    const list = await service.call('GET', '/v4/auth/sessions', { token })
+    assert.equal(list.body.sessions.length, 2)
+    assert.equal((await service.call('POST', '/v4/auth/logout-all', { token })).body.revoked, 1)
+    assert.equal((await service.call('GET', '/v4/auth/me', { token: over.token })).status, 401)
+  })
+
   test('the list shows this user’s sessions with their statuses, newest first, and which one is current', async (t) => {
     const service = await startService(t, engine)
     const { userId } = await service.logIn()

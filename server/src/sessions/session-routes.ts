@@ -23,7 +23,7 @@ import { issueLoginToken, loginUrl } from './issue-login-token.ts'
 import type { IssueLoginTokenNeeds, LoginTokenFor } from './issue-login-token.ts'
 import { logIn, previewLogin } from './log-in.ts'
 import type { LogInNeeds } from './log-in.ts'
-import { statusOf } from './session.ts'
+import { sessionEnds, statusOf } from './session.ts'
 import type { Session } from './session.ts'
 import { userView } from './user-routes.ts'
 
@@ -32,9 +32,10 @@ const tags = ['Sessions']
 export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNeeds & EndSessionsNeeds): void {
   const { config, database, sessions, clock } = needs
   const cookie = { path: '/', httpOnly: true, sameSite: 'lax', secure: config.baseUrl.protocol === 'https:' } as const
+  const ends = () => sessionEnds(config.sessionIdleSeconds, clock())
   const view = (session: Session, current: Session): Static<typeof SessionView> => ({
     session_id: session.sessionId,
-    status: statusOf(session, config.sessionIdleSeconds, clock()),
+    status: statusOf(session, ends()),
     created_at: session.createdAt.toISOString(),
     last_seen_at: session.lastSeenAt.toISOString(),
     expires_at: session.expiresAt.toISOString(),
@@ -148,12 +149,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
     },
     async (request) => {
       const { user, session } = actingUser(request)
-      const now = clock()
-      const idleSince = new Date(now.getTime() - config.sessionIdleSeconds * 1000)
-      const page = await sessions.listOfUser(database.queries, user.userId, pageRequest(request.query), {
-        now,
-        idleSince,
-      })
+      const page = await sessions.listOfUser(database.queries, user.userId, pageRequest(request.query), ends())
       return { sessions: page.records.map((one) => view(one, session)), next_cursor: page.nextCursor }
     },
   )

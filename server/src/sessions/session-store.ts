@@ -2,7 +2,7 @@ import type { Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
 import { fromTime } from '../platform/database/times.ts'
-import type { Session, SessionStatus } from './session.ts'
+import type { Session, SessionEnds, SessionStatus } from './session.ts'
 import type { User } from './user.ts'
 import { toUser } from './user-store.ts'
 
@@ -74,7 +74,7 @@ export const sessionStore = {
     queries: Queries,
     userId: string,
     page: PageRequest<SessionStatus>,
-    ends: { now: Date; idleSince: Date },
+    ends: SessionEnds,
   ): Promise<Page<Session>> => {
     const rows = await queries
       .selectFrom('sessions')
@@ -111,13 +111,20 @@ export const sessionStore = {
     return row && toSession(row)
   },
 
-  /** Those that were not revoked before: one of the user's, or all of them. */
-  revoke: async (tx: Queries, userId: string, which: { sessionId: string } | 'all', now: Date): Promise<Session[]> => {
+  /** Those that were live until now: one of the user's, or all of them. */
+  revoke: async (
+    tx: Queries,
+    userId: string,
+    which: { sessionId: string } | 'all',
+    ends: SessionEnds,
+  ): Promise<Session[]> => {
     const rows = await tx
       .updateTable('sessions')
-      .set({ revoked_at: now.getTime() })
+      .set({ revoked_at: ends.now.getTime() })
       .where('user_id', '=', userId)
       .where('revoked_at', 'is', null)
+      .where('expires_at', '>', ends.now.getTime())
+      .where('last_seen_at', '>', ends.idleSince.getTime())
       .$if(which !== 'all', (query) => query.where('session_id', '=', which === 'all' ? '' : which.sessionId))
       .returning(columns)
       .execute()

@@ -11,10 +11,19 @@ export interface Session {
 
 export type SessionStatus = 'active' | 'expired' | 'revoked'
 
-export function statusOf(session: Session, idleSeconds: number, now: Date): SessionStatus {
+/** The moments that decide: a session is over that ends by `now`, or that nobody has used since `idleSince`. */
+export interface SessionEnds {
+  now: Date
+  idleSince: Date
+}
+
+export function sessionEnds(idleSeconds: number, now: Date): SessionEnds {
+  return { now, idleSince: new Date(now.getTime() - idleSeconds * 1000) }
+}
+
+export function statusOf(session: Session, { now, idleSince }: SessionEnds): SessionStatus {
   if (session.revokedAt) return 'revoked'
-  const idleUntil = session.lastSeenAt.getTime() + idleSeconds * 1000
-  return session.expiresAt <= now || idleUntil <= now.getTime() ? 'expired' : 'active'
+  return session.expiresAt <= now || session.lastSeenAt <= idleSince ? 'expired' : 'active'
 }
 
 const seenEverySeconds = 60

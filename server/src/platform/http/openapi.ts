@@ -30,6 +30,13 @@ export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
       const response = { ...(schema.response as object), default: { description: 'Refused', ...ErrorBody } }
       return { schema: { ...schema, security: actors.map((name) => ({ [name]: [] })), response }, url }
     },
+    transformObject: (document) => {
+      if (!('openapiObject' in document)) return document.swaggerObject
+      for (const path of Object.values(document.openapiObject.paths ?? {})) {
+        for (const operation of Object.values(path ?? {})) admitNoBody(operation as Operation)
+      }
+      return document.openapiObject
+    },
   })
   http.get('/openapi.json', () => http.swagger())
   await http.register(swaggerUi, {
@@ -38,4 +45,20 @@ export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
     // Without the bar on top, which loads other documents and wants an inline style that our policy refuses.
     uiConfig: { layout: 'BaseLayout', docExpansion: 'list', deepLinking: false },
   })
+}
+
+/** A body without a required member may be left out; one without any member is not worth showing. */
+function admitNoBody(operation: Operation): void {
+  const body = operation.requestBody
+  const schema = body?.content['application/json']?.schema
+  if (!body || !schema) return
+  if (Object.keys(schema.properties ?? {}).length === 0) delete operation.requestBody
+  else body.required = (schema.required ?? []).length > 0
+}
+
+interface Operation {
+  requestBody?: {
+    required?: boolean
+    content: Record<string, { schema?: { properties?: object; required?: string[] } }>
+  }
 }
