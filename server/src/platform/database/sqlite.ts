@@ -27,47 +27,48 @@ export function openSqlite(file: string): Database {
   })
 }
 
+/** Kysely lets one user at a time have the connection; it would never let go of one that failed to be acquired. */
 function sqliteDriver(file: string): Driver {
   let handle = openFile(file)
-  // Checked here and not when a connection is acquired: Kysely never gives back one whose acquisition failed.
-  const current = () => {
-    const isInTransaction = handle.database.isOpen && handle.database.isTransaction
-    if (!isInTransaction) handle = sameFile(file, handle)
-    return handle
-  }
+  let isInTransaction = false
+  /** A full disk makes SQLite roll back by itself: what comes after must not pass for a part of the transaction. */
+  let endedBy: Error | undefined
+  const use = <T>(work: (handle: Handle) => T) =>
+    whenFree(() => {
+      if (!isInTransaction) handle = sameFile(file, handle)
+      else if (endedBy !== undefined) throw endedBy
+      try {
+        return work(handle)
+      } catch (error) {
+        if (isInTransaction && !handle.database.isTransaction) endedBy = error as Error
+        throw error
+      }
+    })
+  const run = (statement: string) =>
+    use(({ database }) => {
+      database.exec(statement)
+    })
   const connection: DatabaseConnection = {
-    executeQuery: <Row>(query: CompiledQuery) => whenFree(() => execute<Row>(current(), query)),
+    executeQuery: <Row>(query: CompiledQuery) => use((current) => execute<Row>(current, query)),
     streamQuery: () => {
       throw new Error('queries are not streamed from SQLite')
     },
   }
-  const runWhenFree = (statement: string) =>
-    whenFree(() => {
-      current().database.exec(statement)
-    })
-  // One connection, one user at a time: a transaction keeps the others out until it ends.
-  let last = Promise.resolve()
-  const releases: (() => void)[] = []
   return {
     init: () => Promise.resolve(),
-    acquireConnection: async () => {
-      const mine = Promise.withResolvers<undefined>()
-      const before = last
-      last = mine.promise
-      await before
-      releases.push(() => {
-        mine.resolve(undefined)
-      })
-      return connection
+    acquireConnection: () => Promise.resolve(connection),
+    releaseConnection: () => Promise.resolve(),
+    beginTransaction: async () => {
+      await run('begin immediate')
+      isInTransaction = true
+      endedBy = undefined
     },
-    releaseConnection: () => {
-      releases.pop()?.()
-      return Promise.resolve()
+    commitTransaction: async () => {
+      await run('commit')
+      isInTransaction = false
     },
-    beginTransaction: () => runWhenFree('begin immediate'),
-    commitTransaction: () => runWhenFree('commit'),
     rollbackTransaction: () => {
-      // A full disk makes SQLite roll back by itself.
+      isInTransaction = false
       if (handle.database.isTransaction) handle.database.exec('rollback')
       return Promise.resolve()
     },

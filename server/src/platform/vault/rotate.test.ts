@@ -6,6 +6,7 @@ import { fixedClock } from '../../../testkit/clock.ts'
 import { onBothDatabases } from '../../../testkit/databases.ts'
 import { boxContent, sealedBoxes } from '../../../testkit/sealed-boxes.ts'
 import type { SealedBoxes } from '../../../testkit/sealed-boxes.ts'
+import { Secret } from '../secret.ts'
 import { newMasterKey } from './master-keys.ts'
 import { RotationRefused, rotateKeys } from './rotate.ts'
 import type { MasterKeySource } from './rotate.ts'
@@ -209,4 +210,27 @@ onBothDatabases('a key rotation', (engine) => {
     await assert.rejects(rotate(boxes, given(fresh, old)), advice, 'a second run does not go back to the old key')
     assert.deepEqual(await boxes.contents(await boxes.openVault(() => [fresh])), contents)
   })
+})
+
+test('a rotation waits for whoever has sealed a value and not yet stored it', async (t) => {
+  const boxes = await sealedBoxes(t, 'postgres')
+  const [vault, database, { queries: observer }] = [await boxes.openVault(), boxes.open(), boxes.open()]
+  const isWaiting = async () => {
+    const { rows } = await sql`select 1 from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(observer)
+    return rows.length > 0
+  }
+  let hasEnded = false
+  let rotation: Promise<unknown> | undefined
+  await database.transaction(async (tx) => {
+    const [row, owner] = ['box 1', 'ada']
+    const { bytes, keyId } = await vault.seal(tx, boxContent, { row, owner }, new Secret('sealed before'))
+    rotation = rotate(boxes).finally(() => {
+      hasEnded = true
+    })
+    while (!hasEnded && !(await isWaiting())) await nextCall()
+    await sql`insert into boxes values (${row}, ${owner}, ${bytes}, ${keyId})`.execute(tx)
+  })
+  assert.deepEqual(await rotation, { resealed: 1 })
+  assert.deepEqual(await boxes.contents(await boxes.openVault()), { 'box 1': 'sealed before' })
 })

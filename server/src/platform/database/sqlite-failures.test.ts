@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, existsSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { sql } from 'kysely'
+import { fixedClock } from '../../../testkit/clock.ts'
+import { temporaryFolder } from '../../../testkit/databases.ts'
+import type { Database, Queries } from './database.ts'
+import { isUnavailable } from './failures.ts'
+import { migrate } from './migrate.ts'
+import { openSqlite } from './sqlite.ts'
+
+const put = (queries: Queries, key: string) => queries.insertInto('rate_limits').values({ key, full_at: 0 }).execute()
+
+const keys = async ({ queries }: Database) =>
+  (await queries.selectFrom('rate_limits').select('key').orderBy('key').execute()).map(({ key }) => key)
+
+async function newDatabase(t: TestContext): Promise<{ database: Database; file: string }> {
+  const file = join(temporaryFolder(t), 'sallyport.db')
+  const database = openSqlite(file)
+  t.after(() => database.close())
+  await migrate(database, fixedClock().now)
+  return { database, file }
+}
+
+async function assertUnavailable(work: Promise<unknown>): Promise<void> {
+  await assert.rejects(work, (error) => isUnavailable(error))
+}
+
+async function everyKindOfCallIsUnavailable(database: Database): Promise<void> {
+  await assertUnavailable(put(database.queries, 'lost'))
+  await assertUnavailable(database.transaction((tx) => put(tx, 'lost')))
+  await assertUnavailable(keys(database))
+}
+
+test('a file that was moved away makes the database unavailable, until it is back', async (t) => {
+  const { database, file } = await newDatabase(t)
+  await put(database.queries, 'before')
+  renameSync(file, `${file}.away`)
+  await everyKindOfCallIsUnavailable(database)
+  assert.ok(!existsSync(file), 'no new file is made in its place')
+  renameSync(`${file}.away`, file)
+  await put(database.queries, 'after')
+  assert.deepEqual(await keys(database), ['after', 'before'])
+})
+
+test('a file that was deleted makes the database unavailable, until a copy is put in its place', async (t) => {
+  const { database, file } = await newDatabase(t)
+  await put(database.queries, 'before')
+  await sql`pragma wal_checkpoint(truncate)`.execute(database.queries)
+  const copy = `${file}.copy`
+  copyFileSync(file, copy)
+  await put(database.queries, 'not in the copy')
+  for (const name of [file, `${file}-wal`, `${file}-shm`]) rmSync(name)
+  await everyKindOfCallIsUnavailable(database)
+  renameSync(copy, file)
+  assert.deepEqual(await keys(database), ['before'])
+  await database.transaction((tx) => put(tx, 'after'))
+  const other = openSqlite(file)
+  t.after(() => other.close())
+  assert.deepEqual(await keys(other), ['after', 'before'], 'what is written reaches the new file')
+})
+
+test('a file that was emptied is as good as lost', async (t) => {
+  const { database, file } = await newDatabase(t)
+  await put(database.queries, 'before')
+  truncateSync(file)
+  await everyKindOfCallIsUnavailable(database)
+  assert.equal(statSync(file).size, 0)
+})
+
+test('a restored file is used with the same safety as the first one', async (t) => {
+  const { database, file } = await newDatabase(t)
+  await sql`pragma wal_checkpoint(truncate)`.execute(database.queries)
+  copyFileSync(file, `${file}.copy`)
+  renameSync(`${file}.copy`, file)
+  for (const [name, expected] of Object.entries({ journal_mode: 'wal', synchronous: 2, foreign_keys: 1 })) {
+    const { rows } = await sql<Record<string, unknown>>`pragma ${sql.raw(name)}`.execute(database.queries)
+    assert.equal(rows[0]?.[name], expected)
+  }
+})
+
+/** The database may hold no more pages than it has: what a full disk looks like, except that it can be lifted. */
+async function fillDisk({ queries }: Database): Promise<() => Promise<void>> {
+  const limit = (pages: number) => sql`pragma max_page_count = ${sql.lit(pages)}`.execute(queries)
+  await limit(1)
+  return async () => {
+    await limit(1_000_000)
+  }
+}
+
+const large = (name: string) => `${name} ${'x'.repeat(20_000)}`
+
+test('a full disk makes single writes unavailable, and they recover by themselves', async (t) => {
+  const { database } = await newDatabase(t)
+  await put(database.queries, 'before')
+  const makeRoom = await fillDisk(database)
+  await assertUnavailable(put(database.queries, large('lost')))
+  await assertUnavailable(put(database.queries, large('lost')))
+  assert.deepEqual(await keys(database), ['before'], 'what is there can be read')
+  await makeRoom()
+  await put(database.queries, large('after'))
+  assert.deepEqual(await keys(database), [large('after'), 'before'])
+})
+
+test('a full disk undoes a transaction whole, and the next one recovers', async (t) => {
+  const { database } = await newDatabase(t)
+  const makeRoom = await fillDisk(database)
+  const work = async (tx: Queries) => {
+    await put(tx, 'small')
+    await put(tx, large('large'))
+  }
+  await assertUnavailable(database.transaction(work))
+  assert.deepEqual(await keys(database), [])
+  await makeRoom()
+  await database.transaction(work)
+  assert.deepEqual(await keys(database), [large('large'), 'small'])
+})
+
+test('a transaction that goes on after the disk was full writes nothing, and does not pass for a whole one', async (t) => {
+  const { database } = await newDatabase(t)
+  await fillDisk(database)
+  const work = (end: () => void) =>
+    database.transaction(async (tx) => {
+      await put(tx, 'before')
+      await put(tx, large('lost')).catch(() => undefined)
+      await put(tx, 'behind').catch(() => undefined)
+      end()
+    })
+  const thrown = work(() => {
+    throw new Error('no')
+  })
+  await assert.rejects(thrown, /no/)
+  assert.deepEqual(await keys(database), [])
+  await assertUnavailable(work(() => undefined))
+  assert.deepEqual(await keys(database), [])
+})

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { DatabaseSync } from 'node:sqlite'
+import { sql } from 'kysely'
+import { fixedClock } from '../../../testkit/clock.ts'
+import { temporaryFolder } from '../../../testkit/databases.ts'
+import type { Database, Queries } from './database.ts'
+import { migrate } from './migrate.ts'
+import { openSqlite } from './sqlite.ts'
+
+const put = (queries: Queries, key: string) => queries.insertInto('rate_limits').values({ key, full_at: 0 }).execute()
+
+const keys = async ({ queries }: Database) =>
+  (await queries.selectFrom('rate_limits').select('key').orderBy('key').execute()).map(({ key }) => key)
+
+async function newDatabase(t: TestContext): Promise<{ database: Database; file: string }> {
+  const file = join(temporaryFolder(t), 'sallyport.db')
+  const database = openSqlite(file)
+  t.after(() => database.close())
+  await migrate(database, fixedClock().now)
+  return { database, file }
+}
+
+/** Another process that runs this code, with `openSqlite`, `sql` and the file at hand, once it is told to. */
+function otherProcess(file: string, code: string) {
+  const script = `
+    import { openSqlite } from ${JSON.stringify(import.meta.resolve('./sqlite.ts'))}
+    import { sql } from ${JSON.stringify(import.meta.resolve('kysely'))}
+    import { once } from 'node:events'
+    const file = ${JSON.stringify(file)}
+    process.stdout.write('ready.')
+    await once(process.stdin, 'data')
+    ${code}
+    process.exit()`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit').then(([status]) => status as number | null)
+  const ready = once(child.stdout, 'data')
+  return { child, ended, ready }
+}
+
+test('a commit is on disk when it returns, and foreign keys are held', async (t) => {
+  const { database } = await newDatabase(t)
+  const pragma = async (name: string) =>
+    Object.values((await sql<Record<string, unknown>>`pragma ${sql.raw(name)}`.execute(database.queries)).rows[0] ?? {})
+  assert.deepEqual(await pragma('journal_mode'), ['wal'])
+  assert.deepEqual(await pragma('synchronous'), [2])
+  assert.deepEqual(await pragma('foreign_keys'), [1])
+  const orphan = sql`insert into login_tokens values (${Buffer.of(1)}, 'nobody', 0, 0, null)`.execute(database.queries)
+  await assert.rejects(orphan, /FOREIGN KEY/)
+})
+
+test('a commit that fails leaves no transaction open', async (t) => {
+  const { database } = await newDatabase(t)
+  const failed = database.transaction(async (tx) => {
+    await sql`pragma defer_foreign_keys = on`.execute(tx)
+    await put(tx, 'a')
+    await sql`insert into login_tokens values (${Buffer.of(1)}, 'nobody', 0, 0, null)`.execute(tx)
+  })
+  await assert.rejects(failed, /FOREIGN KEY/)
+  assert.deepEqual(await keys(database), [])
+  await database.transaction((tx) => put(tx, 'b'))
+  assert.deepEqual(await keys(database), ['b'])
+})
+
+test('calls wait for a transaction and run in the order in which they came', async (t) => {
+  const { database } = await newDatabase(t)
+  const order: string[] = []
+  const named = (name: string) => () => order.push(name)
+  const { promise: gate, resolve: open } = Promise.withResolvers<undefined>()
+  const first = database
+    .transaction(async (tx) => {
+      await put(tx, 'a')
+      await gate
+      await put(tx, 'b')
+    })
+    .then(named('first'))
+  const second = keys(database).then((found) => {
+    assert.deepEqual(found, ['a', 'b'])
+    order.push('second')
+  })
+  const third = database.transaction((tx) => put(tx, 'c')).then(named('third'))
+  open(undefined)
+  await Promise.all([third, second, first])
+  assert.deepEqual(order, ['first', 'second', 'third'])
+})
+
+test('a transaction that waits inside keeps its writes together', async (t) => {
+  const { database } = await newDatabase(t)
+  const outcomes = await Promise.allSettled(
+    ['a', 'b', 'c', 'd'].map((name, index) =>
+      database.transaction(async (tx) => {
+        for (const part of ['1', '2', '3']) {
+          await put(tx, name + part)
+          await new Promise(setImmediate)
+        }
+        if (index % 2 === 1) throw new Error('no')
+      }),
+    ),
+  )
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled', 'rejected'],
+  )
+  assert.deepEqual(await keys(database), ['a1', 'a2', 'a3', 'c1', 'c2', 'c3'])
+})
+
+test('two processes that write at once lose nothing', async (t) => {
+  const { database, file } = await newDatabase(t)
+  const code = `
+    const database = openSqlite(file)
+    for (let count = 0; count < 60; count++) {
+      await database.transaction(async (tx) => {
+        await sql\`insert into rate_limits values (\${process.pid + ' ' + count}, 0)\`.execute(tx)
+        await sql\`update rate_limits set full_at = full_at + 1 where key = 'sum'\`.execute(tx)
+      })
+    }`
+  await put(database.queries, 'sum')
+  const writers = [otherProcess(file, code), otherProcess(file, code)]
+  await Promise.all(writers.map(({ ready }) => ready))
+  for (const { child } of writers) child.stdin.write('go')
+  assert.deepEqual(await Promise.all(writers.map(({ ended }) => ended)), [0, 0])
+  assert.equal((await keys(database)).length, 121)
+  const sum = await database.queries.selectFrom('rate_limits').select('full_at').where('key', '=', 'sum').execute()
+  assert.equal(sum[0]?.full_at, 120)
+})
+
+test('several processes may open a new file at once', async (t) => {
+  const file = join(temporaryFolder(t), 'sallyport.db')
+  const code = `
+    const database = openSqlite(file)
+    await sql\`create table if not exists t (x)\`.execute(database.queries)`
+  const openers = Array.from({ length: 4 }, () => otherProcess(file, code))
+  await Promise.all(openers.map(({ ready }) => ready))
+  for (const { child } of openers) child.stdin.write('go')
+  assert.deepEqual(await Promise.all(openers.map(({ ended }) => ended)), [0, 0, 0, 0])
+})
+
+test('while another process holds the write lock, writers wait and the event loop goes on', async (t) => {
+  const { database, file } = await newDatabase(t)
+  const other = new DatabaseSync(file)
+  other.exec('begin immediate')
+  const writing = database.transaction((tx) => put(tx, 'a'))
+  let turns = 0
+  const timer = setInterval(() => {
+    if (++turns === 3) other.exec('commit')
+  }, 1)
+  t.after(() => {
+    clearInterval(timer)
+    other.close()
+  })
+  await writing
+  assert.ok(turns >= 3)
+  assert.deepEqual(await keys(database), ['a'])
+})
+
+test('a killed process takes its half of a transaction with it', async (t) => {
+  const { database, file } = await newDatabase(t)
+  const code = `
+    const database = openSqlite(file)
+    await sql\`insert into rate_limits values ('committed', 0)\`.execute(database.queries)
+    await database.transaction(async (tx) => {
+      await sql\`insert into rate_limits values ('half', 0)\`.execute(tx)
+      process.kill(process.pid, 'SIGKILL')
+    })`
+  const { child, ended, ready } = otherProcess(file, code)
+  await ready
+  child.stdin.write('go')
+  assert.equal(await ended, null)
+  assert.deepEqual(await keys(database), ['committed'])
+  await put(database.queries, 'after')
+})
+
+test('statements are kept, and more of them than are kept work too', async (t) => {
+  const { database } = await newDatabase(t)
+  for (let round = 0; round < 2; round++) {
+    for (let count = 0; count < 600; count++) {
+      const { rows } = await sql<{ a: number }>`select ${sql.lit(count)} as a`.execute(database.queries)
+      assert.equal(rows[0]?.a, count)
+    }
+  }
+})
+
+test('a kept statement sees a table that another instance has changed', async (t) => {
+  const { database, file } = await newDatabase(t)
+  const other = openSqlite(file)
+  t.after(() => other.close())
+  await sql`create table shelf (a integer)`.execute(database.queries)
+  await sql`insert into shelf values (1)`.execute(database.queries)
+  const read = async () => ({ ...(await sql<object>`select * from shelf`.execute(database.queries)).rows[0] })
+  assert.deepEqual(await read(), { a: 1 })
+  await sql`alter table shelf add column b text default 'new'`.execute(other.queries)
+  assert.deepEqual(await read(), { a: 1, b: 'new' })
+})
+
+test('a write says how many rows it changed', async (t) => {
+  const { database } = await newDatabase(t)
+  for (const key of ['a', 'b', 'c']) await put(database.queries, key)
+  const [result] = await database.queries.deleteFrom('rate_limits').where('key', '>', 'a').execute()
+  assert.equal(result?.numDeletedRows, 2n)
+})
