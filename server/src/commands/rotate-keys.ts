@@ -11,6 +11,8 @@ export async function rotateMasterKey(env: NodeJS.ProcessEnv): Promise<number> {
   process.umask(0o077)
   const config = readConfig(env)
   const source = masterKeySource(config)
+  // Before the database: opening it would make an empty one, beside which a missing key is taken for lost.
+  source.read()
   const database = openDatabase(config)
   const clock = systemClock
   const onProgress = (line: string) => process.stdout.write(`${line}\n`)

@@ -57,7 +57,7 @@ test('all problems are told at once', () => {
     /^PORT: /,
     /^SALLYPORT_LOG_FORMAT: /,
     /^SALLYPORT_STOP_SECONDS: /,
-    /^DATABASE_URL_FILE: /,
+    /^DATABASE_URL_FILE names/,
   )
   refuses(
     { HOST: '192.0.2.1', SALLYPORT_TLS_KEY_FILE: 'key.pem', SALLYPORT_ADMIN_TOKEN: 'short', DATABASE_URL: 'mysql://x' },

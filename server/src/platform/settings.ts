@@ -68,7 +68,8 @@ function fromFile(name: string, file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (error) {
-    throw new ConfigError([`${name}_FILE: "${file}" can not be read (${errorCode(error)}).`])
+    // What it names is not shown: it may be the secret itself, given under the wrong name.
+    throw new ConfigError([`${name}_FILE names a file that can not be read (${errorCode(error)}).`])
   }
 }
 

@@ -39,9 +39,9 @@ export function isBusy(error: unknown): boolean {
   return code === sqliteBusy || code === sqliteLocked
 }
 
-/** The transaction lost a race and may simply be run again. */
+/** The transaction lost a race and may simply be run again. A busy SQLite file was waited for already. */
 export function isRetryable(error: unknown): boolean {
-  return isBusy(error) || ['40001', '40P01'].includes(sqlState(error) ?? '')
+  return ['40001', '40P01'].includes(sqlState(error) ?? '')
 }
 
 /** The database can't be reached or written to. It may come back by itself. */
@@ -55,11 +55,6 @@ export function isUnavailable(error: unknown): boolean {
   const { code: name = '', syscall } = error as NodeJS.ErrnoException
   const isSocketFileGone = name === 'ENOENT' && syscall === 'connect'
   return isSocketFileGone || socketFailures.has(name) || lostConnection.test(error.message)
-}
-
-export function isUniqueViolation(error: unknown): boolean {
-  const { errcode } = (error ?? {}) as { errcode?: number }
-  return errcode === 2067 || errcode === 1555 || sqlState(error) === '23505'
 }
 
 function sqliteCode(error: unknown): number | undefined {

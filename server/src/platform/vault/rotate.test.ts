@@ -137,7 +137,7 @@ onBothDatabases('a key rotation', (engine) => {
     const rename = (from: string, to: string) =>
       sql`update boxes set owner_id = ${to} where owner_id = ${from}`.execute(queries)
     await rename('owner of box 3', 'a thief')
-    await assert.rejects(rotate(boxes), { name: 'DoesNotOpen' })
+    await assert.rejects(rotate(boxes), { name: 'RotationRefused', message: /box 3/ })
     assert.ok(idsIn(boxes).includes(old[0] ?? ''))
     await rename('a thief', 'owner of box 3')
     assert.deepEqual(await boxes.contents(await boxes.openVault()), contents)

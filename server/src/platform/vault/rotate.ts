@@ -7,6 +7,7 @@ import { sql } from 'kysely'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { lockSchema } from '../database/migrate.ts'
+import { DoesNotOpen } from './aes-gcm.ts'
 import { addDataKey } from './vault.ts'
 import type { Place, SealedColumn, SealedValue, Vault } from './vault.ts'
 import type { MasterKey } from './master-keys.ts'
@@ -84,7 +85,13 @@ async function resealBatch({ database, vault }: RotationNeeds, column: SealedCol
   return database.transaction(async (tx) => {
     const rows = await retiredRows(tx, column)
     for (const { place, sealed } of rows) {
-      const secret = await vault.open(tx, column, place, sealed)
+      const secret = await vault.open(tx, column, place, sealed).catch((error: unknown) => {
+        if (!(error instanceof DoesNotOpen)) throw error
+        const { table, rowColumn } = column
+        throw new RotationRefused(
+          `The ${column.column} of ${table} where ${rowColumn} is ${place.row} does not open. Restore or delete that row.`,
+        )
+      })
       await storeResealed(tx, column, place, sealed, await vault.seal(tx, column, place, secret))
     }
     return rows.length
