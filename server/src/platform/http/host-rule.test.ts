@@ -23,7 +23,7 @@ onBothDatabases('the Host', (engine) => {
       'evil.example@localhost:8787',
       'localhost:8787, evil.example',
     ]) {
-      for (const path of ['/v4/agents/register', '/', '/openapi.json', '/metrics', '/nothing', '/healthz/x']) {
+      for (const path of ['/v4/agents/register', '/', '/openapi.json', '/metrics', '/nothing', '/%zz', '/healthz/x']) {
         const reply = await service.call('GET', path, { headers: { host } })
         assert.deepEqual([reply.status, reply.body.error.code], [421, 'wrong_host'], `${host} ${path}`)
       }

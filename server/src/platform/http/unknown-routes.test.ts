@@ -26,8 +26,19 @@ onBothDatabases('paths', (engine) => {
         assert.equal(reply.headers['allow'], undefined)
       }
     }
-    const overlong = await service.call('POST', `/v4/agents/${'a'.repeat(300)}/disable`)
-    assert.deepEqual([overlong.status, overlong.body.error.code], [404, 'not_found'])
+  })
+
+  test('an id of any length that is none is refused as such', async (t) => {
+    const service = await startService(t, engine)
+    for (const [length, code] of [
+      [100, 'not_found'],
+      [101, 'invalid_field'],
+      [8000, 'invalid_field'],
+    ] as const) {
+      const path = `/v4/agents/${'a'.repeat(length)}/disable`
+      assert.equal((await service.call('POST', path, { token: service.adminToken })).body.error.code, code)
+      assert.equal((await service.call('POST', path)).status, 401)
+    }
   })
 
   test('a path that takes another method is http_method_not_supported, and Allow lists those it takes', async (t) => {
