@@ -46,6 +46,8 @@ onBothDatabases('the sandbox', (engine) => {
     const { proxy, token } = await agentInSandbox(service)
     const { body } = await service.call('POST', '/v4/sandbox/start', { token })
     assert.equal((await proxy()).body.error.code, 'grant_revoked')
+    const events = (await recorded(service, 'proxy.')).map(({ event }) => event)
+    assert.deepEqual(events, ['proxy.refused'], 'it was not even attempted')
     assert.equal((await proxy({ grant_id: body.grant_id })).status, 200)
   })
 
