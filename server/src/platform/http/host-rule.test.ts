@@ -23,7 +23,7 @@ onBothDatabases('the Host', (engine) => {
       'evil.example@localhost:8787',
       'localhost:8787, evil.example',
     ]) {
-      for (const path of ['/v4/agents/register', '/', '/openapi.json', '/metrics', '/nothing', '/healthz/x']) {
+      for (const path of ['/v4/agents/register', '/', '/openapi.json', '/metrics', '/nothing', '/%zz', '/healthz/x']) {
         const reply = await service.call('GET', path, { headers: { host } })
         assert.deepEqual([reply.status, reply.body.error.code], [421, 'wrong_host'], `${host} ${path}`)
       }
@@ -64,14 +64,14 @@ onBothDatabases('the Host', (engine) => {
     assert.equal((await forwarded('localhost:8787', 'evil.example')).status, 200)
   })
 
-  test('a call without a Host is wrong_host', async (t) => {
+  test('a call without a Host is not taken for one to us', async (t) => {
     const { app } = await startService(t, engine)
     await app.http.listen({ host: '127.0.0.1', port: 0 })
     const socket = connect((app.http.server.address() as AddressInfo).port, '127.0.0.1')
     await once(socket, 'connect')
     socket.end('GET /openapi.json HTTP/1.0\r\n\r\n')
     const answer = await text(socket)
-    assert.match(answer, /^HTTP\/1\.1 421 /)
-    assert.match(answer, /"code":"wrong_host"/)
+    assert.match(answer, /^HTTP\/1\.1 400 /)
+    assert.match(answer, /"code":"invalid_http"/)
   })
 })

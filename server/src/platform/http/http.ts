@@ -38,6 +38,9 @@ interface HttpNeeds {
 
 const maxHeaderBytes = 16 * 1024
 
+/** Where a path that can't be decoded leads: to nothing, but through every hook, as the router itself would not. */
+const nowhere = '/%EF%BF%BD'
+
 export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Http> {
   const logger: FastifyBaseLogger = log
   const http: Http = fastify({
@@ -47,7 +50,9 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
     requestIdHeader: false,
     trustProxy: config.trustProxy ?? false,
     bodyLimit: config.bodyBytes,
-    routerOptions: { maxParamLength: 200 },
+    // The schemas bound what stands in a path; the router would answer past our hooks.
+    routerOptions: { maxParamLength: maxHeaderBytes },
+    rewriteUrl: ({ url = '/' }) => (isDecodable(url) ? url : nowhere),
     // Idle connections are closed at a stop; those with a call on them are waited for.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
@@ -74,6 +79,15 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   await setSecurityHeaders(http, config.baseUrl)
   await http.register(cookie)
   return http
+}
+
+function isDecodable(url: string): boolean {
+  try {
+    decodeURIComponent(url.split('?', 1)[0] ?? '')
+    return true
+  } catch {
+    return false
+  }
 }
 
 function createListener(config: Config, listener: RequestListener) {

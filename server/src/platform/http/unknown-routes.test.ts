@@ -26,8 +26,16 @@ onBothDatabases('paths', (engine) => {
         assert.equal(reply.headers['allow'], undefined)
       }
     }
-    const overlong = await service.call('POST', `/v4/agents/${'a'.repeat(300)}/disable`)
-    assert.deepEqual([overlong.status, overlong.body.error.code], [404, 'not_found'])
+  })
+
+  test('an id that is none names nothing, however it is written', async (t) => {
+    const service = await startService(t, engine)
+    for (const id of ['a', 'a'.repeat(101), 'a'.repeat(8000), '%00', 'agt_%00', '%F0%9F%99%82']) {
+      const path = `/v4/agents/${id}/disable`
+      const reply = await service.call('POST', path, { token: service.adminToken })
+      assert.deepEqual([reply.status, reply.body.error.code], [404, 'not_found'], id)
+      assert.equal((await service.call('POST', path)).status, 401, 'to whoever may not ask it says nothing')
+    }
   })
 
   test('a path that takes another method is http_method_not_supported, and Allow lists those it takes', async (t) => {

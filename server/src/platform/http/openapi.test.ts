@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { onBothDatabases } from '../../../testkit/databases.ts'
+import { startService } from '../../../testkit/service.ts'
+import type { TestService } from '../../../testkit/service.ts'
+
+interface Operation {
+  summary?: string
+  tags?: string[]
+  security: Record<string, unknown[]>[]
+  parameters?: { name: string; in: string; required?: boolean }[]
+  responses: Record<string, { description?: string; content?: Record<string, { schema: any }> }>
+}
+
+async function operationsOf(service: TestService) {
+  const { body } = await service.call('GET', '/openapi.json')
+  return Object.entries<Record<string, Operation>>(body.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, name: `${method} ${path}`, operation })),
+  )
+}
+
+onBothDatabases('the reference', (engine) => {
+  test('is an OpenAPI 3.1 document of interface version 4.0.0', async (t) => {
+    const service = await startService(t, engine)
+    const { status, body, headers } = await service.call('GET', '/openapi.json')
+    assert.equal(status, 200)
+    assert.match(String(headers['content-type']), /^application\/json/)
+    assert.match(body.openapi, /^3\.1\.\d+$/)
+    assert.deepEqual([body.info.title, body.info.version], ['Sallyport', '4.0.0'])
+    assert.deepEqual(body.servers, [{ url: 'http://localhost:8787' }])
+    const { agent, user, admin, cookie } = body.components.securitySchemes
+    for (const scheme of [agent, user, admin]) assert.deepEqual([scheme.type, scheme.scheme], ['http', 'bearer'])
+    assert.deepEqual([cookie.type, cookie.in, cookie.name], ['apiKey', 'cookie', 'svc_session'])
+  })
+
+  test('tells of every operation what it does, who may call it, what it answers and how it refuses', async (t) => {
+    const service = await startService(t, engine)
+    const operations = await operationsOf(service)
+    assert.ok(operations.length > 20)
+    const refusals = new Set<string>()
+    for (const { name, path, operation } of operations) {
+      assert.match(path, /^\/v\d\//, name)
+      assert.ok(operation.summary && operation.tags?.length === 1, name)
+      for (const one of operation.security) {
+        for (const scheme of Object.keys(one)) assert.ok(['agent', 'user', 'admin', 'cookie'].includes(scheme), name)
+      }
+      const { default: refused, ...answers } = operation.responses
+      assert.equal(refused?.description, 'Refused')
+      refusals.add(JSON.stringify(refused.content?.['application/json']?.schema))
+      assert.match(Object.keys(answers).join(), /^20[01]$/, name)
+      for (const { content } of Object.values(answers)) assert.ok(content?.['application/json']?.schema, name)
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)
+      const named = operation.parameters?.filter((one) => one.in === 'path' && one.required).map((one) => one.name)
+      assert.deepEqual(named ?? [], inPath, name)
+    }
+    assert.equal(refusals.size, 1, 'errors have one shape')
+    assert.match([...refusals].join(), /request_id/)
+  })
+
+  test('tells of nothing that is not there: each operation answers', async (t) => {
+    const service = await startService(t, engine)
+    for (const { name, path, method, operation } of await operationsOf(service)) {
+      const token = 'admin' in (operation.security[0] ?? {}) ? service.adminToken : undefined
+      const { status, body } = await service.call(method.toUpperCase(), path.replace('{id}', 'none'), { token })
+      const code = body?.error?.code as string | undefined
+      assert.ok(status !== 405 && status !== 500 && (status !== 404 || path.includes('{id}')), `${name} ${code}`)
+    }
+  })
+
+  test('tells of everything that is there under /v4', async (t) => {
+    const service = await startService(t, engine)
+    const routes: string[] = []
+    for (const line of service.app.http.printRoutes({ commonPrefix: false }).split('\n')) {
+      const [, path, methods = ''] = /── (\/v4\S*) \(([^)]*)\)/.exec(line) ?? []
+      if (path === undefined) continue
+      const documented = methods.split(', ').filter((method) => method !== 'HEAD')
+      routes.push(...documented.map((method) => `${method.toLowerCase()} ${path.replace(':id', '{id}')}`))
+    }
+    const names = (await operationsOf(service)).map(({ name }) => name)
+    assert.deepEqual(
+      routes.filter((route) => !names.includes(route)),
+      [],
+    )
+  })
+
+  test('is readable by anyone, and so is its page', async (t) => {
+    const service = await startService(t, engine)
+    const { status, headers } = await service.call('GET', '/docs')
+    assert.equal(status, 200)
+    assert.match(String(headers['content-type']), /^text\/html/)
+  })
+})

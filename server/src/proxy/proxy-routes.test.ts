@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { agentInSandbox } from '../../testkit/sandbox.ts'
+import { startService } from '../../testkit/service.ts'
+import type { Reply, TestService } from '../../testkit/service.ts'
+
+function assertRefused({ status, body }: Reply, expected: [number, string, string?], what?: string): void {
+  const { code, field } = body.error
+  assert.deepEqual([status, code, field], [expected[0], expected[1], expected[2]], what)
+}
+
+async function alterGrant({ database }: TestService, grantId: string, values: object): Promise<void> {
+  await database.queries.updateTable('grants').set(values).where('grant_id', '=', grantId).execute()
+}
+
+onBothDatabases('the proxy', (engine) => {
+  test('the journey: register, start a sandbox, call, and the injected token shows as [REDACTED]', async (t) => {
+    const service = await startService(t, engine)
+    const { proxy } = await agentInSandbox(service)
+    const { status, body } = await proxy({
+      method: 'POST',
+      url: 'http://localhost:8787/v4/sandbox/echo?q=1',
+      headers: { 'X-Trace': 'abc' },
+      body: { text: 'hé' },
+    })
+    assert.equal(status, 200)
+    assert.match(body.audit_id, /^aud_[0-9a-z]{26}$/)
+    assert.deepEqual(body, {
+      status: 200,
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+      body: {
+        method: 'POST',
+        path: '/v4/sandbox/echo',
+        query: { q: '1' },
+        headers: {
+          host: 'localhost:8787',
+          'x-trace': 'abc',
+          'content-type': 'application/json',
+          authorization: 'Bearer [REDACTED]',
+        },
+        body: { text: 'hé' },
+      },
+      body_encoding: 'json',
+      redactions: 1,
+      dropped_headers: [],
+      audit_id: body.audit_id,
+    })
+  })
+
+  test('an agent without a grant can call nothing, and another’s grant is none of its own', async (t) => {
+    const service = await startService(t, engine)
+    const other = await agentInSandbox(service)
+    const { token } = await service.registerAgent()
+    for (const grant_id of [other.grantId, 'grt_00000000000000000000000000', '', '*', other.grantId.toUpperCase()]) {
+      const body = { grant_id, method: 'GET', url: other.echoUrl }
+      assertRefused(await service.call('POST', '/v4/proxy', { token, body }), [404, 'grant_not_found', 'grant_id'])
+    }
+  })
+
+  test('a revoked grant is refused', async (t) => {
+    const service = await startService(t, engine)
+    const { proxy, grantId } = await agentInSandbox(service)
+    await alterGrant(service, grantId, { revoked_at: service.clock.now().getTime() })
+    assertRefused(await proxy(), [403, 'grant_revoked'])
+  })
+
+  test('an expired grant is refused from the moment it ends', async (t) => {
+    const service = await startService(t, engine)
+    const { proxy } = await agentInSandbox(service)
+    service.clock.advance(3599.999)
+    assert.equal((await proxy()).status, 200)
+    service.clock.advance(0.001)
+    assertRefused(await proxy(), [403, 'grant_expired'])
+  })
+
+  test('a disabled agent is refused with its next call', async (t) => {
+    const service = await startService(t, engine)
+    const { proxy, agentId } = await agentInSandbox(service)
+    await service.call('POST', `/v4/agents/${agentId}/disable`, { token: service.adminToken })
+    assertRefused(await proxy(), [401, 'unauthenticated'])
+  })
+
+  test('hosts, methods and paths outside the grant are refused', async (t) => {
+    const service = await startService(t, engine)
+    const { proxy, grantId } = await agentInSandbox(service)
+    for (const url of [
+      'https://api.example.com/v4/sandbox/echo',
+      'https://localhost/v4/sandbox/echo',
+      'https://localhost:8788/v4/sandbox/echo',
+      'https://localhost.:8787/v4/sandbox/echo',
+    ]) {
+      assertRefused(await proxy({ url }), [403, 'host_not_allowed', 'url'], url)
+    }
+    for (const path of ['/', '/v4/agents/me', '/v4/sandbox/echo/', '/v4/sandbox/echo/..', '/v4/sandbox/%65cho']) {
+      assertRefused(await proxy({ url: `http://localhost:8787${path}` }), [403, 'path_not_allowed', 'url'], path)
+    }
+    assert.equal((await proxy({ url: 'http://localhost:8787/v4/x/../sandbox/echo' })).status, 200)
+    await alterGrant(service, grantId, { allowed_methods: '["GET","HEAD"]' })
+    assertRefused(await proxy({ method: 'POST' }), [403, 'method_not_allowed', 'method'])
+    assert.equal((await proxy({ method: 'get' })).status, 200)
+  })
+
+  test('a URL that can not be used is invalid_url', async (t) => {
+    const service = await startService(t, engine)
+    const { proxy } = await agentInSandbox(service)
+    for (const url of [
+      'nonsense',
+      'http://localhost:8788/v4/sandbox/echo',
+      'ftp://localhost:8787/',
+      'http://me@localhost:8787/v4/sandbox/echo',
+      'http://localhost:8787/v4/sandbox/echo#part',
+      'https://127.0.0.1/',
+      'https://[::1]/',
+      'http://ⓛocalhost:8787/v4/sandbox/echo',
+    ]) {
+      assertRefused(await proxy({ url }), [400, 'invalid_url', 'url'], url)
+    }
+  })
+
+  test('a call that does not fit is refused, naming the member', async (t) => {
+    const service = await startService(t, engine)
+    const { proxy } = await agentInSandbox(service)
+    const cases: [object, string, string][] = [
+      [{ grant_id: undefined }, 'missing_field', 'grant_id'],
+      [{ method: undefined }, 'missing_field', 'method'],
+      [{ url: undefined }, 'missing_field', 'url'],
+      [{ method: 'CONNECT' }, 'invalid_field', 'method'],
+      [{ method: 'trace' }, 'invalid_field', 'method'],
+      [{ method: 'GET /' }, 'invalid_field', 'method'],
+      [{ url: `http://localhost:8787/${'x'.repeat(8192)}` }, 'invalid_field', 'url'],
+      [{ headers: { 'x-a': 1 } }, 'invalid_field', 'headers.x-a'],
+      [{ headers: { 'x-a': 'b\r\nx-b: c' } }, 'invalid_field', 'headers.x-a'],
+      [{ headers: { 'x\r\nb': 'c' } }, 'invalid_field', 'headers.x\r\nb'],
+      [{ headers: { '': 'c' } }, 'invalid_field', 'headers.'],
+      [
+        { headers: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`x-${n}`, ''])) },
+        'invalid_field',
+        'headers',
+      ],
+      [{ headers: [] }, 'invalid_field', 'headers'],
+      [{ dry_run: true }, 'invalid_field', 'dry_run'],
+    ]
+    for (const [members, code, field] of cases) {
+      assertRefused(await proxy(members), [400, code, field], JSON.stringify(members).slice(0, 100))
+    }
+  })
+
+  test('the caller’s credentials, framing and origin are dropped and named', async (t) => {
+    const service = await startService(t, engine)
+    const { proxy } = await agentInSandbox(service)
+    const { body } = await proxy({
+      headers: {
+        Authorization: 'Bearer mine',
+        Cookie: 'a=b',
+        Host: 'evil.example',
+        'X-Forwarded-For': '127.0.0.1',
+        'Proxy-Authorization': 'x',
+        'Accept-Encoding': 'br',
+        Range: 'bytes=0-1',
+        'Content-Length': '7',
+        Accept: 'text/html',
+      },
+    })
+    assert.deepEqual(body.dropped_headers, [
+      'authorization',
+      'cookie',
+      'host',
+      'x-forwarded-for',
+      'proxy-authorization',
+      'accept-encoding',
+      'range',
+      'content-length',
+    ])
+    assert.deepEqual(body.body.headers, {
+      host: 'localhost:8787',
+      accept: 'text/html',
+      authorization: 'Bearer [REDACTED]',
+    })
+  })
+
+  test('any JSON goes as a body, and comes back as it went', async (t) => {
+    const service = await startService(t, engine)
+    const { proxy } = await agentInSandbox(service)
+    const bodies = [
+      { a: { b: [] } },
+      [1, [2]],
+      'text',
+      'ünï 漢 🙂',
+      '{"json": "as text"}',
+      7,
+      -1.5e-7,
+      true,
+      false,
+      null,
+      {},
+    ]
+    for (const body of bodies) {
+      const answer = await proxy({ method: 'POST', body })
+      const expected = body === '{"json": "as text"}' ? { json: 'as text' } : body
+      assert.deepEqual(answer.body.body.body, expected, JSON.stringify(body))
+      const type = typeof body === 'string' ? undefined : 'application/json'
+      assert.equal(answer.body.body.headers['content-type'], type)
+    }
+    for (const body of [undefined, '']) assert.equal((await proxy({ method: 'POST', body })).body.body.body, null)
+  })
+
+  test('a member named __proto__ is never taken into a body', async (t) => {
+    const service = await startService(t, engine)
+    const { token, grantId, echoUrl } = await agentInSandbox(service)
+    const body = `{"grant_id":"${grantId}","method":"POST","url":"${echoUrl}","body":{"__proto__":{"a":1}}}`
+    assertRefused(await service.call('POST', '/v4/proxy', { token, body }), [400, 'invalid_json'])
+  })
+
+  test('a body to the sandbox may have 64 KiB, and not one byte more', async (t) => {
+    const service = await startService(t, engine)
+    const { proxy } = await agentInSandbox(service)
+    assert.equal((await proxy({ method: 'POST', body: 'x'.repeat(65_536) })).status, 200)
+    for (const body of ['x'.repeat(65_537), 'é'.repeat(32_769), ['x'.repeat(65_533)]]) {
+      assertRefused(await proxy({ method: 'POST', body }), [413, 'body_too_large', 'body'])
+    }
+  })
+
+  test('a body of the call itself may have as much as is set', async (t) => {
+    const service = await startService(t, engine, { SALLYPORT_PROXY_BODY_BYTES: '300000' })
+    const { proxy } = await agentInSandbox(service)
+    assertRefused(await proxy({ body: 'x'.repeat(299_000) }), [413, 'body_too_large', 'body'])
+    assertRefused(await proxy({ body: 'x'.repeat(300_000) }), [413, 'body_too_large'])
+  })
+
+  test('a text nested deeply is echoed as the text it is', async (t) => {
+    const service = await startService(t, engine)
+    const { proxy } = await agentInSandbox(service)
+    const body = '['.repeat(30_000) + ']'.repeat(30_000)
+    const answer = await proxy({ method: 'POST', body })
+    assert.deepEqual([answer.status, answer.body.body.body], [200, body])
+  })
+
+  test('a HEAD is answered without a body', async (t) => {
+    const service = await startService(t, engine)
+    const { proxy } = await agentInSandbox(service)
+    const { body } = await proxy({ method: 'HEAD' })
+    assert.deepEqual([body.status, body.body, body.body_encoding, body.redactions], [200, '', 'text', 0])
+  })
+})
