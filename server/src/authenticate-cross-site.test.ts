@@ -100,4 +100,14 @@ onBothDatabases('a page of another site', (engine) => {
       }
     }
   })
+
+  test('may not be behind a login that carries the cookie and does not say where it comes from', async (t) => {
+    const service = await startService(t, engine)
+    const { cookie } = await service.logIn()
+    const issued = await service.call('POST', '/v4/auth/login-tokens', { token: service.adminToken, body: {} })
+    const body = { login_token: issued.body.login_token }
+    const logIn = (headers: Record<string, string>) => service.call('POST', '/v4/auth/login', { body, headers })
+    assert.equal((await logIn({ cookie })).body.error.code, 'cross_site_request')
+    assert.equal((await logIn({ cookie, origin: own })).status, 200)
+  })
 })

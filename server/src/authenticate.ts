@@ -50,7 +50,8 @@ export function authenticateCalls(http: Http, needs: AuthenticateNeeds): void {
   })
   http.addHook('onRequest', async (request) => {
     const { allow = 'anyone', startsSession = false } = request.routeOptions.config
-    if (startsSession) assertNotCrossSite(request, needs.config.baseUrl, { isBrowser: false })
+    const hasCookie = request.cookies[sessionCookie] !== undefined
+    if (startsSession) assertNotCrossSite(request, needs.config.baseUrl, { isBrowser: hasCookie })
     if (allow === 'anyone') return
     const actor = await identify(request, needs)
     if (!allow.includes(actor.kind)) throw new ServiceError('forbidden')

@@ -73,6 +73,18 @@ onBothDatabases('refused calls', (engine) => {
     assert.deepEqual([records.length, records[2]?.detail], [3, { code: 'host_not_allowed', count: 7 }])
   })
 
+  test('that were put on record by a flush still count towards the 20 of their minute', async (t) => {
+    const service = await startService(t, engine, { SALLYPORT_REFUSAL_RECORDS_PER_MINUTE: '2' })
+    const { proxy } = await agentInSandbox(service)
+    for (let count = 0; count < 3; count++) await proxy(elsewhere)
+    await service.app.flushRefusals()
+    await proxy(elsewhere)
+    assert.equal((await recorded(service, 'proxy.refused')).length, 3)
+    service.clock.advance(60)
+    await service.app.flushRefusals()
+    assert.equal((await recorded(service, 'proxy.refused')).length, 4)
+  })
+
   test('for want of a sandbox call’s turn are on record too', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_SANDBOX_BURST: '1' })
     const { proxy } = await agentInSandbox(service)

@@ -37,21 +37,30 @@ const minuteMs = 60_000
 export function createRefusals({ config, database, audit, clock }: RefusalNeeds): Refusals {
   const minutes = new Map<string, Minute>()
 
-  const close = async (key: string, { agentId, code, counted }: Minute) => {
-    minutes.delete(key)
-    if (counted === 0) return
-    const detail = { code, count: counted }
-    await audit.append(database.queries, { event: 'proxy.refused', at: clock(), agentId, detail })
+  const recordCount = async (minute: Minute) => {
+    const { agentId, code, counted: count } = minute
+    if (count === 0) return
+    minute.counted = 0
+    try {
+      await audit.append(database.queries, { event: 'proxy.refused', at: clock(), agentId, detail: { code, count } })
+    } catch (error) {
+      minute.counted += count
+      throw error
+    }
   }
 
-  const closeOlderThan = async (time: number) => {
-    for (const [key, minute] of minutes) if (minute.startedAt.getTime() <= time) await close(key, minute)
+  const closeMinutes = async () => {
+    for (const [key, minute] of minutes) {
+      if (minute.startedAt.getTime() > clock().getTime() - minuteMs) continue
+      await recordCount(minute)
+      minutes.delete(key)
+    }
   }
 
   return {
     record: async ({ agentId, code, requestId, grantId, detail }) => {
       const at = clock()
-      await closeOlderThan(at.getTime() - minuteMs)
+      await closeMinutes()
       const key = `${agentId} ${code}`
       const minute = minutes.get(key) ?? { agentId, code, startedAt: at, recorded: 0, counted: 0 }
       minutes.set(key, minute)
@@ -69,6 +78,9 @@ export function createRefusals({ config, database, audit, clock }: RefusalNeeds)
         detail: { code, ...detail },
       })
     },
-    flush: () => closeOlderThan(Infinity),
+    flush: async () => {
+      for (const minute of minutes.values()) await recordCount(minute)
+      await closeMinutes()
+    },
   }
 }
