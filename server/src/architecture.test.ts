@@ -196,6 +196,17 @@ test('every table is described in docs/storage.md', () => {
   assert.ok(tables.length > 5)
 })
 
+test('the tests that SECURITY.md and spec-coverage.md name are there', () => {
+  const named = ['SECURITY.md', 'e2e/spec-coverage.md'].flatMap((page) =>
+    [...readFileSync(join(root, page), 'utf8').matchAll(/`([\w./-]+\.test\.ts)`/g)].map(([, path]) => path ?? ''),
+  )
+  assert.deepEqual(
+    named.filter((path) => !everything.some((file) => file.path === path)),
+    [],
+  )
+  assert.ok(named.length > 10)
+})
+
 test('files stay small and have names that say something', () => {
   const long = everything.filter(({ text }) => text.split('\n').length > 400).map(({ path }) => path)
   assert.deepEqual(long, [])
