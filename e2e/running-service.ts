@@ -78,7 +78,7 @@ export async function settingsFor(t: Scope, engine: Engine, changes: Environment
   return {
     ...common,
     SALLYPORT_DATA_DIR: dataFolder(t),
-    SALLYPORT_ADMIN_TOKEN: randomBytes(24).toString('hex'),
+    SALLYPORT_ADMIN_TOKEN: `sp_admin_${randomBytes(24).toString('hex')}`,
     ...(changes['SALLYPORT_MASTER_KEY_FILE'] === undefined && {
       SALLYPORT_MASTER_KEY: randomBytes(32).toString('base64url'),
     }),
