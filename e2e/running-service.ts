@@ -181,7 +181,7 @@ async function launch(t: Scope, env: Environment): Promise<Launched> {
     const outcome = await within(Promise.race([shown.promise, spawned.exit]), 'the service did not start')
     if (outcome === 'ready') return { ...spawned, startMs: performance.now() - started }
     // Between finding a free port and using it, another test may take it.
-    if (attempt === 3 || !spawned.stderr().includes('The port is in use')) {
+    if (attempt === 3 || !/Port \d+ is in use/.test(spawned.stderr())) {
       throw new Error(`the service ended with ${outcome.code}: ${spawned.stderr()}`)
     }
     env['PORT'] = String(await freePort())
