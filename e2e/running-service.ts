@@ -247,18 +247,3 @@ export async function eventually(isSo: () => Promise<boolean> | boolean, complai
   }
   throw new Error(complaint)
 }
-
-/** Several clients, each doing its turn again and again until told to stop. */
-export function inParallel(clients: number, turn: (client: number) => Promise<void>) {
-  let isOver = false
-  const work = Array.from({ length: clients }, async (_, client) => {
-    while (!isOver) await turn(client)
-  })
-  return {
-    end: async () => {
-      isOver = true
-      await Promise.all(work)
-    },
-    all: Promise.all(work),
-  }
-}
