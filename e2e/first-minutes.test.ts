@@ -122,7 +122,7 @@ describe('a start that can not be', { concurrency: 2 }, () => {
         /PORT: got "70000"; takes a whole number from 1 to 65535\./,
         /SALLYPORT_LOG_LEVEL: got "loud"; takes debug, info,/,
         /SALLYPORT_BASE_URL: got "https:\/\/a\.example\/x"; takes an http or https URL without a path/,
-        /SALLYPORT_MASTER_KEY_FILE: "\/nowhere" can not be read \(ENOENT\)/,
+        /SALLYPORT_MASTER_KEY_FILE names a file that can not be read \(ENOENT\)/,
       ],
     ],
     [
