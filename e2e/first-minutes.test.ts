@@ -122,7 +122,7 @@ describe('a start that can not be', { concurrency: 2 }, () => {
         /PORT: got "70000"; takes a whole number from 1 to 65535\./,
         /SALLYPORT_LOG_LEVEL: got "loud"; takes debug, info,/,
         /SALLYPORT_BASE_URL: got "https:\/\/a\.example\/x"; takes an http or https URL without a path/,
-        /SALLYPORT_MASTER_KEY_FILE: "\/nowhere" can not be read \(ENOENT\)/,
+        /SALLYPORT_MASTER_KEY_FILE names a file that can not be read \(ENOENT\)/,
       ],
     ],
     [
@@ -169,9 +169,16 @@ describe('a start that can not be', { concurrency: 2 }, () => {
     t.after(() => other.close())
     await once(other, 'listening')
     const port = String((other.address() as AddressInfo).port)
-    const { code, stderr } = await runServer(t, [], await settingsFor(t, 'sqlite', { PORT: port }))
-    assert.equal(code, 1)
-    assert.match(stderr, /^The port is in use\..*set PORT to another\.\n$/)
+    for (const name of ['PORT', 'SALLYPORT_METRICS_PORT']) {
+      const settings = { [name]: port, SALLYPORT_LOG_LEVEL: 'error' }
+      const { code, stdout, stderr } = await runServer(t, [], await settingsFor(t, 'sqlite', settings))
+      assert.equal(code, 1)
+      assert.equal(stdout, '')
+      assert.equal(
+        stderr,
+        `Port ${port} is in use. Stop what listens there, or set PORT or SALLYPORT_METRICS_PORT to another.\n`,
+      )
+    }
   })
 
   test('a certificate that can not be read is said to be', async (t) => {

@@ -78,7 +78,7 @@ export async function settingsFor(t: Scope, engine: Engine, changes: Environment
   return {
     ...common,
     SALLYPORT_DATA_DIR: dataFolder(t),
-    SALLYPORT_ADMIN_TOKEN: randomBytes(24).toString('hex'),
+    SALLYPORT_ADMIN_TOKEN: `sp_admin_${randomBytes(24).toString('hex')}`,
     ...(changes['SALLYPORT_MASTER_KEY_FILE'] === undefined && {
       SALLYPORT_MASTER_KEY: randomBytes(32).toString('base64url'),
     }),
@@ -181,7 +181,7 @@ async function launch(t: Scope, env: Environment): Promise<Launched> {
     const outcome = await within(Promise.race([shown.promise, spawned.exit]), 'the service did not start')
     if (outcome === 'ready') return { ...spawned, startMs: performance.now() - started }
     // Between finding a free port and using it, another test may take it.
-    if (attempt === 3 || !spawned.stderr().includes('The port is in use')) {
+    if (attempt === 3 || !/Port \d+ is in use/.test(spawned.stderr())) {
       throw new Error(`the service ended with ${outcome.code}: ${spawned.stderr()}`)
     }
     env['PORT'] = String(await freePort())
@@ -246,19 +246,4 @@ export async function eventually(isSo: () => Promise<boolean> | boolean, complai
     await sleep(50)
   }
   throw new Error(complaint)
-}
-
-/** Several clients, each doing its turn again and again until told to stop. */
-export function inParallel(clients: number, turn: (client: number) => Promise<void>) {
-  let isOver = false
-  const work = Array.from({ length: clients }, async (_, client) => {
-    while (!isOver) await turn(client)
-  })
-  return {
-    end: async () => {
-      isOver = true
-      await Promise.all(work)
-    },
-    all: Promise.all(work),
-  }
 }

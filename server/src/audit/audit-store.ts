@@ -1,6 +1,8 @@
 import type { Queries } from '../platform/database/database.ts'
 import type { Sequence } from '../platform/database/tables.ts'
 import { newId } from '../platform/ids.ts'
+import { redacted } from '../platform/secret.ts'
+import { issuedTokenPattern } from '../platform/tokens.ts'
 import type { AuditEvent, AuditRecord } from './audit-record.ts'
 
 declare module '../platform/database/tables.ts' {
@@ -33,7 +35,8 @@ export const auditStore = {
         agent_id: record.agentId ?? null,
         user_id: record.userId ?? null,
         grant_id: record.grantId ?? null,
-        detail: JSON.stringify(record.detail ?? {}),
+        // A path can hold a token that its caller put there by mistake.
+        detail: JSON.stringify(record.detail ?? {}).replaceAll(issuedTokenPattern, redacted),
       })
       .execute()
     return auditId

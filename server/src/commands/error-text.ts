@@ -12,7 +12,10 @@ export function errorText(error: unknown): string {
     return `${capital(error.message)}. Give the key that was in use, or both while keys rotate (SALLYPORT_MASTER_KEY=new,old).`
   }
   const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE') return 'The port is in use. Stop what listens there, or set PORT to another.'
+  if (code === 'EADDRINUSE') {
+    const { port } = error as { port?: number }
+    return `Port ${port ?? ''} is in use. Stop what listens there, or set PORT or SALLYPORT_METRICS_PORT to another.`
+  }
   if (code === 'EACCES') return `Permission denied: ${message}.`
   if (isUnavailable(error)) return `The database can not be used: ${message}.`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { freePort } from '../server/testkit/ports.ts'
+import { dataFolder, runServer, settingsFor, startService } from './running-service.ts'
+
+/** A self-signed certificate for a name, valid to so many days from today; negative ones have passed. */
+function makeCertificate(folder: string, name: string, days: number) {
+  const file = (ending: string) => join(folder, `${name}${days}.${ending}`)
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'ignore' })
+  const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().replace(/[-:T]|\.\d+/g, '')
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', file('key')]
+  openssl('req', '-new', ...curve, '-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`, '-out', file('csr'))
+  // Only the `ca` command takes dates in the past, and it wants a register.
+  const lines = ['[ca]', 'default_ca = own', '[own]', `database = ${file('index')}`, `new_certs_dir = ${folder}`]
+  lines.push('rand_serial = yes', 'default_md = sha256', 'policy = any', 'copy_extensions = copy')
+  lines.push('[any]', 'commonName = supplied')
+  writeFileSync(file('conf'), lines.join('\n'))
+  writeFileSync(file('index'), '')
+  const dates = ['-startdate', day(days - 60), '-enddate', day(days)]
+  const files = ['-config', file('conf'), '-in', file('csr'), '-keyfile', file('key'), '-out', file('pem')]
+  openssl('ca', '-selfsign', '-batch', '-notext', ...files, ...dates)
+  return { SALLYPORT_TLS_CERT_FILE: file('pem'), SALLYPORT_TLS_KEY_FILE: file('key') }
+}
+
+describe('sallyport-server', { concurrency: 2 }, () => {
+  test('help lists every command, and an unknown one is told so with exit code 2', async (t) => {
+    const env = await settingsFor(t, 'sqlite')
+    const commands = ['serve', 'config', 'doctor', 'keys rotate']
+    const help = await runServer(t, ['--help'], env)
+    assert.equal(help.code, 0)
+    for (const words of commands) assert.ok(help.stdout.includes(`sallyport-server ${words} `), words)
+    const unknown = await runServer(t, ['keys', 'rotat'], env)
+    assert.equal(unknown.code, 2)
+    assert.match(unknown.stderr, /^There is no command "keys rotat"\.\n\nUsage:/)
+    assert.equal(unknown.stdout, '')
+    assert.deepEqual(readdirSync(env['SALLYPORT_DATA_DIR'] ?? ''), [], 'nothing was made')
+  })
+
+  test('config shows every setting and never a secret', async (t) => {
+    const secrets = {
+      DATABASE_URL: 'postgres://sallyport:hunter2-hunter2@127.0.0.1:5432/sallyport',
+      SALLYPORT_ADMIN_TOKEN: randomBytes(24).toString('hex'),
+      SALLYPORT_MASTER_KEY: randomBytes(32).toString('base64'),
+    }
+    const env = await settingsFor(t, 'sqlite', { ...secrets, SALLYPORT_BODY_BYTES: '2048', SALLYPORT_BODI_BYTES: '1' })
+    const { code, stdout, stderr } = await runServer(t, ['config'], env)
+    assert.equal(code, 0)
+    assert.match(stdout, /^SALLYPORT_BODY_BYTES\s+2048 {2}\(default 262144\)$/m)
+    assert.match(stdout, /^SALLYPORT_STOP_SECONDS\s+10 {2}\(default\)$/m)
+    for (const [name, value] of Object.entries(secrets)) {
+      assert.match(stdout, new RegExp(`^${name}\\s+\\[REDACTED\\] from ${name} `, 'm'))
+      assert.ok(!`${stdout}${stderr}`.includes(value), name)
+    }
+    assert.ok(!`${stdout}${stderr}`.includes('hunter2'))
+    assert.equal(stderr, 'Not known: SALLYPORT_BODI_BYTES. Is it misspelt?\n')
+  })
+
+  test('config names what is wrong and ends with 1', async (t) => {
+    const masterKey = randomBytes(20).toString('base64')
+    const env = await settingsFor(t, 'sqlite', { PORT: 'http', SALLYPORT_LOG_FORMAT: 'xml' })
+    const { code, stdout, stderr } = await runServer(t, ['config'], env)
+    assert.equal(code, 1)
+    assert.match(stdout, /^PORT\s+http/m)
+    assert.match(stderr, /^Wrong: PORT: got "http"; takes a whole number from 1 to 65535\.$/m)
+    assert.match(stderr, /^Wrong: SALLYPORT_LOG_FORMAT: got "xml"; takes auto, json, text\.$/m)
+    const secret = await runServer(t, ['config'], await settingsFor(t, 'sqlite', { SALLYPORT_MASTER_KEY: masterKey }))
+    assert.equal(secret.code, 1)
+    assert.match(secret.stderr, /^Wrong: SALLYPORT_MASTER_KEY takes 32 bytes/m)
+    assert.ok(!`${secret.stdout}${secret.stderr}`.includes(masterKey))
+  })
+})
+
+describe('doctor', { concurrency: 2 }, () => {
+  test('finds a running service well, and before the first start there is nothing to mend', async (t) => {
+    const fresh = await settingsFor(t, 'sqlite')
+    const before = await runServer(t, ['doctor'], {
+      ...fresh,
+      SALLYPORT_DATA_DIR: join(fresh['SALLYPORT_DATA_DIR'] ?? '', 'new'),
+    })
+    assert.equal(before.code, 0, before.stdout)
+    assert.match(before.stdout, /✓ database\s+.* is not there yet; the first start makes it/)
+    assert.ok(!existsSync(join(fresh['SALLYPORT_DATA_DIR'] ?? '', 'new')))
+
+    for (const engine of ['sqlite', 'postgres'] as const) {
+      const service = await startService(t, engine)
+      const { code, stdout } = await runServer(t, ['doctor'], service.env)
+      assert.equal(code, 0, stdout)
+      for (const what of ['settings', 'base URL', 'TLS', 'database', 'clock', 'master key']) {
+        assert.match(stdout, new RegExp(`^✓ ${what} `, 'm'))
+      }
+    }
+  })
+
+  test('tells how to close a data directory that others can read', async (t) => {
+    const service = await startService(t, 'sqlite')
+    const key = join(service.dataDir, 'master-key')
+    chmodSync(service.dataDir, 0o755)
+    chmodSync(key, 0o640)
+    const { code, stdout } = await runServer(t, ['doctor'], service.env)
+    assert.equal(code, 1)
+    assert.ok(
+      stdout.includes(`✗ data directory  others can read it: chmod 700 ${service.dataDir} && chmod 600 ${key}\n`),
+      stdout,
+    )
+    execFileSync('sh', ['-c', /others can read it: (.*)/.exec(stdout)?.[1] ?? 'false'])
+    assert.equal((await runServer(t, ['doctor'], service.env)).code, 0, 'what it told has helped')
+  })
+
+  test('tells a wrong master key and an unknown setting', async (t) => {
+    const service = await startService(t, 'sqlite')
+    const wrong = randomBytes(32).toString('base64url')
+    const settings = { ...service.env, SALLYPORT_MASTER_KEY: wrong, SALLYPORT_HOST: '127.0.0.1' }
+    const { code, stdout } = await runServer(t, ['doctor'], settings)
+    assert.equal(code, 1)
+    assert.match(stdout, /^✗ master key\s+The master key is not the one .*new,old/m)
+    assert.match(stdout, /^✗ settings\s+not known: SALLYPORT_HOST\./m)
+    assert.match(stdout, /^✓ database /m)
+    assert.ok(!stdout.includes(wrong))
+  })
+
+  test('tells a database that is down, and not its password', async (t) => {
+    const url = `postgres://sallyport:hunter2-hunter2@127.0.0.1:${await freePort()}/sallyport`
+    const { code, stdout, stderr } = await runServer(
+      t,
+      ['doctor'],
+      await settingsFor(t, 'postgres', { DATABASE_URL: url }),
+    )
+    assert.equal(code, 1)
+    assert.match(stdout, /^✗ database\s+The database can not be used: .*ECONNREFUSED/m)
+    assert.ok(!`${stdout}${stderr}`.includes('hunter2'))
+  })
+
+  test('tells a certificate that has expired, names another host or has another key', async (t) => {
+    const folder = dataFolder(t)
+    const good = makeCertificate(folder, 'sallyport.test', 30)
+    const cases: [object, RegExp, number][] = [
+      [good, /^✓ TLS .*valid to/m, 0],
+      [makeCertificate(folder, 'sallyport.test', -1), /^✗ TLS .*it expired on/m, 1],
+      [makeCertificate(folder, 'other.test', 30), /^✗ TLS .*it does not name sallyport\.test/m, 1],
+      [
+        { ...good, SALLYPORT_TLS_KEY_FILE: join(folder, 'other.test30.key') },
+        /^✗ TLS .*the key does not belong to it/m,
+        1,
+      ],
+      [{ ...good, SALLYPORT_TLS_KEY_FILE: join(folder, 'gone') }, /^✗ TLS .*can not be used: ENOENT/m, 1],
+    ]
+    for (const [tls, words, exit] of cases) {
+      const env = await settingsFor(t, 'sqlite', { ...tls, SALLYPORT_BASE_URL: 'https://sallyport.test' })
+      const { code, stdout } = await runServer(t, ['doctor'], env)
+      assert.match(stdout, words)
+      assert.equal(code, exit, stdout)
+    }
+  })
+})
+
+test('https is served directly, with a Secure cookie and HSTS', async (t) => {
+  const tls = makeCertificate(dataFolder(t), 'sallyport.test', 30)
+  const service = await startService(t, 'sqlite', { ...tls, SALLYPORT_BASE_URL: 'https://sallyport.test' })
+  const login_token = /login_token=(\S+)/.exec(service.stdout)?.[1]
+  const { status, headers } = await service.call('POST', '/v4/auth/login', { body: { login_token } })
+  assert.equal(status, 200)
+  assert.match(
+    headers['set-cookie']?.[0] ?? '',
+    /^svc_session=\S+; Max-Age=604800; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+  )
+  assert.equal(headers['strict-transport-security'], 'max-age=31536000; includeSubDomains')
+  const { token } = await service.register()
+  const { echo_url, example } = (await service.call('POST', '/v4/sandbox/start', { token })).body
+  assert.equal(echo_url, 'https://sallyport.test/v4/sandbox/echo')
+  assert.equal((await service.call('POST', '/v4/proxy', { token, body: example.body })).status, 200)
+  assert.deepEqual(await service.stop(), { code: 0, signal: null })
+})
+
+test('metrics on a port of their own need no token, and are then nowhere else', async (t) => {
+  const port = await freePort()
+  const service = await startService(t, 'sqlite', { SALLYPORT_METRICS_PORT: String(port) })
+  const own = await fetch(`http://127.0.0.1:${port}/metrics`)
+  assert.equal(own.status, 200)
+  assert.match(await own.text(), /sallyport_http_request_duration_seconds/)
+  assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 404)
+  const usual = await service.call('GET', '/metrics', { token: service.adminToken })
+  assert.deepEqual([usual.status, usual.body.error.code], [404, 'not_found'])
+})
