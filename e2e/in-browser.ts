@@ -1,47 +1,27 @@
 /** A test in a real browser against the built service, and the steps that such tests share. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchBrowser } from '../server/testkit/browser.ts'
 import { freePort } from '../server/testkit/ports.ts'
+import { sharedService } from './running-service.ts'
 
-const dataDir = mkdtempSync(join(tmpdir(), 'sallyport-browser-'))
-const adminToken = randomBytes(32).toString('hex')
 const port = await freePort()
 export const base = `http://localhost:${port}`
-let screen = ''
-let service: ChildProcess | undefined
+const service = sharedService('sqlite', { PORT: String(port) })
 let browser: Browser | undefined
 
 before(async () => {
-  const env = { PORT: String(port), SALLYPORT_DATA_DIR: dataDir, SALLYPORT_ADMIN_TOKEN: adminToken }
-  const program = resolve(import.meta.dirname, '../server/bin/sallyport-server.mjs')
-  service = spawn(process.execPath, [program], { env, stdio: ['ignore', 'pipe', 'ignore'] })
-  const output = service.stdout
-  output?.on('data', (chunk: Buffer) => (screen += chunk.toString()))
-  while (!screen.includes('/v4/sandbox/echo')) {
-    assert.equal(service.exitCode, null, 'the service ended before it was ready')
-    await Promise.race([once(output ?? service, 'data'), once(service, 'exit')])
-  }
   browser = await launchBrowser()
 })
 
 after(async () => {
   await browser?.close()
-  if (service?.exitCode === null && service.kill()) await once(service, 'exit')
-  rmSync(dataDir, { recursive: true, force: true })
 })
 
 /** What the service printed at its start. */
 export function startScreen(): string {
-  return screen
+  return service().stdout
 }
 
 export async function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
@@ -51,7 +31,11 @@ export async function post(path: string, body: object, headers: Record<string, s
 
 export async function issueLink(email: string): Promise<{ login_url: string; login_token: string }> {
   const name = email.split('@')[0]
-  const reply = await post('/v4/auth/login-tokens', { email, name }, { authorization: `Bearer ${adminToken}` })
+  const reply = await post(
+    '/v4/auth/login-tokens',
+    { email, name },
+    { authorization: `Bearer ${service().adminToken}` },
+  )
   return (await reply.json()) as { login_url: string; login_token: string }
 }
 

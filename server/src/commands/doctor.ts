@@ -108,20 +108,29 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
   }
   const database = openDatabase(config)
   try {
-    const applied = await lastMigration(database.queries)
-    const isCurrent = applied === migrations.length
-    const kind = database.engine === 'sqlite' ? `SQLite, ${databaseFile(config)}` : 'PostgreSQL'
-    const schema = {
-      what: 'database',
-      isWell: applied <= migrations.length,
-      words: `${kind}, ${isCurrent ? 'schema up to date' : `schema ${applied} of ${migrations.length}; the next start brings it up`}`,
-    }
+    const schema = await checkSchema(config, database)
+    // What is not there yet has no clock or key to disagree with, and looking must not make it.
+    if (!schema.isCurrent) return [schema]
     return [schema, await checkClock(database), await checkMasterKey(config, database)]
   } catch (error) {
     return [{ what: 'database', isWell: false, words: errorText(error) }]
   } finally {
     await database.close()
   }
+}
+
+async function checkSchema(config: Config, database: Database): Promise<Finding & { isCurrent: boolean }> {
+  const tables = await database.queries.introspection.getTables()
+  const isThere = tables.some(({ name }) => name === 'migrations')
+  const applied = isThere ? await lastMigration(database.queries) : 0
+  const isCurrent = applied === migrations.length
+  const kind = database.engine === 'sqlite' ? `SQLite, ${databaseFile(config)}` : 'PostgreSQL'
+  const state = isCurrent
+    ? 'schema up to date'
+    : applied < migrations.length
+      ? `schema ${applied} of ${migrations.length}; the next start brings it up`
+      : `made by a newer version (schema ${applied}, this one knows ${migrations.length}); start that one`
+  return { what: 'database', isWell: applied <= migrations.length, words: `${kind}, ${state}`, isCurrent }
 }
 
 /** Times decide what has expired, so instances and database must agree on them. */
