@@ -52,13 +52,17 @@ function describeError(error: unknown, depth = 0): ErrorDescription {
 
 const levels: Record<number, string> = { 20: 'debug', 30: '', 40: 'warning ', 50: 'error ', 60: 'fatal ' }
 
+/** For a person: the message first, then what it does not say already. */
 function asText(line: string): string {
   const { level, time, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown> & {
     level: number
     time: string
     err?: ErrorDescription
   }
-  const members = Object.entries(rest).map(([name, value]) => `${name}=${String(value)}`)
+  const said = String(msg).split(' ')
+  const members = Object.entries(rest)
+    .filter(([, value]) => !said.includes(String(value)))
+    .map(([name, value]) => `${name}=${String(value)}`)
   const words = [time.slice(11, 23), `${levels[level] ?? ''}${String(msg)}`, ...members]
   return `${words.join('  ')}\n${stacks(err)}`
 }

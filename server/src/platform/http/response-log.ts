@@ -11,7 +11,8 @@ export function logResponses(http: Http): void {
       ms: Math.round(reply.elapsedTime * 10) / 10,
       ...(failure && { code: failure.code, reason: failure.detail }),
     }
-    if (reply.statusCode < 500) request.log.info(line, 'answered')
-    else request.log.error({ ...line, err: failure?.cause ?? failure }, 'answered')
+    const message = `${line.method} ${line.route} ${line.status}`
+    if (line.status < 500) request.log.info(line, message)
+    else request.log.error({ ...line, err: failure?.cause ?? failure }, message)
   })
 }
