@@ -4,7 +4,6 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import cookie from '@fastify/cookie'
-import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
@@ -21,6 +20,7 @@ import { readJsonBodies } from './json-bodies.ts'
 import { logResponses } from './response-log.ts'
 import { setSecurityHeaders } from './security-headers.ts'
 import { letConnectionsGo } from './stopping.ts'
+import { validatorCompiler } from './validation.ts'
 
 export type Http = FastifyInstance<
   RawServerDefault,
@@ -60,7 +60,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   http.server.on('connect', (_request, socket) => {
     replyToBrokenRequest(new Error('CONNECT is for proxies'), socket, newId('req', clock()))
   })
-  http.setValidatorCompiler(TypeBoxValidatorCompiler)
+  http.setValidatorCompiler(validatorCompiler)
   http.setErrorHandler(replyWithError)
   http.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
