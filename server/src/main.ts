@@ -8,10 +8,12 @@ import { isLoopback, readConfig, unknownSettings } from './platform/config.ts'
 import type { Config } from './platform/config.ts'
 import { migrate } from './platform/database/migrate.ts'
 import type { Database } from './platform/database/database.ts'
+import { ServiceError } from './platform/errors.ts'
 import { serveMetrics } from './platform/http/operations-routes.ts'
 import { masterKeySource, openDatabase, prepareDataDirectory, readAdminToken } from './platform/instance.ts'
 import { createLog } from './platform/log.ts'
 import type { Log } from './platform/log.ts'
+import type { Secret } from './platform/secret.ts'
 import { openVault } from './platform/vault/vault.ts'
 import { startScreen } from './start-screen.ts'
 
@@ -42,8 +44,18 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const timers = startTimers(app, log)
   // A link that signs somebody in is for the person at the machine.
   const showsLink = process.stdout.isTTY || isLoopback(config.host)
-  process.stdout.write(startScreen(config, showsLink ? await app.ownerLoginUrl() : undefined))
+  process.stdout.write(startScreen(config, showsLink ? await ownerLink(app) : undefined))
   stopOnSignal({ app, config, database, log, metricsServer, timers })
+}
+
+/** None where an admin has disabled the owner: the service is for the others too. */
+async function ownerLink(app: App): Promise<Secret | undefined> {
+  try {
+    return await app.ownerLoginUrl()
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'conflict') return undefined
+    throw error
+  }
 }
 
 function startTimers(app: App, log: Log): NodeJS.Timeout[] {
