@@ -42,8 +42,8 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const metricsServer =
     config.metricsPort === undefined ? undefined : serveMetrics(app.metrics, config.metricsPort, config.host)
   const timers = startTimers(app, log)
-  // A link that signs somebody in is for the person at the machine.
-  const showsLink = process.stdout.isTTY || isLoopback(config.host)
+  // A link that signs somebody in is for the person at the machine. Behind a proxy nobody reads this but a collector.
+  const showsLink = process.stdout.isTTY || (isLoopback(config.host) && isLoopback(config.baseUrl.hostname))
   process.stdout.write(startScreen(config, showsLink ? await ownerLink(app) : undefined))
   stopOnSignal({ app, config, database, log, metricsServer, timers })
 }
