@@ -40,7 +40,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const app = await createApp({ config, database, vault, adminToken, clock: systemClock, log })
   await app.http.listen({ host: config.host, port: config.port })
   const metricsServer =
-    config.metricsPort === undefined ? undefined : serveMetrics(app.metrics, config.metricsPort, config.host)
+    config.metricsPort === undefined ? undefined : await serveMetrics(app.metrics, config.metricsPort, config.host)
   const timers = startTimers(app, log)
   // A link that signs somebody in is for the person at the machine. Behind a proxy nobody reads this but a collector.
   const showsLink = process.stdout.isTTY || (isLoopback(config.host) && isLoopback(config.baseUrl.hostname))

@@ -229,6 +229,9 @@ function contradictions(config: Plain & Sources): string[] {
         'Set SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE, or an https SALLYPORT_BASE_URL with a TLS proxy in front.',
     )
   }
+  if (config.metricsPort === config.port) {
+    problems.push(`SALLYPORT_METRICS_PORT: got "${config.metricsPort}"; takes another port than PORT.`)
+  }
   if (databaseUrl.isSet && !isPostgresUrl(databaseUrl.read()?.reveal() ?? '')) {
     problems.push('DATABASE_URL takes a URL that starts with postgres://, such as postgres://user@host/name.')
   }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { Config } from '../config.ts'
@@ -29,12 +30,13 @@ export function operationsRoutes(http: Http, { config, database, metrics, isStop
 }
 
 /** On a port of its own the metrics need no token: keep it where only the collector can reach it. */
-export function serveMetrics({ registry }: Metrics, port: number, host: string): Server {
+export async function serveMetrics({ registry }: Metrics, port: number, host: string): Promise<Server> {
   const server = createServer((request, response) => {
     const isKnown = request.method === 'GET' && request.url === '/metrics'
     void registry.metrics().then((text) => {
       response.writeHead(isKnown ? 200 : 404, { 'content-type': registry.contentType }).end(isKnown ? text : '')
     })
   })
-  return server.listen(port, host)
+  await once(server.listen(port, host), 'listening')
+  return server
 }
