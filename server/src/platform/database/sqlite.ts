@@ -89,6 +89,8 @@ function openFile(file: string): Handle {
   const database = new DatabaseSync(file, { timeout: blockingWaitMs, enableForeignKeyConstraints: true })
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = full')
+  // What was deleted must not be left in the file's free pages: a retired data key, or a value sealed under it.
+  database.exec('pragma secure_delete = on')
   return { database, inode: statSync(file).ino, statements: new Map() }
 }
 
