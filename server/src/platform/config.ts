@@ -6,6 +6,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { ConfigError, integer, oneOf, optional, readSetting, readSecret, setting, text } from './settings.ts'
 import type { SecretSource, Setting } from './settings.ts'
+import type { Secret } from './secret.ts'
 import { parseMasterKeys } from './vault/master-keys.ts'
 
 export const settings = {
@@ -208,6 +209,12 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
+export const adminTokenForm = '32 or more visible ASCII characters without spaces'
+
+export function isAdminToken(token: Secret): boolean {
+  return /^[\x21-\x7e]{32,}$/.test(token.reveal())
+}
+
 function contradictions(config: Plain & Sources): string[] {
   const problems: string[] = []
   const { databaseUrl, adminToken, masterKey } = config
@@ -239,9 +246,8 @@ function contradictions(config: Plain & Sources): string[] {
     // Two instances on one database must not each make their own.
     if (databaseUrl.isSet && !secret.isSet) problems.push(`${secret.name} must be given together with DATABASE_URL.`)
   }
-  if (adminToken.isSet && !/^[\x21-\x7e]{32,}$/.test(adminToken.read()?.reveal() ?? '')) {
-    problems.push('SALLYPORT_ADMIN_TOKEN takes 32 or more visible ASCII characters without spaces.')
-  }
+  const givenToken = adminToken.read()
+  if (givenToken && !isAdminToken(givenToken)) problems.push(`SALLYPORT_ADMIN_TOKEN takes ${adminTokenForm}.`)
   problems.push(...masterKeyProblems(masterKey))
   return problems
 }
