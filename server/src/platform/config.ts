@@ -78,6 +78,12 @@ export const settings = {
     'Agents that one IPv6 /48 may register a day',
     integer(1, 1_000_000),
   ),
+  tokenRotationsPerHour: setting(
+    'SALLYPORT_TOKEN_ROTATIONS_PER_HOUR',
+    '60',
+    'How often one agent may rotate its token an hour',
+    integer(1, 1_000_000),
+  ),
   loginTokenSeconds: setting(
     'SALLYPORT_LOGIN_TOKEN_SECONDS',
     '900',
