@@ -129,6 +129,12 @@ export const settings = {
     'The largest body of a proxy call',
     integer(1024, 104_857_600),
   ),
+  bodiesInFlightBytes: setting(
+    'SALLYPORT_BODIES_IN_FLIGHT_BYTES',
+    '536870912',
+    'The most that all request bodies may take at once',
+    integer(1024, 100_000_000_000),
+  ),
   refusalRecordsPerMinute: setting(
     'SALLYPORT_REFUSAL_RECORDS_PER_MINUTE',
     '20',

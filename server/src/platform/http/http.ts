@@ -12,6 +12,7 @@ import type { Config } from '../config.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { ConfigError } from '../settings.ts'
+import { boundBodiesInFlight } from './bodies-in-flight.ts'
 import { admitOrigins } from './cors.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
 import { replyToBrokenRequest, replyWithError } from './error-replies.ts'
@@ -69,6 +70,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   logResponses(http)
   refuseOtherHosts(http, config.baseUrl)
   admitOrigins(http, config.corsOrigins)
+  boundBodiesInFlight(http, config.bodiesInFlightBytes)
   readJsonBodies(http)
   answerUnknownRoutes(http)
   await setSecurityHeaders(http, config.baseUrl)
