@@ -153,6 +153,12 @@ export const settings = {
     'How long a client may take to send a whole request',
     integer(1, 3600),
   ),
+  connectionIdleSeconds: setting(
+    'SALLYPORT_CONNECTION_IDLE_SECONDS',
+    '360',
+    'How long a connection may stand still, also while an answer waits to be read',
+    integer(1, 3600),
+  ),
   stopSeconds: setting(
     'SALLYPORT_STOP_SECONDS',
     '10',

@@ -18,6 +18,7 @@ import { answerUnknownRoutes } from './unknown-routes.ts'
 import { replyToBrokenRequest, replyWithError } from './error-replies.ts'
 import { refuseOtherHosts } from './host-rule.ts'
 import { readJsonBodies } from './json-bodies.ts'
+import { boundPipelining } from './pipelining.ts'
 import { logResponses } from './response-log.ts'
 import { setSecurityHeaders } from './security-headers.ts'
 import { letConnectionsGo } from './stopping.ts'
@@ -89,7 +90,11 @@ function createListener(config: Config, listener: RequestListener) {
     requireHostHeader: false,
   }
   // An expectation that we don't know is no reason to refuse; Node would, without a word.
-  return createBareListener(config, limits).on('request', listener).on('checkExpectation', listener)
+  const bounded = boundPipelining(listener)
+  return createBareListener(config, limits)
+    .setTimeout(config.connectionIdleSeconds * 1000)
+    .on('request', bounded)
+    .on('checkExpectation', bounded)
 }
 
 function createBareListener({ tlsCertFile, tlsKeyFile }: Config, limits: ServerOptions) {
