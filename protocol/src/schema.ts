@@ -17,12 +17,13 @@ export function Text(options: TextOptions) {
   return Type.String({ pattern: '^[^\\u0000\\ud800-\\udfff]*$', ...options })
 }
 
-/** A name that is shown to people: besides, no control characters and none that reorder what is read. */
+/** Letters, digits, punctuation and symbols, but for the few that are blank. */
+const visible = '(?![\\u115f\\u1160\\u2800\\u3164\\uffa0])[\\p{L}\\p{N}\\p{P}\\p{S}]'
+const misleading = '\\p{Cc}\\ud800-\\udfff\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069'
+
+/** A name that is shown to people: besides, no control characters, none that reorder what is read, and not blank. */
 export function DisplayName(options: TextOptions) {
-  return Type.String({
-    pattern: '^[^\\p{Cc}\\ud800-\\udfff\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]*$',
-    ...options,
-  })
+  return Type.String({ pattern: `^(?=.*${visible})[^${misleading}]*$`, ...options })
 }
 
 export const Timestamp = Type.String({ format: 'date-time', description: 'RFC 3339 in UTC with milliseconds' })

@@ -74,10 +74,16 @@ async function identify(request: FastifyRequest, needs: AuthenticateNeeds): Prom
   // A bad bearer never falls back to the cookie.
   if (authorization !== undefined) return byBearer(authorization, needs)
   const token = request.cookies[sessionCookie]
-  const actor = token === undefined ? undefined : await bySessionToken(token, needs)
+  const actor = token === undefined || hasTwoSessions(request) ? undefined : await bySessionToken(token, needs)
   if (!actor) throw new ServiceError('unauthenticated')
   if (!['GET', 'HEAD'].includes(request.method)) assertNotCrossSite(request, needs.config.baseUrl, { isBrowser: true })
   return actor
+}
+
+/** A neighbour under the same domain can set a cookie of this name beside ours; which of them is ours can't be told. */
+function hasTwoSessions({ headers }: FastifyRequest): boolean {
+  const names = (headers.cookie ?? '').split(';').map((pair) => pair.split('=', 1)[0]?.trim())
+  return names.filter((name) => name === sessionCookie).length > 1
 }
 
 async function byBearer(authorization: string, needs: AuthenticateNeeds): Promise<Actor> {

@@ -1,5 +1,5 @@
 /** Starts the service: configuration, database, keys, app, port; and stops it without cutting off a call. */
-import type { Server } from 'node:http'
+import type { Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
 import type { App } from './app.ts'
@@ -8,10 +8,13 @@ import { isLoopback, readConfig, unknownSettings } from './platform/config.ts'
 import type { Config } from './platform/config.ts'
 import { migrate } from './platform/database/migrate.ts'
 import type { Database } from './platform/database/database.ts'
+import { ServiceError } from './platform/errors.ts'
+import { holdLocalhost, letLocalhostGo, mainAddress } from './platform/http/localhost.ts'
 import { serveMetrics } from './platform/http/operations-routes.ts'
 import { masterKeySource, openDatabase, prepareDataDirectory, readAdminToken } from './platform/instance.ts'
 import { createLog } from './platform/log.ts'
 import type { Log } from './platform/log.ts'
+import type { Secret } from './platform/secret.ts'
 import { openVault } from './platform/vault/vault.ts'
 import { startScreen } from './start-screen.ts'
 
@@ -36,14 +39,25 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   }
   const vault = await openVault({ database, readMasterKeys, clock: systemClock })
   const app = await createApp({ config, database, vault, adminToken, clock: systemClock, log })
-  await app.http.listen({ host: config.host, port: config.port })
+  await app.http.listen({ host: mainAddress(config), port: config.port })
+  const loopback = await holdLocalhost(app.http.server, config)
   const metricsServer =
     config.metricsPort === undefined ? undefined : await serveMetrics(app.metrics, config.metricsPort, config.host)
   const timers = startTimers(app, log)
-  // A link that signs somebody in is for the person at the machine.
-  const showsLink = process.stdout.isTTY || isLoopback(config.host)
-  process.stdout.write(startScreen(config, showsLink ? await app.ownerLoginUrl() : undefined))
-  stopOnSignal({ app, config, database, log, metricsServer, timers })
+  // A link that signs somebody in is for the person at the machine. Behind a proxy nobody reads this but a collector.
+  const showsLink = process.stdout.isTTY || (isLoopback(config.host) && isLoopback(config.baseUrl.hostname))
+  process.stdout.write(startScreen(config, showsLink ? await ownerLink(app) : undefined))
+  stopOnSignal({ app, config, database, log, loopback, metricsServer, timers })
+}
+
+/** None where an admin has disabled the owner: the service is for the others too. */
+async function ownerLink(app: App): Promise<Secret | undefined> {
+  try {
+    return await app.ownerLoginUrl()
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'conflict') return undefined
+    throw error
+  }
 }
 
 function startTimers(app: App, log: Log): NodeJS.Timeout[] {
@@ -61,12 +75,13 @@ interface Running {
   config: Config
   database: Database
   log: Log
+  loopback: Server | undefined
   metricsServer: Server | undefined
   timers: NodeJS.Timeout[]
 }
 
 /** The first signal lets calls in flight end, for a while; the second ends at once. */
-function stopOnSignal({ app, config, database, log, metricsServer, timers }: Running): void {
+function stopOnSignal({ app, config, database, log, loopback, metricsServer, timers }: Running): void {
   let isStopping = false
   const stop = async (signal: string) => {
     if (isStopping) process.exit(1)
@@ -75,10 +90,11 @@ function stopOnSignal({ app, config, database, log, metricsServer, timers }: Run
     app.beginStop()
     timers.forEach(clearInterval)
     metricsServer?.close()
+    const loopbackClosed = loopback && letLocalhostGo(app.http.server, loopback)
     const cutOff = sleep(config.stopSeconds * 1000, undefined, { ref: false }).then(() => {
       app.http.server.closeAllConnections()
     })
-    await Promise.race([app.http.close(), cutOff.then(() => sleep(500))])
+    await Promise.race([Promise.all([app.http.close(), loopbackClosed]), cutOff.then(() => sleep(500))])
     await app.flushRefusals()
     await database.close()
     log.info('stopped')

@@ -15,8 +15,9 @@ import { disableAgent } from './disable.ts'
 import { registerAgent } from './register.ts'
 import type { RegisterNeeds } from './register.ts'
 import { rotateToken } from './rotate-token.ts'
+import type { RotateTokenNeeds } from './rotate-token.ts'
 
-export function agentRoutes(http: Http, needs: RegisterNeeds): void {
+export function agentRoutes(http: Http, needs: RegisterNeeds & RotateTokenNeeds): void {
   http.post(
     '/v4/agents/register',
     {

@@ -1,13 +1,16 @@
 import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { perHour, takeFromLimit } from '../platform/rate-limits.ts'
 import type { Secret } from '../platform/secret.ts'
 import { hashToken, mintToken } from '../platform/tokens.ts'
 import type { Agent } from './agent.ts'
 import type { AgentStore } from './agent-store.ts'
 
 export interface RotateTokenNeeds {
+  config: Pick<Config, 'tokenRotationsPerHour'>
   database: Database
   agents: AgentStore
   audit: AuditStore
@@ -16,7 +19,7 @@ export interface RotateTokenNeeds {
 
 /** Of two calls with the same token one gets a new token; the other's credential is no longer one. */
 export async function rotateToken(
-  { database, agents, audit, clock }: RotateTokenNeeds,
+  { config, database, agents, audit, clock }: RotateTokenNeeds,
   agent: Agent,
   tokenHash: Uint8Array,
   requestId: string,
@@ -24,9 +27,10 @@ export async function rotateToken(
   const accessToken = mintToken('agent')
   const { agentId } = agent
   return database.transaction(async (tx) => {
+    const at = clock()
+    await takeFromLimit(tx, `rotate-token:${agentId}`, perHour(config.tokenRotationsPerHour), at)
     const rotated = await agents.replaceTokenHash(tx, agentId, tokenHash, hashToken(accessToken))
     if (!rotated) throw new ServiceError('unauthenticated')
-    const at = clock()
     await audit.append(tx, { event: 'agent.token_rotated', at, requestId, agentId })
     return { agent: rotated, accessToken }
   })

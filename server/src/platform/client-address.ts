@@ -6,12 +6,19 @@ export interface AddressBlock {
   wide: string | undefined
 }
 
-export function addressBlock(address: string): AddressBlock {
+export function addressBlock(text: string): AddressBlock {
+  const address = withoutPort(text)
   if (!isIPv6(address)) return { narrow: address, wide: undefined }
   const groups = expand(address)
   const mapped = /^0:0:0:0:0:ffff:(\w+):(\w+)$/.exec(groups.join(':'))
   if (mapped) return { narrow: dottedQuad(mapped.slice(1)), wide: undefined }
   return { narrow: `${groups.slice(0, 4).join(':')}::/64`, wide: `${groups.slice(0, 3).join(':')}::/48` }
+}
+
+/** Some proxies forward the client's port as well, which is another one with every connection. */
+function withoutPort(text: string): string {
+  const { quad, brackets } = /^(?:(?<quad>[\d.]+):\d+|\[(?<brackets>[^\]]+)\](?::\d+)?)$/.exec(text)?.groups ?? {}
+  return quad ?? brackets ?? text
 }
 
 /** The eight groups of an IPv6 address, however it was written. */

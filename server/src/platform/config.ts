@@ -6,6 +6,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { ConfigError, integer, oneOf, optional, readSetting, readSecret, setting, text } from './settings.ts'
 import type { SecretSource, Setting } from './settings.ts'
+import type { Secret } from './secret.ts'
 import { parseMasterKeys } from './vault/master-keys.ts'
 
 export const settings = {
@@ -77,6 +78,12 @@ export const settings = {
     'Agents that one IPv6 /48 may register a day',
     integer(1, 1_000_000),
   ),
+  tokenRotationsPerHour: setting(
+    'SALLYPORT_TOKEN_ROTATIONS_PER_HOUR',
+    '60',
+    'How often one agent may rotate its token an hour',
+    integer(1, 1_000_000),
+  ),
   loginTokenSeconds: setting(
     'SALLYPORT_LOGIN_TOKEN_SECONDS',
     '900',
@@ -122,6 +129,12 @@ export const settings = {
     'The largest body of a proxy call',
     integer(1024, 104_857_600),
   ),
+  bodiesInFlightBytes: setting(
+    'SALLYPORT_BODIES_IN_FLIGHT_BYTES',
+    '536870912',
+    'The most that all request bodies may take at once',
+    integer(1024, 100_000_000_000),
+  ),
   refusalRecordsPerMinute: setting(
     'SALLYPORT_REFUSAL_RECORDS_PER_MINUTE',
     '20',
@@ -138,6 +151,12 @@ export const settings = {
     'SALLYPORT_REQUEST_TIMEOUT_SECONDS',
     '60',
     'How long a client may take to send a whole request',
+    integer(1, 3600),
+  ),
+  connectionIdleSeconds: setting(
+    'SALLYPORT_CONNECTION_IDLE_SECONDS',
+    '360',
+    'How long a connection may stand still, also while an answer waits to be read',
     integer(1, 3600),
   ),
   stopSeconds: setting(
@@ -208,6 +227,12 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
+export const adminTokenForm = '32 or more visible ASCII characters without spaces'
+
+export function isAdminToken(token: Secret): boolean {
+  return /^[\x21-\x7e]{32,}$/.test(token.reveal())
+}
+
 function contradictions(config: Plain & Sources): string[] {
   const problems: string[] = []
   const { databaseUrl, adminToken, masterKey } = config
@@ -229,6 +254,9 @@ function contradictions(config: Plain & Sources): string[] {
         'Set SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE, or an https SALLYPORT_BASE_URL with a TLS proxy in front.',
     )
   }
+  if (config.metricsPort === config.port) {
+    problems.push(`SALLYPORT_METRICS_PORT: got "${config.metricsPort}"; takes another port than PORT.`)
+  }
   if (databaseUrl.isSet && !isPostgresUrl(databaseUrl.read()?.reveal() ?? '')) {
     problems.push('DATABASE_URL takes a URL that starts with postgres://, such as postgres://user@host/name.')
   }
@@ -236,9 +264,8 @@ function contradictions(config: Plain & Sources): string[] {
     // Two instances on one database must not each make their own.
     if (databaseUrl.isSet && !secret.isSet) problems.push(`${secret.name} must be given together with DATABASE_URL.`)
   }
-  if (adminToken.isSet && !/^[\x21-\x7e]{32,}$/.test(adminToken.read()?.reveal() ?? '')) {
-    problems.push('SALLYPORT_ADMIN_TOKEN takes 32 or more visible ASCII characters without spaces.')
-  }
+  const givenToken = adminToken.read()
+  if (givenToken && !isAdminToken(givenToken)) problems.push(`SALLYPORT_ADMIN_TOKEN takes ${adminTokenForm}.`)
   problems.push(...masterKeyProblems(masterKey))
   return problems
 }

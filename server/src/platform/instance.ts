@@ -1,6 +1,7 @@
 /** What an instance stands on: its data directory, its database, its keys. Shared by the service and the operator's commands. */
 import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { adminTokenForm, isAdminToken } from './config.ts'
 import type { Config } from './config.ts'
 import type { Database } from './database/database.ts'
 import { openPostgres } from './database/postgres.ts'
@@ -33,7 +34,12 @@ export function openDatabase(config: Config): Database {
 
 export function readAdminToken(config: Config): Secret {
   const given = config.adminToken.read()
-  return given ?? readOrMakeSecretFile(join(config.dataDir, 'admin-token'), () => mintToken('admin'))
+  if (given) return given
+  const file = join(config.dataDir, 'admin-token')
+  const token = readOrMakeSecretFile(file, () => mintToken('admin'))
+  // A copy that broke off leaves a token that anyone could guess.
+  if (!isAdminToken(token)) throw new ConfigError([`${file} takes ${adminTokenForm}. Put back what it held.`])
+  return token
 }
 
 /** Made on first start. Once there is a database, a lost key is lost: a new one would open nothing. */

@@ -23,6 +23,8 @@ export function perSecond(count: number, burst: number): RateLimit {
   return { burst, periodMs: Math.ceil(1000 / count) }
 }
 
+const dayMs = 86_400_000
+
 /**
  * Takes one call out of the bucket, or refuses. It is one conditional write on a row that all instances share; in
  * a transaction that fails later it is given back. The row holds the moment at which the bucket will be full again.
@@ -35,6 +37,8 @@ export async function takeFromLimit(
 ): Promise<void> {
   const time = now.getTime()
   const latest = time + (burst - 1) * periodMs
+  // Only a clock that was far ahead can have written that: taken at its word, it would lock the caller out until then.
+  const impossible = latest + periodMs + dayMs
   const taken = await queries
     .insertInto('rate_limits')
     .values({ key, full_at: time + periodMs })
@@ -45,6 +49,8 @@ export async function takeFromLimit(
           full_at: eb(
             eb
               .case()
+              .when('rate_limits.full_at', '>', impossible)
+              .then(eb.val(latest))
               .when('rate_limits.full_at', '>', time)
               .then(eb.ref('rate_limits.full_at'))
               .else(eb.val(time))
@@ -53,7 +59,7 @@ export async function takeFromLimit(
             periodMs,
           ),
         }))
-        .where('rate_limits.full_at', '<=', latest),
+        .where((eb) => eb.or([eb('rate_limits.full_at', '<=', latest), eb('rate_limits.full_at', '>', impossible)])),
     )
     .returning('full_at')
     .executeTakeFirst()

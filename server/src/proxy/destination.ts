@@ -25,3 +25,23 @@ export function judgeUrl(text: string, plainOrigin: string | undefined): Destina
     throw refuse(`The URL is not written as it would be sent. Write it as ${url.protocol}//host/path, in ASCII.`)
   return { url, host: url.host, path: url.pathname, queryNames: [...new Set(url.searchParams.keys())] }
 }
+
+const maxHost = 255
+const maxPath = 1024
+const maxNames = 50
+const maxName = 100
+
+/** What is put on record of a destination. Longer parts are cut: an agent must not be able to fill the disk with them. */
+export function recordedParts({ host, path, queryNames }: Destination): {
+  host: string
+  path: string
+  query: string[]
+} {
+  const rest = queryNames.length > maxNames ? [`… ${queryNames.length - maxNames} more`] : []
+  const query = [...queryNames.slice(0, maxNames).map((name) => cut(name, maxName)), ...rest]
+  return { host: cut(host, maxHost), path: cut(path, maxPath), query }
+}
+
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text
+}

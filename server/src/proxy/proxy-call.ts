@@ -16,7 +16,7 @@ import { takeFromLimit } from '../platform/rate-limits.ts'
 import { createRedactor } from '../redaction/redactor.ts'
 import { readAnswer } from './answer.ts'
 import type { Answer } from './answer.ts'
-import { judgeUrl } from './destination.ts'
+import { judgeUrl, recordedParts } from './destination.ts'
 import type { Destination } from './destination.ts'
 import { judgeMethod, outgoingBody, outgoingHeaders } from './outgoing.ts'
 import type { Refusals } from './refusals.ts'
@@ -119,7 +119,7 @@ async function judge(
   const route = needs.routeOf(grant)
   const method = judgeMethod(input.method)
   const destination = judgeUrl(input.url, route.plainOrigin)
-  Object.assign(facts, { method, host: destination.host, path: destination.path, query: destination.queryNames })
+  Object.assign(facts, { method, ...recordedParts(destination) })
   assertGrantCovers(grant, { host: destination.host, method, path: destination.path }, needs.clock())
   const { headers, dropped } = outgoingHeaders(input.headers, route.injects)
   const body = outgoingBody(input.body, headers)

@@ -52,6 +52,10 @@ function readBody(body: Buffer | undefined): unknown {
 /** A name that comes several times has several values. Built from entries, so that no name can be special. */
 function grouped(pairs: Iterable<[string, string]>): Record<string, string | string[]> {
   const values = new Map<string, string[]>()
-  for (const [name, value] of pairs) values.set(name, [...(values.get(name) ?? []), value])
+  for (const [name, value] of pairs) {
+    const list = values.get(name)
+    if (list) list.push(value)
+    else values.set(name, [value])
+  }
   return Object.fromEntries([...values].map(([name, list]) => [name, list.length === 1 ? (list[0] ?? '') : list]))
 }

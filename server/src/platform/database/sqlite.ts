@@ -2,7 +2,7 @@
  * Kysely on node:sqlite. A commit is on disk when it returns (WAL with synchronous=FULL); statements are prepared
  * once; transactions take the write lock at once, so that they never fail half-way for want of it.
  */
-import { statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { SQLInputValue, StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -82,6 +82,8 @@ function sqliteDriver(file: string): Driver {
 interface Handle {
   database: DatabaseSync
   inode: number
+  /** Of the log and of its index, which lie beside the file. */
+  logInodes: Map<string, number | undefined>
   statements: Map<string, StatementSync>
 }
 
@@ -89,7 +91,16 @@ function openFile(file: string): Handle {
   const database = new DatabaseSync(file, { timeout: blockingWaitMs, enableForeignKeyConstraints: true })
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = full')
-  return { database, inode: statSync(file).ino, statements: new Map() }
+  // What was deleted must not be left in the file's free pages: a retired data key, or a value sealed under it.
+  database.exec('pragma secure_delete = on')
+  // The log is there once something was read.
+  database.exec('select 1 from sqlite_schema')
+  const logInodes = new Map([`${file}-wal`, `${file}-shm`].map((log) => [log, inodeOf(log)]))
+  return { database, inode: statSync(file).ino, logInodes, statements: new Map() }
+}
+
+function inodeOf(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.ino
 }
 
 /** An open file can be deleted or replaced under us; what we would then write reaches nobody. */
@@ -97,8 +108,22 @@ function sameFile(file: string, handle: Handle): Handle {
   const now = statSync(file, { throwIfNoEntry: false })
   if (now === undefined || now.size === 0) throw new DatabaseFileLost(file)
   if (now.ino === handle.inode) return handle
-  if (handle.database.isOpen) handle.database.close()
+  leaveFile(handle)
   return openFile(file)
+}
+
+/**
+ * The log beside the new file is still that of the old one, and would be played into it. What it holds goes to the old
+ * file, wherever that is now; then the log goes, unless somebody has put another one there.
+ */
+function leaveFile({ database, logInodes }: Handle): void {
+  if (!database.isOpen) return
+  try {
+    database.exec('pragma wal_checkpoint(truncate)')
+  } finally {
+    database.close()
+    for (const [log, inode] of logInodes) if (inode !== undefined && inodeOf(log) === inode) rmSync(log)
+  }
 }
 
 function execute<Row>(handle: Handle, { sql, parameters }: CompiledQuery): QueryResult<Row> {

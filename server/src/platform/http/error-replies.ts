@@ -79,6 +79,9 @@ const frameworkCodes: Record<string, ErrorCode> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_http',
   FST_ERR_BAD_URL: 'not_found',
   FST_ERR_MAX_PARAM_LENGTH: 'not_found',
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: 'unsupported_media_type',
+  FST_STATIC_FORBIDDEN_PATH: 'not_found',
+  ENAMETOOLONG: 'not_found',
 }
 
 function toServiceError(error: unknown): ServiceError {

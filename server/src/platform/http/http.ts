@@ -4,7 +4,6 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import cookie from '@fastify/cookie'
-import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
@@ -13,14 +12,17 @@ import type { Config } from '../config.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { ConfigError } from '../settings.ts'
+import { boundBodiesInFlight } from './bodies-in-flight.ts'
 import { admitOrigins } from './cors.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
 import { replyToBrokenRequest, replyWithError } from './error-replies.ts'
 import { refuseOtherHosts } from './host-rule.ts'
 import { readJsonBodies } from './json-bodies.ts'
+import { boundPipelining } from './pipelining.ts'
 import { logResponses } from './response-log.ts'
 import { setSecurityHeaders } from './security-headers.ts'
 import { letConnectionsGo } from './stopping.ts'
+import { validatorCompiler } from './validation.ts'
 
 export type Http = FastifyInstance<
   RawServerDefault,
@@ -65,7 +67,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   http.server.on('connect', (_request, socket) => {
     replyToBrokenRequest(new Error('CONNECT is for proxies'), socket, newId('req', clock()))
   })
-  http.setValidatorCompiler(TypeBoxValidatorCompiler)
+  http.setValidatorCompiler(validatorCompiler)
   http.setErrorHandler(replyWithError)
   http.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
@@ -74,6 +76,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   logResponses(http)
   refuseOtherHosts(http, config.baseUrl)
   admitOrigins(http, config.corsOrigins)
+  boundBodiesInFlight(http, config.bodiesInFlightBytes)
   readJsonBodies(http)
   answerUnknownRoutes(http)
   await setSecurityHeaders(http, config.baseUrl)
@@ -101,7 +104,11 @@ function createListener(config: Config, listener: RequestListener) {
     requireHostHeader: false,
   }
   // An expectation that we don't know is no reason to refuse; Node would, without a word.
-  return createBareListener(config, limits).on('request', listener).on('checkExpectation', listener)
+  const bounded = boundPipelining(listener)
+  return createBareListener(config, limits)
+    .setTimeout(config.connectionIdleSeconds * 1000)
+    .on('request', bounded)
+    .on('checkExpectation', bounded)
 }
 
 function createBareListener({ tlsCertFile, tlsKeyFile }: Config, limits: ServerOptions) {

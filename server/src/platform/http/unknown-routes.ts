@@ -15,7 +15,8 @@ export function answerUnknownRoutes(http: Http): void {
   http.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0] ?? ''
     const allowed = routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)
-    if (allowed.length === 0) throw new ServiceError('not_found')
+    // A route that takes the method has looked, and found no such file.
+    if (allowed.length === 0 || allowed.includes(request.method)) throw new ServiceError('not_found')
     reply.header('allow', [...new Set(allowed)].sort().join(', '))
     throw new ServiceError('http_method_not_supported')
   })

@@ -1,5 +1,6 @@
 /** The files that hold what only this machine may know: written whole or not at all, for the owner alone. */
 import {
+  chmodSync,
   chownSync,
   closeSync,
   existsSync,
@@ -7,6 +8,7 @@ import {
   linkSync,
   openSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -35,12 +37,17 @@ export function readOrMakeSecretFile(file: string, make: () => Secret): Secret {
   return new Secret(content)
 }
 
-/** The new file belongs to whom the old one did: root may rotate the keys of a service that runs as somebody else. */
-export function replaceSecretFile(file: string, content: Secret): void {
+/**
+ * The new file belongs to whom the old one did, and the same group may read it: root may rotate the keys of a service
+ * that runs as somebody else. A link stays one: what it leads to may be what others read, or what is backed up.
+ */
+export function replaceSecretFile(path: string, content: Secret): void {
+  const file = existsSync(path) ? realpathSync(path) : path
   const draft = writeDraft(file, content)
   try {
     const old = statSync(file, { throwIfNoEntry: false })
     if (old && process.getuid?.() === 0) chownSync(draft, old.uid, old.gid)
+    if (old && (old.mode & 0o007) === 0) chmodSync(draft, old.mode & 0o660)
     renameSync(draft, file)
   } catch (error) {
     rmSync(draft)

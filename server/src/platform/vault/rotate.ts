@@ -3,6 +3,7 @@
  * is what makes it safe to be killed anywhere: the new key is on disk before anything needs it, the old one goes
  * only after nothing does, and a second run finishes what the first began.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Clock } from '../clock.ts'
 import type { Database, Queries } from '../database/database.ts'
@@ -55,7 +56,26 @@ export async function rotateKeys(needs: RotationNeeds): Promise<{ resealed: numb
     await tx.deleteFrom('vault_keys').where('active', 'is', null).execute()
   })
   await dropUnusedMasterKeys(needs)
+  await emptyLog(database)
   return { resealed }
+}
+
+const logAttempts = 50
+
+/**
+ * SQLite's log holds pages as they were before: with the old master key a thief of the files could open them. It can
+ * be emptied only while nobody reads from it.
+ */
+async function emptyLog({ engine, queries }: Database): Promise<void> {
+  if (engine !== 'sqlite') return
+  for (let attempt = 1; attempt <= logAttempts; attempt++) {
+    const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(queries)
+    if (rows[0]?.busy === 0) return
+    await sleep(100)
+  }
+  throw new RotationRefused(
+    'Everything is sealed anew, but the log of the database is in use and still holds the old values. Run this again.',
+  )
 }
 
 /** True when an earlier run had begun already. */

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get } from 'node:http'
+import { createServer } from 'node:net'
+import { describe, test } from 'node:test'
+import { freePort } from '../server/testkit/ports.ts'
+import { runServer, settingsFor, startService } from './running-service.ts'
+
+/** Takes a port of the other address of `localhost`; undefined on a machine that has none. */
+async function listenOnIpv6Loopback(port: number) {
+  const server = createServer().listen(port, '::1')
+  return once(server, 'listening').then(
+    () => server,
+    () => undefined,
+  )
+}
+
+async function statusFrom(address: string, port: number): Promise<number | undefined> {
+  const [response] = await once(get({ host: address, port, path: '/healthz', agent: false }), 'response')
+  response.resume()
+  return response.statusCode as number | undefined
+}
+
+describe('a start', { concurrency: 2 }, () => {
+  test('holds both addresses of localhost, so that nobody else on the machine is sent its sign-in link', async (t) => {
+    const service = await startService(t, 'sqlite')
+    const other = await listenOnIpv6Loopback(await freePort())
+    if (!other) {
+      t.skip('this machine has no IPv6')
+      return
+    }
+    other.close()
+    assert.equal(await statusFrom('127.0.0.1', service.port), 200)
+    assert.equal(await statusFrom('::1', service.port), 200)
+    assert.deepEqual(await service.stop(), { code: 0, signal: null })
+  })
+
+  test('is refused where somebody else listens on the other address of localhost', async (t) => {
+    const settings = await settingsFor(t, 'sqlite')
+    const other = await listenOnIpv6Loopback(Number(settings['PORT']))
+    if (!other) {
+      t.skip('this machine has no IPv6')
+      return
+    }
+    t.after(() => other.close())
+    for (const host of ['127.0.0.1', 'localhost']) {
+      const { code, stdout, stderr } = await runServer(t, [], { ...settings, HOST: host })
+      assert.equal(code, 1)
+      assert.match(stderr, /The port is in use\./)
+      assert.ok(!stdout.includes('login_token'))
+    }
+  })
+
+  test('goes on after an admin has disabled the owner, without a link', async (t) => {
+    const service = await startService(t, 'sqlite')
+    const token = service.adminToken
+    const { users } = (await service.call('GET', '/v4/users', { token })).body
+    assert.equal((await service.call('POST', `/v4/users/${users[0].user_id}/disable`, { token })).status, 200)
+    await service.stop()
+    await service.startAgain()
+    assert.ok(!service.stdout.includes('login_token'))
+    assert.equal((await service.call('GET', '/readyz')).status, 200)
+  })
+
+  test('behind a proxy on the same machine prints no link where no terminal is', async (t) => {
+    const service = await startService(t, 'sqlite', { SALLYPORT_BASE_URL: 'https://sallyport.example.com' })
+    assert.ok(!service.stdout.includes('login_token'))
+  })
+
+  test('with the metrics on a port that is taken is refused before it says that it is ready', async (t) => {
+    const taken = await settingsFor(t, 'sqlite')
+    const other = createServer().listen(0, '127.0.0.1')
+    t.after(() => other.close())
+    await once(other, 'listening')
+    const ports: [string, RegExp][] = [
+      [taken['PORT'] ?? '', /^Setting: SALLYPORT_METRICS_PORT: got "\d+"; takes another port than PORT\.\n$/],
+      [String((other.address() as { port: number }).port), /The port is in use\..*\n$/],
+    ]
+    for (const [port, words] of ports) {
+      const { code, stdout, stderr } = await runServer(t, [], { ...taken, SALLYPORT_METRICS_PORT: port })
+      assert.equal(code, 1)
+      assert.equal(stdout, '')
+      assert.match(stderr, words)
+      assert.ok(!/\n {4}at /.test(stderr), stderr)
+    }
+  })
+})

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Compile } from 'typebox/compile'
+import { DisplayName } from './schema.ts'
+
+const name = Compile(DisplayName({ minLength: 1, maxLength: 200 }))
+
+test('a display name is any that people write', () => {
+  for (const text of ['a', 'Mia’s agent (2)', '東京', 'علي', 'می‌خواهم', '👩‍💻', '…', '7', ' padded ', 'e\u0301']) {
+    assert.ok(name.Check(text), text)
+  }
+})
+
+test('a display name holds nothing that reorders what is read', () => {
+  for (const mark of ['\u061c', '\u200e', '\u200f', '\u202a', '\u202e', '\u2066', '\u2069', '\u2028', '\n', '\u0085']) {
+    assert.ok(!name.Check(`a${mark}b`), JSON.stringify(mark))
+  }
+})
+
+test('a display name shows something', () => {
+  for (const text of [
+    '',
+    ' ',
+    '\u00a0\u3000',
+    '\u200b',
+    '\u200d',
+    '\ufeff',
+    '\u00ad',
+    '\u3164',
+    '\u2800',
+    '\u{e0041}',
+  ]) {
+    assert.ok(!name.Check(text), JSON.stringify(text))
+  }
+})

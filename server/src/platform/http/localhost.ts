@@ -1,0 +1,43 @@
+/**
+ * `localhost` is two addresses, and a client may try either. Whoever else on this machine listened on the one that we
+ * do not would be sent sign-in links and tokens that are meant for us: we hold both, or do not start.
+ */
+import { once } from 'node:events'
+import type { Server as HttpServer } from 'node:http'
+import { createServer } from 'node:net'
+import type { Server } from 'node:net'
+import type { Config } from '../config.ts'
+
+const otherAddress: Record<string, string> = { '127.0.0.1': '::1', '::1': '127.0.0.1' }
+
+/** The address to listen on first. Left to find both by itself, Fastify would go on where one of them is taken. */
+export function mainAddress({ host }: Pick<Config, 'host'>): string {
+  return host === 'localhost' ? '127.0.0.1' : host
+}
+
+/** Passes what comes to the other address on to the server. Undefined where there is none to hold. */
+export async function holdLocalhost(
+  http: HttpServer,
+  config: Pick<Config, 'host' | 'port' | 'baseUrl'>,
+): Promise<Server | undefined> {
+  const address = config.baseUrl.hostname === 'localhost' ? otherAddress[mainAddress(config)] : undefined
+  if (address === undefined) return undefined
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => http.emit('connection', socket))
+  try {
+    await once(server.listen(config.port, address), 'listening')
+    return server
+  } catch (error) {
+    // A machine without IPv6 has nobody listening there either.
+    if (['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
+}
+
+/** The server itself may be closed already: it does not count the connections that came this way. */
+export async function letLocalhostGo(http: HttpServer, server: Server): Promise<void> {
+  const timer = setInterval(() => {
+    http.closeIdleConnections()
+  }, 100)
+  await once(server.close(), 'close')
+  clearInterval(timer)
+}

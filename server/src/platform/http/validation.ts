@@ -1,0 +1,48 @@
+/**
+ * Judges what a caller sent against its route's schema. How many members an object has is judged first: to look at
+ * each of a million takes TypeBox seconds, in which nobody else is served.
+ */
+import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
+import type { FastifySchemaValidationError } from 'fastify'
+
+/** The part of a schema that speaks of members. */
+interface ObjectSchema {
+  properties?: Record<string, ObjectSchema>
+  additionalProperties?: unknown
+  maxProperties?: number
+}
+
+export const validatorCompiler: typeof TypeBoxValidatorCompiler = (route) => {
+  const validate = TypeBoxValidatorCompiler(route)
+  return (value: unknown) => {
+    const tooMany = findTooManyMembers(route.schema, value, '')
+    return tooMany ? { error: [tooMany] } : validate(value)
+  }
+}
+
+function findTooManyMembers(
+  { properties = {}, additionalProperties, maxProperties }: ObjectSchema,
+  value: unknown,
+  instancePath: string,
+): FastifySchemaValidationError | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const names = Object.keys(value)
+  if (additionalProperties === false && names.length > Object.keys(properties).length) {
+    const unknown = names.find((name) => !Object.hasOwn(properties, name)) ?? ''
+    const member = unknown.replaceAll('~', '~0').replaceAll('/', '~1')
+    return fault('boolean', `${instancePath}/${member}`, '#/additionalProperties', 'is not known')
+  }
+  if (maxProperties !== undefined && names.length > maxProperties) {
+    const message = `must not have more than ${maxProperties} properties`
+    return fault('maxProperties', instancePath, '#/maxProperties', message)
+  }
+  for (const [name, member] of Object.entries(properties)) {
+    const found = findTooManyMembers(member, (value as Record<string, unknown>)[name], `${instancePath}/${name}`)
+    if (found) return found
+  }
+  return undefined
+}
+
+function fault(keyword: string, instancePath: string, schemaPath: string, message: string) {
+  return { keyword, instancePath, schemaPath, message, params: {} }
+}

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fixedClock } from '../../testkit/clock.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { migratedDatabase } from '../../testkit/open-database.ts'
+import { perMinute, takeFromLimit } from './rate-limits.ts'
+
+onBothDatabases('rate limits', (engine) => {
+  test('a clock that was years ahead for a moment locks nobody out for years', async (t) => {
+    const { queries } = (await migratedDatabase(t, engine))()
+    const limit = perMinute(3)
+    const now = fixedClock().now()
+    const ahead = new Date(now.getTime() + 5 * 365 * 86_400_000)
+    await takeFromLimit(queries, 'a', limit, ahead)
+    await takeFromLimit(queries, 'a', limit, now)
+    // The bucket is as good as empty, and fills as ever.
+    await assert.rejects(takeFromLimit(queries, 'a', limit, now), { code: 'rate_limited', retryAfterSeconds: 20 })
+    await takeFromLimit(queries, 'a', limit, new Date(now.getTime() + 20_000))
+  })
+})
