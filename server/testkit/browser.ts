@@ -89,13 +89,16 @@ async function installOnDebian(): Promise<boolean> {
   )
 }
 
-/** What the command prints goes to standard error: standard output is the test runner's. */
+/** What the command prints is worth reading only where it failed, and then its end. */
 async function run(command: string, args: string[]): Promise<boolean> {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const child = spawn(command, args, { stdio: ['ignore', process.stderr, process.stderr], env })
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   try {
-    const [code] = (await once(child, 'exit')) as [number | null]
-    if (code !== 0) say(`${command} ${args.join(' ')} ended with ${code}`)
+    const [code] = (await once(child, 'close')) as [number | null]
+    const lines = output.split('\n').filter((line) => /^\S/.test(line))
+    if (code !== 0) say(`That ended with ${code}: ${lines.slice(-2).join(' ')}`)
     return code === 0
   } catch (error) {
     say(`${command} could not be run: ${String(error)}`)
