@@ -23,6 +23,7 @@ import { logResponses } from './response-log.ts'
 import { setSecurityHeaders } from './security-headers.ts'
 import { letConnectionsGo } from './stopping.ts'
 import { validatorCompiler } from './validation.ts'
+import { answerWhole } from './whole-answers.ts'
 
 export type Http = FastifyInstance<
   RawServerDefault,
@@ -76,6 +77,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   logResponses(http)
   refuseOtherHosts(http, config.baseUrl)
   admitOrigins(http, config.corsOrigins)
+  answerWhole(http)
   boundBodiesInFlight(http, config.bodiesInFlightBytes)
   readJsonBodies(http)
   answerUnknownRoutes(http)

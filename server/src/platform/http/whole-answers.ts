@@ -1,0 +1,10 @@
+import type { Http } from './http.ts'
+
+const ignored = ['range', 'if-range', 'if-match', 'if-unmodified-since']
+
+/** Our files are small and always sent whole; what asks for a part, or for one version, is passed over (RFC 9110 §14.2). */
+export function answerWhole(http: Http): void {
+  http.addHook('onRequest', async ({ headers }) => {
+    for (const name of ignored) Reflect.deleteProperty(headers, name)
+  })
+}
