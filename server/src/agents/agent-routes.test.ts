@@ -108,7 +108,16 @@ onBothDatabases('agents', (engine) => {
       ['one'],
     )
     assert.equal(second.next_cursor, null)
-    for (const query of ['?limit=0', '?limit=201', '?limit=x', '?status=gone', '?limmit=1']) {
+    for (const query of [
+      '?limit=0',
+      '?limit=201',
+      '?limit=x',
+      '?limit=0x10',
+      '?limit=1.9',
+      '?limit=true',
+      '?status=gone',
+      '?limmit=1',
+    ]) {
       const reply = await service.call('GET', `/v4/agents${query}`, { token: service.adminToken })
       assert.deepEqual([reply.status, reply.body.error.code], [400, 'invalid_field'], query)
     }

@@ -1,5 +1,5 @@
 import { readConfig, secretSettings, settings, unknownSettings } from '../platform/config.ts'
-import type { Environment } from '../platform/config.ts'
+import type { Environment } from '../platform/settings.ts'
 import { redacted } from '../platform/secret.ts'
 import { ConfigError } from '../platform/settings.ts'
 import type { Setting } from '../platform/settings.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { isAbsolute } from 'node:path'
 import { test } from 'node:test'
 import { isLoopback, readConfig, secretSettings, settings, unknownSettings } from './config.ts'
-import type { Environment } from './config.ts'
+import type { Environment } from './settings.ts'
 import { ConfigError } from './settings.ts'
 
 const masterKey = Buffer.alloc(32, 7).toString('base64')

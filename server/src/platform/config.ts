@@ -4,8 +4,9 @@
  */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { ConfigError, integer, oneOf, optional, readSetting, readSecret, setting, text } from './settings.ts'
-import type { SecretSource, Setting } from './settings.ts'
+import { addresses, addressOrName, baseUrl, flag, integer, oneOf, optional, origins, text } from './setting-kinds.ts'
+import { ConfigError, readSecret, readSetting, setting } from './settings.ts'
+import type { Environment, SecretSource, Setting } from './settings.ts'
 import type { Secret } from './secret.ts'
 import { parseMasterKeys } from './vault/master-keys.ts'
 
@@ -190,8 +191,6 @@ type Plain = { [Key in keyof typeof settings]: ReturnType<(typeof settings)[Key]
 type Sources = { [Key in keyof typeof secretSettings]: SecretSource }
 export type Config = Readonly<Omit<Plain, 'baseUrl'> & Sources & { baseUrl: URL }>
 
-export type Environment = Record<string, string | undefined>
-
 export function readConfig(env: Environment): Config {
   const problems: string[] = []
   const attempt = <T>(read: () => T): T => {
@@ -294,45 +293,4 @@ function masterKeyProblems(source: SecretSource): string[] {
 function defaultBaseUrl(config: { host: string; port: number; tlsCertFile: string | undefined }): URL {
   const host = isLoopback(config.host) ? 'localhost' : isIP(config.host) === 6 ? `[${config.host}]` : config.host
   return new URL(`${config.tlsCertFile === undefined ? 'http' : 'https'}://${host}:${config.port}`)
-}
-
-function addressOrName(value: string): string {
-  if (isIP(value) === 0 && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(value))
-    throw new TypeError('an IP address or a name')
-  return value
-}
-
-function baseUrl(value: string): URL {
-  const url = URL.parse(value)
-  if (!url || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`) {
-    throw new TypeError('an http or https URL without a path, such as https://sallyport.example.com')
-  }
-  return url
-}
-
-function flag(value: string): boolean {
-  return oneOf('0', '1')(value) === '1'
-}
-
-function origins(value: string): string[] {
-  const list = value === '' ? [] : value.split(',').map((entry) => entry.trim())
-  if (!list.every((entry) => URL.parse(entry)?.origin === entry)) {
-    throw new TypeError('origins such as https://app.example.com, separated by commas')
-  }
-  return list
-}
-
-function addresses(value: string): string[] {
-  const list = value.split(',').map((entry) => entry.trim())
-  const isAddress = (entry: string) => {
-    const [address = '', prefix, ...rest] = entry.split('/')
-    const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
-    return (
-      bits > 0 &&
-      rest.length === 0 &&
-      (prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits))
-    )
-  }
-  if (!list.every(isAddress)) throw new TypeError('IP addresses or CIDR ranges, separated by commas')
-  return list
 }

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { fixedClock } from '../../testkit/clock.ts'
 import { temporaryFolder } from '../../testkit/databases.ts'
 import { readConfig } from './config.ts'
-import type { Environment } from './config.ts'
+import type { Environment } from './settings.ts'
 import { migrate } from './database/migrate.ts'
 import {
   adminTokenFile,
@@ -30,6 +30,20 @@ test('the data directory is for its owner alone, also where it was open before',
   assert.equal(statSync(folder).mode & 0o777, 0o700)
   chmodSync(folder, 0o755)
   prepareDataDirectory(config)
+  assert.equal(statSync(folder).mode & 0o777, 0o700)
+})
+
+test('a directory that holds other things is refused, not closed to those who need them', (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'sallyport.db'), '')
+  writeFileSync(join(folder, 'notes.txt'), '')
+  chmodSync(folder, 0o755)
+  assert.throws(() => {
+    prepareDataDirectory(configIn(folder))
+  }, ConfigError)
+  assert.equal(statSync(folder).mode & 0o777, 0o755)
+  rmSync(join(folder, 'notes.txt'))
+  prepareDataDirectory(configIn(folder))
   assert.equal(statSync(folder).mode & 0o777, 0o700)
 })
 

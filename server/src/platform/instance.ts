@@ -1,5 +1,5 @@
 /** What an instance stands on: its data directory, its database, its keys. Shared by the service and the operator's commands. */
-import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { adminTokenForm, isAdminToken } from './config.ts'
 import type { Config } from './config.ts'
@@ -22,9 +22,19 @@ export function adminTokenFile(config: Config): string | undefined {
   return config.adminToken.isSet ? config.adminToken.file : join(config.dataDir, 'admin-token')
 }
 
-export function prepareDataDirectory(config: Config): void {
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
-  chmodSync(config.dataDir, 0o700)
+const ourFiles = /^(?:sallyport\.db|master-key|admin-token)/
+
+/** For its owner alone. A directory that is not ours alone is not ours to close: somebody may need what is in it. */
+export function prepareDataDirectory({ dataDir }: Config): void {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  if ((statSync(dataDir).mode & 0o077) === 0) return
+  const others = readdirSync(dataDir).filter((name) => !ourFiles.test(name) && name !== 'lost+found')
+  if (others.length > 0) {
+    throw new ConfigError([
+      `SALLYPORT_DATA_DIR: "${dataDir}" is open to other users and holds other things. Give a directory of its own.`,
+    ])
+  }
+  chmodSync(dataDir, 0o700)
 }
 
 export function openDatabase(config: Config): Database {

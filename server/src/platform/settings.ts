@@ -2,7 +2,8 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { Secret } from './secret.ts'
-import type { Environment } from './config.ts'
+
+export type Environment = Record<string, string | undefined>
 
 export class ConfigError extends Error {
   readonly problems: readonly string[]
@@ -88,28 +89,4 @@ function fromCommand(name: string, command: string): string {
 function errorCode(error: unknown): string {
   const { code, signal, status } = error as { code?: string; signal?: string | null; status?: number }
   return code ?? signal ?? (status === undefined ? 'unknown' : `exit ${status}`)
-}
-
-export function text(value: string): string {
-  if (value.trim() === '') throw new TypeError('some text')
-  return value
-}
-
-export function optional<T>(parse: (value: string) => T): (value: string) => T | undefined {
-  return (value) => (value === '' ? undefined : parse(value))
-}
-
-export function integer(minimum: number, maximum: number): (value: string) => number {
-  return (value) => {
-    const number = /^\d{1,12}$/.test(value) ? Number(value) : NaN
-    if (!(number >= minimum && number <= maximum)) throw new TypeError(`a whole number from ${minimum} to ${maximum}`)
-    return number
-  }
-}
-
-export function oneOf<const C extends readonly string[]>(...choices: C): (value: string) => C[number] {
-  return (value) => {
-    if (!choices.includes(value)) throw new TypeError(choices.join(', '))
-    return value
-  }
 }

@@ -7,6 +7,7 @@ import type { FastifySchemaValidationError } from 'fastify'
 
 /** The part of a schema that speaks of members. */
 interface ObjectSchema {
+  type?: string
   properties?: Record<string, ObjectSchema>
   additionalProperties?: unknown
   maxProperties?: number
@@ -15,9 +16,19 @@ interface ObjectSchema {
 export const validatorCompiler: typeof TypeBoxValidatorCompiler = (route) => {
   const validate = TypeBoxValidatorCompiler(route)
   return (value: unknown) => {
-    const tooMany = findTooManyMembers(route.schema, value, '')
-    return tooMany ? { error: [tooMany] } : validate(value)
+    const found = findTooManyMembers(route.schema, value, '') ?? findOddNumber(route.schema, value)
+    return found ? { error: [found] } : validate(value)
   }
+}
+
+/** A query is text, and TypeBox would make a number of `true`, `0x10` or `1.9` too. */
+function findOddNumber({ properties = {} }: ObjectSchema, value: unknown): FastifySchemaValidationError | undefined {
+  const members = Object.entries((value ?? {}) as Record<string, unknown>)
+  const odd = members.find(([name, member]) => {
+    const isInteger = Object.hasOwn(properties, name) && properties[name]?.type === 'integer'
+    return isInteger && typeof member === 'string' && !/^\d{1,9}$/.test(member)
+  })
+  return odd && fault('type', `/${odd[0]}`, '#/type', 'must be integer')
 }
 
 function findTooManyMembers(

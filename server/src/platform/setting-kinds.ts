@@ -1,0 +1,67 @@
+/** What a setting can take: each turns its text into a value, or throws a TypeError that says what it takes. */
+import { isIP } from 'node:net'
+
+export function text(value: string): string {
+  if (value.trim() === '') throw new TypeError('some text')
+  return value
+}
+
+export function optional<T>(parse: (value: string) => T): (value: string) => T | undefined {
+  return (value) => (value === '' ? undefined : parse(value))
+}
+
+export function integer(minimum: number, maximum: number): (value: string) => number {
+  return (value) => {
+    const number = /^\d{1,12}$/.test(value) ? Number(value) : NaN
+    if (!(number >= minimum && number <= maximum)) throw new TypeError(`a whole number from ${minimum} to ${maximum}`)
+    return number
+  }
+}
+
+export function oneOf<const C extends readonly string[]>(...choices: C): (value: string) => C[number] {
+  return (value) => {
+    if (!choices.includes(value)) throw new TypeError(choices.join(', '))
+    return value
+  }
+}
+
+export function addressOrName(value: string): string {
+  if (isIP(value) === 0 && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(value))
+    throw new TypeError('an IP address or a name')
+  return value
+}
+
+export function baseUrl(value: string): URL {
+  const url = URL.parse(value)
+  if (!url || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`) {
+    throw new TypeError('an http or https URL without a path, such as https://sallyport.example.com')
+  }
+  return url
+}
+
+export function flag(value: string): boolean {
+  return oneOf('0', '1')(value) === '1'
+}
+
+export function origins(value: string): string[] {
+  const list = value === '' ? [] : value.split(',').map((entry) => entry.trim())
+  if (!list.every((entry) => URL.parse(entry)?.origin === entry)) {
+    throw new TypeError('origins such as https://app.example.com, separated by commas')
+  }
+  return list
+}
+
+export function addresses(value: string): string[] {
+  const list = value.split(',').map((entry) => entry.trim())
+  const isAddress = (entry: string) => {
+    const [address = '', prefix, ...rest] = entry.split('/')
+    const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+    return (
+      bits > 0 &&
+      rest.length === 0 &&
+      (prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits))
+    )
+  }
+  if (!list.every(isAddress)) throw new TypeError('IP addresses or CIDR ranges, separated by commas')
+  return list
+}
