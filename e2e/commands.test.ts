@@ -160,7 +160,8 @@ describe('doctor', { concurrency: 2 }, () => {
 test('https is served directly, with a Secure cookie and HSTS', async (t) => {
   const tls = makeCertificate(dataFolder(t), 'sallyport.test', 30)
   const service = await startService(t, 'sqlite', { ...tls, SALLYPORT_BASE_URL: 'https://sallyport.test' })
-  const login_token = /login_token=(\S+)/.exec(service.stdout)?.[1]
+  const issued = await service.call('POST', '/v4/auth/login-tokens', { token: service.adminToken })
+  const { login_token } = issued.body
   const { status, headers } = await service.call('POST', '/v4/auth/login', { body: { login_token } })
   assert.equal(status, 200)
   assert.match(

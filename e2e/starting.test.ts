@@ -46,7 +46,7 @@ describe('a start', { concurrency: 2 }, () => {
     for (const host of ['127.0.0.1', 'localhost']) {
       const { code, stdout, stderr } = await runServer(t, [], { ...settings, HOST: host })
       assert.equal(code, 1)
-      assert.match(stderr, /The port is in use\./)
+      assert.match(stderr, /Port \d+ is in use\./)
       assert.ok(!stdout.includes('login_token'))
     }
   })
@@ -74,7 +74,7 @@ describe('a start', { concurrency: 2 }, () => {
     await once(other, 'listening')
     const ports: [string, RegExp][] = [
       [taken['PORT'] ?? '', /^Setting: SALLYPORT_METRICS_PORT: got "\d+"; takes another port than PORT\.\n$/],
-      [String((other.address() as { port: number }).port), /The port is in use\..*\n$/],
+      [String((other.address() as { port: number }).port), /Port \d+ is in use\..*\n$/],
     ]
     for (const [port, words] of ports) {
       const { code, stdout, stderr } = await runServer(t, [], { ...taken, SALLYPORT_METRICS_PORT: port })
