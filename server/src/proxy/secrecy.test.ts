@@ -40,7 +40,7 @@ onBothDatabases('secrecy', (engine) => {
     await service.call('POST', '/v4/auth/login', { body: '{"body-value":' })
     await service.app.flushRefusals()
     const written = `${await everythingRecorded(service)}${service.log.join('')}`
-    assert.match(written, /proxy\.attempt.*"answered"/s)
+    assert.match(written, /proxy\.attempt.*"POST \/v4\/proxy 200"/s)
     for (const secret of [
       'query-value',
       'header-value',
