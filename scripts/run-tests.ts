@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { findBrowser } from '../server/testkit/browser.ts'
+import { bringPrograms } from '../server/testkit/programs.ts'
 import { startPostgres } from '../server/testkit/postgres-server.ts'
 
 const everything = ['protocol/src/**/*.test.ts', 'server/**/*.test.ts', 'e2e/**/*.test.ts']
@@ -13,6 +14,7 @@ const postgres = process.env['TEST_DATABASE_URL'] ? undefined : await startPostg
 const url = process.env['TEST_DATABASE_URL'] ?? postgres?.url ?? ''
 say(`PostgreSQL for the tests: ${postgres ? `started on port ${new URL(url).port}` : 'TEST_DATABASE_URL'}`)
 try {
+  await bringPrograms(['curl', 'openssl'])
   // Fetching a browser may take longer than a test may. Where there is none, the tests that need it say so.
   const needsBrowser = files.some((file) => file.includes('e2e'))
   const browser = needsBrowser ? await findBrowser().catch(() => undefined) : undefined
