@@ -1,44 +1,47 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
 
-test('what an agent can make the record of one call hold is bounded', async (t) => {
-  const { call, config, database, registerAgent } = await startService(t, 'sqlite')
-  const { token } = await registerAgent()
-  const { grant_id, echo_url } = (await call('POST', '/v4/sandbox/start', { token })).body
-  const origin = config.baseUrl.origin
-  const urls = [
-    `${origin}/${'€'.repeat(8000)}`,
-    `https://${'a.'.repeat(4000)}example/`,
-    `${echo_url}?${'€'.repeat(8000)}=1`,
-    `${echo_url}?${Array.from({ length: 1200 }, (_, index) => `p${index}`).join('&')}`,
-  ]
-  for (const url of urls) await call('POST', '/v4/proxy', { token, body: { grant_id, method: 'GET', url } })
-  const records = await database.queries
-    .selectFrom('audit_records')
-    .select(['event', 'detail'])
-    .where('event', 'in', ['proxy.attempt', 'proxy.refused'])
-    .execute()
-  assert.deepEqual(
-    records.map(({ event }) => event),
-    ['proxy.refused', 'proxy.refused', 'proxy.attempt', 'proxy.attempt'],
-  )
-  for (const { detail } of records) assert.ok(detail.length < 8_000, `${detail.length} characters`)
-})
+onBothDatabases('long URLs', (engine) => {
+  test('what an agent can make the record of one call hold is bounded', async (t) => {
+    const { call, config, database, registerAgent } = await startService(t, engine)
+    const { token } = await registerAgent()
+    const { grant_id, echo_url } = (await call('POST', '/v4/sandbox/start', { token })).body
+    const origin = config.baseUrl.origin
+    const urls = [
+      `${origin}/${'€'.repeat(8000)}`,
+      `https://${'a.'.repeat(4000)}example/`,
+      `${echo_url}?${'€'.repeat(8000)}=1`,
+      `${echo_url}?${Array.from({ length: 1200 }, (_, index) => `p${index}`).join('&')}`,
+    ]
+    for (const url of urls) await call('POST', '/v4/proxy', { token, body: { grant_id, method: 'GET', url } })
+    const records = await database.queries
+      .selectFrom('audit_records')
+      .select(['event', 'detail'])
+      .where('event', 'in', ['proxy.attempt', 'proxy.refused'])
+      .execute()
+    assert.deepEqual(
+      records.map(({ event }) => event),
+      ['proxy.refused', 'proxy.refused', 'proxy.attempt', 'proxy.attempt'],
+    )
+    for (const { detail } of records) assert.ok(detail.length < 8_000, `${detail.length} characters`)
+  })
 
-test('a URL of any usual length is on record whole', async (t) => {
-  const { call, database, registerAgent } = await startService(t, 'sqlite')
-  const { token } = await registerAgent()
-  const { grant_id, echo_url } = (await call('POST', '/v4/sandbox/start', { token })).body
-  const path = `/v4/sandbox/echo/${'a'.repeat(500)}`
-  const names = Array.from({ length: 40 }, (_, index) => `parameter-${index}`)
-  const url = `${echo_url}/${'a'.repeat(500)}?${names.join('&')}`
-  await call('POST', '/v4/proxy', { token, body: { grant_id, method: 'GET', url } })
-  const { detail } = await database.queries
-    .selectFrom('audit_records')
-    .select('detail')
-    .where('event', '=', 'proxy.refused')
-    .executeTakeFirstOrThrow()
-  const { path: recordedPath, query } = JSON.parse(detail) as { path: string; query: string[] }
-  assert.deepEqual([recordedPath, query], [path, names])
+  test('a URL of any usual length is on record whole', async (t) => {
+    const { call, database, registerAgent } = await startService(t, engine)
+    const { token } = await registerAgent()
+    const { grant_id, echo_url } = (await call('POST', '/v4/sandbox/start', { token })).body
+    const path = `/v4/sandbox/echo/${'a'.repeat(500)}`
+    const names = Array.from({ length: 40 }, (_, index) => `parameter-${index}`)
+    const url = `${echo_url}/${'a'.repeat(500)}?${names.join('&')}`
+    await call('POST', '/v4/proxy', { token, body: { grant_id, method: 'GET', url } })
+    const { detail } = await database.queries
+      .selectFrom('audit_records')
+      .select('detail')
+      .where('event', '=', 'proxy.refused')
+      .executeTakeFirstOrThrow()
+    const { path: recordedPath, query } = JSON.parse(detail) as { path: string; query: string[] }
+    assert.deepEqual([recordedPath, query], [path, names])
+  })
 })

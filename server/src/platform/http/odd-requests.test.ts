@@ -1,37 +1,40 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onBothDatabases } from '../../../testkit/databases.ts'
 import { startService } from '../../../testkit/service.ts'
 
-test('a path under the reference that leads to no file is not found', async (t) => {
-  const { call } = await startService(t, 'sqlite')
-  for (const path of ['%00', 'a%00b', '%2f..%2f..%2fpackage.json', 'a'.repeat(300), '%5c..%5c', 'none']) {
-    const { status, body } = await call('GET', `/docs/static/${path}`)
-    assert.deepEqual([status, body.error.code], [404, 'not_found'], path)
-  }
-})
-
-test('a method that needs a body and comes without one is no fault of ours', async (t) => {
-  const { call } = await startService(t, 'sqlite')
-  for (const path of ['/', '/v4/agents/me', '/nowhere']) {
-    const { status, body } = await call('QUERY', path)
-    assert.deepEqual([status, body.error.code], [415, 'unsupported_media_type'], path)
-  }
-})
-
-test('a part of a file, or a version of it that never was, is answered with the whole', async (t) => {
-  const { call } = await startService(t, 'sqlite')
-  const oddities = [
-    { range: 'bytes=99999999-' },
-    { range: 'bytes=0-1,4-5' },
-    { range: 'bytes=0-1', 'if-range': '"x"' },
-    { 'if-match': '"x"' },
-    { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
-  ]
-  for (const path of ['/console.js', '/docs/static/swagger-ui.css']) {
-    const { text } = await call('GET', path)
-    for (const headers of oddities) {
-      const answer = await call('GET', path, { headers })
-      assert.deepEqual([answer.status, answer.text === text], [200, true], JSON.stringify(headers))
+onBothDatabases('odd requests', (engine) => {
+  test('a path under the reference that leads to no file is not found', async (t) => {
+    const { call } = await startService(t, engine)
+    for (const path of ['%00', 'a%00b', '%2f..%2f..%2fpackage.json', 'a'.repeat(300), '%5c..%5c', 'none']) {
+      const { status, body } = await call('GET', `/docs/static/${path}`)
+      assert.deepEqual([status, body.error.code], [404, 'not_found'], path)
     }
-  }
+  })
+
+  test('a method that needs a body and comes without one is no fault of ours', async (t) => {
+    const { call } = await startService(t, engine)
+    for (const path of ['/', '/v4/agents/me', '/nowhere']) {
+      const { status, body } = await call('QUERY', path)
+      assert.deepEqual([status, body.error.code], [415, 'unsupported_media_type'], path)
+    }
+  })
+
+  test('a part of a file, or a version of it that never was, is answered with the whole', async (t) => {
+    const { call } = await startService(t, engine)
+    const oddities = [
+      { range: 'bytes=99999999-' },
+      { range: 'bytes=0-1,4-5' },
+      { range: 'bytes=0-1', 'if-range': '"x"' },
+      { 'if-match': '"x"' },
+      { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' },
+    ]
+    for (const path of ['/console.js', '/docs/static/swagger-ui.css']) {
+      const { text } = await call('GET', path)
+      for (const headers of oddities) {
+        const answer = await call('GET', path, { headers })
+        assert.deepEqual([answer.status, answer.text === text], [200, true], JSON.stringify(headers))
+      }
+    }
+  })
 })
