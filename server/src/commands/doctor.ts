@@ -156,6 +156,8 @@ async function checkClock(database: Database): Promise<Finding> {
 async function checkMasterKey(config: Config, database: Database): Promise<Finding> {
   const what = 'master key'
   try {
+    const sealed = await database.queries.selectFrom('vault_keys').select('key_id').limit(1).executeTakeFirst()
+    if (!sealed) return { what, isWell: true, words: 'nothing is sealed yet' }
     await openVault({ database, readMasterKeys: masterKeySource(config).read, clock: systemClock })
     return { what, isWell: true, words: 'opens the database' }
   } catch (error) {
