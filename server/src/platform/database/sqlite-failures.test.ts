@@ -1,28 +1,11 @@
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import type { TestContext } from 'node:test'
 import { sql } from 'kysely'
-import { fixedClock } from '../../../testkit/clock.ts'
-import { temporaryFolder } from '../../../testkit/databases.ts'
+import { keys, newSqliteFile, put } from '../../../testkit/sqlite-file.ts'
 import type { Database, Queries } from './database.ts'
 import { isUnavailable } from './failures.ts'
-import { migrate } from './migrate.ts'
 import { openSqlite } from './sqlite.ts'
-
-const put = (queries: Queries, key: string) => queries.insertInto('rate_limits').values({ key, full_at: 0 }).execute()
-
-const keys = async ({ queries }: Database) =>
-  (await queries.selectFrom('rate_limits').select('key').orderBy('key').execute()).map(({ key }) => key)
-
-async function newDatabase(t: TestContext): Promise<{ database: Database; file: string }> {
-  const file = join(temporaryFolder(t), 'sallyport.db')
-  const database = openSqlite(file)
-  t.after(() => database.close())
-  await migrate(database, fixedClock().now)
-  return { database, file }
-}
 
 async function assertUnavailable(work: Promise<unknown>): Promise<void> {
   await assert.rejects(work, (error) => isUnavailable(error))
@@ -35,7 +18,7 @@ async function everyKindOfCallIsUnavailable(database: Database): Promise<void> {
 }
 
 test('a file that was moved away makes the database unavailable, until it is back', async (t) => {
-  const { database, file } = await newDatabase(t)
+  const { database, file } = await newSqliteFile(t)
   await put(database.queries, 'before')
   renameSync(file, `${file}.away`)
   await everyKindOfCallIsUnavailable(database)
@@ -46,7 +29,7 @@ test('a file that was moved away makes the database unavailable, until it is bac
 })
 
 test('a file that was deleted makes the database unavailable, until a copy is put in its place', async (t) => {
-  const { database, file } = await newDatabase(t)
+  const { database, file } = await newSqliteFile(t)
   await put(database.queries, 'before')
   await sql`pragma wal_checkpoint(truncate)`.execute(database.queries)
   const copy = `${file}.copy`
@@ -63,7 +46,7 @@ test('a file that was deleted makes the database unavailable, until a copy is pu
 })
 
 test('a file that was emptied is as good as lost', async (t) => {
-  const { database, file } = await newDatabase(t)
+  const { database, file } = await newSqliteFile(t)
   await put(database.queries, 'before')
   truncateSync(file)
   await everyKindOfCallIsUnavailable(database)
@@ -71,7 +54,7 @@ test('a file that was emptied is as good as lost', async (t) => {
 })
 
 test('a restored file is used with the same safety as the first one', async (t) => {
-  const { database, file } = await newDatabase(t)
+  const { database, file } = await newSqliteFile(t)
   await sql`pragma wal_checkpoint(truncate)`.execute(database.queries)
   copyFileSync(file, `${file}.copy`)
   renameSync(`${file}.copy`, file)
@@ -93,7 +76,7 @@ async function fillDisk({ queries }: Database): Promise<() => Promise<void>> {
 const large = (name: string) => `${name} ${'x'.repeat(20_000)}`
 
 test('a full disk makes single writes unavailable, and they recover by themselves', async (t) => {
-  const { database } = await newDatabase(t)
+  const { database } = await newSqliteFile(t)
   await put(database.queries, 'before')
   const makeRoom = await fillDisk(database)
   await assertUnavailable(put(database.queries, large('lost')))
@@ -105,7 +88,7 @@ test('a full disk makes single writes unavailable, and they recover by themselve
 })
 
 test('a full disk undoes a transaction whole, and the next one recovers', async (t) => {
-  const { database } = await newDatabase(t)
+  const { database } = await newSqliteFile(t)
   const makeRoom = await fillDisk(database)
   const work = async (tx: Queries) => {
     await put(tx, 'small')
@@ -119,7 +102,7 @@ test('a full disk undoes a transaction whole, and the next one recovers', async 
 })
 
 test('a transaction that goes on after the disk was full writes nothing, and does not pass for a whole one', async (t) => {
-  const { database } = await newDatabase(t)
+  const { database } = await newSqliteFile(t)
   await fillDisk(database)
   const work = (end: () => void) =>
     database.transaction(async (tx) => {

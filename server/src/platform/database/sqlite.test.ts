@@ -3,27 +3,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { TestContext } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
-import { fixedClock } from '../../../testkit/clock.ts'
 import { temporaryFolder } from '../../../testkit/databases.ts'
-import type { Database, Queries } from './database.ts'
-import { migrate } from './migrate.ts'
+import { keys, newSqliteFile, put } from '../../../testkit/sqlite-file.ts'
 import { openSqlite } from './sqlite.ts'
-
-const put = (queries: Queries, key: string) => queries.insertInto('rate_limits').values({ key, full_at: 0 }).execute()
-
-const keys = async ({ queries }: Database) =>
-  (await queries.selectFrom('rate_limits').select('key').orderBy('key').execute()).map(({ key }) => key)
-
-async function newDatabase(t: TestContext): Promise<{ database: Database; file: string }> {
-  const file = join(temporaryFolder(t), 'sallyport.db')
-  const database = openSqlite(file)
-  t.after(() => database.close())
-  await migrate(database, fixedClock().now)
-  return { database, file }
-}
 
 /** Another process that runs this code, with `openSqlite`, `sql` and the file at hand, once it is told to. */
 function otherProcess(file: string, code: string) {
@@ -45,7 +29,7 @@ function otherProcess(file: string, code: string) {
 }
 
 test('a commit is on disk when it returns, and foreign keys are held', async (t) => {
-  const { database } = await newDatabase(t)
+  const { database } = await newSqliteFile(t)
   const pragma = async (name: string) =>
     Object.values((await sql<Record<string, unknown>>`pragma ${sql.raw(name)}`.execute(database.queries)).rows[0] ?? {})
   assert.deepEqual(await pragma('journal_mode'), ['wal'])
@@ -56,7 +40,7 @@ test('a commit is on disk when it returns, and foreign keys are held', async (t)
 })
 
 test('a commit that fails leaves no transaction open', async (t) => {
-  const { database } = await newDatabase(t)
+  const { database } = await newSqliteFile(t)
   const failed = database.transaction(async (tx) => {
     await sql`pragma defer_foreign_keys = on`.execute(tx)
     await put(tx, 'a')
@@ -69,7 +53,7 @@ test('a commit that fails leaves no transaction open', async (t) => {
 })
 
 test('calls wait for a transaction and run in the order in which they came', async (t) => {
-  const { database } = await newDatabase(t)
+  const { database } = await newSqliteFile(t)
   const order: string[] = []
   const named = (name: string) => () => order.push(name)
   const { promise: gate, resolve: open } = Promise.withResolvers<undefined>()
@@ -91,7 +75,7 @@ test('calls wait for a transaction and run in the order in which they came', asy
 })
 
 test('a transaction that waits inside keeps its writes together', async (t) => {
-  const { database } = await newDatabase(t)
+  const { database } = await newSqliteFile(t)
   const outcomes = await Promise.allSettled(
     ['a', 'b', 'c', 'd'].map((name, index) =>
       database.transaction(async (tx) => {
@@ -111,7 +95,7 @@ test('a transaction that waits inside keeps its writes together', async (t) => {
 })
 
 test('two processes that write at once lose nothing', async (t) => {
-  const { database, file } = await newDatabase(t)
+  const { database, file } = await newSqliteFile(t)
   const code = `
     const database = openSqlite(file)
     for (let count = 0; count < 60; count++) {
@@ -142,7 +126,7 @@ test('several processes may open a new file at once', async (t) => {
 })
 
 test('while another process holds the write lock, writers wait and the event loop goes on', async (t) => {
-  const { database, file } = await newDatabase(t)
+  const { database, file } = await newSqliteFile(t)
   const other = new DatabaseSync(file)
   other.exec('begin immediate')
   const writing = database.transaction((tx) => put(tx, 'a'))
@@ -160,7 +144,7 @@ test('while another process holds the write lock, writers wait and the event loo
 })
 
 test('a killed process takes its half of a transaction with it', async (t) => {
-  const { database, file } = await newDatabase(t)
+  const { database, file } = await newSqliteFile(t)
   const code = `
     const database = openSqlite(file)
     await sql\`insert into rate_limits values ('committed', 0)\`.execute(database.queries)
@@ -177,7 +161,7 @@ test('a killed process takes its half of a transaction with it', async (t) => {
 })
 
 test('statements are kept, and more of them than are kept work too', async (t) => {
-  const { database } = await newDatabase(t)
+  const { database } = await newSqliteFile(t)
   for (let round = 0; round < 2; round++) {
     for (let count = 0; count < 600; count++) {
       const { rows } = await sql<{ a: number }>`select ${sql.lit(count)} as a`.execute(database.queries)
@@ -187,7 +171,7 @@ test('statements are kept, and more of them than are kept work too', async (t) =
 })
 
 test('a kept statement sees a table that another instance has changed', async (t) => {
-  const { database, file } = await newDatabase(t)
+  const { database, file } = await newSqliteFile(t)
   const other = openSqlite(file)
   t.after(() => other.close())
   await sql`create table shelf (a integer)`.execute(database.queries)
@@ -199,7 +183,7 @@ test('a kept statement sees a table that another instance has changed', async (t
 })
 
 test('a write says how many rows it changed', async (t) => {
-  const { database } = await newDatabase(t)
+  const { database } = await newSqliteFile(t)
   for (const key of ['a', 'b', 'c']) await put(database.queries, key)
   const [result] = await database.queries.deleteFrom('rate_limits').where('key', '>', 'a').execute()
   assert.equal(result?.numDeletedRows, 2n)
