@@ -25,6 +25,14 @@ function assertIsError(reply: Reply, status: number, code: string): void {
 }
 
 onBothDatabases('errors', (engine) => {
+  test('what is wrong with a text is said in words, not as a regular expression', async (t) => {
+    const service = await startService(t, engine)
+    for (const name of ['a\u0000b', ' ', 'a\u202eb']) {
+      const { body } = await service.call('POST', '/v4/agents/register', { body: { name } })
+      assert.match(body.error.message, /^"name" is blank, or holds a control character/)
+    }
+  })
+
   test('every refusal has the one shape and names its request', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_REGISTRATIONS_PER_MINUTE: '1' })
     const { token } = await service.registerAgent()
