@@ -27,6 +27,11 @@ export const errorKinds = {
     retryable: false,
     message: 'A page of another site may not make this call. Call from the console, or with a bearer token.',
   },
+  address_not_allowed: {
+    status: 403,
+    retryable: false,
+    message: 'The URL leads to an address or a port that may not be reached from here.',
+  },
   grant_revoked: { status: 403, retryable: false, message: 'The grant was revoked. Ask for access again.' },
   grant_expired: { status: 403, retryable: false, message: 'The grant has expired. Ask for access again.' },
   host_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this host.' },
@@ -40,6 +45,12 @@ export const errorKinds = {
     message: 'This path does not take that method. The Allow header lists those it takes.',
   },
   conflict: { status: 409, retryable: false, message: 'The record is in a state that does not admit this.' },
+  slug_taken: { status: 409, retryable: false, message: 'A provider has this slug already. Choose another.' },
+  connection_needs_reauth: {
+    status: 409,
+    retryable: false,
+    message: 'The provider no longer accepts this connection. Its user has to connect it again.',
+  },
   request_timeout: { status: 408, retryable: true, message: 'The request took too long to arrive.' },
   body_too_large: { status: 413, retryable: false, message: 'The body is larger than this path takes.' },
   unsupported_media_type: { status: 415, retryable: false, message: 'Send the body as application/json.' },
@@ -47,7 +58,12 @@ export const errorKinds = {
   rate_limited: { status: 429, retryable: true, message: 'Too many calls. Wait as Retry-After says.' },
   headers_too_large: { status: 431, retryable: false, message: 'The request headers are larger than 16 KiB.' },
   internal: { status: 500, retryable: false, message: 'Something went wrong on our side. Quote the request_id.' },
+  upstream_unreachable: { status: 502, retryable: true, message: 'The host could not be reached.' },
+  upstream_tls_error: { status: 502, retryable: false, message: 'The host did not prove by TLS that it is the one.' },
+  upstream_body_too_large: { status: 502, retryable: false, message: 'The answer is larger than is taken in whole.' },
+  provider_unavailable: { status: 502, retryable: true, message: 'The provider does not answer as it should. Try again.' },
   not_ready: { status: 503, retryable: true, message: 'The service can not reach its database just now. Try again.' },
+  upstream_timeout: { status: 504, retryable: true, message: 'The host took too long to answer.' },
 } as const satisfies Record<string, ErrorKind>
 
 export type ErrorCode = keyof typeof errorKinds
