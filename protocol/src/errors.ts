@@ -61,7 +61,11 @@ export const errorKinds = {
   upstream_unreachable: { status: 502, retryable: true, message: 'The host could not be reached.' },
   upstream_tls_error: { status: 502, retryable: false, message: 'The host did not prove by TLS that it is the one.' },
   upstream_body_too_large: { status: 502, retryable: false, message: 'The answer is larger than is taken in whole.' },
-  provider_unavailable: { status: 502, retryable: true, message: 'The provider does not answer as it should. Try again.' },
+  provider_unavailable: {
+    status: 502,
+    retryable: true,
+    message: 'The provider does not answer as it should. Try again.',
+  },
   not_ready: { status: 503, retryable: true, message: 'The service can not reach its database just now. Try again.' },
   upstream_timeout: { status: 504, retryable: true, message: 'The host took too long to answer.' },
 } as const satisfies Record<string, ErrorKind>
