@@ -6,14 +6,14 @@ import { Secret } from './secret.ts'
  * The tokens that we issue. A prefix and a checksum let secret scanners recognise them, and let us turn down
  * a mistyped one without a look-up. They are stored as SHA-256 only: 256 random bits need no slower hash.
  */
-export type TokenKind = 'admin' | 'agent' | 'login' | 'sandbox' | 'session'
+export type TokenKind = 'admin' | 'agent' | 'connect' | 'login' | 'prelogin' | 'sandbox' | 'session'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const randomLength = 43
 const checksumLength = 6
 
 /** Any token of ours inside a longer text. */
-export const issuedTokenPattern = /sp_(?:admin|agent|device|login|sandbox|session)_[0-9A-Za-z]{20,}/g
+export const issuedTokenPattern = /sp_(?:admin|agent|connect|device|login|prelogin|sandbox|session)_[0-9A-Za-z]{20,}/g
 
 export function mintToken(kind: TokenKind): Secret {
   const random = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), randomLength)

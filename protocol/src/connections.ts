@@ -1,0 +1,74 @@
+import { Type, type Static } from 'typebox'
+import { ListQuery, Page } from './lists.ts'
+import { Scopes } from './providers.ts'
+import { Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
+
+export const connectionStatuses = ['active', 'needs_reauth', 'revoked'] as const
+
+export const Connection = Type.Object({
+  connection_id: RecordId('con'),
+  provider_id: RecordId('prv'),
+  provider: Nullable(Type.String({ description: "The provider's slug; null once it is deleted" })),
+  provider_name: Type.String(),
+  account_label: Nullable(Type.String({ description: 'Whose account it is, as the provider says' })),
+  scopes: Type.Array(Type.String()),
+  status: Type.Enum(connectionStatuses),
+  created_at: Timestamp,
+  last_used_at: Nullable(Timestamp),
+  expires_at: Nullable(Type.String({ format: 'date-time', description: 'When the access token in use ends' })),
+  renewable: Type.Boolean({ description: 'Whether it is renewed by itself when that ends' }),
+  revoked_at: Nullable(Timestamp),
+  remote_revocation: Nullable(
+    Type.Enum(['pending', 'done', 'unsupported', 'failed'], {
+      description: 'After disconnecting: whether the provider has ended its tokens too',
+    }),
+  ),
+})
+export type Connection = Static<typeof Connection>
+
+export const ListConnectionsQuery = ListQuery(connectionStatuses)
+export const ConnectionPage = Page('connections', Connection)
+
+const which = {
+  provider_slug: Type.Optional(Text({ minLength: 1, maxLength: 100 })),
+  provider_id: Type.Optional(Text({ minLength: 1, maxLength: 100 })),
+  scopes: Type.Optional(Scopes),
+  connection_id: Type.Optional(Text({ maxLength: 100, description: 'A connection of yours to renew' })),
+}
+
+export const StartConnectBody = Strict({
+  ...which,
+  redirect_after: Type.Optional(Text({ maxLength: 1000, description: 'A path on this origin' })),
+})
+
+export const StartConnectReply = Type.Object({
+  authorization_url: Type.String({ description: 'To be opened in the browser that is signed in here' }),
+  expires_at: Timestamp,
+})
+
+/** What an authorization server sends back. It may send more than we know of. */
+export const CallbackQuery = Type.Object({}, { additionalProperties: true })
+
+/** The browser's hold on an answer that waits until its person has signed in. */
+export const waitingCookie = 'svc_connect'
+
+export const StartDeviceFlowBody = Strict(which)
+
+export const StartDeviceFlowReply = Type.Object({
+  device_flow_id: RecordId('dfl'),
+  user_code: Type.String(),
+  verification_uri: Type.String(),
+  verification_uri_complete: Nullable(Type.String()),
+  expires_at: Timestamp,
+  interval: Type.Integer({ description: 'Seconds to wait between polls' }),
+})
+
+export const PollDeviceFlowBody = Strict({ device_flow_id: Text({ maxLength: 100 }) })
+
+export const deviceFlowStatuses = ['pending', 'slow_down', 'denied', 'expired', 'connected'] as const
+
+export const PollDeviceFlowReply = Type.Object({
+  status: Type.Enum(deviceFlowStatuses),
+  interval: Type.Integer(),
+  connection_id: Type.Optional(RecordId('con')),
+})

@@ -1,0 +1,112 @@
+import { Type, type Static } from 'typebox'
+import { ListQuery, Page } from './lists.ts'
+import { Dictionary, DisplayName, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
+
+export const providerStatuses = ['active', 'pending_credentials', 'disabled'] as const
+
+/** Lower-case letters, digits and hyphens: it stands in the callback's path. */
+export const Slug = Type.String({ pattern: '^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$', examples: ['github'] })
+
+/** One scope as RFC 6749 §3.3 spells it. */
+export const Scope = Type.String({ pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]{1,200}$' })
+export const Scopes = Type.Array(Scope, { maxItems: 100, uniqueItems: true })
+
+const HttpsUrl = Text({ minLength: 1, maxLength: 2000 })
+
+/** `example.com`, `*.example.com`, each with an optional port. */
+export const ApiHost = Type.String({ pattern: '^[a-z0-9.*:\\[\\]-]{1,255}$', examples: ['api.github.com'] })
+
+const authMethod = Type.Enum(['client_secret_basic', 'client_secret_post', 'none'])
+const ClientId = Type.String({ pattern: '^[\\x20-\\x7e]{1,500}$' })
+const ClientSecret = Type.String({ pattern: '^[\\x20-\\x7e]{1,2000}$' })
+
+export const Injection = Strict({
+  in: Type.Literal('header'),
+  name: Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$" }),
+  prefix: Type.String({ pattern: '^[\\x20-\\x7e]{0,100}$' }),
+})
+
+/** What anyone may know of a provider. */
+const publicView = {
+  provider_id: RecordId('prv'),
+  provider_name: Type.String(),
+  slug: Slug,
+  issuer_url: Type.String(),
+  scopes: Type.Array(Type.String()),
+  api_hosts: Type.Array(Type.String()),
+  device_flow: Type.Boolean({ description: 'Whether it can be connected from a device without a browser' }),
+  verified: Type.Boolean({ description: 'false: an agent proposed it, and nobody has looked at it' }),
+  status: Type.Enum(providerStatuses),
+}
+
+export const Provider = Type.Object(publicView)
+export type Provider = Static<typeof Provider>
+
+/** What an admin, or the agent that proposed it, sees besides. Never the client secret. */
+export const ProviderDetails = Type.Object({
+  ...publicView,
+  source: Type.Enum(['admin', 'preset', 'proposal']),
+  preset: Nullable(Type.String()),
+  proposed_by: Nullable(Type.String({ description: 'The agent that proposed it' })),
+  discovery_url: Nullable(Type.String()),
+  authorization_url: Nullable(Type.String()),
+  token_url: Nullable(Type.String()),
+  registration_endpoint: Nullable(Type.String()),
+  device_authorization_endpoint: Nullable(Type.String()),
+  revocation_endpoint: Nullable(Type.String()),
+  client_id: Nullable(Type.String()),
+  has_client_secret: Type.Boolean(),
+  token_endpoint_auth_method: authMethod,
+  authorization_params: Dictionary(Type.String()),
+  injection: Injection,
+  allow_range: Type.Boolean(),
+  registration_error: Nullable(Type.String({ description: 'Why automatic registration gave no client' })),
+  redirect_uri: Type.String({ description: 'What the client has to be registered with' }),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+})
+export type ProviderDetails = Static<typeof ProviderDetails>
+
+const proposal = {
+  provider_name: DisplayName({ minLength: 1, maxLength: 100 }),
+  slug: Type.Optional(Slug),
+  discovery_url: Type.Optional(HttpsUrl),
+  issuer_url: Type.Optional(HttpsUrl),
+  authorization_url: Type.Optional(HttpsUrl),
+  token_url: Type.Optional(HttpsUrl),
+  registration_endpoint: Type.Optional(HttpsUrl),
+  scopes: Type.Optional(Scopes),
+}
+
+export const ProposeProviderBody = Strict(proposal)
+export type ProposeProviderBody = Static<typeof ProposeProviderBody>
+
+const credentials = {
+  client_id: ClientId,
+  client_secret: Type.Optional(ClientSecret),
+  token_endpoint_auth_method: Type.Optional(authMethod),
+}
+
+export const ProviderCredentialsBody = Strict(credentials)
+export type ProviderCredentialsBody = Static<typeof ProviderCredentialsBody>
+
+/** Either a preset by name, or the metadata, whole or to be discovered. What is given beside a preset overrides it. */
+export const CreateProviderBody = Strict({
+  ...proposal,
+  provider_name: Type.Optional(proposal.provider_name),
+  preset: Type.Optional(Text({ minLength: 1, maxLength: 40 })),
+  ...credentials,
+  client_id: Type.Optional(ClientId),
+  device_authorization_endpoint: Type.Optional(HttpsUrl),
+  revocation_endpoint: Type.Optional(HttpsUrl),
+  userinfo_endpoint: Type.Optional(HttpsUrl),
+  api_hosts: Type.Optional(Type.Array(ApiHost, { minItems: 1, maxItems: 100, uniqueItems: true })),
+  authorization_params: Type.Optional(Dictionary(Text({ maxLength: 500 }), { maxProperties: 50 })),
+  injection: Type.Optional(Injection),
+  allow_range: Type.Optional(Type.Boolean()),
+})
+export type CreateProviderBody = Static<typeof CreateProviderBody>
+
+/** Without an admin's token only the active ones are listed. */
+export const ListProvidersQuery = ListQuery([...providerStatuses, 'all'])
+export const ProviderPage = Page('providers', Type.Union([ProviderDetails, Provider]))

@@ -1,0 +1,343 @@
+import type { Database, Queries } from '../platform/database/database.ts'
+import { pageOf } from '../platform/database/paging.ts'
+import type { Page, PageRequest } from '../platform/database/paging.ts'
+import { fromTime } from '../platform/database/times.ts'
+import type { Secret } from '../platform/secret.ts'
+import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
+import type {} from '../providers/provider-store.ts'
+import type {} from '../sessions/user-store.ts'
+import type { Connection, ConnectionStatus, RemoteRevocation } from './connection.ts'
+
+export interface ConnectionRow {
+  connection_id: string
+  user_id: string
+  provider_id: string
+  status: ConnectionStatus
+  account_id: string | null
+  account_label: string | null
+  scopes: string
+  access_token: Uint8Array | null
+  access_token_key_id: string | null
+  refresh_token: Uint8Array | null
+  refresh_token_key_id: string | null
+  expires_at: number | null
+  obtained_at: number
+  is_refreshed: number
+  version: number
+  refresh_lease: string | null
+  refresh_lease_until: number | null
+  created_at: number
+  last_used_at: number | null
+  revoked_at: number | null
+  remote_revocation: RemoteRevocation | null
+  revoke_attempts: number
+  revoke_after: number | null
+}
+
+declare module '../platform/database/tables.ts' {
+  interface Tables {
+    connections: ConnectionRow
+  }
+}
+
+const place = { rowColumn: 'connection_id', ownerColumn: 'user_id' }
+export const accessTokenColumn: SealedColumn = { table: 'connections', column: 'access_token', ...place }
+export const refreshTokenColumn: SealedColumn = { table: 'connections', column: 'refresh_token', ...place }
+
+/** What a consent or a refresh gave. */
+export interface KeptTokens {
+  accessToken: Secret
+  refreshToken: Secret | undefined
+  expiresAt: Date | null
+  obtainedAt: Date
+}
+
+export interface TokenPair {
+  accessToken: Secret | undefined
+  refreshToken: Secret | undefined
+}
+
+export function createConnectionStore(vault: Vault) {
+  const seal = async (tx: Queries, of: { connectionId: string; userId: string }, tokens: TokenPair) => {
+    const where = { row: of.connectionId, owner: of.userId }
+    const access = tokens.accessToken && (await vault.seal(tx, accessTokenColumn, where, tokens.accessToken))
+    const refresh = tokens.refreshToken && (await vault.seal(tx, refreshTokenColumn, where, tokens.refreshToken))
+    return {
+      ...(access && { access_token: access.bytes, access_token_key_id: access.keyId }),
+      ...(refresh && { refresh_token: refresh.bytes, refresh_token_key_id: refresh.keyId }),
+    }
+  }
+
+  return {
+    /** False where the user has a live connection to this account already. */
+    insert: async (tx: Queries, connection: Connection, tokens: KeptTokens): Promise<boolean> => {
+      const row = await tx
+        .insertInto('connections')
+        .values({
+          connection_id: connection.connectionId,
+          user_id: connection.userId,
+          provider_id: connection.providerId,
+          status: connection.status,
+          account_id: connection.accountId,
+          account_label: connection.accountLabel,
+          scopes: JSON.stringify(connection.scopes),
+          access_token: null,
+          access_token_key_id: null,
+          refresh_token: null,
+          refresh_token_key_id: null,
+          ...(await seal(tx, connection, tokens)),
+          expires_at: tokens.expiresAt?.getTime() ?? null,
+          obtained_at: tokens.obtainedAt.getTime(),
+          is_refreshed: 0,
+          version: connection.version,
+          refresh_lease: null,
+          refresh_lease_until: null,
+          created_at: connection.createdAt.getTime(),
+          last_used_at: null,
+          revoked_at: null,
+          remote_revocation: null,
+          revoke_attempts: 0,
+          revoke_after: null,
+        })
+        .onConflict((conflict) => conflict.doNothing())
+        .returning('connection_id')
+        .executeTakeFirst()
+      return row !== undefined
+    },
+
+    find: async (queries: Queries, connectionId: string): Promise<Connection | undefined> => {
+      const row = await queries
+        .selectFrom('connections')
+        .selectAll()
+        .where('connection_id', '=', connectionId)
+        .executeTakeFirst()
+      return row && toConnection(row)
+    },
+
+    findOfUser: async (queries: Queries, userId: string, connectionId: string): Promise<Connection | undefined> => {
+      const row = await queries
+        .selectFrom('connections')
+        .selectAll()
+        .where('connection_id', '=', connectionId)
+        .where('user_id', '=', userId)
+        .executeTakeFirst()
+      return row && toConnection(row)
+    },
+
+    /** The user's live connection to this account. The row stays locked until the transaction ends. */
+    findOfAccount: async (
+      { engine }: Database,
+      tx: Queries,
+      account: { userId: string; providerId: string; accountId: string },
+    ): Promise<Connection | undefined> => {
+      const row = await tx
+        .selectFrom('connections')
+        .selectAll()
+        .where('user_id', '=', account.userId)
+        .where('provider_id', '=', account.providerId)
+        .where('account_id', '=', account.accountId)
+        .where('status', '<>', 'revoked')
+        .$if(engine === 'postgres', (query) => query.forUpdate())
+        .executeTakeFirst()
+      return row && toConnection(row)
+    },
+
+    listOfUser: async (
+      queries: Queries,
+      userId: string,
+      page: PageRequest<ConnectionStatus>,
+      now: Date,
+    ): Promise<Page<Connection>> => {
+      const rows = await queries
+        .selectFrom('connections')
+        .selectAll()
+        .where('user_id', '=', userId)
+        .$if(page.status === 'revoked', (query) => query.where('status', '=', 'revoked'))
+        .$if(page.status === 'active', (query) =>
+          query
+            .where('status', '=', 'active')
+            .where((eb) =>
+              eb.or([eb('refresh_lease_until', 'is', null), eb('refresh_lease_until', '>', now.getTime())]),
+            ),
+        )
+        .$if(page.status === 'needs_reauth', (query) =>
+          query.where((eb) =>
+            eb.or([
+              eb('status', '=', 'needs_reauth'),
+              eb.and([eb('status', '=', 'active'), eb('refresh_lease_until', '<=', now.getTime())]),
+            ]),
+          ),
+        )
+        .$if(page.before !== undefined, (query) => query.where('connection_id', '<', page.before ?? ''))
+        .orderBy('connection_id', 'desc')
+        .limit(page.limit + 1)
+        .execute()
+      return pageOf(rows.map(toConnection), page.limit, ({ connectionId }) => connectionId)
+    },
+
+    tokens: async (queries: Queries, connection: Connection): Promise<TokenPair> => {
+      const row = await queries
+        .selectFrom('connections')
+        .select(['access_token', 'access_token_key_id', 'refresh_token', 'refresh_token_key_id'])
+        .where('connection_id', '=', connection.connectionId)
+        .executeTakeFirstOrThrow()
+      const where = { row: connection.connectionId, owner: connection.userId }
+      const open = (column: SealedColumn, bytes: Uint8Array | null, keyId: string | null) =>
+        bytes === null || keyId === null ? undefined : vault.open(queries, column, where, { bytes, keyId })
+      return {
+        accessToken: await open(accessTokenColumn, row.access_token, row.access_token_key_id),
+        refreshToken: await open(refreshTokenColumn, row.refresh_token, row.refresh_token_key_id),
+      }
+    },
+
+    /** The account was consented to again: the connection lives on with new tokens. */
+    renew: async (
+      tx: Queries,
+      { connectionId, userId }: Connection,
+      tokens: KeptTokens,
+      account: { accountId: string | null; accountLabel: string | null; scopes: string[] },
+    ): Promise<Connection | undefined> => {
+      const row = await tx
+        .updateTable('connections')
+        .set((eb) => ({
+          status: 'active' as const,
+          account_id: account.accountId,
+          account_label: account.accountLabel,
+          scopes: JSON.stringify(account.scopes),
+          refresh_token: null,
+          refresh_token_key_id: null,
+          expires_at: tokens.expiresAt?.getTime() ?? null,
+          obtained_at: tokens.obtainedAt.getTime(),
+          is_refreshed: 0,
+          version: eb('version', '+', 1),
+          refresh_lease: null,
+          refresh_lease_until: null,
+        }))
+        .set(await seal(tx, { connectionId, userId }, tokens))
+        .where('connection_id', '=', connectionId)
+        .where('status', '<>', 'revoked')
+        .returningAll()
+        .executeTakeFirst()
+      return row && toConnection(row)
+    },
+
+    /**
+     * The right to refresh this version, for a while: one conditional write, so that of all instances one has it. A
+     * lease that ran out belongs to a process that died; whoever comes next takes it over.
+     */
+    takeRefreshLease: async (
+      queries: Queries,
+      { connectionId, version }: Connection,
+      lease: { id: string; now: Date; until: Date },
+    ): Promise<boolean> => {
+      const row = await queries
+        .updateTable('connections')
+        .set({ refresh_lease: lease.id, refresh_lease_until: lease.until.getTime() })
+        .where('connection_id', '=', connectionId)
+        .where('version', '=', version)
+        .where('status', '=', 'active')
+        .where((eb) =>
+          eb.or([eb('refresh_lease_until', 'is', null), eb('refresh_lease_until', '<=', lease.now.getTime())]),
+        )
+        .returning('connection_id')
+        .executeTakeFirst()
+      return row !== undefined
+    },
+
+    releaseRefreshLease: async (queries: Queries, connectionId: string, leaseId: string): Promise<void> => {
+      await queries
+        .updateTable('connections')
+        .set({ refresh_lease: null, refresh_lease_until: null })
+        .where('connection_id', '=', connectionId)
+        .where('refresh_lease', '=', leaseId)
+        .execute()
+    },
+
+    /** By whoever holds the lease alone; a provider that hands out no new refresh token means the old one to stay. */
+    storeRefreshed: async (
+      tx: Queries,
+      { connectionId, userId, version }: Connection,
+      leaseId: string,
+      tokens: KeptTokens,
+    ): Promise<Connection | undefined> => {
+      const row = await tx
+        .updateTable('connections')
+        .set({
+          expires_at: tokens.expiresAt?.getTime() ?? null,
+          obtained_at: tokens.obtainedAt.getTime(),
+          is_refreshed: 1,
+          version: version + 1,
+          refresh_lease: null,
+          refresh_lease_until: null,
+        })
+        .set(await seal(tx, { connectionId, userId }, tokens))
+        .where('connection_id', '=', connectionId)
+        .where('version', '=', version)
+        .where('refresh_lease', '=', leaseId)
+        .where('status', '=', 'active')
+        .returningAll()
+        .executeTakeFirst()
+      return row && toConnection(row)
+    },
+
+    /** The provider refused the refresh token. False where the connection has moved on since. */
+    markNeedsReauth: async (tx: Queries, { connectionId, version }: Connection): Promise<boolean> => {
+      const row = await tx
+        .updateTable('connections')
+        .set({ status: 'needs_reauth', refresh_lease: null, refresh_lease_until: null })
+        .where('connection_id', '=', connectionId)
+        .where('version', '=', version)
+        .where('status', '=', 'active')
+        .returning('connection_id')
+        .executeTakeFirst()
+      return row !== undefined
+    },
+
+    listInterrupted: async (queries: Queries, now: Date, limit: number): Promise<Connection[]> => {
+      const rows = await queries
+        .selectFrom('connections')
+        .selectAll()
+        .where('status', '=', 'active')
+        .where('refresh_lease_until', '<=', now.getTime())
+        .limit(limit)
+        .execute()
+      return rows.map(toConnection)
+    },
+
+    /** Whether anything of this provider is still connected, or has tokens that it was not yet asked to end. */
+    isConnected: async (queries: Queries, providerId: string): Promise<boolean> => {
+      const row = await queries
+        .selectFrom('connections')
+        .select('connection_id')
+        .where('provider_id', '=', providerId)
+        .where((eb) => eb.or([eb('status', '<>', 'revoked'), eb('remote_revocation', '=', 'pending')]))
+        .limit(1)
+        .executeTakeFirst()
+      return row !== undefined
+    },
+  }
+}
+
+export type ConnectionStore = ReturnType<typeof createConnectionStore>
+
+export function toConnection(row: ConnectionRow): Connection {
+  return {
+    connectionId: row.connection_id,
+    userId: row.user_id,
+    providerId: row.provider_id,
+    status: row.status,
+    accountId: row.account_id,
+    accountLabel: row.account_label,
+    scopes: JSON.parse(row.scopes) as string[],
+    expiresAt: fromTime(row.expires_at),
+    obtainedAt: new Date(row.obtained_at),
+    isRefreshed: row.is_refreshed === 1,
+    canRefresh: row.refresh_token !== null,
+    version: row.version,
+    refreshLeaseUntil: fromTime(row.refresh_lease_until),
+    createdAt: new Date(row.created_at),
+    lastUsedAt: fromTime(row.last_used_at),
+    revokedAt: fromTime(row.revoked_at),
+    remoteRevocation: row.remote_revocation,
+  }
+}

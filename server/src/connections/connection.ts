@@ -1,0 +1,60 @@
+/** A person's account at a provider, and the tokens that reach it. The tokens themselves stay in the store. */
+export interface Connection {
+  connectionId: string
+  userId: string
+  providerId: string
+  status: ConnectionStatus
+  /** Whose account it is, where the provider says. */
+  accountId: string | null
+  accountLabel: string | null
+  scopes: string[]
+  /** When the access token ends; null where the provider did not say. */
+  expiresAt: Date | null
+  obtainedAt: Date
+  /** The access token came from a refresh, not from a consent. */
+  isRefreshed: boolean
+  canRefresh: boolean
+  /** Grows with every new access token. */
+  version: number
+  /** Somebody is refreshing until then; once it is past, somebody was and never said how it ended. */
+  refreshLeaseUntil: Date | null
+  createdAt: Date
+  lastUsedAt: Date | null
+  revokedAt: Date | null
+  remoteRevocation: RemoteRevocation | null
+}
+
+export type ConnectionStatus = 'active' | 'needs_reauth' | 'revoked'
+export type RemoteRevocation = 'pending' | 'done' | 'unsupported' | 'failed'
+
+/** What a refresh left behind when its process died: the old tokens may be dead, and the new ones were never stored. */
+export function wasInterrupted({ refreshLeaseUntil }: Connection, now: Date): boolean {
+  return refreshLeaseUntil !== null && refreshLeaseUntil <= now
+}
+
+/** What its user is told: a connection that may be dead is not called healthy. */
+export function statusOf(connection: Connection, now: Date): ConnectionStatus {
+  return connection.status === 'active' && wasInterrupted(connection, now) ? 'needs_reauth' : connection.status
+}
+
+const refreshAheadMs = 60_000
+const youngMs = 5 * 60_000
+
+/** Whether the token has to be renewed before it is used. `rejected` is the version that an upstream answered with 401. */
+export function isRefreshDue(connection: Connection, now: Date, rejected: number | undefined): boolean {
+  if (connection.status === 'active' && wasInterrupted(connection, now)) return true
+  const age = now.getTime() - connection.obtainedAt.getTime()
+  // A fresh token that is refused again is refused for another reason; asking anew each time would only burn refreshes.
+  if (rejected === connection.version && !(connection.isRefreshed && age < youngMs)) return true
+  if (!connection.expiresAt) return false
+  const lifetime = connection.expiresAt.getTime() - connection.obtainedAt.getTime()
+  return connection.expiresAt.getTime() - Math.min(refreshAheadMs, lifetime / 2) <= now.getTime()
+}
+
+/** Whether the token may still be tried while a better one can not be had. */
+export function isUsable(connection: Connection, now: Date, rejected: number | undefined): boolean {
+  return rejected !== connection.version && (!connection.expiresAt || connection.expiresAt > now)
+}
+
+/** A shorter one can't be found again in what comes back without striking out innocent text. */
+export const minSecretLength = 16

@@ -1,0 +1,75 @@
+/**
+ * Where a server speaks OAuth with an accent. Its answers are put into RFC 6749's words before openid-client reads
+ * them, and our token requests into its own.
+ */
+import type { CustomFetch } from 'openid-client'
+
+export interface Dialect {
+  /** Between scopes; a blank unless said otherwise. */
+  scopeSeparator?: ' ' | ','
+  /** The parameter of the authorization request that carries them; `scope` unless said otherwise. */
+  scopeParameter?: string
+  /** How the token endpoint wants to be asked; as a form unless said otherwise. */
+  tokenRequest?: 'form' | 'json'
+  /** Errors come with status 200. */
+  errorsWithStatus200?: boolean
+  /** The tokens stand in this member of the answer, as Slack's do for a user. */
+  tokensIn?: string
+}
+
+export const plainDialect: Dialect = {}
+
+export function joinScopes({ scopeSeparator = ' ' }: Dialect, scopes: readonly string[]): string {
+  return scopes.join(scopeSeparator)
+}
+
+/** Servers differ in what they put between scopes, also against their own documentation. */
+export function splitScopes(scope: string | undefined): string[] | undefined {
+  return scope === undefined ? undefined : scope.split(/[\s,]+/).filter((one) => one !== '')
+}
+
+/** A fetch for the token endpoint that speaks the dialect; other endpoints are left alone. */
+export function translating(fetch: CustomFetch, dialect: Dialect, tokenEndpoint: string | undefined): CustomFetch {
+  if (!dialect.errorsWithStatus200 && !dialect.tokensIn && dialect.tokenRequest !== 'json') return fetch
+  return async (url, options) => {
+    if (url !== tokenEndpoint) return fetch(url, options)
+    const response = await fetch(url, dialect.tokenRequest === 'json' ? asJson(options) : options)
+    return translateAnswer(response, dialect)
+  }
+}
+
+type Options = Parameters<CustomFetch>[1]
+
+function asJson(options: Options): Options {
+  const form = options.body instanceof URLSearchParams ? options.body : new URLSearchParams(String(options.body ?? ''))
+  const headers = { ...options.headers, 'content-type': 'application/json' }
+  return { ...options, headers, body: JSON.stringify(Object.fromEntries(form)) }
+}
+
+async function translateAnswer(response: Response, dialect: Dialect): Promise<Response> {
+  const text = await response.text()
+  const plain = () => new Response(text, { status: response.status, headers: response.headers })
+  const body = parseObject(text)
+  if (!body) return plain()
+  const tokens = dialect.tokensIn === undefined ? body : (objectIn(body, dialect.tokensIn) ?? body)
+  if (typeof body['error'] === 'string' && tokens['access_token'] === undefined) {
+    return Response.json({ error: body['error'] }, { status: response.ok ? 400 : response.status })
+  }
+  if (typeof tokens['access_token'] !== 'string') return plain()
+  // A kind of token that only its own server knows is sent like any other bearer token.
+  return Response.json({ ...body, ...tokens, token_type: 'bearer' }, { status: response.status })
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function objectIn(body: Record<string, unknown>, name: string): Record<string, unknown> | undefined {
+  const value = body[name]
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+}

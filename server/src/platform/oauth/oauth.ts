@@ -1,0 +1,249 @@
+/**
+ * OAuth as openid-client speaks it, always through egress. Whatever can go wrong comes out as one of three: the
+ * server refused (OAuthRefused), its answer does not hold (OAuthAnswerInvalid), or it could not be asked (a
+ * ServiceError). None of them carries what was sent or answered.
+ */
+import { dynamicClientRegistrationRequest, processDynamicClientRegistrationResponse } from 'oauth4webapi'
+import * as oidc from 'openid-client'
+import type { Egress, SuppliedBy } from '../egress/egress.ts'
+import { Secret } from '../secret.ts'
+import { joinScopes, splitScopes, translating } from './dialect.ts'
+import { judging } from './failures.ts'
+import { metadataMembers } from './oauth-client.ts'
+import type { AuthMethod, Metadata, OAuthClient, Tokens } from './oauth-client.ts'
+
+export interface CodeRequest {
+  redirectUri: string
+  scopes: readonly string[]
+  params: Readonly<Record<string, string>>
+}
+
+/** What has to be remembered until the answer comes. */
+export interface CodeChecks {
+  state: Secret
+  verifier: Secret
+  nonce: string | undefined
+}
+
+export interface DeviceAuthorization {
+  deviceCode: Secret
+  userCode: string
+  verificationUri: string
+  verificationUriComplete: string | undefined
+  expiresInSeconds: number
+  intervalSeconds: number
+}
+
+export interface RegisteredClient {
+  clientId: string
+  clientSecret: Secret | undefined
+  authMethod: AuthMethod
+}
+
+const deviceCodeGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+
+export function createOAuth({ egress }: { egress: Egress }) {
+  const fetchFor = (suppliedBy: SuppliedBy): oidc.CustomFetch => {
+    const fetch = egress.fetch(suppliedBy)
+    return (url, options) => fetch(url, options)
+  }
+  const configure = ({ metadata, clientId, clientSecret, authMethod, dialect, suppliedBy }: OAuthClient) => {
+    const config = new oidc.Configuration(metadata, clientId, {}, authentication(authMethod, clientSecret))
+    config[oidc.customFetch] = translating(fetchFor(suppliedBy), dialect, metadata.token_endpoint)
+    return config
+  }
+
+  return {
+    /** The metadata behind an issuer or a discovery URL. It must name the issuer that it was fetched from. */
+    discover: (url: URL, suppliedBy: SuppliedBy): Promise<Metadata> =>
+      judging(async () => {
+        const options = { [oidc.customFetch]: fetchFor(suppliedBy) }
+        const issuer = issuerOfDiscovery(url)
+        const found = await oidc.discovery(issuer ? url : url, 'unused', undefined, oidc.None(), options)
+        const metadata = pick(found.serverMetadata())
+        if (issuer !== undefined && !isSameIssuer(metadata.issuer, issuer)) throw new oidc.ClientError('foreign issuer')
+        return metadata
+      }),
+
+    /** RFC 7591. */
+    register: (
+      metadata: Metadata,
+      client: { name: string; redirectUri: string; scopes: readonly string[] },
+      suppliedBy: SuppliedBy,
+    ): Promise<RegisteredClient> =>
+      judging(async () => {
+        const wanted = {
+          client_name: client.name,
+          redirect_uris: [client.redirectUri],
+          response_types: ['code'],
+          grant_types: [
+            'authorization_code',
+            'refresh_token',
+            ...(metadata.device_authorization_endpoint === undefined ? [] : [deviceCodeGrant]),
+          ],
+          token_endpoint_auth_method: 'client_secret_basic',
+          ...(client.scopes.length > 0 && { scope: client.scopes.join(' ') }),
+        }
+        const fetch = fetchFor(suppliedBy)
+        const response = await dynamicClientRegistrationRequest(metadata, wanted, {
+          [oidc.customFetch]: (url: string, options: unknown) => fetch(url, options as Parameters<oidc.CustomFetch>[1]),
+          signal: AbortSignal.timeout(30_000),
+        })
+        return toRegistered(await processDynamicClientRegistrationResponse(response))
+      }),
+
+    /** The address that a person opens to consent, and what the answer will be held against. */
+    beginCode: async (client: OAuthClient, { redirectUri, scopes, params }: CodeRequest) => {
+      const checks: CodeChecks = {
+        state: new Secret(oidc.randomState()),
+        verifier: new Secret(oidc.randomPKCECodeVerifier()),
+        nonce: scopes.includes('openid') ? oidc.randomNonce() : undefined,
+      }
+      const scope = joinScopes(client.dialect, scopes)
+      const url = oidc.buildAuthorizationUrl(configure(client), {
+        ...params,
+        // OIDC Core §11: only with consent does offline_access count.
+        ...(scopes.includes('offline_access') && params['prompt'] === undefined && { prompt: 'consent' }),
+        ...(scope !== '' && { [client.dialect.scopeParameter ?? 'scope']: scope }),
+        redirect_uri: redirectUri,
+        response_type: 'code',
+        state: checks.state.reveal(),
+        code_challenge: await oidc.calculatePKCECodeChallenge(checks.verifier.reveal()),
+        code_challenge_method: 'S256',
+        ...(checks.nonce !== undefined && { nonce: checks.nonce }),
+      })
+      return { url, checks }
+    },
+
+    /** Judges the authorization response (state, iss, error) and trades its code for tokens. */
+    endCode: (client: OAuthClient, callback: URL, { state, verifier, nonce }: CodeChecks): Promise<Tokens> =>
+      judging(async () => {
+        const answer = await oidc.authorizationCodeGrant(configure(client), callback, {
+          expectedState: state.reveal(),
+          pkceCodeVerifier: verifier.reveal(),
+          ...(nonce !== undefined && { expectedNonce: nonce }),
+        })
+        return toTokens(client, answer)
+      }),
+
+    refresh: (client: OAuthClient, refreshToken: Secret): Promise<Tokens> =>
+      judging(async () => toTokens(client, await oidc.refreshTokenGrant(configure(client), refreshToken.reveal()))),
+
+    beginDevice: (client: OAuthClient, scopes: readonly string[]): Promise<DeviceAuthorization> =>
+      judging(async () => {
+        const scope = joinScopes(client.dialect, scopes)
+        const answer = await oidc.initiateDeviceAuthorization(configure(client), scope === '' ? {} : { scope })
+        return {
+          deviceCode: new Secret(answer.device_code),
+          userCode: answer.user_code,
+          verificationUri: answer.verification_uri,
+          verificationUriComplete: answer.verification_uri_complete,
+          expiresInSeconds: answer.expires_in,
+          // RFC 8628 §3.2
+          intervalSeconds: answer.interval ?? 5,
+        }
+      }),
+
+    /** Asks once. Until the person has decided, that is a refusal: `authorization_pending` or `slow_down`. */
+    pollDevice: (client: OAuthClient, deviceCode: Secret): Promise<Tokens> =>
+      judging(async () => {
+        const parameters = { device_code: deviceCode.reveal() }
+        return toTokens(client, await oidc.genericGrantRequest(configure(client), deviceCodeGrant, parameters))
+      }),
+
+    /** RFC 7009. */
+    revoke: (client: OAuthClient, token: Secret, kind: 'access_token' | 'refresh_token'): Promise<void> =>
+      judging(() => oidc.tokenRevocation(configure(client), token.reveal(), { token_type_hint: kind })),
+
+    userinfo: (
+      client: OAuthClient,
+      accessToken: Secret,
+      subject: string | undefined,
+    ): Promise<Record<string, unknown>> =>
+      judging(() => oidc.fetchUserInfo(configure(client), accessToken.reveal(), subject ?? oidc.skipSubjectCheck)),
+
+    /** A call to the provider's own API that says whose account it is. */
+    askApi: (
+      client: OAuthClient,
+      accessToken: Secret,
+      { method, url, body, headers }: ApiQuestion,
+    ): Promise<Record<string, unknown>> =>
+      judging(async () => {
+        const sent = new Headers({ accept: 'application/json', 'user-agent': 'sallyport', ...headers })
+        const response = await oidc.fetchProtectedResource(
+          configure(client),
+          accessToken.reveal(),
+          new URL(url),
+          method,
+          body,
+          sent,
+        )
+        const value: unknown = response.ok ? await response.json() : undefined
+        if (typeof value !== 'object' || value === null) throw new oidc.ClientError('no object')
+        return value as Record<string, unknown>
+      }),
+  }
+}
+
+export type OAuth = ReturnType<typeof createOAuth>
+
+export interface ApiQuestion {
+  method: string
+  url: string
+  body?: string | undefined
+  headers?: Readonly<Record<string, string>> | undefined
+}
+
+function authentication(method: AuthMethod, secret: Secret | undefined): oidc.ClientAuth {
+  if (method === 'none' || secret === undefined) return oidc.None()
+  return method === 'client_secret_post'
+    ? oidc.ClientSecretPost(secret.reveal())
+    : oidc.ClientSecretBasic(secret.reveal())
+}
+
+function pick(metadata: Metadata): Metadata {
+  const entries = metadataMembers.map((name) => [name, metadata[name]] as const)
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Metadata
+}
+
+/** The issuer that a well-known address belongs to (OIDC Discovery §4, RFC 8414 §3); undefined for a bare issuer. */
+function issuerOfDiscovery(url: URL): string | undefined {
+  const { origin, pathname } = url
+  const appended = /^(.*)\/\.well-known\/(?:openid-configuration|oauth-authorization-server)$/.exec(pathname)?.[1]
+  if (appended !== undefined) return origin + appended
+  const inserted = /^\/\.well-known\/(?:openid-configuration|oauth-authorization-server)(\/.*)$/.exec(pathname)?.[1]
+  if (inserted !== undefined) return origin + inserted
+  return pathname.includes('/.well-known/') ? 'an unknown form' : undefined
+}
+
+function isSameIssuer(one: string, other: string): boolean {
+  return new URL(one).href === URL.parse(other)?.href
+}
+
+function toRegistered(client: Record<string, unknown> & { client_id: string }): RegisteredClient {
+  const secret = client['client_secret']
+  const method = client['token_endpoint_auth_method']
+  const clientSecret = typeof secret === 'string' && secret !== '' ? new Secret(secret) : undefined
+  const authMethod =
+    clientSecret === undefined ? 'none' : method === 'client_secret_post' ? 'client_secret_post' : 'client_secret_basic'
+  return { clientId: client.client_id, clientSecret, authMethod }
+}
+
+function toTokens(
+  { dialect }: OAuthClient,
+  answer: oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers,
+): Tokens {
+  const { access_token, refresh_token, id_token: _id, expires_in, scope, ...rest } = answer
+  const tokensIn = dialect.tokensIn
+  const extra = Object.fromEntries(
+    Object.entries(rest).filter(([name, value]) => typeof value !== 'function' && name !== tokensIn),
+  )
+  return {
+    accessToken: new Secret(access_token),
+    refreshToken: refresh_token === undefined ? undefined : new Secret(refresh_token),
+    expiresInSeconds: expires_in,
+    scopes: splitScopes(scope),
+    claims: answer.claims(),
+    extra,
+  }
+}

@@ -1,0 +1,243 @@
+import type {} from '../agents/agent-store.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
+import { pageOf } from '../platform/database/paging.ts'
+import type { Page, PageRequest } from '../platform/database/paging.ts'
+import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
+import type { Secret } from '../platform/secret.ts'
+import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
+import type { Injection, Provider, ProviderSource, ProviderStatus } from './provider.ts'
+
+interface ProviderRow {
+  provider_id: string
+  slug: string | null
+  name: string
+  source: ProviderSource
+  preset: string | null
+  proposed_by: string | null
+  status: ProviderStatus
+  metadata: string
+  discovery_url: string | null
+  scopes: string
+  api_hosts: string
+  client_id: string | null
+  client_secret: Uint8Array | null
+  client_secret_key_id: string | null
+  auth_method: AuthMethod
+  authorization_params: string
+  injection: string
+  allow_range: number
+  registration_error: string | null
+  created_at: number
+  updated_at: number
+  deleted_at: number | null
+}
+
+declare module '../platform/database/tables.ts' {
+  interface Tables {
+    providers: ProviderRow
+  }
+}
+
+export const providerClientSecret: SealedColumn = {
+  table: 'providers',
+  column: 'client_secret',
+  rowColumn: 'provider_id',
+  // A provider belongs to the installation; nobody else could be named.
+  ownerColumn: 'provider_id',
+}
+
+/** The client that an authorization server knows us by. */
+export interface Credentials {
+  clientId: string
+  clientSecret: Secret | undefined
+  authMethod: AuthMethod
+}
+
+export function createProviderStore(vault: Vault) {
+  const sealSecret = async (tx: Queries, providerId: string, secret: Secret | undefined) => {
+    const place = { row: providerId, owner: providerId }
+    const sealed = secret && (await vault.seal(tx, providerClientSecret, place, secret))
+    return { client_secret: sealed?.bytes ?? null, client_secret_key_id: sealed?.keyId ?? null }
+  }
+
+  return {
+    /** False where the slug is taken. */
+    insert: async (tx: Queries, provider: Provider, clientSecret: Secret | undefined): Promise<boolean> => {
+      const row = await tx
+        .insertInto('providers')
+        .values({
+          provider_id: provider.providerId,
+          slug: provider.slug,
+          name: provider.name,
+          source: provider.source,
+          preset: provider.preset,
+          proposed_by: provider.proposedBy,
+          status: provider.status,
+          metadata: JSON.stringify(provider.metadata),
+          discovery_url: provider.discoveryUrl,
+          scopes: JSON.stringify(provider.scopes),
+          api_hosts: JSON.stringify(provider.apiHosts),
+          client_id: provider.clientId,
+          ...(await sealSecret(tx, provider.providerId, clientSecret)),
+          auth_method: provider.authMethod,
+          authorization_params: JSON.stringify(provider.authorizationParams),
+          injection: JSON.stringify(provider.injection),
+          allow_range: provider.allowRange ? 1 : 0,
+          registration_error: provider.registrationError,
+          created_at: provider.createdAt.getTime(),
+          updated_at: provider.updatedAt.getTime(),
+          deleted_at: null,
+        })
+        .onConflict((conflict) => conflict.column('slug').doNothing())
+        .returning('provider_id')
+        .executeTakeFirst()
+      return row !== undefined
+    },
+
+    find: (queries: Queries, providerId: string) => findBy(queries, 'provider_id', providerId),
+    findBySlug: (queries: Queries, slug: string) => findBy(queries, 'slug', slug),
+
+    /** In a transaction that builds on the provider: it can't be disabled or deleted before that ends. */
+    lock: async ({ engine }: Database, tx: Queries, providerId: string): Promise<Provider | undefined> => {
+      const row = await tx
+        .selectFrom('providers')
+        .selectAll()
+        .where('provider_id', '=', providerId)
+        .where('deleted_at', 'is', null)
+        .$if(engine === 'postgres', (query) => query.forShare())
+        .executeTakeFirst()
+      return row && toProvider(row)
+    },
+
+    clientSecret: async (queries: Queries, providerId: string): Promise<Secret | undefined> => {
+      const row = await queries
+        .selectFrom('providers')
+        .select(['client_secret', 'client_secret_key_id'])
+        .where('provider_id', '=', providerId)
+        .executeTakeFirst()
+      if (!row?.client_secret || row.client_secret_key_id === null) return undefined
+      const place = { row: providerId, owner: providerId }
+      const sealed = { bytes: row.client_secret, keyId: row.client_secret_key_id }
+      return vault.open(queries, providerClientSecret, place, sealed)
+    },
+
+    /** Takes them into use, and makes a provider that waited for them active. */
+    setCredentials: async (
+      tx: Queries,
+      providerId: string,
+      { clientId, clientSecret, authMethod }: Credentials,
+      now: Date,
+    ): Promise<Provider | undefined> => {
+      const row = await tx
+        .updateTable('providers')
+        .set((eb) => ({
+          client_id: clientId,
+          auth_method: authMethod,
+          registration_error: null,
+          updated_at: now.getTime(),
+          status: eb
+            .case()
+            .when('status', '=', 'pending_credentials')
+            .then('active' as const)
+            .else(eb.ref('status'))
+            .end(),
+        }))
+        .set(await sealSecret(tx, providerId, clientSecret))
+        .where('provider_id', '=', providerId)
+        .where('deleted_at', 'is', null)
+        .returningAll()
+        .executeTakeFirst()
+      return row && toProvider(row)
+    },
+
+    /** Undefined where there is no such provider, or it was in another state. */
+    move: async (
+      tx: Queries,
+      providerId: string,
+      from: readonly ProviderStatus[],
+      to: ProviderStatus,
+      now: Date,
+    ): Promise<Provider | undefined> => {
+      const row = await tx
+        .updateTable('providers')
+        .set({ status: to, updated_at: now.getTime() })
+        .where('provider_id', '=', providerId)
+        .where('deleted_at', 'is', null)
+        .where('status', 'in', from)
+        .returningAll()
+        .executeTakeFirst()
+      return row && toProvider(row)
+    },
+
+    /** The row stays for what refers to it; its secret goes and its slug is free. */
+    delete: async (tx: Queries, providerId: string, now: Date): Promise<Provider | undefined> => {
+      const found = await findBy(tx, 'provider_id', providerId)
+      const row =
+        found &&
+        (await tx
+          .updateTable('providers')
+          .set({
+            slug: null,
+            status: 'disabled',
+            client_secret: null,
+            client_secret_key_id: null,
+            deleted_at: now.getTime(),
+            updated_at: now.getTime(),
+          })
+          .where('provider_id', '=', providerId)
+          .where('deleted_at', 'is', null)
+          .returning('provider_id')
+          .executeTakeFirst())
+      return row && found
+    },
+
+    list: async (queries: Queries, page: PageRequest<ProviderStatus>): Promise<Page<Provider>> => {
+      const rows = await queries
+        .selectFrom('providers')
+        .selectAll()
+        .where('deleted_at', 'is', null)
+        .$if(page.status !== undefined, (query) => query.where('status', '=', page.status ?? 'active'))
+        .$if(page.before !== undefined, (query) => query.where('provider_id', '<', page.before ?? ''))
+        .orderBy('provider_id', 'desc')
+        .limit(page.limit + 1)
+        .execute()
+      return pageOf(rows.map(toProvider), page.limit, ({ providerId }) => providerId)
+    },
+  }
+}
+
+export type ProviderStore = ReturnType<typeof createProviderStore>
+
+async function findBy(queries: Queries, column: 'provider_id' | 'slug', value: string): Promise<Provider | undefined> {
+  const row = await queries
+    .selectFrom('providers')
+    .selectAll()
+    .where(column, '=', value)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst()
+  return row && toProvider(row)
+}
+
+function toProvider(row: ProviderRow): Provider {
+  return {
+    providerId: row.provider_id,
+    slug: row.slug,
+    name: row.name,
+    source: row.source,
+    preset: row.preset,
+    proposedBy: row.proposed_by,
+    status: row.status,
+    metadata: JSON.parse(row.metadata) as Metadata,
+    discoveryUrl: row.discovery_url,
+    scopes: JSON.parse(row.scopes) as string[],
+    apiHosts: JSON.parse(row.api_hosts) as string[],
+    clientId: row.client_id,
+    authMethod: row.auth_method,
+    authorizationParams: JSON.parse(row.authorization_params) as Record<string, string>,
+    injection: JSON.parse(row.injection) as Injection,
+    allowRange: row.allow_range === 1,
+    registrationError: row.registration_error,
+    createdAt: new Date(row.created_at),
+    updatedAt: new Date(row.updated_at),
+  }
+}
