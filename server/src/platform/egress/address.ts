@@ -1,0 +1,91 @@
+/**
+ * Which IP addresses are out in the public Internet. Everything else (this machine, its network, a cloud's metadata
+ * service, a tunnel that leads back in) is refused; for IPv6 only what is known to be public is let through.
+ */
+import { isIPv4, isIPv6 } from 'node:net'
+
+export interface Address {
+  family: 4 | 6
+  bits: bigint
+}
+
+export interface Range {
+  address: Address
+  prefix: number
+}
+
+/** A mapped address (::ffff:10.0.0.1) is the IPv4 address that it leads to. A zone (fe80::1%eth0) is no address. */
+export function parseAddress(text: string): Address | undefined {
+  if (isIPv4(text)) return { family: 4, bits: ipv4Bits(text) }
+  if (!isIPv6(text) || text.includes('%')) return undefined
+  const bits = ipv6Bits(text)
+  return bits >> 32n === 0xffffn ? { family: 4, bits: bits & 0xffff_ffffn } : { family: 6, bits }
+}
+
+export function contains({ address: start, prefix }: Range, address: Address): boolean {
+  const shift = BigInt((start.family === 4 ? 32 : 128) - prefix)
+  return start.family === address.family && start.bits >> shift === address.bits >> shift
+}
+
+export function parseRange(text: string): Range | undefined {
+  const [start = '', length, ...rest] = text.split('/')
+  const address = parseAddress(start)
+  if (!address || rest.length > 0) return undefined
+  const whole = address.family === 4 ? 32 : 128
+  if (length === undefined) return { address, prefix: whole }
+  // A mapped start would leave open which of the two lengths is meant.
+  const isMapped = address.family === 4 && start.includes(':')
+  if (isMapped || !/^(?:0|[1-9]\d{0,2})$/.test(length) || Number(length) > whole) return undefined
+  return { address, prefix: Number(length) }
+}
+
+/** What speaks against an address; undefined for a public one. */
+export function judgeAddress(text: string): string | undefined {
+  const address = parseAddress(text)
+  if (!address) return 'no plain address'
+  const isIn = (range: string) => contains(known(range), address)
+  if (address.family === 6 && !isIn('2000::/3')) return 'not global unicast'
+  return Object.entries(notPublic).find(([, ranges]) => ranges.some(isIn))?.[0]
+}
+
+/** From the special-purpose registries of IANA (RFC 6890 and its updates), as of 2026. */
+const notPublic: Record<string, string[]> = {
+  'this network': ['0.0.0.0/8'],
+  private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
+  'shared by carriers': ['100.64.0.0/10'],
+  loopback: ['127.0.0.0/8'],
+  'link-local': ['169.254.0.0/16'],
+  'kept for protocols': ['192.0.0.0/24', '2001::/23'],
+  documentation: ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'],
+  'AS112 sink': ['192.31.196.0/24', '192.175.48.0/24', '2620:4f:8000::/48'],
+  'AMT relay': ['192.52.193.0/24'],
+  '6to4': ['192.88.99.0/24', '2002::/16'],
+  benchmarking: ['198.18.0.0/15'],
+  multicast: ['224.0.0.0/4'],
+  reserved: ['240.0.0.0/4'],
+}
+
+const parsed = new Map<string, Range>()
+
+function known(text: string): Range {
+  const range = parsed.get(text) ?? parseRange(text)
+  if (!range) throw new Error(`${text} is no range`)
+  parsed.set(text, range)
+  return range
+}
+
+function ipv4Bits(text: string): bigint {
+  return text.split('.').reduce((bits, part) => (bits << 8n) | BigInt(part), 0n)
+}
+
+function ipv6Bits(text: string): bigint {
+  // An IPv4 tail (::ffff:10.0.0.1) takes the place of the last two groups.
+  const [, start = '', tail] = /^(.*:)([\d.]*\.[\d.]*)$/.exec(text) ?? ['', text]
+  const low = tail === undefined ? undefined : ipv4Bits(tail)
+  const groups = low === undefined ? start : `${start}${(low >> 16n).toString(16)}:${(low & 0xffffn).toString(16)}`
+  const [left = '', right] = groups.split('::')
+  const list = (part: string) => (part === '' ? [] : part.split(':'))
+  const gap = right === undefined ? 0 : 8 - list(left).length - list(right).length
+  const all = [...list(left), ...Array.from({ length: gap }, () => '0'), ...list(right ?? '')]
+  return all.reduce((bits, group) => (bits << 16n) | BigInt(`0x${group}`), 0n)
+}

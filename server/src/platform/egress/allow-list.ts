@@ -1,0 +1,60 @@
+/**
+ * What the operator listed in SALLYPORT_EGRESS_ALLOW: places that may be reached although they are not public.
+ * A `host:port` holds for that host and port, whoever wrote the URL; a range of addresses for the operator's URLs alone.
+ */
+import { contains, judgeAddress, parseAddress, parseRange } from './address.ts'
+import type { Range } from './address.ts'
+
+/** Who wrote the URL: the operator (settings, presets, an admin) or a stranger (an agent's proposal or callback, a device's push endpoint). */
+export type SuppliedBy = 'operator' | 'stranger'
+
+export type AllowEntry = { kind: 'place'; host: string; port: number } | { kind: 'range'; range: Range }
+
+export interface Place {
+  /** As in a URL, without brackets. */
+  host: string
+  port: number
+}
+
+export interface AllowList {
+  /** That host and port stand in the list. */
+  listsPlace: (place: Place) => boolean
+  /** What speaks against reaching this address for this place; undefined where nothing does. */
+  judge: (address: string, place: Place, suppliedBy: SuppliedBy) => string | undefined
+  /** True where an entry, and not only its being public, lets the address be reached. */
+  listsAddress: (address: string, place: Place, suppliedBy: SuppliedBy) => boolean
+}
+
+export function placeOf(url: URL): Place {
+  return { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? 443 : Number(url.port) }
+}
+
+/** Throws a TypeError for what is neither `host:port`, an address nor a range. */
+export function parseAllowEntry(text: string): AllowEntry {
+  const range = parseRange(text)
+  if (range) return { kind: 'range', range }
+  const [, host = '', port = ''] = /^([^\s/@?#]+):(\d{1,5})$/.exec(text) ?? []
+  const url = URL.parse(`https://${host}:${port}`)
+  // The URL's own writing of the host is compared later, so an odd one here would never match.
+  if (!url || url.hostname !== host.toLowerCase() || host.endsWith('.') || Number(port) === 0) {
+    throw new TypeError('host:port, an address or a CIDR range')
+  }
+  return { kind: 'place', ...placeOf(url) }
+}
+
+export function createAllowList(entries: readonly AllowEntry[]): AllowList {
+  const listsPlace = ({ host, port }: Place) =>
+    entries.some((entry) => entry.kind === 'place' && entry.host === host && entry.port === port)
+  const listsAddress: AllowList['listsAddress'] = (text, place, suppliedBy) => {
+    const address = parseAddress(text)
+    if (!address) return false
+    if (listsPlace(place)) return true
+    return suppliedBy === 'operator' && entries.some((one) => one.kind === 'range' && contains(one.range, address))
+  }
+  return {
+    listsPlace,
+    listsAddress,
+    judge: (address, place, suppliedBy) =>
+      listsAddress(address, place, suppliedBy) ? undefined : judgeAddress(address),
+  }
+}

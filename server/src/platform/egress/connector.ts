@@ -1,0 +1,146 @@
+/**
+ * How a connection is opened: the name is resolved once, every address of the answer is judged, and only judged
+ * addresses are connected to. TLS is verified always; no setting or option switches that off.
+ */
+import { lookup as resolveName } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import type { LookupFunction } from 'node:net'
+import { connect, createSecureContext, getCACertificates } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
+import type { buildConnector } from 'undici'
+import { ServiceError } from '../errors.ts'
+import { parseAddress } from './address.ts'
+import type { AllowList, Place, SuppliedBy } from './allow-list.ts'
+import { codeOf, notAllowed, timedOut, tlsFailure, unreachable } from './failures.ts'
+
+/** Asks for all addresses of a name. */
+export type Lookup = (name: string) => Promise<readonly { address: string }[]>
+
+export const askNameServer: Lookup = (name) => resolveName(name, { all: true })
+
+interface Needs {
+  list: AllowList
+  suppliedBy: SuppliedBy
+  lookup: Lookup
+  ca: string | undefined
+  connectMs: number
+}
+
+export function createConnector(needs: Needs): buildConnector.connector {
+  const minVersion = 'TLSv1.2'
+  const usualRoots = createSecureContext({ minVersion })
+  const { ca } = needs
+  const extraRoots =
+    ca === undefined ? usualRoots : createSecureContext({ minVersion, ca: [...getCACertificates('default'), ca] })
+
+  /** The addresses that may be connected to, or the refusal of the whole name. */
+  const resolve = async (place: Place): Promise<string[]> => {
+    const answer =
+      isIP(place.host) === 0 ? await needs.lookup(place.host).catch(nameFailure(place)) : [{ address: place.host }]
+    const addresses = answer.map(({ address }) => address)
+    if (addresses.length === 0) throw unreachable(place.host, 'no address')
+    for (const address of addresses) {
+      const reason = needs.list.judge(address, place, needs.suppliedBy)
+      if (reason !== undefined) throw notAllowed(place.host, reason)
+    }
+    return addresses
+  }
+
+  const open = async (
+    { hostname, port, protocol }: buildConnector.Options,
+    isLate: AbortSignal,
+  ): Promise<TLSSocket> => {
+    if (protocol !== 'https:') throw new ServiceError('invalid_url')
+    const place = { host: hostname, port: port === '' ? 443 : Number(port) }
+    const addresses = await inTime(resolve(place), isLate)
+    const isListed = addresses.every((address) => needs.list.listsAddress(address, place, needs.suppliedBy))
+    const socket = connect({
+      ...place,
+      ...(isIP(place.host) === 0 ? { servername: place.host } : {}),
+      lookup: answering(addresses),
+      secureContext: isListed ? extraRoots : usualRoots,
+      rejectUnauthorized: true,
+      ALPNProtocols: ['http/1.1'],
+    })
+    try {
+      await inTime(secured(socket, place, addresses), isLate)
+      return socket
+    } catch (error) {
+      socket.destroy()
+      throw error
+    }
+  }
+
+  return (options, callback) => {
+    const late = new AbortController()
+    const timer = setTimeout(() => {
+      late.abort(timedOut(options.hostname, 'connection'))
+    }, needs.connectMs)
+    open(options, late.signal)
+      .finally(() => {
+        clearTimeout(timer)
+      })
+      .then(
+        (socket) => {
+          callback(null, socket)
+        },
+        (error: unknown) => {
+          callback(error as Error, null)
+        },
+      )
+  }
+}
+
+function nameFailure(place: Place) {
+  return (error: unknown): never => {
+    throw unreachable(place.host, codeOf(error))
+  }
+}
+
+/** Whatever asks for the name again gets the answer that was judged. */
+function answering(addresses: string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIP(address) }))
+  return (_name, options, callback) => {
+    if (options.all) callback(null, all)
+    else callback(null, all[0]?.address ?? '', all[0]?.family)
+  }
+}
+
+/** Resolves once TLS stands, on a socket whose other end is one of the judged addresses. */
+function secured(socket: TLSSocket, { host }: Place, addresses: string[]): Promise<void> {
+  const judged = new Set(addresses.map(comparable))
+  return new Promise((resolve, reject) => {
+    let isConnected = false
+    socket.once('connect', () => {
+      isConnected = true
+      if (!judged.has(comparable(socket.remoteAddress ?? ''))) reject(notAllowed(host, 'another address answered'))
+    })
+    socket.once('secureConnect', resolve)
+    // Stays: undici adds its own, but not before the callback.
+    socket.on('error', (error) => {
+      const fail = isConnected ? tlsFailure : unreachable
+      reject(fail(host, codeOf(error)))
+    })
+  })
+}
+
+function comparable(address: string): string {
+  const parsed = parseAddress(address)
+  return parsed ? `${parsed.family} ${parsed.bits}` : 'none'
+}
+
+/** A promise that is left behind when the time is up; what it comes to is then nobody's. */
+function inTime<T>(promise: Promise<T>, late: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      reject(late.reason as Error)
+    }
+    if (late.aborted) stop()
+    late.addEventListener('abort', stop, { once: true })
+    promise
+      .finally(() => {
+        late.removeEventListener('abort', stop)
+      })
+      .then(resolve, reject)
+  })
+}

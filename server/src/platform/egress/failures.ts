@@ -1,0 +1,38 @@
+/** Failures of a connection, in our codes. The log gets host and reason: what the library says may quote what was sent. */
+import { ServiceError } from '../errors.ts'
+
+export function unreachable(host: string, reason: string): ServiceError {
+  return new ServiceError('upstream_unreachable', { detail: `${host}: ${reason}` })
+}
+
+export function tlsFailure(host: string, reason: string): ServiceError {
+  return new ServiceError('upstream_tls_error', { detail: `${host}: ${reason}` })
+}
+
+export function timedOut(host: string, waitedFor: string): ServiceError {
+  return new ServiceError('upstream_timeout', { detail: `${host}: no ${waitedFor} in time` })
+}
+
+export function tooLarge(host: string, reason: string): ServiceError {
+  return new ServiceError('upstream_body_too_large', { detail: `${host}: ${reason}` })
+}
+
+export function notAllowed(host: string, reason: string): ServiceError {
+  return new ServiceError('address_not_allowed', { detail: `${host}: ${reason}` })
+}
+
+/** Whatever undici or a socket failed with, once a connection stood. */
+export function failureOf(host: string, error: unknown): Error {
+  if (error instanceof ServiceError) return error
+  const code = codeOf(error)
+  // A fault of ours, such as a header that can not be sent.
+  if (code === 'UND_ERR_INVALID_ARG') return new Error(`${host}: the request can not be sent`)
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return tooLarge(host, 'headers')
+  if (/^(?:ERR_SSL|ERR_TLS|EPROTO)/.test(code)) return tlsFailure(host, code)
+  return unreachable(host, code)
+}
+
+export function codeOf(error: unknown): string {
+  const { code } = (error ?? {}) as { code?: unknown }
+  return typeof code === 'string' ? code : 'unknown'
+}
