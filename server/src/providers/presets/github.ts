@@ -1,0 +1,82 @@
+import type { ApiPath } from './api-path.ts'
+import type { Preset } from './preset.ts'
+
+/** The same repository answers by name and by number. */
+function ofRepository(path: string): ApiPath[] {
+  return [
+    { host: 'api.github.com', path: `/repos/*/*/${path}` },
+    { host: 'api.github.com', path: `/repositories/*/${path}` },
+  ]
+}
+
+function ofOrganization(path: string): ApiPath[] {
+  return [
+    { host: 'api.github.com', path: `/orgs/*/${path}` },
+    { host: 'api.github.com', path: `/organizations/*/${path}` },
+    { host: 'api.github.com', path: `/enterprises/*/${path}` },
+  ]
+}
+
+export const github: Preset = {
+  id: 'github',
+  name: 'GitHub',
+  issuerUrl: 'https://github.com/login/oauth',
+  discoveryUrl: 'https://github.com/.well-known/oauth-authorization-server/login/oauth',
+  authorizationUrl: 'https://github.com/login/oauth/authorize',
+  tokenUrl: 'https://github.com/login/oauth/access_token',
+  deviceAuthorizationUrl: 'https://github.com/login/device/code',
+  issParameter: true,
+  isOidc: false,
+  checksPkce: true,
+  tokenEndpointAuthMethod: 'client_secret_post',
+  defaultScopes: ['read:user'],
+  tokenHeaders: { accept: 'application/json' },
+  tokenAnswer: 'comma_scope',
+  errorsWithStatus200: true,
+  account: { from: 'request', method: 'GET', url: 'https://api.github.com/user', id: 'id', labels: ['login'] },
+  apiHosts: ['api.github.com', 'uploads.github.com'],
+  batchPaths: [{ host: 'api.github.com', path: '/graphql' }],
+  credentialPaths: [
+    { host: 'api.github.com', path: '/user/keys' },
+    { host: 'api.github.com', path: '/user/gpg_keys' },
+    { host: 'api.github.com', path: '/user/ssh_signing_keys' },
+    { host: 'api.github.com', path: '/authorizations' },
+    { host: 'api.github.com', path: '/applications' },
+    { host: 'api.github.com', path: '/app' },
+    { host: 'api.github.com', path: '/app-manifests' },
+    { host: 'api.github.com', path: '/user/codespaces/secrets' },
+    { host: 'api.github.com', path: '/credentials' },
+    { host: 'api.github.com', path: '/scim' },
+    ...ofRepository('keys'),
+    ...ofRepository('hooks'),
+    ...ofRepository('collaborators'),
+    ...ofRepository('invitations'),
+    ...ofRepository('actions/secrets'),
+    ...ofRepository('dependabot/secrets'),
+    ...ofRepository('codespaces/secrets'),
+    ...ofRepository('environments/*/secrets'),
+    ...ofRepository('actions/runners/registration-token'),
+    ...ofRepository('actions/runners/remove-token'),
+    ...ofRepository('actions/runners/generate-jitconfig'),
+    ...ofOrganization('personal-access-token*'),
+    ...ofOrganization('hooks'),
+    ...ofOrganization('invitations'),
+    ...ofOrganization('memberships'),
+    ...ofOrganization('actions/secrets'),
+    ...ofOrganization('dependabot/secrets'),
+    ...ofOrganization('codespaces/secrets'),
+    ...ofOrganization('private-registries'),
+    ...ofOrganization('credential-authorizations'),
+    ...ofOrganization('actions/runners/registration-token'),
+    ...ofOrganization('actions/runners/remove-token'),
+    ...ofOrganization('actions/runners/generate-jitconfig'),
+  ],
+  docs: [
+    'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps',
+    'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps',
+    'https://docs.github.com/en/rest/users/users#get-the-authenticated-user',
+    'https://docs.github.com/en/rest/deploy-keys/deploy-keys',
+  ],
+  notes:
+    'Create an OAuth app; its tokens have no expiry and no refresh token. Tick "Enable Device Flow" in the app if people should be able to connect by a code.',
+}
