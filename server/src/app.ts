@@ -9,6 +9,7 @@ import { grantStore } from './grants/grant-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
+import type { Egress } from './platform/egress/egress.ts'
 import { createHttp } from './platform/http/http.ts'
 import type { Http } from './platform/http/http.ts'
 import { describeRoutes } from './platform/http/openapi.ts'
@@ -16,8 +17,10 @@ import { operationsRoutes } from './platform/http/operations-routes.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics, measureResponses } from './platform/metrics.ts'
 import type { Metrics } from './platform/metrics.ts'
+import { createOAuth } from './platform/oauth/oauth.ts'
 import type { Secret } from './platform/secret.ts'
 import type { Vault } from './platform/vault/vault.ts'
+import { createProviderStore } from './providers/provider-store.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
 import { createRefusals } from './proxy/refusals.ts'
 import { sandboxRoute } from './sandbox/sandbox-route.ts'
@@ -36,6 +39,7 @@ interface AppNeeds {
   config: Config
   database: Database
   vault: Vault
+  egress: Egress
   adminToken: Secret
   clock: Clock
   log: Log
@@ -53,17 +57,19 @@ export interface App {
   ownerLoginUrl: () => Promise<Secret>
 }
 
-export async function createApp({ config, database, vault, adminToken, clock, log }: AppNeeds): Promise<App> {
+export async function createApp(given: AppNeeds): Promise<App> {
+  const { config, database, vault, egress, adminToken, clock, log } = given
   const stores = {
     agents: agentStore,
     users: userStore,
     sessions: sessionStore,
     loginTokens: loginTokenStore,
+    providers: createProviderStore(vault),
     grants: grantStore,
     sandboxes: createSandboxStore(vault),
     audit: auditStore,
   }
-  const needs = { config, database, clock, log, ...stores }
+  const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const refusals = createRefusals(needs)
   const metrics = createMetrics()
   const proxyCalls = metrics.counter('sallyport_proxy_calls_total', 'Proxied calls by outcome', ['outcome'])

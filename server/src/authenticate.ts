@@ -29,6 +29,8 @@ declare module 'fastify' {
     allow?: 'anyone' | readonly Actor['kind'][]
     /** The call starts a session in whatever browser makes it, so another site's page may never make it. */
     startsSession?: boolean
+    /** Beside `anyone`: callers of these kinds are recognised, everybody else is nobody in particular. */
+    recognises?: readonly Actor['kind'][]
   }
   interface FastifyRequest {
     actor?: Actor
@@ -49,10 +51,14 @@ export function authenticateCalls(http: Http, needs: AuthenticateNeeds): void {
     if (/^\/v\d/.test(url) && config?.allow === undefined) throw new Error(`${url} does not say whom it admits`)
   })
   http.addHook('onRequest', async (request) => {
-    const { allow = 'anyone', startsSession = false } = request.routeOptions.config
+    const { allow = 'anyone', startsSession = false, recognises = [] } = request.routeOptions.config
     const hasCookie = request.cookies[sessionCookie] !== undefined
     if (startsSession) assertNotCrossSite(request, needs.config.baseUrl, { isBrowser: hasCookie })
-    if (allow === 'anyone') return
+    if (allow === 'anyone') {
+      const actor = recognises.length > 0 ? await identify(request, needs).catch(nobody) : undefined
+      if (actor && recognises.includes(actor.kind)) request.actor = actor
+      return
+    }
     const actor = await identify(request, needs)
     if (!allow.includes(actor.kind)) throw new ServiceError('forbidden')
     request.actor = actor
@@ -67,6 +73,11 @@ export function actingAgent({ actor }: FastifyRequest): Extract<Actor, { kind: '
 export function actingUser({ actor }: FastifyRequest): Extract<Actor, { kind: 'user' }> {
   if (actor?.kind !== 'user') throw new Error('the route does not admit users alone')
   return actor
+}
+
+function nobody(error: unknown): undefined {
+  if (error instanceof ServiceError && error.code === 'unauthenticated') return undefined
+  throw error
 }
 
 async function identify(request: FastifyRequest, needs: AuthenticateNeeds): Promise<Actor> {

@@ -8,6 +8,7 @@ import { isLoopback, readConfig, unknownSettings } from './platform/config.ts'
 import type { Config } from './platform/config.ts'
 import { migrate } from './platform/database/migrate.ts'
 import type { Database } from './platform/database/database.ts'
+import { createEgress } from './platform/egress/egress.ts'
 import { ServiceError } from './platform/errors.ts'
 import { holdLocalhost, letLocalhostGo, mainAddress } from './platform/http/localhost.ts'
 import { serveMetrics } from './platform/http/operations-routes.ts'
@@ -38,7 +39,8 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     return masterKeys
   }
   const vault = await openVault({ database, readMasterKeys, clock: systemClock })
-  const app = await createApp({ config, database, vault, adminToken, clock: systemClock, log })
+  const egress = createEgress({ allow: [] })
+  const app = await createApp({ config, database, vault, egress, adminToken, clock: systemClock, log })
   await app.http.listen({ host: mainAddress(config), port: config.port })
   const loopback = await holdLocalhost(app.http.server, config)
   const metricsServer =

@@ -1,5 +1,12 @@
 import type { SealedColumn } from './platform/vault/vault.ts'
+import { accessTokenColumn, refreshTokenColumn } from './connections/connection-store.ts'
+import { providerClientSecret } from './providers/provider-store.ts'
 import { sandboxToken } from './sandbox/sandbox-store.ts'
 
 /** Every column that holds a sealed value: what `keys rotate` has to seal anew. */
-export const sealedColumns: readonly SealedColumn[] = [sandboxToken]
+export const sealedColumns: readonly SealedColumn[] = [
+  sandboxToken,
+  providerClientSecret,
+  accessTokenColumn,
+  refreshTokenColumn,
+]

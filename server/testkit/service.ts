@@ -7,6 +7,7 @@ import type { Config } from '../src/platform/config.ts'
 import type { Environment } from '../src/platform/settings.ts'
 import type { Database, Engine } from '../src/platform/database/database.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
+import { createEgress } from '../src/platform/egress/egress.ts'
 import { masterKeySource, openDatabase, readAdminToken } from '../src/platform/instance.ts'
 import { createLog } from '../src/platform/log.ts'
 import { mintToken } from '../src/platform/tokens.ts'
@@ -66,16 +67,19 @@ export async function startService(
   await migrate(database, clock.now)
   const vault = await openVault({ database, readMasterKeys: masterKeySource(config).read, clock: clock.now })
   const adminToken = readAdminToken(config)
+  const egress = createEgress({ allow: [] })
   const app = await createApp({
     config,
     database,
     vault,
+    egress,
     adminToken,
     clock: clock.now,
     log: createLog(config, { write: (line) => log.push(line) }),
   })
   t.after(async () => {
     await app.http.close()
+    await egress.close()
     await database.close()
   })
 

@@ -9,12 +9,16 @@ export interface Dialect {
   scopeSeparator?: ' ' | ','
   /** The parameter of the authorization request that carries them; `scope` unless said otherwise. */
   scopeParameter?: string
+  /** What the token endpoint wants besides. */
+  tokenHeaders?: Readonly<Record<string, string>>
   /** How the token endpoint wants to be asked; as a form unless said otherwise. */
   tokenRequest?: 'form' | 'json'
   /** Errors come with status 200. */
   errorsWithStatus200?: boolean
   /** The tokens stand in this member of the answer, as Slack's do for a user. */
   tokensIn?: string
+  /** Scopes can come as a list. */
+  scopeArray?: boolean
 }
 
 export const plainDialect: Dialect = {}
@@ -28,36 +32,38 @@ export function splitScopes(scope: string | undefined): string[] | undefined {
   return scope === undefined ? undefined : scope.split(/[\s,]+/).filter((one) => one !== '')
 }
 
-/** A fetch for the token endpoint that speaks the dialect; other endpoints are left alone. */
+/** A fetch that speaks the dialect at the token endpoint; other endpoints are left alone. */
 export function translating(fetch: CustomFetch, dialect: Dialect, tokenEndpoint: string | undefined): CustomFetch {
-  if (!dialect.errorsWithStatus200 && !dialect.tokensIn && dialect.tokenRequest !== 'json') return fetch
+  if (dialect === plainDialect) return fetch
   return async (url, options) => {
     if (url !== tokenEndpoint) return fetch(url, options)
-    const response = await fetch(url, dialect.tokenRequest === 'json' ? asJson(options) : options)
-    return translateAnswer(response, dialect)
+    const spoken = { ...options, headers: { ...options.headers, ...dialect.tokenHeaders } }
+    return translateAnswer(await fetch(url, dialect.tokenRequest === 'json' ? asJson(spoken) : spoken), dialect)
   }
 }
 
 type Options = Parameters<CustomFetch>[1]
 
 function asJson(options: Options): Options {
-  const form = options.body instanceof URLSearchParams ? options.body : new URLSearchParams(String(options.body ?? ''))
+  if (!(options.body instanceof URLSearchParams)) return options
   const headers = { ...options.headers, 'content-type': 'application/json' }
-  return { ...options, headers, body: JSON.stringify(Object.fromEntries(form)) }
+  return { ...options, headers, body: JSON.stringify(Object.fromEntries(options.body)) }
 }
 
 async function translateAnswer(response: Response, dialect: Dialect): Promise<Response> {
   const text = await response.text()
-  const plain = () => new Response(text, { status: response.status, headers: response.headers })
+  const asItCame = () => new Response(text, { status: response.status, headers: response.headers })
   const body = parseObject(text)
-  if (!body) return plain()
+  if (!body) return asItCame()
   const tokens = dialect.tokensIn === undefined ? body : (objectIn(body, dialect.tokensIn) ?? body)
-  if (typeof body['error'] === 'string' && tokens['access_token'] === undefined) {
-    return Response.json({ error: body['error'] }, { status: response.ok ? 400 : response.status })
+  if (dialect.errorsWithStatus200 && response.ok && typeof body['error'] === 'string') {
+    return Response.json({ error: body['error'] }, { status: 400 })
   }
-  if (typeof tokens['access_token'] !== 'string') return plain()
+  if (typeof tokens['access_token'] !== 'string') return asItCame()
+  const scope: unknown = tokens['scope']
+  const spelt = dialect.scopeArray && Array.isArray(scope) ? { scope: scope.join(' ') } : {}
   // A kind of token that only its own server knows is sent like any other bearer token.
-  return Response.json({ ...body, ...tokens, token_type: 'bearer' }, { status: response.status })
+  return Response.json({ ...body, ...tokens, ...spelt, token_type: 'bearer' }, { status: response.status })
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

@@ -59,7 +59,7 @@ export function createOAuth({ egress }: { egress: Egress }) {
       judging(async () => {
         const options = { [oidc.customFetch]: fetchFor(suppliedBy) }
         const issuer = issuerOfDiscovery(url)
-        const found = await oidc.discovery(issuer ? url : url, 'unused', undefined, oidc.None(), options)
+        const found = await oidc.discovery(url, 'unused', undefined, oidc.None(), options)
         const metadata = pick(found.serverMetadata())
         if (issuer !== undefined && !isSameIssuer(metadata.issuer, issuer)) throw new oidc.ClientError('foreign issuer')
         return metadata
@@ -155,12 +155,8 @@ export function createOAuth({ egress }: { egress: Egress }) {
     revoke: (client: OAuthClient, token: Secret, kind: 'access_token' | 'refresh_token'): Promise<void> =>
       judging(() => oidc.tokenRevocation(configure(client), token.reveal(), { token_type_hint: kind })),
 
-    userinfo: (
-      client: OAuthClient,
-      accessToken: Secret,
-      subject: string | undefined,
-    ): Promise<Record<string, unknown>> =>
-      judging(() => oidc.fetchUserInfo(configure(client), accessToken.reveal(), subject ?? oidc.skipSubjectCheck)),
+    userinfo: (client: OAuthClient, accessToken: Secret, subject: string): Promise<Record<string, unknown>> =>
+      judging(() => oidc.fetchUserInfo(configure(client), accessToken.reveal(), subject)),
 
     /** A call to the provider's own API that says whose account it is. */
     askApi: (
@@ -233,17 +229,15 @@ function toTokens(
   { dialect }: OAuthClient,
   answer: oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers,
 ): Tokens {
-  const { access_token, refresh_token, id_token: _id, expires_in, scope, ...rest } = answer
-  const tokensIn = dialect.tokensIn
-  const extra = Object.fromEntries(
-    Object.entries(rest).filter(([name, value]) => typeof value !== 'function' && name !== tokensIn),
-  )
+  const { access_token, refresh_token, expires_in, scope } = answer
+  const isToken = (name: string) => name === dialect.tokensIn || /token$/.test(name)
+  const extra = Object.entries(answer).filter(([name, value]) => typeof value !== 'function' && !isToken(name))
   return {
     accessToken: new Secret(access_token),
     refreshToken: refresh_token === undefined ? undefined : new Secret(refresh_token),
     expiresInSeconds: expires_in,
     scopes: splitScopes(scope),
     claims: answer.claims(),
-    extra,
+    extra: Object.fromEntries(extra),
   }
 }

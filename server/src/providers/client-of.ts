@@ -1,0 +1,36 @@
+import type { Queries } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { plainDialect } from '../platform/oauth/dialect.ts'
+import type { Dialect } from '../platform/oauth/dialect.ts'
+import type { OAuthClient } from '../platform/oauth/oauth-client.ts'
+import { findPreset } from './presets/catalogue.ts'
+import type { Preset } from './presets/preset.ts'
+import type { Provider } from './provider.ts'
+import type { ProviderStore } from './provider-store.ts'
+
+/** What we are to this provider. An agent's addresses stay an agent's, also once an admin has given credentials. */
+export async function clientOf(providers: ProviderStore, queries: Queries, provider: Provider): Promise<OAuthClient> {
+  const { clientId, metadata, authMethod, source } = provider
+  if (clientId === null) throw new ServiceError('conflict', { message: 'This provider has no credentials yet.' })
+  const preset = provider.preset === null ? undefined : findPreset(provider.preset)
+  return {
+    metadata,
+    clientId,
+    clientSecret: await providers.clientSecret(queries, provider.providerId),
+    authMethod,
+    dialect: preset ? dialectOf(preset) : plainDialect,
+    suppliedBy: source === 'proposal' ? 'stranger' : 'operator',
+  }
+}
+
+function dialectOf(preset: Preset): Dialect {
+  return {
+    ...(preset.scopeSeparator !== undefined && { scopeSeparator: preset.scopeSeparator }),
+    ...(preset.scopeParameter !== undefined && { scopeParameter: preset.scopeParameter }),
+    ...(preset.tokenRequest !== undefined && { tokenRequest: preset.tokenRequest }),
+    ...(preset.tokenHeaders !== undefined && { tokenHeaders: preset.tokenHeaders }),
+    ...(preset.errorsWithStatus200 !== undefined && { errorsWithStatus200: preset.errorsWithStatus200 }),
+    ...(preset.tokenAnswer === 'slack_user' && { tokensIn: 'authed_user' }),
+    ...(preset.tokenAnswer === 'scope_array' && { scopeArray: true }),
+  }
+}
