@@ -123,11 +123,11 @@ export function createOAuth({ egress }: { egress: Egress }) {
           pkceCodeVerifier: verifier.reveal(),
           ...(nonce !== undefined && { expectedNonce: nonce }),
         })
-        return toTokens(client, answer)
+        return toTokens(answer)
       }),
 
     refresh: (client: OAuthClient, refreshToken: Secret): Promise<Tokens> =>
-      judging(async () => toTokens(client, await oidc.refreshTokenGrant(configure(client), refreshToken.reveal()))),
+      judging(async () => toTokens(await oidc.refreshTokenGrant(configure(client), refreshToken.reveal()))),
 
     beginDevice: (client: OAuthClient, scopes: readonly string[]): Promise<DeviceAuthorization> =>
       judging(async () => {
@@ -148,7 +148,7 @@ export function createOAuth({ egress }: { egress: Egress }) {
     pollDevice: (client: OAuthClient, deviceCode: Secret): Promise<Tokens> =>
       judging(async () => {
         const parameters = { device_code: deviceCode.reveal() }
-        return toTokens(client, await oidc.genericGrantRequest(configure(client), deviceCodeGrant, parameters))
+        return toTokens(await oidc.genericGrantRequest(configure(client), deviceCodeGrant, parameters))
       }),
 
     /** RFC 7009. */
@@ -225,19 +225,26 @@ function toRegistered(client: Record<string, unknown> & { client_id: string }): 
   return { clientId: client.client_id, clientSecret, authMethod }
 }
 
-function toTokens(
-  { dialect }: OAuthClient,
-  answer: oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers,
-): Tokens {
+function toTokens(answer: oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers): Tokens {
   const { access_token, refresh_token, expires_in, scope } = answer
-  const isToken = (name: string) => name === dialect.tokensIn || /token$/.test(name)
-  const extra = Object.entries(answer).filter(([name, value]) => typeof value !== 'function' && !isToken(name))
   return {
     accessToken: new Secret(access_token),
     refreshToken: refresh_token === undefined ? undefined : new Secret(refresh_token),
     expiresInSeconds: expires_in,
     scopes: splitScopes(scope),
     claims: answer.claims(),
-    extra: Object.fromEntries(extra),
+    extra: withoutTokens(answer),
   }
+}
+
+function withoutTokens(value: object): Record<string, unknown> {
+  const members = Object.entries(value) as [string, unknown][]
+  const rest = members.filter(([name, member]) => !/token$/i.test(name) && typeof member !== 'function')
+  return Object.fromEntries(
+    rest.map(([name, member]) => [name, isPlainObject(member) ? withoutTokens(member) : member]),
+  )
+}
+
+function isPlainObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
