@@ -1,3 +1,5 @@
+import type { Secret } from '../platform/secret.ts'
+
 /** A person's account at a provider, and the tokens that reach it. The tokens themselves stay in the store. */
 export interface Connection {
   connectionId: string
@@ -57,4 +59,20 @@ export function isUsable(connection: Connection, now: Date, rejected: number | u
 }
 
 /** A shorter one can't be found again in what comes back without striking out innocent text. */
-export const minSecretLength = 16
+export function isLongEnough(token: Secret): boolean {
+  return token.length >= 16
+}
+
+const longestLifetimeSeconds = 10 * 365 * 86_400
+
+export function endOfToken(expiresInSeconds: number | undefined, now: Date): Date | null {
+  if (expiresInSeconds === undefined || !Number.isFinite(expiresInSeconds)) return null
+  return new Date(now.getTime() + Math.min(Math.max(expiresInSeconds, 0), longestLifetimeSeconds) * 1000)
+}
+
+const unknownEndMs = 30 * 86_400_000
+
+/** Until when a token that was replaced may still be valid, and so must not come back from anywhere. */
+export function formerUntil({ expiresAt }: Connection, now: Date): Date {
+  return expiresAt ?? new Date(now.getTime() + unknownEndMs)
+}

@@ -103,6 +103,12 @@ export const settings = {
     'How long a session lasts in all',
     integer(60, 31_536_000),
   ),
+  connectsPerHour: setting(
+    'SALLYPORT_CONNECTS_PER_HOUR',
+    '60',
+    'How often one user may start to connect an account an hour',
+    integer(1, 1_000_000),
+  ),
   sandboxSeconds: setting('SALLYPORT_SANDBOX_SECONDS', '3600', 'How long a sandbox grant lasts', integer(1, 86_400)),
   sandboxStartsPerHour: setting(
     'SALLYPORT_SANDBOX_STARTS_PER_HOUR',
