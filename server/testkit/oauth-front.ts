@@ -7,6 +7,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
 import { buffer } from 'node:stream/consumers'
 import { Agent, fetch } from 'undici'
 import type { Authority } from './certificates.ts'
@@ -37,6 +38,7 @@ export interface Front {
 const hopHeaders = ['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'te', 'upgrade', 'expect']
 
 export async function startFront(
+  t: Pick<TestContext, 'after'>,
   authority: Authority,
   port: number,
   inside: (origin: string) => RequestListener | Promise<RequestListener>,
@@ -94,13 +96,14 @@ export async function startFront(
   const host = `localhost:${await listen(outer, port)}`
   const origin = `https://${host}`
   const insideAgent = new Agent()
-  const inner = createServer(await inside(origin))
-  const insideOrigin = `http://127.0.0.1:${await listen(inner, 0)}`
-
+  const inner = createServer()
   const close = async () => {
     faults.lift()
     await Promise.all([agent.destroy(), insideAgent.destroy(), stop(outer), stop(inner)])
   }
+  t.after(close)
+  inner.on('request', await inside(origin))
+  const insideOrigin = `http://127.0.0.1:${await listen(inner, 0)}`
 
   return {
     origin,

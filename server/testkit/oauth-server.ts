@@ -74,7 +74,7 @@ export async function startOAuthServer(
   const authority = options.authority ?? (await createAuthority(temporaryFolder(t)))
   const store = createOAuthStore()
   const { promise: running, resolve: runs } = Promise.withResolvers<Awaited<ReturnType<typeof createProvider>>>()
-  const front = await startFront(authority, options.port ?? 0, async (origin) => {
+  const front = await startFront(t, authority, options.port ?? 0, async (origin) => {
     const provider = await createProvider(origin, store, options)
     const oauth = provider.callback()
     runs(provider)
@@ -86,7 +86,6 @@ export async function startOAuthServer(
       else void oauth(request, response)
     }
   })
-  t.after(front.close)
   const provider = await running
 
   const saveClient = async (client: Client, metadata: Record<string, unknown>) => {
