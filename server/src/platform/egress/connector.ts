@@ -26,7 +26,13 @@ interface Needs {
   connectMs: number
 }
 
-export function createConnector(needs: Needs): buildConnector.connector {
+export interface Connector {
+  connect: buildConnector.connector
+  /** Gives up on connections that are being opened. */
+  stop: () => void
+}
+
+export function createConnector(needs: Needs): Connector {
   const minVersion = 'TLSv1.2'
   const usualRoots = createSecureContext({ minVersion })
   const { ca } = needs
@@ -71,23 +77,32 @@ export function createConnector(needs: Needs): buildConnector.connector {
     }
   }
 
-  return (options, callback) => {
-    const late = new AbortController()
-    const timer = setTimeout(() => {
-      late.abort(timedOut(options.hostname, 'connection'))
-    }, needs.connectMs)
-    open(options, late.signal)
-      .finally(() => {
-        clearTimeout(timer)
-      })
-      .then(
-        (socket) => {
-          callback(null, socket)
-        },
-        (error: unknown) => {
-          callback(error as Error, null)
-        },
-      )
+  const opening = new Set<AbortController>()
+
+  return {
+    connect: (options, callback) => {
+      const late = new AbortController()
+      opening.add(late)
+      const timer = setTimeout(() => {
+        late.abort(timedOut(options.hostname, 'connection'))
+      }, needs.connectMs)
+      open(options, late.signal)
+        .finally(() => {
+          clearTimeout(timer)
+          opening.delete(late)
+        })
+        .then(
+          (socket) => {
+            callback(null, socket)
+          },
+          (error: unknown) => {
+            callback(error as Error, null)
+          },
+        )
+    },
+    stop: () => {
+      for (const late of opening) late.abort(new ServiceError('upstream_unreachable', { detail: 'stopped' }))
+    },
   }
 }
 
@@ -113,7 +128,9 @@ function secured(socket: TLSSocket, { host }: Place, addresses: string[]): Promi
     let isConnected = false
     socket.once('connect', () => {
       isConnected = true
-      if (!judged.has(comparable(socket.remoteAddress ?? ''))) reject(notAllowed(host, 'another address answered'))
+      if (judged.has(comparable(socket.remoteAddress ?? ''))) return
+      reject(notAllowed(host, 'another address answered'))
+      socket.destroy()
     })
     socket.once('secureConnect', resolve)
     // Stays: undici adds its own, but not before the callback.
