@@ -5,7 +5,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
-import type { TLSSocket } from 'node:tls'
+import type { SecureContextOptions, TLSSocket } from 'node:tls'
 import type { Certificate } from './certificates.ts'
 
 type Test = Pick<TestContext, 'after'>
@@ -35,12 +35,12 @@ const hello: RequestListener = (_request, response) => {
 
 export async function startTlsUpstream(
   t: Test,
-  certificate: Certificate,
+  tls: Certificate & SecureContextOptions,
   answer: RequestListener = hello,
   where: Where = {},
 ): Promise<TlsUpstream> {
   const requests: string[] = []
-  const server = createServer(certificate, (request, response) => {
+  const server = createServer(tls, (request, response) => {
     requests.push(`${request.method} ${request.url}`)
     answer(request, response)
   })

@@ -12,6 +12,7 @@ import type { EgressLimits } from './exchange.ts'
 import { createFetch } from './fetch.ts'
 import type { EgressFetch } from './fetch.ts'
 import { judgeUrl } from './judge-url.ts'
+import { createTrust } from './trust.ts'
 
 export type { AllowEntry, SuppliedBy } from './allow-list.ts'
 export type { Lookup } from './connector.ts'
@@ -59,10 +60,11 @@ const poolOptions = {
 
 export function createEgress(needs: { allow: readonly AllowEntry[]; ca?: string; lookup?: Lookup }): Egress {
   const list = createAllowList(needs.allow)
-  const { ca, lookup = askNameServer } = needs
+  const { lookup = askNameServer } = needs
+  const trust = createTrust(needs.ca)
   // A pool each: a stranger must never ride on a socket that was opened under the operator's wider rule.
   const createPool = (suppliedBy: SuppliedBy) => {
-    const connector = createConnector({ list, suppliedBy, lookup, ca, connectMs })
+    const connector = createConnector({ list, suppliedBy, lookup, trust, connectMs })
     return { connector, agent: new Agent({ ...poolOptions, connect: connector.connect }) }
   }
   const pools = { operator: createPool('operator'), stranger: createPool('stranger') }
