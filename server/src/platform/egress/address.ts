@@ -35,7 +35,8 @@ export function parseRange(text: string): Range | undefined {
   if (length === undefined) return { address, prefix: whole }
   // A mapped start would leave open which of the two lengths is meant.
   const isMapped = address.family === 4 && start.includes(':')
-  if (isMapped || !/^(?:0|[1-9]\d{0,2})$/.test(length) || Number(length) > whole) return undefined
+  // A length of 0 is everything, which is no range but the lack of one.
+  if (isMapped || !/^[1-9]\d{0,2}$/.test(length) || Number(length) > whole) return undefined
   return { address, prefix: Number(length) }
 }
 
@@ -57,8 +58,6 @@ const notPublic: Record<string, string[]> = {
   'link-local': ['169.254.0.0/16'],
   'kept for protocols': ['192.0.0.0/24', '2001::/23'],
   documentation: ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'],
-  'AS112 sink': ['192.31.196.0/24', '192.175.48.0/24', '2620:4f:8000::/48'],
-  'AMT relay': ['192.52.193.0/24'],
   '6to4': ['192.88.99.0/24', '2002::/16'],
   benchmarking: ['198.18.0.0/15'],
   multicast: ['224.0.0.0/4'],
