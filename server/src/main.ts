@@ -69,7 +69,11 @@ function startTimers(app: App, log: Log): NodeJS.Timeout[] {
         log.error({ err: error }, `${what} failed`)
       })
     }, ms).unref()
-  return [every(10 * minuteMs, 'the sweep', app.sweep), every(minuteMs, 'recording refusals', app.flushRefusals)]
+  return [
+    every(10 * minuteMs, 'the sweep', app.sweep),
+    every(10_000, 'asking providers', app.catchUp),
+    every(minuteMs, 'recording refusals', app.flushRefusals),
+  ]
 }
 
 interface Running {

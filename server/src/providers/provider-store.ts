@@ -95,6 +95,15 @@ export function createProviderStore(vault: Vault) {
     },
 
     find: (queries: Queries, providerId: string) => findBy(queries, 'provider_id', providerId),
+    /** Also one that is deleted: what refers to it still has a name to show. */
+    findEver: async (queries: Queries, providerId: string): Promise<Provider | undefined> => {
+      const row = await queries
+        .selectFrom('providers')
+        .selectAll()
+        .where('provider_id', '=', providerId)
+        .executeTakeFirst()
+      return row && toProvider(row)
+    },
     findBySlug: (queries: Queries, slug: string) => findBy(queries, 'slug', slug),
 
     /** In a transaction that builds on the provider: it can't be disabled or deleted before that ends. */
