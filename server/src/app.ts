@@ -20,6 +20,7 @@ import type { Metrics } from './platform/metrics.ts'
 import { createOAuth } from './platform/oauth/oauth.ts'
 import type { Secret } from './platform/secret.ts'
 import type { Vault } from './platform/vault/vault.ts'
+import { providerRoutes } from './providers/provider-routes.ts'
 import { createProviderStore } from './providers/provider-store.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
 import { createRefusals } from './proxy/refusals.ts'
@@ -83,6 +84,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   agentRoutes(http, needs)
   sessionRoutes(http, needs)
   userRoutes(http, needs)
+  providerRoutes(http, needs)
   await sandboxRoutes(http, needs)
   proxyRoutes(http, {
     ...needs,
