@@ -1,4 +1,3 @@
-import type {} from '../agents/agent-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
