@@ -28,6 +28,9 @@ test('digits and symbols for letters do not either', () => {
   refuses('slack', '$lack', 'sl4ck', 's1ack')
   refuses('zoom', 'z00m', 'zoorn', 'zooom')
   refuses('dropbox', 'clropbox')
+  refuses('atlassian', 'atiasslan', 'AtIasslan')
+  refuses('discord', 'D!$c0rd')
+  refuses('asana', '@$@na')
 })
 
 test('letters of other alphabets, accents, styles and invisible characters do not either', () => {
@@ -47,6 +50,7 @@ test('letters of other alphabets, accents, styles and invisible characters do no
   refuses('slack', 'ѕӏасk', 'Ｓlack')
   refuses('notion', 'nоtiоn', 'ΝΟΤΙΟΝ')
   refuses('asana', 'аѕаnа')
+  refuses('github', 'git\u200bhublogin', 'gïthublogin')
 })
 
 test('words around a name do not either', () => {
@@ -61,7 +65,8 @@ test('words around a name do not either', () => {
     'api-github-com',
   )
   refuses('google', 'Sign in with Google', 'google.com', 'Google Drive', 'accounts-google', 'mygoogle', 'googleapis')
-  refuses('slack', 'My Slack', 'Slack for teams', 'slack-365')
+  refuses('slack', 'My Slack', 'Slack for teams', 'slack-365', 'slack2026', 'Sla ck chat')
+  refuses('zoom', 'zoom2', 'Zo-om meetings')
   refuses('microsoft', 'Microsoft Teams', 'Office365', 'outlook-mail')
   refuses('linear', 'Linear algebra')
 })
@@ -71,7 +76,9 @@ test('one letter more, less, wrong or swapped does not either, in names of five 
   refuses('google', 'gogle', 'goolge', 'googel', 'Gogle Drive')
   refuses('microsoft', 'Mircosoft', 'Microsft Teams')
   refuses('asana', 'Asanas')
-  refuses('slack', 'slak', 'Slackk')
+  refuses('slack', 'slak', 'Slackk', 'Stack')
+  refuses('notion', 'Motion')
+  refuses('atlassian', 'Trelo', 'Bitbuckett')
 })
 
 test('names that only share something with a preset’s are free', () => {
@@ -97,6 +104,7 @@ test('names that only share something with a preset’s are free', () => {
     'Box',
   )
   allows('Spotless', 'Hubble', 'Figment', 'Asahi', 'Dropbear', 'Soft micro', 'Яндекс', '微博', 'Airtable', 'PagerDuty')
+  allows('Email', 'Sigma', 'Black', 'Extra', 'Jirafe', 'Nations bank')
   allows('', '-', '12345', '!!!', 'api', 'login', 'my official app')
 })
 

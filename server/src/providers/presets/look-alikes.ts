@@ -27,32 +27,42 @@ interface Target {
   text: string
   /** The name with decorations grown on to it: `loginwithgithub`. */
   decorated: RegExp
+  mayHaveTypo: boolean
 }
 
 // Two letters at the end are too often part of a word: `notional` is not `notion` and `ai`.
 const ornament = `(?:my|${decorations.filter((word) => word.length > 2).join('|')}){0,4}`
-const targets: Target[] = presets.flatMap((preset) => {
-  const names = [preset.id, preset.name, ...(preset.otherNames ?? [])]
-  const texts = new Set(
-    names.flatMap((name) => readings(name).map((words) => words.join(''))).filter((text) => text.length > 3),
-  )
-  return [...texts].map((text) => ({ preset, text, decorated: new RegExp(`^${ornament}${text}${ornament}$`) }))
-})
+const targets: Target[] = presets.flatMap((preset) => [
+  ...[preset.id, preset.name].flatMap((name) => targetsOf(preset, name, 5)),
+  // Short ones have neighbours that are words: `Email` is not `Gmail`.
+  ...(preset.otherNames ?? []).flatMap((name) => targetsOf(preset, name, 6)),
+])
+
+function targetsOf(preset: Preset, name: string, fromLength: number): Target[] {
+  const texts = new Set(readings(name).map((words) => words.join('')))
+  return [...texts]
+    .filter((text) => text.length > 3)
+    .map((text) => ({
+      preset,
+      text,
+      decorated: new RegExp(`^${ornament}${text}${ornament}$`),
+      mayHaveTypo: text.length >= fromLength,
+    }))
+}
 
 export function resemblesPreset(text: string): Preset | undefined {
   const all = readings(text.slice(0, maxLength))
   return targets.find((target) => all.some((words) => resembles(words, target)))?.preset
 }
 
-function resembles(words: string[], { text, decorated }: Target): boolean {
+function resembles(words: string[], { text, decorated, mayHaveTypo }: Target): boolean {
   const core = words.filter((word) => !isDecoration.has(word)).join('')
-  if (text.length >= 5 && isWithinOneEdit(core, text)) return true
-  return (
-    runsOf(words, text.length + 1).some((run) => {
-      if (run === text) return true
-      // Longer names have few neighbours among words, so that one within other words is no accident.
-      return text.length >= 6 && run[0] === text[0] && isWithinOneEdit(run, text)
-    }) || words.some((word) => decorated.test(word))
+  const isLong = text.length >= 6
+  if (mayHaveTypo && (isLong || core[0] === text[0]) && isWithinOneEdit(core, text)) return true
+  if (words.some((word) => decorated.test(word))) return true
+  // Long names have few neighbours among words, so that one in the midst of other words is no accident.
+  return runsOf(words, text.length + 1).some(
+    (run) => run === text || (isLong && run[0] === text[0] && isWithinOneEdit(run, text)),
   )
 }
 
@@ -77,7 +87,6 @@ function isWithinOneEdit(one: string, other: string): boolean {
   let at = 0
   while (at < short.length && short[at] === long[at]) at++
   if (short.slice(at) === long.slice(at + 1)) return true
-  if (short.length !== long.length) return false
   if (short.slice(at + 1) === long.slice(at + 1)) return true
   return short[at] === long[at + 1] && short[at + 1] === long[at] && short.slice(at + 2) === long.slice(at + 2)
 }
