@@ -6,6 +6,7 @@ const host = 'api.atlassian.com'
 export const atlassian: Preset = {
   id: 'atlassian',
   name: 'Atlassian',
+  otherNames: ['Jira', 'Confluence', 'Trello', 'Bitbucket'],
   issuerUrl: 'https://auth.atlassian.com',
   authorizationUrl: 'https://auth.atlassian.com/authorize',
   tokenUrl: 'https://auth.atlassian.com/oauth/token',

@@ -59,7 +59,7 @@ export const github: Preset = {
   docs: [
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps',
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps',
-    'https://docs.github.com/en/rest/users/users#get-the-authenticated-user',
+    'https://docs.github.com/en/rest/users/users',
     'https://docs.github.com/en/rest/deploy-keys/deploy-keys',
   ],
   notes:

@@ -3,6 +3,7 @@ import type { Preset } from './preset.ts'
 export const google: Preset = {
   id: 'google',
   name: 'Google',
+  otherNames: ['Gmail', 'YouTube'],
   issuerUrl: 'https://accounts.google.com',
   discoveryUrl: 'https://accounts.google.com/.well-known/openid-configuration',
   authorizationUrl: 'https://accounts.google.com/o/oauth2/v2/auth',

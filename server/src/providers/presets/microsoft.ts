@@ -5,6 +5,7 @@ const host = 'graph.microsoft.com'
 export const microsoft: Preset = {
   id: 'microsoft',
   name: 'Microsoft',
+  otherNames: ['Outlook', 'Office 365', 'OneDrive', 'SharePoint', 'Azure', 'Entra'],
   issuerUrl: 'https://login.microsoftonline.com/common/v2.0',
   issuerTemplate: 'https://login.microsoftonline.com/{tid}/v2.0',
   discoveryUrl: 'https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration',

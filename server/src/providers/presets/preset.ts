@@ -5,6 +5,8 @@ export interface Preset {
   /** The slug, and what an admin writes as "preset". */
   id: string
   name: string
+  /** Other names people know it by, which nobody else may take either. */
+  otherNames?: readonly string[]
   /** For OpenID Connect exactly what discovery and the `iss` parameter say. */
   issuerUrl: string
   /** An id token's issuer where it differs per account: the braces stand for the token's own claim of that name. */
