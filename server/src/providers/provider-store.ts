@@ -1,10 +1,10 @@
-import type {} from '../agents/agent-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
 import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
+import type { Credentials } from './client-credentials.ts'
 import type { Injection, Provider, ProviderSource, ProviderStatus } from './provider.ts'
 
 interface ProviderRow {
@@ -44,13 +44,6 @@ export const providerClientSecret: SealedColumn = {
   rowColumn: 'provider_id',
   // A provider belongs to the installation; nobody else could be named.
   ownerColumn: 'provider_id',
-}
-
-/** The client that an authorization server knows us by. */
-export interface Credentials {
-  clientId: string
-  clientSecret: Secret | undefined
-  authMethod: AuthMethod
 }
 
 export function createProviderStore(vault: Vault) {
