@@ -56,7 +56,7 @@ export async function startConnectionTest(
 ): Promise<ConnectionTest> {
   const oauth = await startOAuthServer(t, options)
   const service = await startService(t, engine, { ...reaching(oauth), ...settings }, clock)
-  oauth.setRedirectUris([`${service.config.baseUrl.origin}/v4/oauth/callback/${slug}`])
+  await oauth.setRedirectUris([`${service.config.baseUrl.origin}/v4/oauth/callback/${slug}`])
   const created = await service.call('POST', '/v4/providers', {
     token: service.adminToken,
     body: {

@@ -13,11 +13,13 @@ const plainLabels = ['email', 'preferred_username', 'name']
 export const plainAccount: AccountSource = { from: 'id_token', id: 'sub', labels: plainLabels }
 
 /** The account in a JSON answer; of several labels the first that is there counts. */
-export function accountIn(answer: Record<string, unknown>, { id, labels }: AccountSource): Account | undefined {
+export function accountIn(answer: Record<string, unknown>, { id, labels, within }: AccountSource): Account | undefined {
   const identity = textAt(answer, id)
   if (identity === undefined || identity.length > 255) return undefined
   const label = labels.map((path) => textAt(answer, path)).find((text) => text !== undefined && readable(text) !== '')
-  return { id: identity, label: label === undefined ? null : readable(label) }
+  const workspace = within === undefined ? undefined : textAt(answer, within)
+  const words = [label, workspace && `(${workspace})`].filter((word) => word !== undefined).join(' ')
+  return { id: identity, label: readable(words) || null }
 }
 
 /** Where it stands in what we hold already; undefined where the provider has to be asked. */

@@ -15,6 +15,7 @@ export interface ConnectionRow {
   status: ConnectionStatus
   account_id: string | null
   account_label: string | null
+  api_host: string | null
   scopes: string
   access_token: Uint8Array | null
   access_token_key_id: string | null
@@ -77,6 +78,7 @@ export function createConnectionStore(vault: Vault) {
           status: connection.status,
           account_id: connection.accountId,
           account_label: connection.accountLabel,
+          api_host: connection.apiHost,
           scopes: JSON.stringify(connection.scopes),
           access_token: null,
           access_token_key_id: null,
@@ -192,7 +194,7 @@ export function createConnectionStore(vault: Vault) {
       tx: Queries,
       { connectionId, userId }: Connection,
       tokens: KeptTokens,
-      account: { accountId: string | null; accountLabel: string | null; scopes: string[] },
+      account: Pick<Connection, 'accountId' | 'accountLabel' | 'apiHost' | 'scopes'>,
     ): Promise<Connection | undefined> => {
       const row = await tx
         .updateTable('connections')
@@ -200,6 +202,7 @@ export function createConnectionStore(vault: Vault) {
           status: 'active' as const,
           account_id: account.accountId,
           account_label: account.accountLabel,
+          api_host: account.apiHost,
           scopes: JSON.stringify(account.scopes),
           refresh_token: null,
           refresh_token_key_id: null,
@@ -258,6 +261,7 @@ export function toConnection(row: ConnectionRow): Connection {
     status: row.status,
     accountId: row.account_id,
     accountLabel: row.account_label,
+    apiHost: row.api_host,
     scopes: JSON.parse(row.scopes) as string[],
     expiresAt: fromTime(row.expires_at),
     obtainedAt: new Date(row.obtained_at),

@@ -9,6 +9,8 @@ export interface Connection {
   /** Whose account it is, where the provider says. */
   accountId: string | null
   accountLabel: string | null
+  /** The one host that this account's token may go to, of those that the provider has; null for all of them. */
+  apiHost: string | null
   scopes: string[]
   /** When the access token ends; null where the provider did not say. */
   expiresAt: Date | null

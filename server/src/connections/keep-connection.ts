@@ -2,7 +2,9 @@ import type { AuditStore } from '../audit/audit-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { Tokens } from '../platform/oauth/oauth-client.ts'
+
 import type { ProviderStore } from '../providers/provider-store.ts'
+import { accountHost } from './account-host.ts'
 import type { Account } from './account.ts'
 import { ConnectFailed } from './connect-flow.ts'
 import { endOfToken, formerUntil, isLongEnough } from './connection.ts'
@@ -58,6 +60,7 @@ export async function keepConnection(
     status: 'active',
     accountId: account?.id ?? null,
     accountLabel: account?.label ?? null,
+    apiHost: accountHost(provider, tokens),
     scopes,
     expiresAt: kept.expiresAt,
     obtainedAt: now,
@@ -105,7 +108,7 @@ async function renew(
   tx: Queries,
   connection: Connection,
   kept: KeptTokens,
-  { accountId, accountLabel, scopes }: Connection,
+  { accountId, accountLabel, apiHost, scopes }: Connection,
 ): Promise<Connection | undefined> {
   const { accessToken: former } = await connections.tokens(tx, connection)
   if (former) {
@@ -118,5 +121,5 @@ async function renew(
     )
   }
   const label = accountLabel ?? connection.accountLabel
-  return connections.renew(tx, connection, kept, { accountId, accountLabel: label, scopes })
+  return connections.renew(tx, connection, kept, { accountId, accountLabel: label, apiHost, scopes })
 }
