@@ -8,6 +8,7 @@ import type { Environment } from '../src/platform/settings.ts'
 import type { Database, Engine } from '../src/platform/database/database.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import { createEgress } from '../src/platform/egress/egress.ts'
+import type { Egress } from '../src/platform/egress/egress.ts'
 import { masterKeySource, openDatabase, readAdminToken } from '../src/platform/instance.ts'
 import { createLog } from '../src/platform/log.ts'
 import { mintToken } from '../src/platform/tokens.ts'
@@ -38,6 +39,7 @@ export interface TestService {
   config: Config
   database: Database
   vault: Vault
+  egress: Egress
   clock: FixedClock
   adminToken: string
   log: string[]
@@ -111,6 +113,7 @@ export async function startService(
     config,
     database,
     vault,
+    egress,
     clock,
     adminToken: adminToken.reveal(),
     log,

@@ -12,7 +12,7 @@ export function accountHost({ preset, apiHosts }: Provider, { extra }: Tokens): 
   const member = preset === null ? undefined : findPreset(preset)?.apiHostFrom
   if (member === undefined) return null
   const url = URL.parse(String(extra[member]))
-  if (url?.protocol !== 'https:' || !apiHosts.some((pattern) => matchesHost(pattern, url.host))) {
+  if (url?.protocol !== 'https:' || url.port !== '' || !apiHosts.some((pattern) => matchesHost(pattern, url.host))) {
     throw new ConnectFailed('invalid_response')
   }
   return url.host

@@ -196,6 +196,7 @@ export function createConnectionStore(vault: Vault) {
       tokens: KeptTokens,
       account: Pick<Connection, 'accountId' | 'accountLabel' | 'apiHost' | 'scopes'>,
     ): Promise<Connection | undefined> => {
+      const sealed = { ...noTokens, ...(await sealTokens(vault, tx, { connectionId, userId }, tokens)) }
       const row = await tx
         .updateTable('connections')
         .set((eb) => ({
@@ -204,8 +205,7 @@ export function createConnectionStore(vault: Vault) {
           account_label: account.accountLabel,
           api_host: account.apiHost,
           scopes: JSON.stringify(account.scopes),
-          refresh_token: null,
-          refresh_token_key_id: null,
+          ...sealed,
           expires_at: tokens.expiresAt?.getTime() ?? null,
           obtained_at: tokens.obtainedAt.getTime(),
           is_refreshed: 0,
@@ -213,7 +213,6 @@ export function createConnectionStore(vault: Vault) {
           refresh_lease: null,
           refresh_lease_until: null,
         }))
-        .set(await sealTokens(vault, tx, { connectionId, userId }, tokens))
         .where('connection_id', '=', connectionId)
         .where('status', '<>', 'revoked')
         .returningAll()
