@@ -70,12 +70,10 @@ onBothDatabases('the token of a connection', (engine) => {
 
   test('is renewed once for calls on two instances that know nothing of each other', async (t) => {
     const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: true } })
-    const instances = [freshTokenOf(service), freshTokenOf(service)]
+    const [one, other] = [freshTokenOf(service), freshTokenOf(service)]
     const id = await service.connect()
     service.clock.advance(2 * hour)
-    const calls = Array.from({ length: 50 }, (_, index) => instances[index % 2]?.(id))
-    const tokens = (await Promise.all(calls)).filter((token) => token !== undefined)
-    assert.equal(tokens.length, 50)
+    const tokens = await Promise.all(Array.from({ length: 50 }, (_, index) => (index % 2 ? one : other)(id)))
     assert.equal(service.refreshes(), 1)
     assert.deepEqual(new Set(await accepted(service, tokens)), new Set([true]))
   })
@@ -102,7 +100,7 @@ onBothDatabases('the token of a connection', (engine) => {
   test('without a known end is tried, and renewed only after a 401', async (t) => {
     const service = await startConnectionTest(t, engine)
     const freshToken = freshTokenOf(service)
-    const forget = service.oauth.fault.change(oauthPaths.token, ({ expires_in, ...rest }) => rest)
+    const forget = service.oauth.fault.change(oauthPaths.token, (body) => ({ ...body, expires_in: undefined }))
     const id = await service.connect()
     forget()
     assert.equal((await service.connection(id)).expires_at, null)
@@ -148,7 +146,7 @@ onBothDatabases('the token of a connection', (engine) => {
   test('that ended and can not be renewed makes the connection need its user', async (t) => {
     const service = await startConnectionTest(t, engine)
     const freshToken = freshTokenOf(service)
-    const forget = service.oauth.fault.change(oauthPaths.token, ({ refresh_token, ...rest }) => rest)
+    const forget = service.oauth.fault.change(oauthPaths.token, (body) => ({ ...body, refresh_token: undefined }))
     const id = await service.connect()
     forget()
     assert.equal((await service.connection(id)).renewable, false)
