@@ -152,20 +152,21 @@ export function createConnectionStore(vault: Vault) {
         .selectAll()
         .where('user_id', '=', userId)
         .$if(page.status === 'revoked', (query) => query.where('status', '=', 'revoked'))
-        .$if(page.status === 'active', (query) =>
-          query
-            .where('status', '=', 'active')
-            .where((eb) =>
-              eb.or([eb('refresh_lease_until', 'is', null), eb('refresh_lease_until', '>', now.getTime())]),
-            ),
-        )
-        .$if(page.status === 'needs_reauth', (query) =>
-          query.where((eb) =>
-            eb.or([
-              eb('status', '=', 'needs_reauth'),
-              eb.and([eb('status', '=', 'active'), eb('refresh_lease_until', '<=', now.getTime())]),
-            ]),
-          ),
+        .$if(page.status === 'active' || page.status === 'needs_reauth', (query) =>
+          query.where((eb) => {
+            // As statusOf says it.
+            const isInDoubt = eb.and([
+              eb('refresh_lease_until', 'is not', null),
+              eb.or([
+                eb('refresh_lease_until', '<=', now.getTime()),
+                eb.and([eb('expires_at', 'is not', null), eb('expires_at', '<=', now.getTime())]),
+              ]),
+            ])
+            const isActive = eb('status', '=', 'active')
+            return page.status === 'active'
+              ? eb.and([isActive, eb.not(isInDoubt)])
+              : eb.or([eb('status', '=', 'needs_reauth'), eb.and([isActive, isInDoubt])])
+          }),
         )
         .$if(page.before !== undefined, (query) => query.where('connection_id', '<', page.before ?? ''))
         .orderBy('connection_id', 'desc')

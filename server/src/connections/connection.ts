@@ -36,9 +36,11 @@ export function wasInterrupted({ refreshLeaseUntil }: Connection, now: Date): bo
   return refreshLeaseUntil !== null && refreshLeaseUntil <= now
 }
 
-/** What its user is told: a connection that may be dead is not called healthy. */
+/** What its user is told. Nobody can say yet how a refresh will end, and a token that is over can't be called healthy. */
 export function statusOf(connection: Connection, now: Date): ConnectionStatus {
-  return connection.status === 'active' && wasInterrupted(connection, now) ? 'needs_reauth' : connection.status
+  const { status, refreshLeaseUntil, expiresAt } = connection
+  const isInDoubt = refreshLeaseUntil !== null && (refreshLeaseUntil <= now || (expiresAt !== null && expiresAt <= now))
+  return status === 'active' && isInDoubt ? 'needs_reauth' : status
 }
 
 const refreshAheadMs = 60_000

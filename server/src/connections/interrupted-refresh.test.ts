@@ -57,6 +57,7 @@ onBothDatabases('a refresh that nobody finished', (engine) => {
     const id = await service.connect()
     service.clock.advance(hour)
     await dieInTheMiddle(service, id)
+    assert.equal((await service.connection(id)).status, 'needs_reauth')
     service.clock.advance(leaseSeconds)
     assert.equal((await service.connection(id)).status, 'needs_reauth')
     const filtered = (status: string) =>
