@@ -10,52 +10,32 @@ import { onBothDatabases } from '../server/testkit/databases.ts'
 import { oauthPaths, startOAuthServer } from '../server/testkit/oauth-server.ts'
 import type { OAuthServer } from '../server/testkit/oauth-server.ts'
 import { freePort } from '../server/testkit/ports.ts'
+import { startWithProvider } from './person.ts'
+import type { Person } from './person.ts'
 import { eventually, startService } from './running-service.ts'
 import type { Engine, RunningService } from './running-service.ts'
 
-interface Connected {
-  service: RunningService
-  oauth: OAuthServer
-  token: string
-  connectionId: string
-}
-
-/** A person's account, connected over the wire, whose first access token ends after a second. */
-async function connectedService(t: TestContext, engine: Engine): Promise<Connected> {
+/** An account whose first access token ends after a second. */
+async function shortLived(t: TestContext, engine: Engine): Promise<Connected> {
   const oauth = await startOAuthServer(t, { rotateRefreshToken: true })
-  const reach = { SALLYPORT_EGRESS_ALLOW: oauth.host, SALLYPORT_EGRESS_CA_FILE: oauth.caFile }
-  const service = await startService(t, engine, reach)
-  const { client, issuer } = oauth
-  await oauth.setRedirectUris([`http://localhost:${service.port}/v4/oauth/callback/acme`])
-  const provider = {
-    provider_name: 'Acme',
-    issuer_url: issuer,
-    scopes: ['openid', 'offline_access'],
-    client_id: client.clientId,
-    client_secret: client.clientSecret,
-  }
-  const admin = { token: service.adminToken }
-  assert.equal((await service.call('POST', '/v4/providers', { ...admin, body: provider })).status, 201)
-  const issued = await service.call('POST', '/v4/auth/login-tokens', { ...admin, body: {} })
-  const { body } = await service.call('POST', '/v4/auth/login', { body: { login_token: issued.body.login_token } })
-  const token = body.session_token as string
-  const start = await service.call('POST', '/v4/oauth/connect/start', { token, body: { provider_slug: 'acme' } })
+  const person = await startWithProvider(t, engine, oauth)
   const shorten = oauth.fault.change(oauthPaths.token, (answer) => ({ ...answer, expires_in: 1 }))
-  const callback = new URL(await oauth.approve(start.body.authorization_url))
-  const landed = await service.call('GET', callback.pathname + callback.search, {
-    headers: { cookie: `svc_session=${token}` },
-  })
+  const { connection_id: connectionId = '' } = await person.follow(await oauth.approve(await person.start()))
   shorten()
-  const connectionId = new URL(String(landed.headers['location'])).searchParams.get('connection_id') ?? ''
   assert.match(connectionId, /^con_/)
   await sleep(1100)
-  return { service, oauth, token, connectionId }
+  return { ...person, oauth, connectionId }
+}
+
+interface Connected extends Person {
+  oauth: OAuthServer
+  connectionId: string
 }
 
 const refreshes = ({ calls }: OAuthServer) => calls.filter(({ grantType }) => grantType === 'refresh_token').length
 
 test('50 calls on two processes and one PostgreSQL, on an expired connection: one refresh, all 50 succeed', async (t) => {
-  const { service, oauth, token, connectionId } = await connectedService(t, 'postgres')
+  const { service, oauth, token, connectionId } = await shortLived(t, 'postgres')
   const port = String(await freePort())
   const other = await startService(t, 'postgres', {
     ...service.env,
@@ -100,7 +80,7 @@ async function lockConnections(service: RunningService, engine: Engine) {
 
 onBothDatabases('a process killed between the provider’s answer and the store', (engine) => {
   test('leaves a connection that works or needs its user, and is never reported healthy while dead', async (t) => {
-    const { service, oauth, token, connectionId } = await connectedService(t, engine)
+    const { service, oauth, token, connectionId, start, follow } = await shortLived(t, engine)
     const held = oauth.fault.hold(oauthPaths.token)
     const call = service.call('POST', `/v4/connections/${connectionId}/check`, { token })
     call.catch(() => undefined)
@@ -117,12 +97,7 @@ onBothDatabases('a process killed between the provider’s answer and the store'
     }
     // The new refresh token died with the process, and the old one was spent: the connection is dead.
     assert.equal(await status(), 'needs_reauth')
-    const start = await service.call('POST', '/v4/oauth/connect/start', {
-      token,
-      body: { connection_id: connectionId },
-    })
-    const callback = new URL(await oauth.approve(start.body.authorization_url))
-    await service.call('GET', callback.pathname + callback.search, { headers: { cookie: `svc_session=${token}` } })
+    await follow(await oauth.approve(await start({ connection_id: connectionId })))
     assert.equal(await status(), 'active')
     const check = await service.call('POST', `/v4/connections/${connectionId}/check`, { token })
     assert.deepEqual([check.status, check.body.status], [200, 'active'])
