@@ -5,6 +5,7 @@ import { agentRoutes } from './agents/agent-routes.ts'
 import { agentStore } from './agents/agent-store.ts'
 import { auditStore } from './audit/audit-store.ts'
 import { authenticateCalls } from './authenticate.ts'
+import { createConnectionStore } from './connections/connection-store.ts'
 import { grantStore } from './grants/grant-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
@@ -20,6 +21,7 @@ import type { Metrics } from './platform/metrics.ts'
 import { createOAuth } from './platform/oauth/oauth.ts'
 import type { Secret } from './platform/secret.ts'
 import type { Vault } from './platform/vault/vault.ts'
+import { proposalRoutes } from './providers/proposal-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
 import { createProviderStore } from './providers/provider-store.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
@@ -84,7 +86,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   agentRoutes(http, needs)
   sessionRoutes(http, needs)
   userRoutes(http, needs)
-  providerRoutes(http, needs)
+  providerRoutes(http, { ...needs, isConnected: createConnectionStore(vault).isConnected })
+  proposalRoutes(http, needs)
   await sandboxRoutes(http, needs)
   proxyRoutes(http, {
     ...needs,
