@@ -5,6 +5,8 @@ import { onBothDatabases } from '../../testkit/databases.ts'
 import { acme, client, startProviderTest } from '../../testkit/providers.ts'
 import { startService } from '../../testkit/service.ts'
 import type { TestService } from '../../testkit/service.ts'
+import type { Queries } from '../platform/database/database.ts'
+import { createProviderStore } from './provider-store.ts'
 
 onBothDatabases('a change of a provider', (engine) => {
   const start = async (t: Parameters<typeof startService>[0]) => {
@@ -124,13 +126,31 @@ onBothDatabases('a change of a provider', (engine) => {
     const { service, create, asAdmin } = await start(t)
     const { provider_id: id } = await create({ ...acme, ...client })
     const { userId } = await service.logIn()
-    await connect(service, id, userId)
+    await connect(service.database.queries, id, userId)
     const refused = await asAdmin('DELETE', `/v4/providers/${id}`)
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'])
     assert.equal((await asAdmin('GET', '/v4/providers')).body.providers[0].slug, 'acme-corp', 'it is as it was')
     assert.notEqual(await secretOf(service, id), null)
     await service.database.queries.updateTable('connections').set({ status: 'revoked' }).execute()
     assert.equal((await asAdmin('DELETE', `/v4/providers/${id}`)).status, 200)
+  })
+
+  test('a deletion that races a connection waits for it, and is then refused', async (t) => {
+    const { service, create, asAdmin } = await start(t)
+    const { provider_id: id } = await create({ ...acme, ...client })
+    const { userId } = await service.logIn()
+    const { database, vault } = service
+    const providers = createProviderStore(vault)
+    let deletion: ReturnType<typeof asAdmin> | undefined
+    await database.transaction(async (tx) => {
+      assert.ok(await providers.lock(database, tx, id))
+      deletion ??= asAdmin('DELETE', `/v4/providers/${id}`)
+      await connect(tx, id, userId)
+    })
+    assert.equal((await deletion)?.status, 409)
+    await database.queries.updateTable('connections').set({ status: 'revoked' }).execute()
+    assert.equal((await asAdmin('DELETE', `/v4/providers/${id}`)).status, 200)
+    assert.equal(await providers.lock(database, database.queries, id), undefined, 'nothing can be built on it now')
   })
 
   test('pinned metadata is read anew by an admin alone, and only of the same issuer', async (t) => {
@@ -180,9 +200,9 @@ async function secretOf({ database }: TestService, id: string): Promise<unknown>
   return row.client_secret
 }
 
-async function connect({ database }: TestService, providerId: string, userId: string): Promise<void> {
+async function connect(queries: Queries, providerId: string, userId: string): Promise<void> {
   const none = { access_token: null, access_token_key_id: null, refresh_token: null, refresh_token_key_id: null }
-  await database.queries
+  await queries
     .insertInto('connections')
     .values({
       connection_id: 'con_00000000000000000000000000',
