@@ -32,6 +32,7 @@ import type { Metrics } from './platform/metrics.ts'
 import { createOAuth } from './platform/oauth/oauth.ts'
 import type { Secret } from './platform/secret.ts'
 import type { Vault } from './platform/vault/vault.ts'
+import { proposalRoutes } from './providers/proposal-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
 import { createProviderStore } from './providers/provider-store.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
@@ -106,7 +107,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   agentRoutes(http, needs)
   sessionRoutes(http, needs)
   userRoutes(http, needs)
-  providerRoutes(http, needs)
+  providerRoutes(http, { ...needs, isConnected: stores.connections.isConnected })
+  proposalRoutes(http, needs)
   connectRoutes(http, needs)
   deviceFlowRoutes(http, needs)
   connectionRoutes(http, { ...needs, freshToken, revokeRemotely })

@@ -11,7 +11,7 @@ export interface ProviderTest extends TestService {
   oauth: OAuthServer
   /** As an admin. */
   create: (body: object) => Promise<Reply>
-  /** As an agent, which is a new one unless its token is given. */
+  /** As an agent, always the same unless a token is given. */
   propose: (body: object, token?: string) => Promise<Reply>
   asAdmin: (method: string, path: string, body?: object) => Promise<Reply>
 }
@@ -23,6 +23,7 @@ export async function startProviderTest(
 ): Promise<ProviderTest> {
   const oauth = await startOAuthServer(t, options.oauth)
   const service = await startService(t, engine, { ...reaching(oauth), ...options.settings })
+  let agent: ReturnType<TestService['registerAgent']> | undefined
   const asAdmin: ProviderTest['asAdmin'] = (method, path, body) =>
     service.call(method, path, { token: service.adminToken, ...(body && { body }) })
   return {
@@ -30,11 +31,10 @@ export async function startProviderTest(
     oauth,
     asAdmin,
     create: (body) => asAdmin('POST', '/v4/providers', body),
-    propose: async (body, token) =>
-      service.call('POST', '/v4/providers/proposals', {
-        token: token ?? (await service.registerAgent()).token,
-        body,
-      }),
+    propose: async (body, token) => {
+      agent ??= service.registerAgent()
+      return service.call('POST', '/v4/providers/proposals', { token: token ?? (await agent).token, body })
+    },
   }
 }
 

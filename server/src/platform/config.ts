@@ -98,6 +98,24 @@ export const settings = {
     'How often one agent may rotate its token an hour',
     integer(1, 1_000_000),
   ),
+  proposals: setting(
+    'SALLYPORT_PROPOSALS',
+    'auto',
+    'Providers that agents propose: auto registers with them, review leaves that to an admin, off refuses them',
+    oneOf('auto', 'review', 'off'),
+  ),
+  proposalsPerDay: setting(
+    'SALLYPORT_PROPOSALS_PER_DAY',
+    '10',
+    'Providers that one agent may propose a day',
+    integer(1, 1_000_000),
+  ),
+  proposalsPerDayInAll: setting(
+    'SALLYPORT_PROPOSALS_PER_DAY_IN_ALL',
+    '50',
+    'The same for all agents together',
+    integer(1, 1_000_000),
+  ),
   loginTokenSeconds: setting(
     'SALLYPORT_LOGIN_TOKEN_SECONDS',
     '900',

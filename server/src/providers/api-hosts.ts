@@ -2,7 +2,7 @@
  * Where a provider's tokens may go: `name`, or `*.name` for all below it, each with an optional port. The entries are
  * kept as a URL writes its host, so that comparing text is comparing places.
  */
-import { parse } from 'tldts'
+import { getDomain } from 'tldts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 
@@ -25,13 +25,16 @@ function readApiHost(entry: string, field: string): string {
     throw refuse('has a port that is none. Write a number from 1 to 65535.')
   }
   if (!isHost(name)) throw refuse('is no host. Write a name in lower-case ASCII, with *. before it for all below it.')
-  if (isWildcard) {
-    const { domain, isIp } = parse(name, { allowPrivateDomains: true })
-    if (isIp === true || domain === null) {
-      throw refuse('would cover hosts of strangers. Name the domain that the provider owns.')
-    }
+  if (isWildcard && !isOwned(name)) {
+    throw refuse('would cover hosts of strangers. Name the domain that the provider owns.')
   }
   return `${isWildcard ? '*.' : ''}${name}${port === undefined || port === '443' ? '' : `:${port}`}`
+}
+
+/** Below some names (`kawasaki.jp`) everything is a suffix, though they are none themselves. */
+function isOwned(name: string): boolean {
+  const domain = getDomain(name, { allowPrivateDomains: true })
+  return domain !== null && getDomain(`below.${name}`, { allowPrivateDomains: true }) === domain
 }
 
 function isHost(name: string): boolean {

@@ -37,7 +37,7 @@ export function describe({ egress }: FindMetadataNeeds, said: Said, suppliedBy: 
   return { given, discovery, discoveryUrl: said.discoveryUrl === undefined ? null : discovery.url.href }
 }
 
-/** What was given counts before what was discovered; but for who the issuer is, on which both must agree. */
+/** What the operator gives counts before what is discovered; but for who the issuer is, on which both must agree. */
 export async function completeMetadata(
   needs: FindMetadataNeeds,
   { given, discovery }: Description,
@@ -46,6 +46,7 @@ export async function completeMetadata(
   if (!discovery) return wholeMetadata(given)
   const found = await discoverMetadata(needs, discovery, suppliedBy)
   if (given.issuer !== undefined && !isSameIssuer(given.issuer, found.issuer)) throw foreignIssuer('issuer_url')
+  if (suppliedBy === 'stranger') assertNoContradiction(given, found)
   return wholeMetadata({ ...found, ...given, issuer: found.issuer })
 }
 
@@ -60,6 +61,15 @@ export async function discoverMetadata(
   const found = { ...readMetadata(said), issuer: said.issuer }
   for (const one of urlsOf(found)) egress.judgeUrl(one.url, suppliedBy, one.field)
   return found
+}
+
+/** A stranger may add to what an issuer says of itself: under one domain there can be tenants who don't trust each other. */
+function assertNoContradiction(given: Partial<Metadata>, found: Metadata): void {
+  const discovered = new Map(urlsOf(found).map(({ field, url }) => [field, url.href]))
+  for (const { field, url } of urlsOf({ ...given, issuer: found.issuer })) {
+    if ((discovered.get(field) ?? url.href) === url.href) continue
+    throw new ServiceError('invalid_field', { field, message: `"${field}" is not what the issuer itself says.` })
+  }
 }
 
 function whereToDiscover(

@@ -1,23 +1,30 @@
-import { CreateProviderBody, ListProvidersQuery, ProviderDetails, ProviderPage } from '@sallyport/protocol/providers'
-import type { ProposeProviderBody } from '@sallyport/protocol/providers'
-import type { Config } from '../platform/config.ts'
+import {
+  CreateProviderBody,
+  ListProvidersQuery,
+  ProviderCredentialsBody,
+  ProviderDetails,
+  ProviderPage,
+} from '@sallyport/protocol/providers'
+import { IdInPath, NoBody } from '@sallyport/protocol/schema'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
-import { Secret } from '../platform/secret.ts'
+import { changeCredentials } from './change-credentials.ts'
 import { createProvider } from './create.ts'
-import type { CreateProviderNeeds, NewProvider } from './create.ts'
-import type { Said } from './find-metadata.ts'
+import type { CreateProviderNeeds } from './create.ts'
+import { deleteProvider } from './delete.ts'
+import type { DeleteProviderNeeds } from './delete.ts'
+import { disableProvider, enableProvider } from './enable.ts'
+import { credentialsOf, newProviderOf } from './provider-body.ts'
 import { detailsView, publicView } from './provider-view.ts'
+import type { Provider } from './provider.ts'
+import { rediscoverProvider } from './rediscover.ts'
 
 const tags = ['Providers']
 
-export interface ProviderRoutesNeeds extends CreateProviderNeeds {
-  config: Pick<Config, 'baseUrl'>
-}
-
-export function providerRoutes(http: Http, needs: ProviderRoutesNeeds): void {
+export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeleteProviderNeeds): void {
   const { config, database, providers } = needs
+  const details = (provider: Provider) => detailsView(provider, config.baseUrl)
 
   http.get(
     '/v4/providers',
@@ -36,7 +43,7 @@ export function providerRoutes(http: Http, needs: ProviderRoutesNeeds): void {
       if (!isAdmin && status !== 'active') throw new ServiceError('unauthenticated')
       const page = { ...pageRequest(paging), status: status === 'all' ? undefined : status }
       const { records, nextCursor } = await providers.list(database.queries, page)
-      const view = isAdmin ? records.map((one) => detailsView(one, config.baseUrl)) : records.map(publicView)
+      const view = isAdmin ? records.map(details) : records.map(publicView)
       return { providers: view, next_cursor: nextCursor }
     },
   )
@@ -54,45 +61,55 @@ export function providerRoutes(http: Http, needs: ProviderRoutesNeeds): void {
       },
     },
     async ({ body, id }, reply) => {
-      const provider = await createProvider(needs, newProvider(body), id)
-      return reply.code(201).send(detailsView(provider, config.baseUrl))
+      const provider = await createProvider(needs, newProviderOf(body), id)
+      return reply.code(201).send(details(provider))
     },
   )
-}
 
-function newProvider(body: CreateProviderBody): NewProvider {
-  const { device_authorization_endpoint, revocation_endpoint, userinfo_endpoint } = body
-  const said = saidOf(body)
-  return {
-    ...said,
-    metadata: {
-      ...said.metadata,
-      ...(device_authorization_endpoint !== undefined && { device_authorization_endpoint }),
-      ...(revocation_endpoint !== undefined && { revocation_endpoint }),
-      ...(userinfo_endpoint !== undefined && { userinfo_endpoint }),
+  http.patch(
+    '/v4/providers/:id/credentials',
+    {
+      config: { allow: ['admin'] },
+      schema: {
+        tags,
+        summary: 'Set the client of a provider',
+        description: 'A provider that waits for credentials becomes active.',
+        params: IdInPath,
+        body: ProviderCredentialsBody,
+        response: { 200: ProviderDetails },
+      },
     },
-    preset: body.preset,
-    name: body.provider_name,
-    slug: body.slug,
-    scopes: body.scopes,
-    clientId: body.client_id,
-    clientSecret: body.client_secret === undefined ? undefined : new Secret(body.client_secret),
-    authMethod: body.token_endpoint_auth_method,
-    apiHosts: body.api_hosts,
-    authorizationParams: body.authorization_params,
-    injection: body.injection,
-    allowRange: body.allow_range,
-  }
-}
+    async ({ params, body, id }) => details(await changeCredentials(needs, params.id, credentialsOf(body), id)),
+  )
 
-function saidOf(body: Partial<ProposeProviderBody>): Said {
-  return {
-    discoveryUrl: body.discovery_url,
-    metadata: {
-      ...(body.issuer_url !== undefined && { issuer: body.issuer_url }),
-      ...(body.authorization_url !== undefined && { authorization_endpoint: body.authorization_url }),
-      ...(body.token_url !== undefined && { token_endpoint: body.token_url }),
-      ...(body.registration_endpoint !== undefined && { registration_endpoint: body.registration_endpoint }),
-    },
+  const actions = {
+    disable: { summary: 'Disable a provider', act: disableProvider },
+    enable: { summary: 'Enable a provider again', act: enableProvider },
+    rediscover: { summary: 'Read the metadata of a provider anew', act: rediscoverProvider },
   }
+  for (const [name, { summary, act }] of Object.entries(actions)) {
+    http.post(
+      `/v4/providers/:id/${name}`,
+      {
+        config: { allow: ['admin'] },
+        schema: { tags, summary, params: IdInPath, body: NoBody, response: { 200: ProviderDetails } },
+      },
+      async ({ params, id }) => details(await act(needs, params.id, id)),
+    )
+  }
+
+  http.delete(
+    '/v4/providers/:id',
+    {
+      config: { allow: ['admin'] },
+      schema: {
+        tags,
+        summary: 'Delete a provider that nothing is connected to',
+        params: IdInPath,
+        body: NoBody,
+        response: { 200: ProviderDetails },
+      },
+    },
+    async ({ params, id }) => details(await deleteProvider(needs, params.id, id)),
+  )
 }

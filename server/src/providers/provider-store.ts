@@ -152,20 +152,51 @@ export function createProviderStore(vault: Vault) {
       return row && toProvider(row)
     },
 
-    /** Undefined where there is no such provider, or it was in another state. */
-    move: async (
+    /** Undefined where there is no such provider, or it is disabled already. */
+    disable: async (tx: Queries, providerId: string, now: Date): Promise<Provider | undefined> => {
+      const row = await tx
+        .updateTable('providers')
+        .set({ status: 'disabled', updated_at: now.getTime() })
+        .where('provider_id', '=', providerId)
+        .where('deleted_at', 'is', null)
+        .where('status', '<>', 'disabled')
+        .returningAll()
+        .executeTakeFirst()
+      return row && toProvider(row)
+    },
+
+    /** Active, or waiting where there is no client. Undefined where there is no such provider, or it is not disabled. */
+    enable: async (tx: Queries, providerId: string, now: Date): Promise<Provider | undefined> => {
+      const row = await tx
+        .updateTable('providers')
+        .set((eb) => ({
+          status: eb
+            .case()
+            .when('client_id', 'is', null)
+            .then('pending_credentials' as const)
+            .else('active' as const)
+            .end(),
+          updated_at: now.getTime(),
+        }))
+        .where('provider_id', '=', providerId)
+        .where('deleted_at', 'is', null)
+        .where('status', '=', 'disabled')
+        .returningAll()
+        .executeTakeFirst()
+      return row && toProvider(row)
+    },
+
+    setMetadata: async (
       tx: Queries,
       providerId: string,
-      from: readonly ProviderStatus[],
-      to: ProviderStatus,
+      metadata: Metadata,
       now: Date,
     ): Promise<Provider | undefined> => {
       const row = await tx
         .updateTable('providers')
-        .set({ status: to, updated_at: now.getTime() })
+        .set({ metadata: JSON.stringify(metadata), updated_at: now.getTime() })
         .where('provider_id', '=', providerId)
         .where('deleted_at', 'is', null)
-        .where('status', 'in', from)
         .returningAll()
         .executeTakeFirst()
       return row && toProvider(row)

@@ -11,6 +11,7 @@ import { exchange } from './exchange.ts'
 import type { EgressLimits } from './exchange.ts'
 import { createFetch } from './fetch.ts'
 import type { EgressFetch } from './fetch.ts'
+import { judgeName } from './judge-name.ts'
 import { judgeUrl } from './judge-url.ts'
 import { createTrust } from './trust.ts'
 
@@ -40,6 +41,8 @@ export interface Egress {
   }>
   /** Throws what a call to this URL would be refused with by its text alone (scheme, userinfo, literal address, port); asks no name server. */
   judgeUrl: (url: URL, suppliedBy: SuppliedBy, field?: string) => void
+  /** The same by what its name leads to just now. Asks a name server and connects to nothing. */
+  judgeName: (url: URL, suppliedBy: SuppliedBy, field: string) => Promise<void>
   /** Ends what is still under way. */
   close: () => Promise<void>
 }
@@ -80,6 +83,7 @@ export function createEgress(needs: { allow: readonly AllowEntry[]; ca?: string;
     judgeUrl: (url, suppliedBy, field) => {
       judgeUrl(list, url, suppliedBy, field)
     },
+    judgeName: (url, suppliedBy, field) => judgeName({ list, lookup }, url, suppliedBy, field),
     close: async () => {
       for (const { connector } of Object.values(pools)) connector.stop()
       await Promise.all(Object.values(pools).map(({ agent }) => agent.destroy()))
