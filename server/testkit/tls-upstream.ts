@@ -83,7 +83,8 @@ export async function listen(
     port: (server.address() as AddressInfo).port,
     connections: () => connections,
     allClosed: async () => {
-      const signal = AbortSignal.timeout(10_000)
+      // Shorter than any time limit that would close it in the end anyway.
+      const signal = AbortSignal.timeout(5000)
       await Promise.all([...standing].map((socket) => once(socket, 'close', { signal })))
     },
   }

@@ -11,6 +11,7 @@ import { createAuthority } from '../../../testkit/certificates.ts'
 import type { Authority, Certificate } from '../../../testkit/certificates.ts'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import { testEgress } from '../../../testkit/egress.ts'
+import { freePort } from '../../../testkit/ports.ts'
 import { listen, startRawTls, startTlsUpstream } from '../../../testkit/tls-upstream.ts'
 import type { Egress, EgressLimits } from './egress.ts'
 
@@ -255,11 +256,16 @@ test('no error holds what was sent: query, headers or body', async (t) => {
     request.socket.destroy()
   })
   const untrusted = testEgress(t, { allow: ['127.0.0.1'] })
-  const closed = { port: 1 }
+  // The parser's own error quotes what it could not read.
+  const echo = await startRawTls(t, certificate, (socket) => {
+    socket.on('data', (request) => socket.write(request))
+  })
+  const closed = { port: await freePort() }
   const egress = open(t)
   const calls: [Egress, { port: number }, string][] = [
     [egress, silent, 'upstream_timeout'],
     [egress, reset, 'upstream_unreachable'],
+    [egress, echo, 'upstream_unreachable'],
     [egress, closed, 'upstream_unreachable'],
     [untrusted, silent, 'upstream_tls_error'],
     [testEgress(t, { allow: [] }), silent, 'address_not_allowed'],
