@@ -32,6 +32,7 @@ import type { Metrics } from './platform/metrics.ts'
 import { createOAuth } from './platform/oauth/oauth.ts'
 import type { Secret } from './platform/secret.ts'
 import type { Vault } from './platform/vault/vault.ts'
+import { presetRoutes } from './providers/preset-routes.ts'
 import { proposalRoutes } from './providers/proposal-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
 import { createProviderStore } from './providers/provider-store.ts'
@@ -108,6 +109,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   sessionRoutes(http, needs)
   userRoutes(http, needs)
   providerRoutes(http, { ...needs, isConnected: stores.connections.isConnected })
+  presetRoutes(http, needs)
   proposalRoutes(http, needs)
   connectRoutes(http, needs)
   deviceFlowRoutes(http, needs)
