@@ -70,6 +70,8 @@ export interface App {
   /** What providers still have to be asked, of connections that ended or were left in the middle of a refresh. */
   catchUp: () => Promise<void>
   flushRefusals: () => Promise<void>
+  /** Resolves once no refresh is under way. */
+  refreshesEnded: () => Promise<void>
   /** A link that signs in the local owner, once. */
   ownerLoginUrl: () => Promise<Secret>
 }
@@ -94,7 +96,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   }
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const refusals = createRefusals(needs)
-  const freshToken = createFreshToken(needs)
+  const { freshToken, refreshesEnded } = createFreshToken(needs)
   const revokeRemotely = createRevokeRemotely(needs)
   const metrics = createMetrics()
   const proxyCalls = metrics.counter('sallyport_proxy_calls_total', 'Proxied calls by outcome', ['outcome'])
@@ -139,6 +141,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
       await settleRefreshes(needs, freshToken)
     },
     flushRefusals: () => refusals.flush(),
+    refreshesEnded,
     ownerLoginUrl: async () => {
       const { loginToken } = await issueLoginToken(needs, { handle: ownerHandle }, {})
       return loginUrl(config, loginToken)
