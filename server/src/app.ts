@@ -87,7 +87,10 @@ export async function createApp(given: AppNeeds): Promise<App> {
   sessionRoutes(http, needs)
   userRoutes(http, needs)
   providerRoutes(http, { ...needs, isConnected: createConnectionStore(vault).isConnected })
-  proposalRoutes(http, needs)
+  proposalRoutes(http, {
+    ...needs,
+    isAgentLive: async (queries, agentId) => (await agentStore.find(queries, agentId))?.disabledAt === null,
+  })
   await sandboxRoutes(http, needs)
   proxyRoutes(http, {
     ...needs,
