@@ -14,7 +14,7 @@ export interface Listening {
   port: number
   /** How many TCP connections came, whether or not anything followed. */
   connections: () => number
-  /** Resolves once none of them stands any more. */
+  /** Resolves once none of them stands any more, and fails where one stays. */
   allClosed: () => Promise<void>
 }
 
@@ -83,7 +83,9 @@ export async function listen(
     port: (server.address() as AddressInfo).port,
     connections: () => connections,
     allClosed: async () => {
-      await Promise.all([...standing].map((socket) => once(socket, 'close')))
+      // Shorter than any time limit that would close it in the end anyway.
+      const signal = AbortSignal.timeout(5000)
+      await Promise.all([...standing].map((socket) => once(socket, 'close', { signal })))
     },
   }
 }
