@@ -16,7 +16,13 @@ export const asana: Preset = {
   pkce: 'checked',
   tokenEndpointAuthMethod: 'client_secret_post',
   defaultScopes: ['users:read', 'workspaces:read', 'projects:read', 'tasks:read'],
-  account: { from: 'token_answer', id: 'data.gid', labels: ['data.email', 'data.name'] },
+  account: {
+    from: 'request',
+    method: 'GET',
+    url: 'https://app.asana.com/api/1.0/users/me',
+    id: 'data.gid',
+    labels: ['data.email', 'data.name'],
+  },
   apiHosts: [host],
   batchPaths: [{ host, path: '/api/*/batch' }],
   credentialPaths: [

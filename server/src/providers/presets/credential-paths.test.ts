@@ -130,6 +130,7 @@ const calls: Record<string, { refused: string[]; harmless: string[] }> = {
     refused: [
       'GET https://acme.my.salesforce.com/services/oauth2/singleaccess',
       'GET https://acme.my.salesforce.com/secur/frontdoor.jsp',
+      'GET https://acme.my.salesforce.com/services/data/v62.0/apps/oauth/credentials/1/2',
       'GET https://acme.my.salesforce.com/services/data/v62.0/tooling/executeAnonymous/',
       'POST https://acme.my.salesforce.com/services/data/v62.0/sobjects/User/005/password',
       'POST https://acme.my.salesforce.com/services/Soap/u/62.0',

@@ -28,12 +28,12 @@ export const linear: Preset = {
   credentialPaths: [{ host, path: '/oauth' }],
   credentialFields: [
     'apiKeyCreate',
+    'apiKeyUpdate',
+    'airbyteIntegrationConnect',
     'webhookCreate',
     'webhookUpdate',
     'webhookRotateSecret',
-    'oauthClientCreate',
-    'oauthClientUpdate',
-    'oauthClientRotateSecret',
+    'pushSubscriptionCreate',
   ],
   docs: [
     'https://linear.app/developers/oauth-2-0-authentication',
