@@ -112,7 +112,10 @@ export async function createApp(given: AppNeeds): Promise<App> {
   userRoutes(http, needs)
   providerRoutes(http, { ...needs, isConnected: stores.connections.isConnected })
   presetRoutes(http, needs)
-  proposalRoutes(http, needs)
+  proposalRoutes(http, {
+    ...needs,
+    isAgentLive: async (queries, agentId) => (await stores.agents.find(queries, agentId))?.disabledAt === null,
+  })
   connectRoutes(http, needs)
   deviceFlowRoutes(http, needs)
   connectionRoutes(http, { ...needs, freshToken, revokeRemotely })
