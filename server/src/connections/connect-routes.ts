@@ -54,7 +54,8 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
       },
     },
     async (request, reply) => {
-      const query = request.url.split('?', 2)[1] ?? ''
+      // All of it: a code may hold a question mark (RFC 6749 Appendix A.11).
+      const query = request.url.slice(request.url.indexOf('?') + 1)
       const states = new URLSearchParams(query).getAll('state')
       const state = states.length === 1 && states[0] ? new Secret(states[0]) : undefined
       const answer = { slug: request.params.slug, query: new Secret(query), state }
