@@ -121,6 +121,23 @@ export function createConnectionStore(vault: Vault) {
       return row && toConnection(row)
     },
 
+    /** The same, locked until the transaction ends: what is read from it then is what will be replaced. */
+    lockOfUser: async (
+      { engine }: Database,
+      tx: Queries,
+      userId: string,
+      connectionId: string,
+    ): Promise<Connection | undefined> => {
+      const row = await tx
+        .selectFrom('connections')
+        .selectAll()
+        .where('connection_id', '=', connectionId)
+        .where('user_id', '=', userId)
+        .$if(engine === 'postgres', (query) => query.forUpdate())
+        .executeTakeFirst()
+      return row && toConnection(row)
+    },
+
     /** The user's live connection to this account. The row stays locked until the transaction ends. */
     findOfAccount: async (
       { engine }: Database,
@@ -194,15 +211,15 @@ export function createConnectionStore(vault: Vault) {
       tokens: KeptTokens,
       account: { accountId: string | null; accountLabel: string | null; scopes: string[] },
     ): Promise<Connection | undefined> => {
+      const sealed = { ...noTokens, ...(await sealTokens(vault, tx, { connectionId, userId }, tokens)) }
       const row = await tx
         .updateTable('connections')
         .set((eb) => ({
+          ...sealed,
           status: 'active' as const,
           account_id: account.accountId,
           account_label: account.accountLabel,
           scopes: JSON.stringify(account.scopes),
-          refresh_token: null,
-          refresh_token_key_id: null,
           expires_at: tokens.expiresAt?.getTime() ?? null,
           obtained_at: tokens.obtainedAt.getTime(),
           is_refreshed: 0,
@@ -210,7 +227,6 @@ export function createConnectionStore(vault: Vault) {
           refresh_lease: null,
           refresh_lease_until: null,
         }))
-        .set(await sealTokens(vault, tx, { connectionId, userId }, tokens))
         .where('connection_id', '=', connectionId)
         .where('status', '<>', 'revoked')
         .returningAll()

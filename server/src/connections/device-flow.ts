@@ -1,5 +1,9 @@
+import { getDomain } from 'tldts'
 import { ServiceError } from '../platform/errors.ts'
+import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
+import { isVerified } from '../providers/provider.ts'
+import type { Provider } from '../providers/provider.ts'
 
 /** A person was shown a code to enter elsewhere (RFC 8628), and asks us now and then how far it is. */
 export interface DeviceFlow {
@@ -37,11 +41,36 @@ export function boundedSchedule(
   }
 }
 
-/** It is shown as a link, so it must be one that leads to a page. */
-export function judgeVerificationUri(uri: string): string {
-  const url = URL.parse(uri)
+/**
+ * It is shown as a link, so it must be one that leads to a page. A provider that an agent proposed may send people to
+ * its own site alone: otherwise it could have them enter somebody else's code at a provider that they trust.
+ */
+export function judgeVerificationUri(uri: string, provider: Provider): string {
+  const url = uri.length <= 2000 ? URL.parse(uri) : null
   if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '') {
     throw new ServiceError('provider_unavailable', { detail: 'the verification address is no https URL' })
   }
+  if (!isVerified(provider) && siteOf(url) !== siteOf(new URL(provider.metadata.issuer))) {
+    throw new ServiceError('provider_unavailable', { detail: 'the verification address is of another site' })
+  }
   return url.href
+}
+
+/** The code that a person reads and types (RFC 8628 §6.1). */
+export function judgeUserCode(code: string): string {
+  if (!/^[\x20-\x7e]{1,64}$/.test(code)) {
+    throw new ServiceError('provider_unavailable', { detail: 'the user code is none that can be typed' })
+  }
+  return code
+}
+
+/** Whoever polls is told one thing of all that can go wrong on the way to the provider: try again. */
+export function asUnavailable(error: unknown): unknown {
+  const isKnown = error instanceof OAuthRefused || error instanceof OAuthAnswerInvalid || error instanceof ServiceError
+  return isKnown ? new ServiceError('provider_unavailable', { detail: error.message }) : error
+}
+
+/** The registrable domain; an address or a single label stands for itself, with its port. */
+function siteOf({ hostname, host }: URL): string {
+  return getDomain(hostname, { allowPrivateDomains: true }) ?? host
 }

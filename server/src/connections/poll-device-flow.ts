@@ -2,12 +2,12 @@ import type { Clock } from '../platform/clock.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
-import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
+import { OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import { clientOf } from '../providers/client-of.ts'
 import type { User } from '../sessions/user.ts'
 import { ConnectFailed } from './connect-flow.ts'
-import { slowDownSeconds } from './device-flow.ts'
+import { asUnavailable, slowDownSeconds } from './device-flow.ts'
 import type { DeviceFlow, DeviceFlowStatus } from './device-flow.ts'
 import type { DeviceFlowStore, KnownFlow } from './device-flow-store.ts'
 import { keepConnection } from './keep-connection.ts'
@@ -27,8 +27,8 @@ export interface Progress {
   connectionId?: string
 }
 
-/** Longer than an answer can take: while one poll is under way there is no second. */
-const pollLeaseMs = 30_000
+/** Longer than the answers can take, of the token endpoint and of whose account it is: meanwhile there is no second poll. */
+const pollLeaseMs = 60_000
 
 export async function pollDeviceFlow(
   needs: PollDeviceFlowNeeds,
@@ -86,10 +86,7 @@ async function refused(
   await waitFor(intervalSeconds)
   if (code === 'authorization_pending') return progress(flow, 'pending')
   if (code === 'slow_down') return progress({ ...flow, intervalSeconds }, 'slow_down')
-  if (error instanceof OAuthRefused || error instanceof OAuthAnswerInvalid) {
-    throw new ServiceError('provider_unavailable', { detail: error.message })
-  }
-  throw error
+  throw asUnavailable(error)
 }
 
 /** The connection and the end of the flow are one commit. */
