@@ -171,7 +171,14 @@ onBothDatabases('attacks on a connect', (engine) => {
     const { oauth, user, start, follow } = test
     const denied = await follow(await oauth.deny(await start(user, { redirect_after: '/back?a=1' })), user.cookie)
     assert.deepEqual([denied.path, denied.params], ['/back', { a: '1', error: 'access_denied' }])
-    const odd = ['server_error', 'temporarily_unavailable', 'invalid_scope', '<script>alert(1)</script>', '\r\nx: y', '%00']
+    const odd = [
+      'server_error',
+      'temporarily_unavailable',
+      'invalid_scope',
+      '<script>alert(1)</script>',
+      '\r\nx: y',
+      '%00',
+    ]
     for (const error of odd) {
       const callback = changed(await oauth.deny(await start(user)), (url) => {
         url.searchParams.set('error', error)

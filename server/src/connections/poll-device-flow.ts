@@ -7,6 +7,7 @@ import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import { clientOf } from '../providers/client-of.ts'
 import type { User } from '../sessions/user.ts'
 import { ConnectFailed } from './connect-flow.ts'
+import type { ConnectError } from './connect-flow.ts'
 import { asUnavailable, slowDownSeconds } from './device-flow.ts'
 import type { DeviceFlow, DeviceFlowStatus } from './device-flow.ts'
 import type { DeviceFlowStore, KnownFlow } from './device-flow-store.ts'
@@ -63,7 +64,7 @@ async function ask(needs: PollDeviceFlowNeeds, flow: DeviceFlow, requestId: stri
   try {
     tokens = await oauth.pollDevice(client, flow.deviceCode)
   } catch (error) {
-    return refused(needs, flow, error, waitFor)
+    return refused(needs, flow, error, requestId, waitFor)
   }
   const account = await learnAccount(needs, provider, client, tokens)
   return keep(needs, flow, { tokens, account, requestId })
@@ -71,16 +72,20 @@ async function ask(needs: PollDeviceFlowNeeds, flow: DeviceFlow, requestId: stri
 
 /** RFC 8628 §3.5 */
 async function refused(
-  { database, deviceFlows }: PollDeviceFlowNeeds,
+  needs: PollDeviceFlowNeeds,
   flow: DeviceFlow,
   error: unknown,
+  requestId: string,
   waitFor: (seconds: number) => Promise<void>,
 ): Promise<Progress> {
   const code = error instanceof OAuthRefused ? error.code : undefined
-  if (code === 'access_denied' || code === 'expired_token' || code === 'invalid_grant') {
-    const outcome = code === 'access_denied' ? 'denied' : 'expired'
-    await deviceFlows.end(database.queries, flow, outcome)
-    return progress(flow, outcome)
+  if (code === 'access_denied') {
+    await endDenied(needs, flow, code, requestId)
+    return progress(flow, 'denied')
+  }
+  if (code === 'expired_token' || code === 'invalid_grant') {
+    await needs.deviceFlows.end(needs.database.queries, flow, 'expired')
+    return progress(flow, 'expired')
   }
   const intervalSeconds = flow.intervalSeconds + (code === 'slow_down' ? slowDownSeconds : 0)
   await waitFor(intervalSeconds)
@@ -112,9 +117,24 @@ async function keep(
   } catch (error) {
     if (!(error instanceof ConnectFailed)) throw error
     log.info({ err: error, device_flow_id: flow.deviceFlowId }, 'an account was not connected')
-    await deviceFlows.end(database.queries, flow, 'denied')
+    await endDenied(needs, flow, error.code, requestId)
     throw new ServiceError('conflict', { message: `The account was not connected: ${error.code}.` })
   }
+}
+
+/** Said on record once, as of a consent that came to nothing in a browser. */
+async function endDenied(
+  { database, deviceFlows, audit, clock }: PollDeviceFlowNeeds,
+  flow: DeviceFlow,
+  code: ConnectError,
+  requestId: string,
+): Promise<void> {
+  const { deviceFlowId, providerId, userId } = flow
+  await database.transaction(async (tx) => {
+    if (!(await deviceFlows.end(tx, flow, 'denied'))) return
+    const detail = { device_flow_id: deviceFlowId, provider_id: providerId, code }
+    await audit.append(tx, { event: 'connection.refused', at: clock(), requestId, userId, detail })
+  })
 }
 
 function progress(flow: KnownFlow, status: DeviceFlowStatus, connectionId: string | null = null): Progress {

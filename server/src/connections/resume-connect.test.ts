@@ -46,7 +46,9 @@ onBothDatabases('an answer that waits', (engine) => {
     const attributes = (landed.cookie ?? '').split('; ').slice(1).sort()
     assert.deepEqual(attributes, ['HttpOnly', 'Max-Age=600', 'Path=/v4/oauth', 'SameSite=Lax'])
     assert.match(pairOf(landed.cookie), /^svc_connect=sp_connect_\w{40,}$/)
-    const secure = await startConnectionTest(t, engine, { settings: { SALLYPORT_BASE_URL: 'https://sallyport.example' } })
+    const secure = await startConnectionTest(t, engine, {
+      settings: { SALLYPORT_BASE_URL: 'https://sallyport.example' },
+    })
     assert.match((await comeBackUnknown(secure, secure.user)).landed.cookie ?? '', /; Secure/)
   })
 
@@ -130,7 +132,7 @@ onBothDatabases('an answer that waits', (engine) => {
     assert.equal(exchanges(test), 0)
   })
 
-  test("a refusal waits like any other answer, and is told to whom it concerns", async (t) => {
+  test('a refusal waits like any other answer, and is told to whom it concerns', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { oauth, user, start, follow } = test
     const landed = await follow(await oauth.deny(await start(user)))
