@@ -46,7 +46,7 @@ function textAt(value: Record<string, unknown>, path: string): string | undefine
 
 /** Another site's text, shown to people: on one line, in its own order, not endless. */
 function readable(text: string): string {
-  return [...onOneLine(text)].slice(0, 200).join('')
+  return Array.from(onOneLine(text)).slice(0, 200).join('')
 }
 
 function onOneLine(text: string): string {

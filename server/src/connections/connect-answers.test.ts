@@ -61,7 +61,7 @@ onBothDatabases("a provider's answer", (engine) => {
     const test = await startConnectionTest(t, engine)
     const table: [string, (body: any) => unknown][] = [
       ['invalid_response', (body) => ({ ...body, access_token: undefined })],
-      ['invalid_response', (body) => ({ ...body, access_token: 12345678901234567890 })],
+      ['invalid_response', (body) => ({ ...body, access_token: 1_234_567_890_123_456 })],
       ['invalid_response', (body) => ({ ...body, access_token: '' })],
       ['invalid_response', (body) => ({ ...body, token_type: 'mac' })],
       ['invalid_response', (body) => ({ ...body, refresh_token: 1 })],

@@ -14,10 +14,20 @@ const isConnected = async ({ database }: ConnectionTest) =>
 
 const exchanges = ({ oauth }: ConnectionTest) => oauth.calls.filter(({ path }) => path === oauthPaths.token).length
 
-function changed(callback: string, change: (url: URL) => void): string {
+type Twist = ['set' | 'append', string, string] | ['delete', string]
+
+/** The address with other parameters. */
+function twisted(callback: string, ...twists: Twist[]): string {
   const url = new URL(callback)
-  change(url)
+  for (const [how, name, value = ''] of twists) {
+    if (how === 'delete') url.searchParams.delete(name)
+    else url.searchParams[how](name, value)
+  }
   return url.href
+}
+
+function atSlug(callback: string, name: string): string {
+  return Object.assign(new URL(callback), { pathname: `/v4/oauth/callback/${name}` }).href
 }
 
 onBothDatabases('attacks on a connect', (engine) => {
@@ -50,18 +60,17 @@ onBothDatabases('attacks on a connect', (engine) => {
     const { call, oauth, user, start, follow } = test
     const callback = await oauth.approve(await start(user))
     const state = new URL(callback).searchParams.get('state') ?? ''
-    const twisted = [
-      changed(callback, (url) => url.searchParams.set('state', `${state.slice(0, -1)}_`)),
-      changed(callback, (url) => url.searchParams.set('state', state.toUpperCase())),
-      changed(callback, (url) => url.searchParams.set('state', '')),
-      changed(callback, (url) => url.searchParams.set('state', 'x'.repeat(8000))),
-      changed(callback, (url) => url.searchParams.set('state', "' or 1=1 --\u0000")),
-      changed(callback, (url) => url.searchParams.delete('state')),
-      changed(callback, (url) => url.searchParams.append('state', state)),
-      changed(callback, (url) => url.searchParams.append('state', 'another')),
-      changed(callback, (url) => (url.search = '')),
+    const table: Twist[] = [
+      ['set', 'state', `${state.slice(0, -1)}_`],
+      ['set', 'state', state.toUpperCase()],
+      ['set', 'state', ''],
+      ['set', 'state', 'x'.repeat(8000)],
+      ['set', 'state', "' or 1=1 --\u0000"],
+      ['delete', 'state'],
+      ['append', 'state', state],
+      ['append', 'state', 'another'],
     ]
-    for (const one of twisted) {
+    for (const one of [...table.map((twist) => twisted(callback, twist)), callback.split('?', 1)[0] ?? '']) {
       const { status, path, params } = await follow(one, user.cookie)
       assert.deepEqual([status, path, params], [302, '/', invalidState], one.slice(0, 200))
     }
@@ -82,12 +91,9 @@ onBothDatabases('attacks on a connect', (engine) => {
     assert.equal((await call('POST', '/v4/providers', { token: adminToken, body })).status, 201)
     const callback = await oauth.approve(await start(user))
     for (const wrong of ['other', 'unknown']) {
-      const mixed = changed(
-        await oauth.approve(await start(user)),
-        (url) => (url.pathname = `/v4/oauth/callback/${wrong}`),
-      )
+      const mixed = atSlug(await oauth.approve(await start(user)), wrong)
       assert.deepEqual((await follow(mixed, user.cookie)).params, invalidState)
-      const straight = changed(mixed, (url) => (url.pathname = `/v4/oauth/callback/${slug}`))
+      const straight = atSlug(mixed, slug)
       assert.deepEqual((await follow(straight, user.cookie)).params, invalidState, 'it is used up')
     }
     assert.equal(exchanges(test), 0)
@@ -97,28 +103,18 @@ onBothDatabases('attacks on a connect', (engine) => {
   test('a mix-up: an answer that names another issuer, none, or two, is not believed (RFC 9207)', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { oauth, user, start, follow } = test
-    const twists: ((url: URL) => void)[] = [
-      (url) => {
-        url.searchParams.set('iss', 'https://evil.example')
-      },
-      (url) => {
-        url.searchParams.set('iss', `${oauth.issuer}/`)
-      },
-      (url) => {
-        url.searchParams.delete('iss')
-      },
-      (url) => {
-        url.searchParams.append('iss', 'https://evil.example')
-      },
+    const table: Twist[] = [
+      ['set', 'iss', 'https://evil.example'],
+      ['set', 'iss', `${oauth.issuer}/`],
+      ['append', 'iss', 'https://evil.example'],
+      ['delete', 'iss'],
     ]
-    for (const twist of twists) {
-      const callback = changed(await oauth.approve(await start(user)), twist)
+    for (const twist of table) {
+      const callback = twisted(await oauth.approve(await start(user)), twist)
       assert.deepEqual((await follow(callback, user.cookie)).params, { error: 'invalid_response' })
     }
     // A forged refusal is no refusal either.
-    const forged = changed(await oauth.deny(await start(user)), (url) => {
-      url.searchParams.set('iss', 'https://evil.example')
-    })
+    const forged = twisted(await oauth.deny(await start(user)), ['set', 'iss', 'https://evil.example'])
     assert.deepEqual((await follow(forged, user.cookie)).params, { error: 'invalid_response' })
     assert.equal(exchanges(test), 0)
   })
@@ -126,9 +122,7 @@ onBothDatabases('attacks on a connect', (engine) => {
   test('a provider that never names itself is connected without, and a wrong name is still refused', async (t) => {
     const test = await startConnectionTest(t, engine, { oauth: { issParameter: false } })
     const { oauth, user, start, follow } = test
-    const wrong = changed(await oauth.approve(await start(user)), (url) => {
-      url.searchParams.set('iss', 'https://evil.example')
-    })
+    const wrong = twisted(await oauth.approve(await start(user)), ['set', 'iss', 'https://evil.example'])
     assert.deepEqual((await follow(wrong, user.cookie)).params, { error: 'invalid_response' })
     assert.ok(await test.connect())
   })
@@ -138,18 +132,18 @@ onBothDatabases('attacks on a connect', (engine) => {
     const { oauth, user, start, follow } = test
     const used = new URL(await oauth.approve(await start(user)))
     await follow(used.href, user.cookie)
-    const table: [string, (url: URL) => void][] = [
-      ['invalid_response', (url) => url.searchParams.delete('code')],
-      ['invalid_response', (url) => url.searchParams.append('code', 'another')],
-      ['token_refused', (url) => url.searchParams.set('code', used.searchParams.get('code') ?? '')],
-      ['token_refused', (url) => url.searchParams.set('code', 'invented?by=mallory')],
-      ['invalid_response', (url) => url.searchParams.set('response', 'a.b.c')],
-      ['invalid_response', (url) => url.searchParams.set('id_token', 'a.b.c')],
-    ]
     await test.database.queries.deleteFrom('connections').execute()
+    const table: [string, Twist][] = [
+      ['invalid_response', ['delete', 'code']],
+      ['invalid_response', ['append', 'code', 'another']],
+      ['token_refused', ['set', 'code', used.searchParams.get('code') ?? '']],
+      ['token_refused', ['set', 'code', 'invented?by=mallory']],
+      ['invalid_response', ['set', 'response', 'a.b.c']],
+      ['invalid_response', ['set', 'id_token', 'a.b.c']],
+    ]
     for (const [error, twist] of table) {
-      const callback = changed(await oauth.approve(await start(user)), twist)
-      assert.deepEqual((await follow(callback, user.cookie)).params, { error }, `${error} ${String(twist)}`)
+      const callback = twisted(await oauth.approve(await start(user)), twist)
+      assert.deepEqual((await follow(callback, user.cookie)).params, { error }, twist.join(' '))
     }
     assert.ok(!(await isConnected(test)))
     const codes = (await recorded(test, 'connection.refused')).map(({ detail }) => detail.code)
@@ -180,11 +174,12 @@ onBothDatabases('attacks on a connect', (engine) => {
       '%00',
     ]
     for (const error of odd) {
-      const callback = changed(await oauth.deny(await start(user)), (url) => {
-        url.searchParams.set('error', error)
-        url.searchParams.set('error_description', 'the-innermost-text')
-        url.searchParams.set('error_uri', 'https://evil.example/the-innermost-text')
-      })
+      const callback = twisted(
+        await oauth.deny(await start(user)),
+        ['set', 'error', error],
+        ['set', 'error_description', 'the-innermost-text'],
+        ['set', 'error_uri', 'https://evil.example/the-innermost-text'],
+      )
       const { params, reply } = await follow(callback, user.cookie)
       assert.deepEqual(params, { error: 'provider_error' }, error)
       assert.ok(!JSON.stringify([reply.headers, reply.text]).includes('innermost'))
@@ -223,9 +218,8 @@ onBothDatabases('attacks on a connect', (engine) => {
     assert.deepEqual((await follow(callback, victim.cookie)).params, { error: 'wrong_user' })
     // With a state of the victim's own flow the attacker's code does not fit its verifier.
     const own = new URL(await start(victim)).searchParams.get('state') ?? ''
-    const swapped = changed(await oauth.approve(await start(attacker), { account: 'attacker' }), (url) => {
-      url.searchParams.set('state', own)
-    })
+    const callbackOfAttacker = await oauth.approve(await start(attacker), { account: 'attacker' })
+    const swapped = twisted(callbackOfAttacker, ['set', 'state', own])
     assert.deepEqual((await follow(swapped, victim.cookie)).params, { error: 'token_refused' })
     assert.ok(!(await isConnected(test)))
   })
