@@ -131,6 +131,23 @@ onBothDatabases('connecting', (engine) => {
     assert.equal(former.length, 4, 'each token that was replaced is remembered')
   })
 
+  test('of many renewals at once each token that was replaced is remembered, also without a known account', async (t) => {
+    const test = await startConnectionTest(t, engine, { provider: { scopes: ['read'] } })
+    const { oauth, user, start, follow, connect, database, vault, clock } = test
+    const id = await connect()
+    const { access, connection } = await tokensOf(test, id)
+    assert.equal(connection.accountId, null)
+    const callbacks: string[] = []
+    for (let count = 0; count < 5; count++)
+      callbacks.push(await oauth.approve(await start(user, { connection_id: id })))
+    const landings = await Promise.all(callbacks.map((callback) => follow(callback, user.cookie)))
+    assert.ok(landings.every(({ params }) => params['connection_id'] === id))
+    const former = await createFormerTokenStore(vault).listOf(database.queries, id, clock.now())
+    const known = new Set([...former.map((secret) => secret.reveal()), (await tokensOf(test, id)).access])
+    assert.equal(known.size, 6)
+    assert.ok(known.has(access))
+  })
+
   test('a start that does not fit is refused, naming the member', async (t) => {
     const { call, user, connect, logIn, adminToken, registerAgent } = await startConnectionTest(t, engine)
     const id = await connect()
