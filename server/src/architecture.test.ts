@@ -220,7 +220,6 @@ test('a Secret is opened only where it must be', () => {
     'platform/vault/key-files.ts', // writes the files of the data directory
     'platform/vault/master-keys.ts', // parses and writes the master keys
     'platform/vault/vault.ts', // seals
-    'providers/client-credentials.ts', // measures it
     'proxy/proxy-call.ts', // puts the credential into the call
     'redaction/redactor.ts', // searches for it
     'sandbox/sandbox-route.ts', // makes the header that carries it

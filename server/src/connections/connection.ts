@@ -1,3 +1,4 @@
+import { isRedactable } from '../platform/secret.ts'
 import type { Secret } from '../platform/secret.ts'
 
 /** A person's account at a provider, and the tokens that reach it. The tokens themselves stay in the store. */
@@ -62,9 +63,16 @@ export function isUsable(connection: Connection, now: Date, rejected: number | u
   return rejected !== connection.version && (!connection.expiresAt || connection.expiresAt > now)
 }
 
-/** A shorter one can't be found again in what comes back without striking out innocent text. */
-export function isLongEnough(token: Secret): boolean {
-  return token.length >= 16
+/** Whether they can be kept: found again in what comes back, and, for the one that is sent, put into a header. */
+export function areKeepable({
+  accessToken,
+  refreshToken,
+}: {
+  accessToken: Secret
+  refreshToken: Secret | undefined
+}): boolean {
+  const isSendable = accessToken.matches(/^[\x21-\x7e]+$/)
+  return isSendable && isRedactable(accessToken) && (refreshToken === undefined || isRedactable(refreshToken))
 }
 
 const longestLifetimeSeconds = 10 * 365 * 86_400

@@ -127,12 +127,15 @@ async function connect(
   return database.transaction((tx) => keepConnection(needs, tx, consent, clock()))
 }
 
+/** As RFC 6749 §5.2, GitHub and Slack say that a code is used up or over. */
+const spentCode = new Set(['invalid_grant', 'bad_verification_code', 'invalid_code', 'code_already_used'])
+
 /** The codes of RFC 6749 §4.1.2.1 and §5.2 that a person can do something about; the rest is the operator's to read. */
 function toConnectFailed(error: unknown): ConnectFailed {
   if (error instanceof ConnectFailed) return error
   if (error instanceof OAuthRefused) {
     if (error.code === 'access_denied') return new ConnectFailed('access_denied')
-    return new ConnectFailed(error.code === 'invalid_grant' ? 'token_refused' : 'provider_error')
+    return new ConnectFailed(spentCode.has(error.code) ? 'token_refused' : 'provider_error')
   }
   if (error instanceof OAuthAnswerInvalid) return new ConnectFailed('invalid_response')
   if (error instanceof ServiceError && error.code !== 'not_ready') return new ConnectFailed('provider_unavailable')

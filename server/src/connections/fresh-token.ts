@@ -16,7 +16,7 @@ import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
 import { clientOf } from '../providers/client-of.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
-import { endOfToken, isLongEnough, isRefreshDue, isUsable } from './connection.ts'
+import { areKeepable, endOfToken, isRefreshDue, isUsable } from './connection.ts'
 import type { Connection } from './connection.ts'
 import type { ConnectionStore, KeptTokens } from './connection-store.ts'
 import type { FormerTokenStore } from './former-token-store.ts'
@@ -153,7 +153,7 @@ async function refresh(needs: FreshTokenNeeds, connection: Connection, leaseId: 
     await refreshes.releaseLease(database.queries, connection, leaseId)
     return 'unavailable'
   }
-  if (!isLongEnough(tokens.accessToken) || (tokens.refreshToken && !isLongEnough(tokens.refreshToken))) {
+  if (!areKeepable(tokens)) {
     await giveUp(needs, connection, 'weak_token')
     throw new ServiceError('connection_needs_reauth')
   }

@@ -2,13 +2,12 @@ import type { AuditStore } from '../audit/audit-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { Tokens } from '../platform/oauth/oauth-client.ts'
-
 import type { ProviderStore } from '../providers/provider-store.ts'
 import { accountHost } from './account-host.ts'
 import type { UserStore } from '../sessions/user-store.ts'
 import type { Account } from './account.ts'
 import { ConnectFailed } from './connect-flow.ts'
-import { endOfToken, formerUntil, isLongEnough } from './connection.ts'
+import { areKeepable, endOfToken, formerUntil } from './connection.ts'
 import type { Connection } from './connection.ts'
 import type { ConnectionStore, KeptTokens } from './connection-store.ts'
 import type { FormerTokenStore } from './former-token-store.ts'
@@ -43,7 +42,7 @@ export async function keepConnection(
 ): Promise<Connection> {
   const { database, users, providers, connections, audit } = needs
   const { userId, providerId, account, tokens, requestId } = consent
-  if (!isLongEnough(tokens.accessToken) || (tokens.refreshToken && !isLongEnough(tokens.refreshToken))) {
+  if (!areKeepable(tokens)) {
     throw new ConnectFailed('weak_token')
   }
   // Both are judged again: the tokens took a while to come.
@@ -99,9 +98,9 @@ async function findExisting(
     account && (await connections.findOfAccount(database, tx, { userId, providerId, accountId: account.id }))
   if (connectionId === null) return ofAccount
   const named = await connections.lockOfUser(database, tx, userId, connectionId)
-  const isAnother = named?.accountId && account?.id !== named.accountId
   const isTaken = ofAccount && ofAccount.connectionId !== connectionId
-  // Grants hang on it: it must never turn into somebody else's account.
+  // Grants hang on it: it must never turn into another account, nor from one that nobody knew into one that is known.
+  const isAnother = named?.accountId !== (account?.id ?? null)
   if (!named || named.status === 'revoked' || named.providerId !== providerId || isAnother || isTaken) {
     throw new ConnectFailed('wrong_account')
   }

@@ -21,6 +21,10 @@ export class Secret {
     return this.#value.length
   }
 
+  matches(pattern: RegExp): boolean {
+    return pattern.test(this.#value)
+  }
+
   toString(): string {
     return redacted
   }
@@ -36,4 +40,11 @@ export class Secret {
   [inspect.custom](): string {
     return redacted
   }
+}
+
+/** A shorter one can't be found again in what comes back without striking out innocent text. */
+export const minRedactable = 16
+
+export function isRedactable(secret: Secret): boolean {
+  return secret.length >= minRedactable
 }

@@ -1,5 +1,6 @@
 import { ServiceError } from '../platform/errors.ts'
 import type { AuthMethod } from '../platform/oauth/oauth-client.ts'
+import { isRedactable, minRedactable } from '../platform/secret.ts'
 import type { Secret } from '../platform/secret.ts'
 
 /** The client that an authorization server knows us by. */
@@ -9,21 +10,14 @@ export interface Credentials {
   authMethod: AuthMethod
 }
 
-/** A shorter one could not be found again in what comes back without striking out innocent text. */
-const minSecretLength = 16
-
-export function isLongEnough(secret: Secret): boolean {
-  return secret.reveal().length >= minSecretLength
-}
-
 /** What an admin gives, held together: a method needs its secret, and a secret its method. */
 export function readCredentials(
   given: { clientId: string; clientSecret: Secret | undefined; authMethod: AuthMethod | undefined },
   usual: AuthMethod,
 ): Credentials {
   const { clientId, clientSecret } = given
-  if (clientSecret && !isLongEnough(clientSecret)) {
-    const message = `"client_secret" is too short. It takes ${minSecretLength} or more characters.`
+  if (clientSecret && !isRedactable(clientSecret)) {
+    const message = `"client_secret" is too short. It takes ${minRedactable} or more characters.`
     throw new ServiceError('invalid_field', { field: 'client_secret', message })
   }
   const withSecret = usual === 'none' ? 'client_secret_basic' : usual

@@ -4,7 +4,7 @@ import { ServiceError } from '../platform/errors.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
-import { isLongEnough } from './client-credentials.ts'
+import { isRedactable } from '../platform/secret.ts'
 import type { Credentials } from './client-credentials.ts'
 import { redirectUri } from './provider.ts'
 import type { RegistrationError } from './provider.ts'
@@ -38,7 +38,7 @@ function without(error: RegistrationError): Registration {
 }
 
 function isUsable({ clientId, clientSecret }: Credentials): boolean {
-  return /^[\x20-\x7e]{1,500}$/.test(clientId) && (clientSecret === undefined || isLongEnough(clientSecret))
+  return /^[\x20-\x7e]{1,500}$/.test(clientId) && (clientSecret === undefined || isRedactable(clientSecret))
 }
 
 function reasonOf(error: unknown): RegistrationError {

@@ -232,7 +232,7 @@ function issuerOfDiscovery(url: URL): string | undefined {
 }
 
 function isSameIssuer(one: string, other: string): boolean {
-  return new URL(one).href === URL.parse(other)?.href
+  return URL.parse(one)?.href === (URL.parse(other)?.href ?? other)
 }
 
 function toRegistered(client: Record<string, unknown> & { client_id: string }): RegisteredClient {
