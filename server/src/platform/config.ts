@@ -4,7 +4,8 @@
  */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { addresses, addressOrName, baseUrl, flag, integer, oneOf, optional, origins, text } from './setting-kinds.ts'
+import { addresses, addressOrName, baseUrl, certificates, egressAllow, flag } from './setting-kinds.ts'
+import { integer, oneOf, optional, origins, text } from './setting-kinds.ts'
 import { ConfigError, readSecret, readSetting, setting } from './settings.ts'
 import type { Environment, SecretSource, Setting } from './settings.ts'
 import type { Secret } from './secret.ts'
@@ -40,6 +41,18 @@ export const settings = {
     null,
     'Addresses or CIDR ranges whose X-Forwarded-For counts, separated by commas',
     optional(addresses),
+  ),
+  egressAllow: setting(
+    'SALLYPORT_EGRESS_ALLOW',
+    null,
+    'Places that may be called although they are not public: host:port or CIDR ranges, separated by commas',
+    egressAllow,
+  ),
+  egressCaFile: setting(
+    'SALLYPORT_EGRESS_CA_FILE',
+    null,
+    'A PEM file of more authorities, trusted for what SALLYPORT_EGRESS_ALLOW lists and nothing else',
+    optional(certificates),
   ),
   corsOrigins: setting(
     'SALLYPORT_CORS_ORIGINS',
@@ -252,6 +265,9 @@ function contradictions(config: Plain & Sources): string[] {
       `HOST: got "${config.host}"; takes a loopback address while the base URL is http. ` +
         'Set SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE, or an https SALLYPORT_BASE_URL with a TLS proxy in front.',
     )
+  }
+  if (config.egressCaFile !== undefined && config.egressAllow.length === 0) {
+    problems.push('SALLYPORT_EGRESS_CA_FILE is trusted for what SALLYPORT_EGRESS_ALLOW lists, and that lists nothing.')
   }
   if (config.metricsPort === config.port) {
     problems.push(`SALLYPORT_METRICS_PORT: got "${config.metricsPort}"; takes another port than PORT.`)

@@ -1,5 +1,9 @@
 /** What a setting can take: each turns its text into a value, or throws a TypeError that says what it takes. */
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { parseAllowEntry } from './egress/allow-list.ts'
+import type { AllowEntry } from './egress/allow-list.ts'
 
 export function text(value: string): string {
   if (value.trim() === '') throw new TypeError('some text')
@@ -64,4 +68,21 @@ export function addresses(value: string): string[] {
   }
   if (!list.every(isAddress)) throw new TypeError('IP addresses or CIDR ranges, separated by commas')
   return list
+}
+
+export function egressAllow(value: string): AllowEntry[] {
+  return value === '' ? [] : value.split(',').map((entry) => parseAllowEntry(entry.trim()))
+}
+
+/** Read at the start: a file that goes missing later must not change whom the service trusts. */
+export function certificates(value: string): { path: string; pem: string } {
+  try {
+    const pem = readFileSync(value, 'utf8')
+    const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+    if (found.length > 0 && found.every((one) => new X509Certificate(one).ca))
+      return { path: value, pem: found.join('\n') }
+  } catch {
+    // Told below, with what it takes.
+  }
+  throw new TypeError('the path of a file that can be read and holds certificates of authorities in PEM')
 }

@@ -35,7 +35,8 @@ export function parseRange(text: string): Range | undefined {
   if (length === undefined) return { address, prefix: whole }
   // A mapped start would leave open which of the two lengths is meant.
   const isMapped = address.family === 4 && start.includes(':')
-  if (isMapped || !/^(?:0|[1-9]\d{0,2})$/.test(length) || Number(length) > whole) return undefined
+  // A length of 0 is everything, which is no range but the lack of one.
+  if (isMapped || !/^[1-9]\d{0,2}$/.test(length) || Number(length) > whole) return undefined
   return { address, prefix: Number(length) }
 }
 

@@ -33,11 +33,14 @@ export function placeOf(url: URL): Place {
 export function parseAllowEntry(text: string): AllowEntry {
   const range = parseRange(text)
   if (range) return { kind: 'range', range }
-  const [, host = '', port = ''] = /^([^\s/@?#]+):(\d{1,5})$/.exec(text) ?? []
+  const [, host = '', port = ''] = /^([\w.-]+|\[[\da-f:.]+\]):(\d{1,5})$/i.exec(text) ?? []
   const url = URL.parse(`https://${host}:${port}`)
-  // The URL's own writing of the host is compared later, so an odd one here would never match.
-  if (!url || url.hostname !== host.toLowerCase() || host.endsWith('.') || Number(port) === 0) {
-    throw new TypeError('host:port, an address or a CIDR range')
+  // A host that a URL would write in another way (127.1) may be meant otherwise than it would be read.
+  const isPlain = url?.hostname === host.toLowerCase() || host.startsWith('[')
+  if (!url || !isPlain || host.endsWith('.') || Number(port) === 0) {
+    throw new TypeError(
+      'host:port (such as idp.internal:8443 or [fd00::1]:443), addresses or CIDR ranges, separated by commas',
+    )
   }
   return { kind: 'place', ...placeOf(url) }
 }

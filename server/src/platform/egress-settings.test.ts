@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createAuthority } from '../../testkit/certificates.ts'
+import { temporaryFolder } from '../../testkit/databases.ts'
+import { readConfig } from './config.ts'
+import { ConfigError } from './settings.ts'
+
+function problemOf(env: Record<string, string>): string {
+  try {
+    readConfig(env)
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error))
+    return error.message
+  }
+  return assert.fail(`${JSON.stringify(env)} was taken`)
+}
+
+test('nothing that is not public may be called unless it is listed', () => {
+  const { egressAllow, egressCaFile } = readConfig({})
+  assert.deepEqual([egressAllow, egressCaFile], [[], undefined])
+})
+
+test('the list takes host:port, addresses and ranges', () => {
+  const value = 'IDP.internal:8443, 10.1.2.3:443,[FD00:0::1]:443, 10.0.0.0/8,192.168.7.7,fd00::/8,::1'
+  const entries = readConfig({ SALLYPORT_EGRESS_ALLOW: value }).egressAllow.map((entry) =>
+    entry.kind === 'place' ? `${entry.host} ${entry.port}` : `IPv${entry.range.address.family} /${entry.range.prefix}`,
+  )
+  const places = ['idp.internal 8443', '10.1.2.3 443', 'fd00::1 443']
+  assert.deepEqual(entries, [...places, 'IPv4 /8', 'IPv4 /32', 'IPv6 /8', 'IPv6 /128'])
+})
+
+test('an entry that could be read in two ways, or is none, stops the start', () => {
+  const hosts = ['idp.internal', 'idp.internal:', 'idp.internal:0', 'idp.internal:65536', 'idp.internal.:443', '*:443']
+  const writings = [
+    '127.1:443',
+    '0x7f000001:443',
+    '１０.0.0.1:443',
+    'bücher.example:443',
+    'a b:443',
+    '[::1:443',
+    '::1%lo',
+  ]
+  const urls = ['https://idp.internal:8443', 'idp.internal:8443/path', 'me@idp.internal:8443', 'a:443#x', 'a\\b:443']
+  const ranges = ['10.0.0.0/33', '10.0.0.0/08', '10.0.0.0/', '0.0.0.0/0', '::/0', '::ffff:10.0.0.0/104', 'fd00::/129']
+  for (const entry of [...hosts, ...writings, ...urls, ...ranges, '127.0.0.1:443,', ' ']) {
+    const problem = problemOf({ SALLYPORT_EGRESS_ALLOW: entry })
+    assert.ok(problem.startsWith(`SALLYPORT_EGRESS_ALLOW: got "${entry}"; takes host:port (such as `), problem)
+  }
+})
+
+test('the file of authorities is read at the start', async (t) => {
+  const folder = temporaryFolder(t)
+  const { caFile, caPem } = await createAuthority(folder)
+  const twice = join(folder, 'twice.pem')
+  writeFileSync(twice, `# two of them\n${caPem}\n# again\n${caPem}`)
+  const read = (path: string) =>
+    readConfig({ SALLYPORT_EGRESS_ALLOW: '10.0.0.0/8', SALLYPORT_EGRESS_CA_FILE: path }).egressCaFile
+  assert.deepEqual(read(caFile), { path: caFile, pem: caPem.trim() })
+  assert.equal(read(twice)?.pem.match(/BEGIN/g)?.length, 2)
+})
+
+test('a file that can not be read, is empty or holds no authority stops the start', async (t) => {
+  const folder = temporaryFolder(t)
+  const { issue } = await createAuthority(folder)
+  const { cert, key } = await issue({ names: ['idp.internal'] })
+  const contents = { empty: '', key, leaf: cert, cut: '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n' }
+  for (const [name, content] of Object.entries(contents)) writeFileSync(join(folder, name), content)
+  for (const name of ['missing', '.', ...Object.keys(contents)]) {
+    const path = join(folder, name)
+    const problem = problemOf({ SALLYPORT_EGRESS_ALLOW: '10.0.0.0/8', SALLYPORT_EGRESS_CA_FILE: path })
+    const takes = 'takes the path of a file that can be read and holds certificates of authorities in PEM.'
+    assert.equal(problem, `SALLYPORT_EGRESS_CA_FILE: got "${path}"; ${takes}`)
+  }
+})
+
+test('authorities that would be trusted for nothing stop the start', async (t) => {
+  const { caFile } = await createAuthority(temporaryFolder(t))
+  assert.match(
+    problemOf({ SALLYPORT_EGRESS_CA_FILE: caFile }),
+    /^SALLYPORT_EGRESS_CA_FILE is trusted for what .* lists/,
+  )
+})
