@@ -1,0 +1,31 @@
+/** A small API beside the authorization server, that takes its access tokens. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
+import type Provider from 'oidc-provider'
+import type { AccessToken } from 'oidc-provider'
+
+/** `/api/whoami` says whose token it is; `/api/echo` repeats the call, its headers too. */
+export async function serveApi(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const answer = (status: number, body: object, headers: Record<string, string> = {}) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+  }
+  const path = request.url?.split('?')[0]
+  const [, value = ''] = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '') ?? []
+  const token = await validToken(provider, value)
+  if (!token) {
+    answer(401, { error: 'invalid_token' }, { 'www-authenticate': 'Bearer error="invalid_token"' })
+  } else if (path === '/api/whoami' && request.method === 'GET') {
+    answer(200, { sub: token.accountId, client_id: token.clientId, scope: token.scope ?? '' })
+  } else if (path === '/api/echo' && request.method === 'POST') {
+    // That one is put on by the server's own front.
+    const headers = { ...request.headers, 'x-forwarded-proto': undefined }
+    answer(200, { sub: token.accountId, url: request.url, headers, body: await text(request) })
+  } else {
+    answer(404, { error: 'not_found' })
+  }
+}
+
+export async function validToken(provider: Provider, value: string): Promise<AccessToken | undefined> {
+  const token = value === '' ? undefined : await provider.AccessToken.find(value)
+  return token?.isValid === true ? token : undefined
+}

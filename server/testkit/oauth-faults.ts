@@ -1,0 +1,85 @@
+/** What can go wrong on the way to a provider and back, by path. Each fault is lifted by the function it returns. */
+export interface Answer {
+  status: number
+  headers: Record<string, string | string[]>
+  body: Buffer
+}
+
+/** `hang` and `cut` keep the call from the provider; `lost` lets it work and loses its answer. */
+export type InsteadOfAnswer =
+  { status: number; headers?: Record<string, string>; body?: string } | 'hang' | 'cut' | 'lost'
+
+export interface Faults {
+  raise: {
+    /** The next calls to this path (all, where no number is given) are answered so instead, in the order raised. */
+    answer: (path: string, instead: InsteadOfAnswer, times?: number) => () => void
+    /** Holds each answer of this path back; `arrived` resolves when the provider has given the first of them. */
+    hold: (path: string) => { arrived: Promise<void>; release: () => void }
+    /** Changes the JSON answers of this path on their way. */
+    change: (path: string, change: (body: any) => unknown) => () => void
+  }
+  answerOf: (path: string) => Answer | 'hang' | 'cut' | 'lost' | undefined
+  changed: (path: string, answer: Answer) => Answer
+  heldBack: (path: string) => Promise<void>
+  /** Lifts them all. */
+  lift: () => void
+}
+
+export function createFaults(): Faults {
+  const answers = new Set<{ path: string; instead: InsteadOfAnswer; left: number }>()
+  const changes = new Set<{ path: string; change: (body: any) => unknown }>()
+  const holds = new Set<{ path: string; arrive: () => void; released: Promise<void>; release: () => void }>()
+  const raised = <Fault>(faults: Set<Fault>, fault: Fault) => {
+    faults.add(fault)
+    return () => void faults.delete(fault)
+  }
+
+  return {
+    raise: {
+      answer: (path, instead, times = Infinity) => raised(answers, { path, instead, left: times }),
+      change: (path, change) => raised(changes, { path, change }),
+      hold: (path) => {
+        const arrival = Promise.withResolvers<undefined>()
+        const end = Promise.withResolvers<undefined>()
+        const hold = {
+          path,
+          arrive: () => {
+            arrival.resolve(undefined)
+          },
+          released: end.promise,
+          release: () => {
+            holds.delete(hold)
+            end.resolve(undefined)
+          },
+        }
+        holds.add(hold)
+        return { arrived: arrival.promise, release: hold.release }
+      },
+    },
+    answerOf: (path) => {
+      const fault = [...answers].find((one) => one.path === path && one.left > 0)
+      if (!fault) return undefined
+      fault.left -= 1
+      const { instead } = fault
+      if (typeof instead === 'string') return instead
+      return { status: instead.status, headers: instead.headers ?? {}, body: Buffer.from(instead.body ?? '') }
+    },
+    changed: (path, answer) => {
+      const due = [...changes].filter((one) => one.path === path)
+      if (due.length === 0 || !/json/.test(String(answer.headers['content-type']))) return answer
+      const body = due.reduce<unknown>((before, { change }) => change(before), JSON.parse(answer.body.toString()))
+      return { ...answer, body: Buffer.from(JSON.stringify(body)) }
+    },
+    heldBack: async (path) => {
+      for (const hold of [...holds].filter((one) => one.path === path)) {
+        hold.arrive()
+        await hold.released
+      }
+    },
+    lift: () => {
+      answers.clear()
+      changes.clear()
+      for (const hold of holds) hold.release()
+    },
+  }
+}

@@ -1,0 +1,120 @@
+/** oidc-provider, set up for the tests: keys of its own, S256 always required, any account name signs in. */
+import { generateKeyPair, randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import Provider from 'oidc-provider'
+import type { Configuration, KoaContextWithOIDC } from 'oidc-provider'
+import { devicePages, escapeHtml, page } from './oauth-pages.ts'
+import type { OAuthStore } from './oauth-store.ts'
+
+export interface ProviderOptions {
+  /** Whether clients may register themselves: anyone (the default), nobody, or who holds this token. */
+  registration?: boolean | { initialAccessToken: string }
+  rotateRefreshToken?: boolean
+  accessTokenSeconds?: number
+  deviceFlow?: boolean
+  deviceCodeSeconds?: number
+  revocation?: boolean
+  /** What the provider says of these accounts; of others it says what their name suggests. */
+  accounts?: Record<string, { email?: string; email_verified?: boolean; name?: string }>
+  /** The claims stand in the ID token too, not only in userinfo. */
+  emailInIdToken?: boolean
+  /** Names itself in the authorization response (RFC 9207), as it does by default. */
+  issParameter?: boolean
+}
+
+export async function createProvider(issuer: string, store: OAuthStore, options: ProviderOptions): Promise<Provider> {
+  const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
+  const provider = new Provider(issuer, {
+    ...configurationOf(options),
+    adapter: store.adapter,
+    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kty: 'RSA', use: 'sig', alg: 'RS256' }] },
+    cookies: { keys: [randomBytes(32).toString('hex')] },
+  })
+  provider.proxy = true
+  if (options.issParameter === false) provider.use(withoutIss)
+  return provider
+}
+
+function configurationOf(options: ProviderOptions): Configuration {
+  const { registration = true, deviceFlow = true, revocation = true, rotateRefreshToken = true } = options
+  return {
+    scopes: ['openid', 'offline_access', 'email', 'profile', 'read', 'write'],
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    conformIdTokenClaims: options.emailInIdToken !== true,
+    pkce: { required: () => true },
+    clockTolerance: 0,
+    clientBasedCORS: () => false,
+    rotateRefreshToken,
+    issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
+    expiresWithSession: async () => false,
+    interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
+    findAccount: async (_context, sub) => ({
+      accountId: sub,
+      claims: async () => ({
+        sub,
+        ...(options.accounts?.[sub] ?? { email: `${sub}@example.com`, email_verified: true, name: sub }),
+      }),
+    }),
+    renderError: (context, { error, error_description: description = '' }) => {
+      context.type = 'html'
+      context.body = page('This did not work', `<p>${escapeHtml(error)}: ${escapeHtml(description)}</p>`)
+    },
+    ttl: {
+      AccessToken: options.accessTokenSeconds ?? 3600,
+      AuthorizationCode: 60,
+      DeviceCode: options.deviceCodeSeconds ?? 600,
+      Grant: 14 * 86_400,
+      IdToken: 3600,
+      Interaction: 3600,
+      RefreshToken: 14 * 86_400,
+      Session: 86_400,
+    },
+    features: {
+      devInteractions: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      resourceIndicators: { enabled: false },
+      introspection: { enabled: true, allowedPolicy: () => true },
+      revocation: {
+        enabled: revocation,
+        allowedPolicy: (_context, client, token) => token.clientId === client.clientId,
+      },
+      registration: {
+        enabled: registration !== false,
+        ...(typeof registration === 'object' && registration),
+      },
+      registrationManagement: { enabled: registration !== false },
+      deviceFlow: { enabled: deviceFlow, ...deviceSources },
+    },
+  }
+}
+
+const deviceSources: NonNullable<NonNullable<Configuration['features']>['deviceFlow']> = {
+  userCodeInputSource: (context, form, _out, error) => {
+    const isRefusal = error?.name === 'AbortedError'
+    context.type = 'html'
+    context.status = error && !isRefusal ? 400 : 200
+    context.body = isRefusal ? devicePages.refused() : devicePages.enterCode(form, error && 'That code does not work')
+  },
+  userCodeConfirmSource: (context, form, client, _deviceInfo, userCode) => {
+    context.type = 'html'
+    context.body = devicePages.confirmCode(form, client.clientName ?? client.clientId, userCode)
+  },
+  successSource: (context) => {
+    context.type = 'html'
+    context.body = devicePages.connected()
+  },
+}
+
+/** oidc-provider always names itself; this makes it one of the many that don't. */
+async function withoutIss(context: KoaContextWithOIDC, next: () => Promise<unknown>): Promise<void> {
+  await next()
+  const location = context.response.get('location')
+  if (URL.canParse(location)) {
+    const url = new URL(location)
+    url.searchParams.delete('iss')
+    context.set('location', url.href)
+  }
+  if (context.path === '/.well-known/openid-configuration') {
+    context.body = { ...(context.body as object), authorization_response_iss_parameter_supported: undefined }
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * A real authorization server for tests, on loopback behind TLS: oidc-provider with pages a person could use, and in
+ * front of it something that counts the calls and raises faults.
+ */
+import { randomBytes } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { createAuthority } from './certificates.ts'
+import type { Authority } from './certificates.ts'
+import { temporaryFolder } from './databases.ts'
+import { serveApi, validToken } from './oauth-api.ts'
+import { startFront } from './oauth-front.ts'
+import type { Front } from './oauth-front.ts'
+import { serveInteraction } from './oauth-pages.ts'
+import { walk } from './oauth-person.ts'
+import { createProvider } from './oauth-provider.ts'
+import type { ProviderOptions } from './oauth-provider.ts'
+import { createOAuthStore } from './oauth-store.ts'
+
+export interface OAuthServer extends Pick<Front, 'host' | 'calls' | 'secrets' | 'fault' | 'fetch' | 'close'> {
+  /** `https://localhost:PORT`, the origin of all its endpoints. */
+  issuer: string
+  /** The authority that signed its certificate. */
+  caFile: string
+  authority: Authority
+  /** A confidential client (`client_secret_basic`) that may use every flow. */
+  client: Client
+  setRedirectUris: (redirectUris: string[]) => Promise<void>
+  /** Another client; what isn't said is as for the first one. */
+  addClient: (metadata?: Record<string, unknown>) => Promise<Client>
+  /**
+   * Plays the person in the browser: opens the URL, signs in, and allows or refuses. Gives the URL that the browser was
+   * sent back to, unopened.
+   */
+  approve: (authorizationUrl: string | URL, person?: { account?: string }) => Promise<string>
+  deny: (authorizationUrl: string | URL, person?: { account?: string }) => Promise<string>
+  /** The same at the page where the code of a device is entered. */
+  approveDevice: (userCode: string, person?: { account?: string }) => Promise<void>
+  denyDevice: (userCode: string) => Promise<void>
+  /** Ends all that an account allowed, as a person does in a provider's settings. */
+  endGrants: (account: string) => Promise<void>
+  /** Whether the provider still takes this access token. */
+  accepts: (accessToken: string) => Promise<boolean>
+}
+
+interface Client {
+  clientId: string
+  clientSecret: string
+}
+
+export interface OAuthServerOptions extends ProviderOptions {
+  redirectUris?: string[]
+  /** Given, so that several servers are trusted by one file; otherwise the server makes its own. */
+  authority?: Authority
+  port?: number
+}
+
+export const oauthPaths = {
+  discovery: '/.well-known/openid-configuration',
+  authorization: '/auth',
+  token: '/token',
+  revocation: '/token/revocation',
+  introspection: '/token/introspection',
+  registration: '/reg',
+  deviceAuthorization: '/device/auth',
+  device: '/device',
+  userinfo: '/me',
+  jwks: '/jwks',
+}
+
+export async function startOAuthServer(
+  t: Pick<TestContext, 'after'>,
+  options: OAuthServerOptions = {},
+): Promise<OAuthServer> {
+  const authority = options.authority ?? (await createAuthority(temporaryFolder(t)))
+  const store = createOAuthStore()
+  const { promise: running, resolve: runs } = Promise.withResolvers<Awaited<ReturnType<typeof createProvider>>>()
+  const front = await startFront(t, authority, options.port ?? 0, async (origin) => {
+    const provider = await createProvider(origin, store, options)
+    const oauth = provider.callback()
+    runs(provider)
+    return (request, response) => {
+      const url = request.url ?? ''
+      const fail = (error: unknown) => response.writeHead(400).end(String(error))
+      if (url.startsWith('/interaction/')) serveInteraction(provider, request, response).catch(fail)
+      else if (url.startsWith('/api/')) serveApi(provider, request, response).catch(fail)
+      else void oauth(request, response)
+    }
+  })
+  const provider = await running
+
+  const saveClient = async (client: Client, metadata: Record<string, unknown>) => {
+    const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+    await store.adapter('Client').upsert(
+      client.clientId,
+      {
+        client_id: client.clientId,
+        client_secret: client.clientSecret,
+        client_name: 'Sallyport in a test',
+        token_endpoint_auth_method: 'client_secret_basic',
+        grant_types: ['authorization_code', 'refresh_token', ...(options.deviceFlow === false ? [] : [deviceGrant])],
+        response_types: ['code'],
+        ...metadata,
+      },
+      0,
+    )
+    front.secrets.add(client.clientSecret)
+  }
+  const redirectUris = options.redirectUris ?? ['https://client.example/callback']
+  const addClient: OAuthServer['addClient'] = async (metadata = {}) => {
+    const client = {
+      clientId: `client-${randomBytes(6).toString('hex')}`,
+      clientSecret: randomBytes(24).toString('base64url'),
+    }
+    await saveClient(client, { redirect_uris: redirectUris, ...metadata })
+    return client
+  }
+  const client = await addClient()
+
+  const atConsent = async (url: string | URL, allows: boolean, account = 'ada') => {
+    const end = await walk(front.fetch, String(url), { account, allows })
+    if (end.sentTo === undefined) throw new Error(`the browser was not sent back, but shown: ${end.title}`)
+    return end.sentTo
+  }
+  const atDevicePage = async (userCode: string, allows: boolean, account = 'ada') => {
+    const { title } = await walk(front.fetch, `${front.origin}${oauthPaths.device}`, { account, allows, userCode })
+    const wanted = allows ? 'Device connected' : 'Device refused'
+    if (title !== wanted) throw new Error(`the device page ended with: ${title}`)
+  }
+
+  return {
+    ...front,
+    issuer: front.origin,
+    caFile: authority.caFile,
+    authority,
+    client,
+    setRedirectUris: (uris) => saveClient(client, { redirect_uris: uris }),
+    addClient,
+    approve: (url, { account } = {}) => atConsent(url, true, account),
+    deny: (url, { account } = {}) => atConsent(url, false, account),
+    approveDevice: (userCode, { account } = {}) => atDevicePage(userCode, true, account),
+    denyDevice: (userCode) => atDevicePage(userCode, false),
+    endGrants: async (account) => {
+      store.endGrants(account)
+    },
+    accepts: async (accessToken) => (await validToken(provider, accessToken)) !== undefined,
+  }
+}
