@@ -91,6 +91,14 @@ test('a refresh gives a new refresh token, and the old one used again ends the f
   await assert.rejects(oauth.refreshTokenGrant(config, second.refresh_token ?? ''), refusedWith('invalid_grant'))
 })
 
+test('of several refreshes at once with one token only one gets through', async (t) => {
+  const server = await startOAuthServer(t)
+  const config = await discover(server)
+  const { refresh_token: token = '' } = await signIn(server)
+  const ends = await Promise.allSettled([1, 2, 3, 4].map(() => oauth.refreshTokenGrant(config, token)))
+  assert.deepEqual(ends.map(({ status }) => status).sort(), ['fulfilled', 'rejected', 'rejected', 'rejected'])
+})
+
 test('without rotation a refresh token stays the same', async (t) => {
   const server = await startOAuthServer(t, { rotateRefreshToken: false })
   const config = await discover(server)
@@ -153,6 +161,16 @@ test('a server that wants a token for registration refuses without it', async (t
   await assert.rejects(register(), { code: 'OAUTH_WWW_AUTHENTICATE_CHALLENGE', status: 401 })
   await assert.rejects(register('wrong'), { code: 'OAUTH_WWW_AUTHENTICATE_CHALLENGE', status: 401 })
   assert.ok((await register('let-me-in')).clientMetadata().client_id)
+})
+
+test('a further client has its own secret and the metadata it was given', async (t) => {
+  const server = await startOAuthServer(t)
+  const client = await server.addClient({ grant_types: ['authorization_code'], client_name: 'A second' })
+  const { url, finish } = await authorize(await discover(server, client))
+  const tokens = await finish(await server.approve(url))
+  assert.equal(tokens.refresh_token, undefined)
+  const impostor = await discover(server, { ...client, clientSecret: server.client.clientSecret })
+  await assert.rejects(oauth.tokenRevocation(impostor, tokens.access_token), { status: 401 })
 })
 
 test('what is turned off is not offered', async (t) => {

@@ -15,6 +15,7 @@ import { walk } from './oauth-person.ts'
 import { createProvider } from './oauth-provider.ts'
 import type { ProviderOptions } from './oauth-provider.ts'
 import { createOAuthStore } from './oauth-store.ts'
+import type { OAuthStore } from './oauth-store.ts'
 
 export interface OAuthServer extends Pick<Front, 'host' | 'calls' | 'secrets' | 'fault' | 'fetch' | 'close'> {
   /** `https://localhost:PORT`, the origin of all its endpoints. */
@@ -88,44 +89,8 @@ export async function startOAuthServer(
   })
   const provider = await running
 
-  const saveClient = async (client: Client, metadata: Record<string, unknown>) => {
-    const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
-    await store.adapter('Client').upsert(
-      client.clientId,
-      {
-        client_id: client.clientId,
-        client_secret: client.clientSecret,
-        client_name: 'Sallyport in a test',
-        token_endpoint_auth_method: 'client_secret_basic',
-        grant_types: ['authorization_code', 'refresh_token', ...(options.deviceFlow === false ? [] : [deviceGrant])],
-        response_types: ['code'],
-        ...metadata,
-      },
-      0,
-    )
-    front.secrets.add(client.clientSecret)
-  }
-  const redirectUris = options.redirectUris ?? ['https://client.example/callback']
-  const addClient: OAuthServer['addClient'] = async (metadata = {}) => {
-    const client = {
-      clientId: `client-${randomBytes(6).toString('hex')}`,
-      clientSecret: randomBytes(24).toString('base64url'),
-    }
-    await saveClient(client, { redirect_uris: redirectUris, ...metadata })
-    return client
-  }
-  const client = await addClient()
-
-  const atConsent = async (url: string | URL, allows: boolean, account = 'ada') => {
-    const end = await walk(front.fetch, String(url), { account, allows })
-    if (end.sentTo === undefined) throw new Error(`the browser was not sent back, but shown: ${end.title}`)
-    return end.sentTo
-  }
-  const atDevicePage = async (userCode: string, allows: boolean, account = 'ada') => {
-    const { title } = await walk(front.fetch, `${front.origin}${oauthPaths.device}`, { account, allows, userCode })
-    const wanted = allows ? 'Device connected' : 'Device refused'
-    if (title !== wanted) throw new Error(`the device page ended with: ${title}`)
-  }
+  const clients = createClients(store, options, front.secrets)
+  const client = await clients.add()
 
   return {
     ...front,
@@ -133,15 +98,54 @@ export async function startOAuthServer(
     caFile: authority.caFile,
     authority,
     client,
-    setRedirectUris: (uris) => saveClient(client, { redirect_uris: uris }),
-    addClient,
-    approve: (url, { account } = {}) => atConsent(url, true, account),
-    deny: (url, { account } = {}) => atConsent(url, false, account),
-    approveDevice: (userCode, { account } = {}) => atDevicePage(userCode, true, account),
-    denyDevice: (userCode) => atDevicePage(userCode, false),
+    setRedirectUris: (redirectUris) => clients.save(client, { redirect_uris: redirectUris }),
+    addClient: clients.add,
+    approve: (url, { account } = {}) => atConsent(front, url, true, account),
+    deny: (url, { account } = {}) => atConsent(front, url, false, account),
+    approveDevice: (userCode, { account } = {}) => atDevicePage(front, userCode, true, account),
+    denyDevice: (userCode) => atDevicePage(front, userCode, false),
     endGrants: async (account) => {
       store.endGrants(account)
     },
     accepts: async (accessToken) => (await validToken(provider, accessToken)) !== undefined,
   }
+}
+
+/** Clients live in the provider's store, as those that registered themselves do, and can be changed there. */
+function createClients(store: OAuthStore, options: OAuthServerOptions, secrets: Set<string>) {
+  const { redirectUris = ['https://client.example/callback'], deviceFlow = true } = options
+  const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+  const save = async ({ clientId, clientSecret }: Client, metadata: Record<string, unknown>) => {
+    const row = {
+      client_id: clientId,
+      client_secret: clientSecret,
+      client_name: 'Sallyport in a test',
+      redirect_uris: redirectUris,
+      token_endpoint_auth_method: 'client_secret_basic' as const,
+      grant_types: ['authorization_code', 'refresh_token', ...(deviceFlow ? [deviceGrant] : [])],
+      response_types: ['code' as const],
+      ...metadata,
+    }
+    await store.adapter('Client').upsert(clientId, row)
+    secrets.add(clientSecret)
+  }
+  const add = async (metadata: Record<string, unknown> = {}): Promise<Client> => {
+    const clientId = `client-${randomBytes(6).toString('hex')}`
+    const client = { clientId, clientSecret: randomBytes(24).toString('base64url') }
+    await save(client, metadata)
+    return client
+  }
+  return { save, add }
+}
+
+async function atConsent(front: Front, url: string | URL, allows: boolean, account = 'ada'): Promise<string> {
+  const end = await walk(front.fetch, String(url), { account, allows })
+  if (end.sentTo === undefined) throw new Error(`the browser was not sent back, but shown: ${end.title}`)
+  return end.sentTo
+}
+
+async function atDevicePage(front: Front, userCode: string, allows: boolean, account = 'ada'): Promise<void> {
+  const { title } = await walk(front.fetch, `${front.origin}${oauthPaths.device}`, { account, allows, userCode })
+  const wanted = allows ? 'Device connected' : 'Device refused'
+  if (title !== wanted) throw new Error(`the device page ended with: ${title}`)
 }
