@@ -39,7 +39,8 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     return masterKeys
   }
   const vault = await openVault({ database, readMasterKeys, clock: systemClock })
-  const egress = createEgress({ allow: [] })
+  const { egressAllow: allow, egressCaFile } = config
+  const egress = createEgress({ allow, ...(egressCaFile && { ca: egressCaFile.pem }) })
   const app = await createApp({ config, database, vault, egress, adminToken, clock: systemClock, log })
   await app.http.listen({ host: mainAddress(config), port: config.port })
   const loopback = await holdLocalhost(app.http.server, config)

@@ -67,7 +67,8 @@ export async function startService(
   await migrate(database, clock.now)
   const vault = await openVault({ database, readMasterKeys: masterKeySource(config).read, clock: clock.now })
   const adminToken = readAdminToken(config)
-  const egress = createEgress({ allow: [] })
+  const { egressAllow: allow, egressCaFile } = config
+  const egress = createEgress({ allow, ...(egressCaFile && { ca: egressCaFile.pem }) })
   const app = await createApp({
     config,
     database,
