@@ -26,7 +26,10 @@ import { createRefusals } from './proxy/refusals.ts'
 import { sandboxRoute } from './sandbox/sandbox-route.ts'
 import { sandboxRoutes } from './sandbox/sandbox-routes.ts'
 import { createSandboxStore } from './sandbox/sandbox-store.ts'
+import { browserLoginRoutes } from './sessions/browser-login-routes.ts'
+import { identityStore } from './sessions/identity-store.ts'
 import { issueLoginToken, loginUrl } from './sessions/issue-login-token.ts'
+import { createLoginFlowStore } from './sessions/login-flow-store.ts'
 import { loginTokenStore } from './sessions/login-token-store.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
 import { sessionStore } from './sessions/session-store.ts'
@@ -64,6 +67,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
     users: userStore,
     sessions: sessionStore,
     loginTokens: loginTokenStore,
+    loginFlows: createLoginFlowStore(vault),
+    identities: identityStore,
     providers: createProviderStore(vault),
     grants: grantStore,
     sandboxes: createSandboxStore(vault),
@@ -82,6 +87,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   operationsRoutes(http, { config, database, metrics, isStopping: () => isStopping })
   agentRoutes(http, needs)
   sessionRoutes(http, needs)
+  browserLoginRoutes(http, needs)
   userRoutes(http, needs)
   await sandboxRoutes(http, needs)
   proxyRoutes(http, {

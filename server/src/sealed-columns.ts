@@ -2,6 +2,7 @@ import type { SealedColumn } from './platform/vault/vault.ts'
 import { accessTokenColumn, refreshTokenColumn } from './connections/connection-store.ts'
 import { providerClientSecret } from './providers/provider-store.ts'
 import { sandboxToken } from './sandbox/sandbox-store.ts'
+import { loginVerifier } from './sessions/login-flow-store.ts'
 
 /** Every column that holds a sealed value: what `keys rotate` has to seal anew. */
 export const sealedColumns: readonly SealedColumn[] = [
@@ -9,4 +10,5 @@ export const sealedColumns: readonly SealedColumn[] = [
   providerClientSecret,
   accessTokenColumn,
   refreshTokenColumn,
+  loginVerifier,
 ]

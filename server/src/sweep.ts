@@ -3,12 +3,14 @@ import type { Clock } from './platform/clock.ts'
 import type { Database } from './platform/database/database.ts'
 import { dropFullLimits } from './platform/rate-limits.ts'
 import type { SandboxStore } from './sandbox/sandbox-store.ts'
+import type { LoginFlowStore } from './sessions/login-flow-store.ts'
 import type { LoginTokenStore } from './sessions/login-token-store.ts'
 import type { SessionStore } from './sessions/session-store.ts'
 
 export interface SweepNeeds {
   database: Database
   loginTokens: LoginTokenStore
+  loginFlows: LoginFlowStore
   sessions: SessionStore
   sandboxes: SandboxStore
   grants: GrantStore
@@ -18,12 +20,14 @@ export interface SweepNeeds {
 const dayMs = 86_400_000
 
 /** Takes away what has ended and tells nobody anything any more. docs/storage.md says when each table's rows go. */
-export async function sweep({ database, loginTokens, sessions, sandboxes, grants, clock }: SweepNeeds): Promise<void> {
+export async function sweep(needs: SweepNeeds): Promise<void> {
+  const { database, loginTokens, loginFlows, sessions, sandboxes, grants, clock } = needs
   const now = clock()
   const daysAgo = (days: number) => new Date(now.getTime() - days * dayMs)
   await database.transaction(async (tx) => {
     await dropFullLimits(tx, now)
     await loginTokens.dropExpired(tx, now)
+    await loginFlows.dropExpired(tx, now)
     await sessions.dropEndedBefore(tx, daysAgo(30))
     await sandboxes.dropEndedBefore(tx, daysAgo(1))
     await grants.dropSandboxesEndedBefore(tx, daysAgo(1))
