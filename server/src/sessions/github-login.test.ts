@@ -59,6 +59,7 @@ onBothDatabases('GitHub', (engine) => {
     ]
     for (const [path, change] of changes) {
       const lift = github.fault.change(path, change)
+      t.after(lift)
       assert.equal(await signInWith(world, newBrowser(service), 'github', 'ada'), '/?error=invalid_response')
       lift()
     }
