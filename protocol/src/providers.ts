@@ -54,6 +54,7 @@ export const ProviderDetails = Type.Object({
   registration_endpoint: Nullable(Type.String()),
   device_authorization_endpoint: Nullable(Type.String()),
   revocation_endpoint: Nullable(Type.String()),
+  userinfo_endpoint: Nullable(Type.String()),
   client_id: Nullable(Type.String()),
   has_client_secret: Type.Boolean(),
   token_endpoint_auth_method: authMethod,

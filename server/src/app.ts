@@ -5,6 +5,18 @@ import { agentRoutes } from './agents/agent-routes.ts'
 import { agentStore } from './agents/agent-store.ts'
 import { auditStore } from './audit/audit-store.ts'
 import { authenticateCalls } from './authenticate.ts'
+import { connectRoutes } from './connections/connect-routes.ts'
+import { createConnectFlowStore } from './connections/connect-flow-store.ts'
+import { connectionRoutes } from './connections/connection-routes.ts'
+import { createConnectionStore } from './connections/connection-store.ts'
+import { deviceFlowRoutes } from './connections/device-flow-routes.ts'
+import { createDeviceFlowStore } from './connections/device-flow-store.ts'
+import { createFormerTokenStore } from './connections/former-token-store.ts'
+import { createFreshToken } from './connections/fresh-token.ts'
+import { createRefreshStore } from './connections/refresh-store.ts'
+import { createRevocationStore } from './connections/revocation-store.ts'
+import { createRevokeRemotely } from './connections/revoke-remotely.ts'
+import { settleRefreshes } from './connections/settle-refreshes.ts'
 import { grantStore } from './grants/grant-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
@@ -20,6 +32,8 @@ import type { Metrics } from './platform/metrics.ts'
 import { createOAuth } from './platform/oauth/oauth.ts'
 import type { Secret } from './platform/secret.ts'
 import type { Vault } from './platform/vault/vault.ts'
+import { proposalRoutes } from './providers/proposal-routes.ts'
+import { providerRoutes } from './providers/provider-routes.ts'
 import { createProviderStore } from './providers/provider-store.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
 import { createRefusals } from './proxy/refusals.ts'
@@ -55,6 +69,8 @@ export interface App {
   beginStop: () => void
   /** Periodic work; the caller says when. */
   sweep: () => Promise<void>
+  /** What providers still have to be asked, of connections that ended or were left in the middle of a refresh. */
+  catchUp: () => Promise<void>
   flushRefusals: () => Promise<void>
   /** A link that signs in the local owner, once. */
   ownerLoginUrl: () => Promise<Secret>
@@ -70,12 +86,20 @@ export async function createApp(given: AppNeeds): Promise<App> {
     loginFlows: createLoginFlowStore(vault),
     identities: identityStore,
     providers: createProviderStore(vault),
+    connections: createConnectionStore(vault),
+    refreshes: createRefreshStore(vault),
+    revocations: createRevocationStore(vault),
+    formerTokens: createFormerTokenStore(vault),
+    connectFlows: createConnectFlowStore(vault),
+    deviceFlows: createDeviceFlowStore(vault),
     grants: grantStore,
     sandboxes: createSandboxStore(vault),
     audit: auditStore,
   }
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const refusals = createRefusals(needs)
+  const freshToken = createFreshToken(needs)
+  const revokeRemotely = createRevokeRemotely(needs)
   const metrics = createMetrics()
   const proxyCalls = metrics.counter('sallyport_proxy_calls_total', 'Proxied calls by outcome', ['outcome'])
   let isStopping = false
@@ -89,6 +113,11 @@ export async function createApp(given: AppNeeds): Promise<App> {
   sessionRoutes(http, needs)
   browserLoginRoutes(http, needs)
   userRoutes(http, needs)
+  providerRoutes(http, { ...needs, isConnected: stores.connections.isConnected })
+  proposalRoutes(http, needs)
+  connectRoutes(http, needs)
+  deviceFlowRoutes(http, needs)
+  connectionRoutes(http, { ...needs, freshToken, revokeRemotely })
   await sandboxRoutes(http, needs)
   proxyRoutes(http, {
     ...needs,
@@ -109,6 +138,10 @@ export async function createApp(given: AppNeeds): Promise<App> {
       isStopping = true
     },
     sweep: () => sweep(needs),
+    catchUp: async () => {
+      await revokeRemotely.due()
+      await settleRefreshes(needs, freshToken)
+    },
     flushRefusals: () => refusals.flush(),
     ownerLoginUrl: async () => {
       const { loginToken } = await issueLoginToken(needs, { handle: ownerHandle }, {})

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 import { errorCodes } from '@sallyport/protocol/errors'
+import { waysOut } from '../testkit/ways-out.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -150,6 +151,62 @@ test('rooms do no I/O of their own', () => {
   )
 })
 
+test('nothing but the egress opens a connection', () => {
+  assert.deepEqual([...protocol, ...code].flatMap(waysOut), [])
+})
+
+test('a connection that passes by the egress is found, however it is written', () => {
+  const found = (text: string, path = 'server/src/agents/register.ts') => waysOut({ path, text })
+  const ways = [
+    "import { request } from 'undici'",
+    "import type { Dispatcher } from 'undici'",
+    "import { connect } from 'node:net'",
+    "import { isIP, createConnection as isOther } from 'node:net'",
+    "import net from 'node:net'",
+    "import * as http from 'http'",
+    "import https, { createServer } from 'node:https'",
+    "import 'node:http2'",
+    "import { connect } from 'node:tls'",
+    "import { lookup } from 'node:dns/promises'",
+    "import { createSocket } from 'node:dgram'",
+    "export { request } from 'node:https'",
+    "export * from 'node:http'",
+    "const net = await import('node:net')",
+    'const any = await import(name)',
+    "import pg from 'pg'",
+    "import * as client from 'openid-client'",
+    "import { discoveryRequest } from 'oauth4webapi'",
+    "await fetch('https://a.example')",
+    "const url = 'https://a.example'; await fetch(url) // fetch",
+    'const options = { [customFetch]: fetch }',
+    'const options = { fetch }',
+    'const { send = fetch } = needs',
+    'function one(fetch: F) {} ; function other() { return fetch(url) }',
+    "new WebSocket('wss://a.example')",
+    "new EventSource('https://a.example')",
+    "globalThis['fe' + 'tch'](url)",
+    "const net = require('net')",
+    "const net = process.getBuiltinModule('net')",
+  ]
+  for (const text of ways) assert.equal(found(text).length, 1, text)
+  const harmless = [
+    "import { isIP, createServer } from 'node:net'",
+    "import type { Socket } from 'node:net'",
+    "import { type IncomingMessage, STATUS_CODES } from 'node:http'",
+    "await egress.fetch('stranger')(url)",
+    'interface Needs { fetch: (url: string) => Promise<Response> }',
+    'function discover(fetch: EgressFetch) { return fetch(url) }',
+    'function all({ fetch }: Needs) { return list.map((url) => fetch(url)) }',
+    "function one() { const fetch = egress.fetch('operator'); return { fetch } }",
+    "// fetch(url)\nconst text = 'fetch(url)'",
+  ]
+  for (const text of harmless) assert.deepEqual(found(text), [], text)
+  assert.deepEqual(found("import { Agent } from 'undici'", 'server/src/platform/egress/egress.ts'), [])
+  assert.deepEqual(found("import * as client from 'openid-client'", 'server/src/platform/oauth/client.ts'), [])
+  assert.equal(found("import { Agent } from 'undici'", 'server/src/platform/oauth/client.ts').length, 1)
+  assert.equal(found("import { request } from 'undici'", 'server/src/platform/egress-settings.ts').length, 1)
+})
+
 test('a Secret is opened only where it must be', () => {
   const opens = code.filter(({ text }) => text.includes('.reveal()')).map(({ path }) => path.replace('server/src/', ''))
   assert.deepEqual(opens.sort(), [
@@ -160,6 +217,7 @@ test('a Secret is opened only where it must be', () => {
     'platform/vault/key-files.ts', // writes the files of the data directory
     'platform/vault/master-keys.ts', // parses and writes the master keys
     'platform/vault/vault.ts', // seals
+    'providers/client-credentials.ts', // measures it
     'proxy/proxy-call.ts', // puts the credential into the call
     'redaction/redactor.ts', // searches for it
     'sandbox/sandbox-route.ts', // makes the header that carries it

@@ -39,8 +39,8 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     return masterKeys
   }
   const vault = await openVault({ database, readMasterKeys, clock: systemClock })
-  const { egressAllow: allow, egressCaFile } = config
-  const egress = createEgress({ allow, ...(egressCaFile && { ca: egressCaFile.pem }) })
+  const { egressAllow, egressCaFile } = config
+  const egress = createEgress({ allow: egressAllow, ...(egressCaFile && { ca: egressCaFile.pem }) })
   const app = await createApp({ config, database, vault, egress, adminToken, clock: systemClock, log })
   await app.http.listen({ host: mainAddress(config), port: config.port })
   const loopback = await holdLocalhost(app.http.server, config)
@@ -70,7 +70,11 @@ function startTimers(app: App, log: Log): NodeJS.Timeout[] {
         log.error({ err: error }, `${what} failed`)
       })
     }, ms).unref()
-  return [every(10 * minuteMs, 'the sweep', app.sweep), every(minuteMs, 'recording refusals', app.flushRefusals)]
+  return [
+    every(10 * minuteMs, 'the sweep', app.sweep),
+    every(10_000, 'asking providers', app.catchUp),
+    every(minuteMs, 'recording refusals', app.flushRefusals),
+  ]
 }
 
 interface Running {

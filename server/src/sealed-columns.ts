@@ -1,5 +1,8 @@
-import type { SealedColumn } from './platform/vault/vault.ts'
+import { flowAnswer, flowVerifier } from './connections/connect-flow-store.ts'
 import { accessTokenColumn, refreshTokenColumn } from './connections/connection-store.ts'
+import { deviceCode } from './connections/device-flow-store.ts'
+import { formerToken } from './connections/former-token-store.ts'
+import type { SealedColumn } from './platform/vault/vault.ts'
 import { providerClientSecret } from './providers/provider-store.ts'
 import { sandboxToken } from './sandbox/sandbox-store.ts'
 import { loginVerifier } from './sessions/login-flow-store.ts'
@@ -10,5 +13,9 @@ export const sealedColumns: readonly SealedColumn[] = [
   providerClientSecret,
   accessTokenColumn,
   refreshTokenColumn,
+  formerToken,
+  flowVerifier,
+  flowAnswer,
+  deviceCode,
   loginVerifier,
 ]

@@ -1,3 +1,6 @@
+import type { ConnectFlowStore } from './connections/connect-flow-store.ts'
+import type { DeviceFlowStore } from './connections/device-flow-store.ts'
+import type { FormerTokenStore } from './connections/former-token-store.ts'
 import type { GrantStore } from './grants/grant-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Database } from './platform/database/database.ts'
@@ -12,6 +15,9 @@ export interface SweepNeeds {
   loginTokens: LoginTokenStore
   loginFlows: LoginFlowStore
   sessions: SessionStore
+  connectFlows: ConnectFlowStore
+  deviceFlows: DeviceFlowStore
+  formerTokens: FormerTokenStore
   sandboxes: SandboxStore
   grants: GrantStore
   clock: Clock
@@ -21,15 +27,18 @@ const dayMs = 86_400_000
 
 /** Takes away what has ended and tells nobody anything any more. docs/storage.md says when each table's rows go. */
 export async function sweep(needs: SweepNeeds): Promise<void> {
-  const { database, loginTokens, loginFlows, sessions, sandboxes, grants, clock } = needs
+  const { database, clock } = needs
   const now = clock()
   const daysAgo = (days: number) => new Date(now.getTime() - days * dayMs)
   await database.transaction(async (tx) => {
     await dropFullLimits(tx, now)
-    await loginTokens.dropExpired(tx, now)
-    await loginFlows.dropExpired(tx, now)
-    await sessions.dropEndedBefore(tx, daysAgo(30))
-    await sandboxes.dropEndedBefore(tx, daysAgo(1))
-    await grants.dropSandboxesEndedBefore(tx, daysAgo(1))
+    await needs.loginTokens.dropExpired(tx, now)
+    await needs.loginFlows.dropExpired(tx, now)
+    await needs.sessions.dropEndedBefore(tx, daysAgo(30))
+    await needs.connectFlows.dropExpired(tx, now)
+    await needs.deviceFlows.dropEndedBefore(tx, daysAgo(1))
+    await needs.formerTokens.dropExpired(tx, now)
+    await needs.sandboxes.dropEndedBefore(tx, daysAgo(1))
+    await needs.grants.dropSandboxesEndedBefore(tx, daysAgo(1))
   })
 }

@@ -26,6 +26,5 @@ export async function serveApi(provider: Provider, request: IncomingMessage, res
 }
 
 export async function validToken(provider: Provider, value: string): Promise<AccessToken | undefined> {
-  const token = value === '' ? undefined : await provider.AccessToken.find(value)
-  return token?.isValid === true ? token : undefined
+  return value === '' ? undefined : provider.AccessToken.find(value)
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as oauth from 'openid-client'
+import { Agent, fetch } from 'undici'
 import { discover, refusedWith, signIn } from './oauth-client.ts'
 import { oauthPaths, startOAuthServer } from './oauth-server.ts'
 
@@ -42,6 +43,9 @@ test('a call can hang, and a connection can be cut, before the provider sees it'
   const stop = new AbortController()
   const hanging = server.fetch(`${server.issuer}${oauthPaths.token}`, { method: 'POST', signal: stop.signal })
   while (server.calls.at(-1)?.status !== 0) await new Promise(setImmediate)
+  const hung = server.calls.at(-1)
+  await assert.rejects(oauth.refreshTokenGrant(config, 'unknown'), refusedWith('invalid_grant'))
+  assert.equal(hung?.status, 0, 'a later call has been answered, this one has not')
   stop.abort()
   await assert.rejects(hanging, { name: 'AbortError' })
   server.fault.answer(oauthPaths.token, 'cut', 1)
@@ -78,11 +82,16 @@ test('a server closes though a call hangs and an answer is held', async (t) => {
   const server = await startOAuthServer(t)
   server.fault.answer(oauthPaths.userinfo, 'hang')
   const hold = server.fault.hold(oauthPaths.jwks)
-  const calls = [oauthPaths.userinfo, oauthPaths.jwks].map((path) => server.fetch(`${server.issuer}${path}`))
-  const ends = Promise.allSettled(calls)
+  // Of a client that the server does not know, and so cannot end.
+  const agent = new Agent({ connect: { ca: server.authority.caPem } })
+  t.after(() => agent.destroy())
+  const ask = (path: string) => fetch(`${server.issuer}${path}`, { dispatcher: agent })
+  const ends = Promise.allSettled([ask(oauthPaths.userinfo), ask(oauthPaths.jwks)])
   await hold.arrived
+  while (server.calls.length < 2) await new Promise(setImmediate)
   await server.close()
-  await ends
+  const isLost = ({ status }: { status: string }) => status === 'rejected'
+  assert.ok((await ends).every(isLost))
 })
 
 test('a JSON answer can be changed: openid-client refuses a foreign issuer, and a missing expiry is missing', async (t) => {

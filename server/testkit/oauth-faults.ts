@@ -21,8 +21,6 @@ export interface Faults {
   answerOf: (path: string) => Answer | 'hang' | 'cut' | 'lost' | undefined
   changed: (path: string, answer: Answer) => Answer
   heldBack: (path: string) => Promise<void>
-  /** Lifts them all. */
-  lift: () => void
 }
 
 export function createFaults(): Faults {
@@ -75,11 +73,6 @@ export function createFaults(): Faults {
         hold.arrive()
         await hold.released
       }
-    },
-    lift: () => {
-      answers.clear()
-      changes.clear()
-      for (const hold of holds) hold.release()
     },
   }
 }

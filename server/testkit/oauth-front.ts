@@ -98,7 +98,6 @@ export async function startFront(
   const insideAgent = new Agent()
   const inner = createServer()
   const close = async () => {
-    faults.lift()
     await Promise.all([agent.destroy(), insideAgent.destroy(), stop(outer), stop(inner)])
   }
   t.after(close)

@@ -10,6 +10,7 @@ export function page(title: string, content: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>${title}</title>
+<link rel="icon" href="data:,">
 <style>
   body { font: 18px/1.5 sans-serif; max-width: 28em; margin: 3em auto; padding: 0 1em }
   button, input { font: inherit; padding: .4em 1em; margin: .5em .5em .5em 0 }

@@ -122,6 +122,8 @@ test('an access token ends with its time', async (t) => {
   const tokens = await signIn(server)
   assert.equal(tokens.expires_in, 1)
   while (await server.accepts(tokens.access_token)) await new Promise((resolve) => setTimeout(resolve, 100))
+  const config = await discover(server)
+  await assert.rejects(oauth.fetchUserInfo(config, tokens.access_token, 'ada'), { status: 401 })
 })
 
 test('a revoked token is refused from then on', async (t) => {

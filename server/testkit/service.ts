@@ -8,6 +8,7 @@ import type { Environment } from '../src/platform/settings.ts'
 import type { Database, Engine } from '../src/platform/database/database.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import { createEgress } from '../src/platform/egress/egress.ts'
+import type { Egress } from '../src/platform/egress/egress.ts'
 import { masterKeySource, openDatabase, readAdminToken } from '../src/platform/instance.ts'
 import { createLog } from '../src/platform/log.ts'
 import { mintToken } from '../src/platform/tokens.ts'
@@ -38,6 +39,7 @@ export interface TestService {
   config: Config
   database: Database
   vault: Vault
+  egress: Egress
   clock: FixedClock
   adminToken: string
   log: string[]
@@ -67,8 +69,8 @@ export async function startService(
   await migrate(database, clock.now)
   const vault = await openVault({ database, readMasterKeys: masterKeySource(config).read, clock: clock.now })
   const adminToken = readAdminToken(config)
-  const { egressAllow: allow, egressCaFile } = config
-  const egress = createEgress({ allow, ...(egressCaFile && { ca: egressCaFile.pem }) })
+  const { egressAllow, egressCaFile } = config
+  const egress = createEgress({ allow: egressAllow, ...(egressCaFile && { ca: egressCaFile.pem }) })
   const app = await createApp({
     config,
     database,
@@ -111,6 +113,7 @@ export async function startService(
     config,
     database,
     vault,
+    egress,
     clock,
     adminToken: adminToken.reveal(),
     log,

@@ -1,49 +1,91 @@
-/** A real https server on loopback, with a certificate of the test's own authority. */
+/** Real TLS servers on loopback, with certificates of a test's own authority. */
 import { once } from 'node:events'
-import { createServer } from 'node:https'
 import type { RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:https'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import { createServer as createTlsServer } from 'node:tls'
+import type { SecureContextOptions, TLSSocket } from 'node:tls'
 import type { Certificate } from './certificates.ts'
 
-export interface TlsUpstream {
+type Test = Pick<TestContext, 'after'>
+
+export interface Listening {
   port: number
-  /** TCP connections, whether or not TLS or a request followed. */
+  /** How many TCP connections came, whether or not anything followed. */
   connections: () => number
-  /** Of those, how many stand now. */
-  standing: () => number
+  /** Resolves once none of them stands any more, and fails where one stays. */
+  allClosed: () => Promise<void>
+}
+
+export interface TlsUpstream extends Listening {
   /** What was asked for: method and path. */
   requests: string[]
 }
 
+interface Where {
+  /** Another address of loopback than 127.0.0.1. */
+  address?: string
+  port?: number
+}
+
+const hello: RequestListener = (_request, response) => {
+  response.end('hello')
+}
+
 export async function startTlsUpstream(
-  t: Pick<TestContext, 'after'>,
-  certificate: Certificate,
-  answer: RequestListener = (_request, response) => {
-    response.end('hello')
-  },
+  t: Test,
+  tls: Certificate & SecureContextOptions,
+  answer: RequestListener = hello,
+  where: Where = {},
 ): Promise<TlsUpstream> {
-  let connections = 0
-  let standing = 0
   const requests: string[] = []
-  const server = createServer(certificate, (request, response) => {
+  const server = createServer(tls, (request, response) => {
     requests.push(`${request.method} ${request.url}`)
     answer(request, response)
   })
+  return { requests, ...(await listen(t, server, where)) }
+}
+
+/** For answers that no HTTP server would give. */
+export function startRawTls(t: Test, certificate: Certificate, serve: (socket: TLSSocket) => void): Promise<Listening> {
+  const server = createTlsServer(certificate, (socket) => {
+    socket.on('error', () => undefined)
+    serve(socket)
+  })
+  return listen(t, server)
+}
+
+/** Counts who comes. Ends with the test, whoever is still connected. */
+export async function listen(
+  t: Test,
+  server: Server,
+  { address = '127.0.0.1', port = 0 }: Where = {},
+): Promise<Listening> {
+  let connections = 0
+  const standing = new Set<Socket>()
   server.on('connection', (socket) => {
     connections++
-    standing++
-    socket.on('close', () => standing--)
+    standing.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('close', () => standing.delete(socket))
   })
   // A client that hangs up while TLS is agreed on is what some tests are about.
   server.on('tlsClientError', () => undefined)
-  server.listen(0, '127.0.0.1')
+  server.listen(port, address)
   await once(server, 'listening')
   t.after(async () => {
-    server.closeAllConnections()
+    for (const socket of standing) socket.destroy()
     server.close()
     await once(server, 'close')
   })
-  const { port } = server.address() as AddressInfo
-  return { port, connections: () => connections, standing: () => standing, requests }
+  return {
+    port: (server.address() as AddressInfo).port,
+    connections: () => connections,
+    allClosed: async () => {
+      // Shorter than any time limit that would close it in the end anyway.
+      const signal = AbortSignal.timeout(5000)
+      await Promise.all([...standing].map((socket) => once(socket, 'close', { signal })))
+    },
+  }
 }

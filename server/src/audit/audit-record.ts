@@ -10,6 +10,7 @@ export type AuditEvent =
   | 'provider.created'
   | 'provider.proposed'
   | 'provider.credentials_changed'
+  | 'provider.rediscovered'
   | 'provider.enabled'
   | 'provider.disabled'
   | 'provider.deleted'

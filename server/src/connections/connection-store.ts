@@ -15,6 +15,7 @@ export interface ConnectionRow {
   status: ConnectionStatus
   account_id: string | null
   account_label: string | null
+  api_host: string | null
   scopes: string
   access_token: Uint8Array | null
   access_token_key_id: string | null
@@ -44,6 +45,13 @@ const place = { rowColumn: 'connection_id', ownerColumn: 'user_id' }
 export const accessTokenColumn: SealedColumn = { table: 'connections', column: 'access_token', ...place }
 export const refreshTokenColumn: SealedColumn = { table: 'connections', column: 'refresh_token', ...place }
 
+export const noTokens = {
+  access_token: null,
+  access_token_key_id: null,
+  refresh_token: null,
+  refresh_token_key_id: null,
+} as const
+
 /** What a consent or a refresh gave. */
 export interface KeptTokens {
   accessToken: Secret
@@ -58,16 +66,6 @@ export interface TokenPair {
 }
 
 export function createConnectionStore(vault: Vault) {
-  const seal = async (tx: Queries, of: { connectionId: string; userId: string }, tokens: TokenPair) => {
-    const where = { row: of.connectionId, owner: of.userId }
-    const access = tokens.accessToken && (await vault.seal(tx, accessTokenColumn, where, tokens.accessToken))
-    const refresh = tokens.refreshToken && (await vault.seal(tx, refreshTokenColumn, where, tokens.refreshToken))
-    return {
-      ...(access && { access_token: access.bytes, access_token_key_id: access.keyId }),
-      ...(refresh && { refresh_token: refresh.bytes, refresh_token_key_id: refresh.keyId }),
-    }
-  }
-
   return {
     /** False where the user has a live connection to this account already. */
     insert: async (tx: Queries, connection: Connection, tokens: KeptTokens): Promise<boolean> => {
@@ -80,12 +78,13 @@ export function createConnectionStore(vault: Vault) {
           status: connection.status,
           account_id: connection.accountId,
           account_label: connection.accountLabel,
+          api_host: connection.apiHost,
           scopes: JSON.stringify(connection.scopes),
           access_token: null,
           access_token_key_id: null,
           refresh_token: null,
           refresh_token_key_id: null,
-          ...(await seal(tx, connection, tokens)),
+          ...(await sealTokens(vault, tx, connection, tokens)),
           expires_at: tokens.expiresAt?.getTime() ?? null,
           obtained_at: tokens.obtainedAt.getTime(),
           is_refreshed: 0,
@@ -153,20 +152,21 @@ export function createConnectionStore(vault: Vault) {
         .selectAll()
         .where('user_id', '=', userId)
         .$if(page.status === 'revoked', (query) => query.where('status', '=', 'revoked'))
-        .$if(page.status === 'active', (query) =>
-          query
-            .where('status', '=', 'active')
-            .where((eb) =>
-              eb.or([eb('refresh_lease_until', 'is', null), eb('refresh_lease_until', '>', now.getTime())]),
-            ),
-        )
-        .$if(page.status === 'needs_reauth', (query) =>
-          query.where((eb) =>
-            eb.or([
-              eb('status', '=', 'needs_reauth'),
-              eb.and([eb('status', '=', 'active'), eb('refresh_lease_until', '<=', now.getTime())]),
-            ]),
-          ),
+        .$if(page.status === 'active' || page.status === 'needs_reauth', (query) =>
+          query.where((eb) => {
+            // As statusOf says it.
+            const isInDoubt = eb.and([
+              eb('refresh_lease_until', 'is not', null),
+              eb.or([
+                eb('refresh_lease_until', '<=', now.getTime()),
+                eb.and([eb('expires_at', 'is not', null), eb('expires_at', '<=', now.getTime())]),
+              ]),
+            ])
+            const isActive = eb('status', '=', 'active')
+            return page.status === 'active'
+              ? eb.and([isActive, eb.not(isInDoubt)])
+              : eb.or([eb('status', '=', 'needs_reauth'), eb.and([isActive, isInDoubt])])
+          }),
         )
         .$if(page.before !== undefined, (query) => query.where('connection_id', '<', page.before ?? ''))
         .orderBy('connection_id', 'desc')
@@ -195,17 +195,18 @@ export function createConnectionStore(vault: Vault) {
       tx: Queries,
       { connectionId, userId }: Connection,
       tokens: KeptTokens,
-      account: { accountId: string | null; accountLabel: string | null; scopes: string[] },
+      account: Pick<Connection, 'accountId' | 'accountLabel' | 'apiHost' | 'scopes'>,
     ): Promise<Connection | undefined> => {
+      const sealed = { ...noTokens, ...(await sealTokens(vault, tx, { connectionId, userId }, tokens)) }
       const row = await tx
         .updateTable('connections')
         .set((eb) => ({
           status: 'active' as const,
           account_id: account.accountId,
           account_label: account.accountLabel,
+          api_host: account.apiHost,
           scopes: JSON.stringify(account.scopes),
-          refresh_token: null,
-          refresh_token_key_id: null,
+          ...sealed,
           expires_at: tokens.expiresAt?.getTime() ?? null,
           obtained_at: tokens.obtainedAt.getTime(),
           is_refreshed: 0,
@@ -213,95 +214,11 @@ export function createConnectionStore(vault: Vault) {
           refresh_lease: null,
           refresh_lease_until: null,
         }))
-        .set(await seal(tx, { connectionId, userId }, tokens))
         .where('connection_id', '=', connectionId)
         .where('status', '<>', 'revoked')
         .returningAll()
         .executeTakeFirst()
       return row && toConnection(row)
-    },
-
-    /**
-     * The right to refresh this version, for a while: one conditional write, so that of all instances one has it. A
-     * lease that ran out belongs to a process that died; whoever comes next takes it over.
-     */
-    takeRefreshLease: async (
-      queries: Queries,
-      { connectionId, version }: Connection,
-      lease: { id: string; now: Date; until: Date },
-    ): Promise<boolean> => {
-      const row = await queries
-        .updateTable('connections')
-        .set({ refresh_lease: lease.id, refresh_lease_until: lease.until.getTime() })
-        .where('connection_id', '=', connectionId)
-        .where('version', '=', version)
-        .where('status', '=', 'active')
-        .where((eb) =>
-          eb.or([eb('refresh_lease_until', 'is', null), eb('refresh_lease_until', '<=', lease.now.getTime())]),
-        )
-        .returning('connection_id')
-        .executeTakeFirst()
-      return row !== undefined
-    },
-
-    releaseRefreshLease: async (queries: Queries, connectionId: string, leaseId: string): Promise<void> => {
-      await queries
-        .updateTable('connections')
-        .set({ refresh_lease: null, refresh_lease_until: null })
-        .where('connection_id', '=', connectionId)
-        .where('refresh_lease', '=', leaseId)
-        .execute()
-    },
-
-    /** By whoever holds the lease alone; a provider that hands out no new refresh token means the old one to stay. */
-    storeRefreshed: async (
-      tx: Queries,
-      { connectionId, userId, version }: Connection,
-      leaseId: string,
-      tokens: KeptTokens,
-    ): Promise<Connection | undefined> => {
-      const row = await tx
-        .updateTable('connections')
-        .set({
-          expires_at: tokens.expiresAt?.getTime() ?? null,
-          obtained_at: tokens.obtainedAt.getTime(),
-          is_refreshed: 1,
-          version: version + 1,
-          refresh_lease: null,
-          refresh_lease_until: null,
-        })
-        .set(await seal(tx, { connectionId, userId }, tokens))
-        .where('connection_id', '=', connectionId)
-        .where('version', '=', version)
-        .where('refresh_lease', '=', leaseId)
-        .where('status', '=', 'active')
-        .returningAll()
-        .executeTakeFirst()
-      return row && toConnection(row)
-    },
-
-    /** The provider refused the refresh token. False where the connection has moved on since. */
-    markNeedsReauth: async (tx: Queries, { connectionId, version }: Connection): Promise<boolean> => {
-      const row = await tx
-        .updateTable('connections')
-        .set({ status: 'needs_reauth', refresh_lease: null, refresh_lease_until: null })
-        .where('connection_id', '=', connectionId)
-        .where('version', '=', version)
-        .where('status', '=', 'active')
-        .returning('connection_id')
-        .executeTakeFirst()
-      return row !== undefined
-    },
-
-    listInterrupted: async (queries: Queries, now: Date, limit: number): Promise<Connection[]> => {
-      const rows = await queries
-        .selectFrom('connections')
-        .selectAll()
-        .where('status', '=', 'active')
-        .where('refresh_lease_until', '<=', now.getTime())
-        .limit(limit)
-        .execute()
-      return rows.map(toConnection)
     },
 
     /** Whether anything of this provider is still connected, or has tokens that it was not yet asked to end. */
@@ -318,6 +235,22 @@ export function createConnectionStore(vault: Vault) {
   }
 }
 
+/** What a new pair of tokens sets; of the one that is absent, the old stays. */
+export async function sealTokens(
+  vault: Vault,
+  tx: Queries,
+  of: { connectionId: string; userId: string },
+  tokens: TokenPair,
+) {
+  const where = { row: of.connectionId, owner: of.userId }
+  const access = tokens.accessToken && (await vault.seal(tx, accessTokenColumn, where, tokens.accessToken))
+  const refresh = tokens.refreshToken && (await vault.seal(tx, refreshTokenColumn, where, tokens.refreshToken))
+  return {
+    ...(access && { access_token: access.bytes, access_token_key_id: access.keyId }),
+    ...(refresh && { refresh_token: refresh.bytes, refresh_token_key_id: refresh.keyId }),
+  }
+}
+
 export type ConnectionStore = ReturnType<typeof createConnectionStore>
 
 export function toConnection(row: ConnectionRow): Connection {
@@ -328,6 +261,7 @@ export function toConnection(row: ConnectionRow): Connection {
     status: row.status,
     accountId: row.account_id,
     accountLabel: row.account_label,
+    apiHost: row.api_host,
     scopes: JSON.parse(row.scopes) as string[],
     expiresAt: fromTime(row.expires_at),
     obtainedAt: new Date(row.obtained_at),

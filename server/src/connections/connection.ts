@@ -1,3 +1,5 @@
+import type { Secret } from '../platform/secret.ts'
+
 /** A person's account at a provider, and the tokens that reach it. The tokens themselves stay in the store. */
 export interface Connection {
   connectionId: string
@@ -7,6 +9,8 @@ export interface Connection {
   /** Whose account it is, where the provider says. */
   accountId: string | null
   accountLabel: string | null
+  /** The one host that this account's token may go to, of those that the provider has; null for all of them. */
+  apiHost: string | null
   scopes: string[]
   /** When the access token ends; null where the provider did not say. */
   expiresAt: Date | null
@@ -32,9 +36,11 @@ export function wasInterrupted({ refreshLeaseUntil }: Connection, now: Date): bo
   return refreshLeaseUntil !== null && refreshLeaseUntil <= now
 }
 
-/** What its user is told: a connection that may be dead is not called healthy. */
+/** What its user is told. Nobody can say yet how a refresh will end, and a token that is over can't be called healthy. */
 export function statusOf(connection: Connection, now: Date): ConnectionStatus {
-  return connection.status === 'active' && wasInterrupted(connection, now) ? 'needs_reauth' : connection.status
+  const { status, refreshLeaseUntil, expiresAt } = connection
+  const isInDoubt = refreshLeaseUntil !== null && (refreshLeaseUntil <= now || (expiresAt !== null && expiresAt <= now))
+  return status === 'active' && isInDoubt ? 'needs_reauth' : status
 }
 
 const refreshAheadMs = 60_000
@@ -57,4 +63,20 @@ export function isUsable(connection: Connection, now: Date, rejected: number | u
 }
 
 /** A shorter one can't be found again in what comes back without striking out innocent text. */
-export const minSecretLength = 16
+export function isLongEnough(token: Secret): boolean {
+  return token.length >= 16
+}
+
+const longestLifetimeSeconds = 10 * 365 * 86_400
+
+export function endOfToken(expiresInSeconds: number | undefined, now: Date): Date | null {
+  if (expiresInSeconds === undefined || !Number.isFinite(expiresInSeconds)) return null
+  return new Date(now.getTime() + Math.min(Math.max(expiresInSeconds, 0), longestLifetimeSeconds) * 1000)
+}
+
+const unknownEndMs = 30 * 86_400_000
+
+/** Until when a token that was replaced may still be valid, and so must not come back from anywhere. */
+export function formerUntil({ expiresAt }: Connection, now: Date): Date {
+  return expiresAt ?? new Date(now.getTime() + unknownEndMs)
+}

@@ -99,6 +99,24 @@ export const settings = {
     'How often one agent may rotate its token an hour',
     integer(1, 1_000_000),
   ),
+  proposals: setting(
+    'SALLYPORT_PROPOSALS',
+    'auto',
+    'Providers that agents propose: auto registers with them, review leaves that to an admin, off refuses them',
+    oneOf('auto', 'review', 'off'),
+  ),
+  proposalsPerDay: setting(
+    'SALLYPORT_PROPOSALS_PER_DAY',
+    '10',
+    'Providers that one agent may propose a day',
+    integer(1, 1_000_000),
+  ),
+  proposalsPerDayInAll: setting(
+    'SALLYPORT_PROPOSALS_PER_DAY_IN_ALL',
+    '50',
+    'The same for all agents together',
+    integer(1, 1_000_000),
+  ),
   loginTokenSeconds: setting(
     'SALLYPORT_LOGIN_TOKEN_SECONDS',
     '900',
@@ -116,6 +134,12 @@ export const settings = {
     '604800',
     'How long a session lasts in all',
     integer(60, 31_536_000),
+  ),
+  connectsPerHour: setting(
+    'SALLYPORT_CONNECTS_PER_HOUR',
+    '60',
+    'How often one user may start to connect an account an hour',
+    integer(1, 1_000_000),
   ),
   sandboxSeconds: setting('SALLYPORT_SANDBOX_SECONDS', '3600', 'How long a sandbox grant lasts', integer(1, 86_400)),
   sandboxStartsPerHour: setting(

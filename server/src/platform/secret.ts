@@ -17,6 +17,10 @@ export class Secret {
     return this.#value
   }
 
+  get length(): number {
+    return this.#value.length
+  }
+
   toString(): string {
     return redacted
   }

@@ -31,6 +31,6 @@ function dialectOf(preset: Preset): Dialect {
     ...(preset.tokenHeaders !== undefined && { tokenHeaders: preset.tokenHeaders }),
     ...(preset.errorsWithStatus200 !== undefined && { errorsWithStatus200: preset.errorsWithStatus200 }),
     ...(preset.tokenAnswer === 'slack_user' && { tokensIn: 'authed_user' }),
-    ...(preset.tokenAnswer === 'scope_array' && { scopeArray: true }),
+    ...(preset.tokenAnswer === 'scopes_array' && { scopeArray: true }),
   }
 }

@@ -1,10 +1,10 @@
-import type {} from '../agents/agent-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
 import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
+import type { Credentials } from './client-credentials.ts'
 import type { Injection, Provider, ProviderSource, ProviderStatus } from './provider.ts'
 
 interface ProviderRow {
@@ -44,13 +44,6 @@ export const providerClientSecret: SealedColumn = {
   rowColumn: 'provider_id',
   // A provider belongs to the installation; nobody else could be named.
   ownerColumn: 'provider_id',
-}
-
-/** The client that an authorization server knows us by. */
-export interface Credentials {
-  clientId: string
-  clientSecret: Secret | undefined
-  authMethod: AuthMethod
 }
 
 export function createProviderStore(vault: Vault) {
@@ -95,6 +88,15 @@ export function createProviderStore(vault: Vault) {
     },
 
     find: (queries: Queries, providerId: string) => findBy(queries, 'provider_id', providerId),
+    /** Also one that is deleted: what refers to it still has a name to show. */
+    findEver: async (queries: Queries, providerId: string): Promise<Provider | undefined> => {
+      const row = await queries
+        .selectFrom('providers')
+        .selectAll()
+        .where('provider_id', '=', providerId)
+        .executeTakeFirst()
+      return row && toProvider(row)
+    },
     findBySlug: (queries: Queries, slug: string) => findBy(queries, 'slug', slug),
 
     /** In a transaction that builds on the provider: it can't be disabled or deleted before that ends. */
@@ -150,20 +152,51 @@ export function createProviderStore(vault: Vault) {
       return row && toProvider(row)
     },
 
-    /** Undefined where there is no such provider, or it was in another state. */
-    move: async (
+    /** Undefined where there is no such provider, or it is disabled already. */
+    disable: async (tx: Queries, providerId: string, now: Date): Promise<Provider | undefined> => {
+      const row = await tx
+        .updateTable('providers')
+        .set({ status: 'disabled', updated_at: now.getTime() })
+        .where('provider_id', '=', providerId)
+        .where('deleted_at', 'is', null)
+        .where('status', '<>', 'disabled')
+        .returningAll()
+        .executeTakeFirst()
+      return row && toProvider(row)
+    },
+
+    /** Active, or waiting where there is no client. Undefined where there is no such provider, or it is not disabled. */
+    enable: async (tx: Queries, providerId: string, now: Date): Promise<Provider | undefined> => {
+      const row = await tx
+        .updateTable('providers')
+        .set((eb) => ({
+          status: eb
+            .case()
+            .when('client_id', 'is', null)
+            .then('pending_credentials' as const)
+            .else('active' as const)
+            .end(),
+          updated_at: now.getTime(),
+        }))
+        .where('provider_id', '=', providerId)
+        .where('deleted_at', 'is', null)
+        .where('status', '=', 'disabled')
+        .returningAll()
+        .executeTakeFirst()
+      return row && toProvider(row)
+    },
+
+    setMetadata: async (
       tx: Queries,
       providerId: string,
-      from: readonly ProviderStatus[],
-      to: ProviderStatus,
+      metadata: Metadata,
       now: Date,
     ): Promise<Provider | undefined> => {
       const row = await tx
         .updateTable('providers')
-        .set({ status: to, updated_at: now.getTime() })
+        .set({ metadata: JSON.stringify(metadata), updated_at: now.getTime() })
         .where('provider_id', '=', providerId)
         .where('deleted_at', 'is', null)
-        .where('status', 'in', from)
         .returningAll()
         .executeTakeFirst()
       return row && toProvider(row)

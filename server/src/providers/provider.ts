@@ -48,3 +48,18 @@ export function isVerified({ source }: Provider): boolean {
 export function hasDeviceFlow({ metadata }: Provider): boolean {
   return metadata.device_authorization_endpoint !== undefined
 }
+
+/** Why there is no client: coarse, because an agent is told. */
+export type RegistrationError =
+  | 'registration_unsupported'
+  | 'registration_refused'
+  | 'registration_unreachable'
+  /** It answered, but not as RFC 7591 says, or with a secret too short to be kept. */
+  | 'registration_invalid'
+  /** Not asked: an admin looks at proposals first. */
+  | 'review'
+
+/** Where a person comes back to after consent (spec v4, Endpoints). */
+export function redirectUri(baseUrl: URL, slug: string): string {
+  return `${baseUrl.origin}/v4/oauth/callback/${slug}`
+}

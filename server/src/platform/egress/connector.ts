@@ -5,13 +5,14 @@
 import { lookup as resolveName } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
-import { connect, createSecureContext, getCACertificates } from 'node:tls'
+import { connect } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
 import type { buildConnector } from 'undici'
 import { ServiceError } from '../errors.ts'
 import { parseAddress } from './address.ts'
 import type { AllowList, Place, SuppliedBy } from './allow-list.ts'
 import { codeOf, notAllowed, timedOut, tlsFailure, unreachable } from './failures.ts'
+import type { Trust } from './trust.ts'
 
 /** Asks for all addresses of a name. */
 export type Lookup = (name: string) => Promise<readonly { address: string }[]>
@@ -22,17 +23,17 @@ interface Needs {
   list: AllowList
   suppliedBy: SuppliedBy
   lookup: Lookup
-  ca: string | undefined
+  trust: Trust
   connectMs: number
 }
 
-export function createConnector(needs: Needs): buildConnector.connector {
-  const minVersion = 'TLSv1.2'
-  const usualRoots = createSecureContext({ minVersion })
-  const { ca } = needs
-  const extraRoots =
-    ca === undefined ? usualRoots : createSecureContext({ minVersion, ca: [...getCACertificates('default'), ca] })
+export interface Connector {
+  connect: buildConnector.connector
+  /** Gives up on connections that are being opened. */
+  stop: () => void
+}
 
+export function createConnector(needs: Needs): Connector {
   /** The addresses that may be connected to, or the refusal of the whole name. */
   const resolve = async (place: Place): Promise<string[]> => {
     const answer =
@@ -58,7 +59,7 @@ export function createConnector(needs: Needs): buildConnector.connector {
       ...place,
       ...(isIP(place.host) === 0 ? { servername: place.host } : {}),
       lookup: answering(addresses),
-      secureContext: isListed ? extraRoots : usualRoots,
+      secureContext: isListed ? needs.trust.withExtra() : needs.trust.usual(),
       rejectUnauthorized: true,
       ALPNProtocols: ['http/1.1'],
     })
@@ -71,23 +72,32 @@ export function createConnector(needs: Needs): buildConnector.connector {
     }
   }
 
-  return (options, callback) => {
-    const late = new AbortController()
-    const timer = setTimeout(() => {
-      late.abort(timedOut(options.hostname, 'connection'))
-    }, needs.connectMs)
-    open(options, late.signal)
-      .finally(() => {
-        clearTimeout(timer)
-      })
-      .then(
-        (socket) => {
-          callback(null, socket)
-        },
-        (error: unknown) => {
-          callback(error as Error, null)
-        },
-      )
+  const opening = new Set<AbortController>()
+
+  return {
+    connect: (options, callback) => {
+      const late = new AbortController()
+      opening.add(late)
+      const timer = setTimeout(() => {
+        late.abort(timedOut(options.hostname, 'connection'))
+      }, needs.connectMs)
+      open(options, late.signal)
+        .finally(() => {
+          clearTimeout(timer)
+          opening.delete(late)
+        })
+        .then(
+          (socket) => {
+            callback(null, socket)
+          },
+          (error: unknown) => {
+            callback(error as Error, null)
+          },
+        )
+    },
+    stop: () => {
+      for (const late of opening) late.abort(new ServiceError('upstream_unreachable', { detail: 'stopped' }))
+    },
   }
 }
 
@@ -113,7 +123,11 @@ function secured(socket: TLSSocket, { host }: Place, addresses: string[]): Promi
     let isConnected = false
     socket.once('connect', () => {
       isConnected = true
-      if (!judged.has(comparable(socket.remoteAddress ?? ''))) reject(notAllowed(host, 'another address answered'))
+      const { remoteAddress } = socket
+      if (remoteAddress !== undefined && judged.has(comparable(remoteAddress))) return
+      // Without an address the other end has hung up already.
+      reject(remoteAddress ? notAllowed(host, 'another address answered') : tlsFailure(host, 'hung up'))
+      socket.destroy()
     })
     socket.once('secureConnect', resolve)
     // Stays: undici adds its own, but not before the callback.

@@ -2,18 +2,17 @@
 import { pipeline, Readable } from 'node:stream'
 import type { Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
-import type { ServiceError } from '../errors.ts'
 import { codeOf, tooLarge, unreachable } from './failures.ts'
 
 export const acceptedEncodings = 'gzip, br, zstd, deflate'
 
-const decoders: Record<string, () => Transform> = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-  zstd: createZstdDecompress,
-}
+const decoders = new Map<string, () => Transform>([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+  ['zstd', createZstdDecompress],
+])
 
 /** One encoding on top of another is legal; more than two are only ever meant to hurt. */
 const maxEncodings = 2
@@ -25,36 +24,48 @@ export async function readDecoded(
   maxBytes: number,
   host: string,
 ): Promise<Buffer> {
-  const names = encoding
-    .toLowerCase()
-    .split(',')
-    .map((name) => name.trim())
-  const encodings = names.filter((name) => name !== '' && name !== 'identity').reverse()
-  const wanted = encodings.map((name) => decoders[name])
-  if (wanted.length > maxEncodings) throw unreachable(host, 'too many content encodings')
-  let decoded = body
-  for (const create of wanted) {
-    if (!create) throw unreachable(host, 'unknown content encoding')
-    decoded = bounded(piped(decoded, create()), maxBytes, host)
-  }
   const chunks: Uint8Array[] = []
-  for await (const chunk of bounded(decoded, maxBytes, host)) chunks.push(chunk)
+  let decoded = bounded(body, maxBytes, host)
+  for (const create of decodersFor(encoding, host)) {
+    decoded = bounded(
+      naming(
+        pipeline(Readable.from(decoded), create(), () => undefined),
+        host,
+      ),
+      maxBytes,
+      host,
+    )
+  }
+  for await (const chunk of decoded) chunks.push(chunk)
   return Buffer.concat(chunks)
 }
 
-function piped(body: AsyncIterable<Uint8Array>, decoder: Transform): Readable {
-  return pipeline(Readable.from(body), decoder, () => undefined)
+/** In the order in which they are undone. */
+function decodersFor(encoding: string, host: string): (() => Transform)[] {
+  const names = encoding.split(',').map((name) => name.trim().toLowerCase())
+  const encodings = names.filter((name) => name !== '' && name !== 'identity').reverse()
+  if (encodings.length > maxEncodings) throw unreachable(host, 'too many content encodings')
+  return encodings.map((name) => {
+    const create = decoders.get(name)
+    if (!create) throw unreachable(host, 'unknown content encoding')
+    return create
+  })
 }
 
 async function* bounded(body: AsyncIterable<Uint8Array>, maxBytes: number, host: string): AsyncGenerator<Uint8Array> {
   let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw tooLarge(host, `more than ${maxBytes} bytes`)
+    yield chunk
+  }
+}
+
+/** A decoder's own failures in our words; those of the body, such as its time being up, pass through it unchanged. */
+async function* naming(decoder: AsyncIterable<Uint8Array>, host: string): AsyncGenerator<Uint8Array> {
   try {
-    for await (const chunk of body) {
-      bytes += chunk.length
-      if (bytes > maxBytes) throw tooLarge(host, `more than ${maxBytes} bytes`)
-      yield chunk
-    }
+    yield* decoder
   } catch (error) {
-    throw codeOf(error).startsWith('Z_') ? unreachable(host, 'broken content encoding') : (error as ServiceError)
+    throw /^(?:Z_|ZSTD_|ERR_)/.test(codeOf(error)) ? unreachable(host, 'broken content encoding') : error
   }
 }

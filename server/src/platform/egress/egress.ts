@@ -8,10 +8,12 @@ import type { AllowEntry, SuppliedBy } from './allow-list.ts'
 import { askNameServer, createConnector } from './connector.ts'
 import type { Lookup } from './connector.ts'
 import { exchange } from './exchange.ts'
-import type { Answer, EgressLimits } from './exchange.ts'
+import type { EgressLimits } from './exchange.ts'
 import { createFetch } from './fetch.ts'
 import type { EgressFetch } from './fetch.ts'
+import { judgeName } from './judge-name.ts'
 import { judgeUrl } from './judge-url.ts'
+import { createTrust } from './trust.ts'
 
 export type { AllowEntry, SuppliedBy } from './allow-list.ts'
 export type { Lookup } from './connector.ts'
@@ -32,9 +34,15 @@ export interface Egress {
   /** A WHATWG fetch for OAuth, callbacks, push: bounded in time and size (decoded bytes count), never follows a redirect, answer read whole. */
   fetch: (suppliedBy: SuppliedBy, limits?: Partial<EgressLimits>) => EgressFetch
   /** For the proxy: one exchange, streamed and raw (not decoded), same guards. */
-  request: (request: EgressRequest) => Promise<Answer>
+  request: (request: EgressRequest) => Promise<{
+    status: number
+    headers: [string, string][]
+    body: AsyncIterable<Uint8Array>
+  }>
   /** Throws what a call to this URL would be refused with by its text alone (scheme, userinfo, literal address, port); asks no name server. */
   judgeUrl: (url: URL, suppliedBy: SuppliedBy, field?: string) => void
+  /** The same by what its name leads to just now. Asks a name server and connects to nothing. */
+  judgeName: (url: URL, suppliedBy: SuppliedBy, field: string) => Promise<void>
   /** Ends what is still under way. */
   close: () => Promise<void>
 }
@@ -43,28 +51,30 @@ const connectMs = 10_000
 const requestLimits: EgressLimits = { connectMs, firstByteMs: 30_000, wholeMs: 60_000, maxBytes: 10_485_760 }
 const fetchLimits: EgressLimits = { connectMs, firstByteMs: 15_000, wholeMs: 15_000, maxBytes: 1_048_576 }
 
+const poolOptions = {
+  allowH2: false,
+  pipelining: 1,
+  maxHeaderSize: 32_768,
+  keepAliveMaxTimeout: 60_000,
+  // The exchange has its own clocks.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+}
+
 export function createEgress(needs: { allow: readonly AllowEntry[]; ca?: string; lookup?: Lookup }): Egress {
   const list = createAllowList(needs.allow)
-  const { ca, lookup = askNameServer } = needs
+  const { lookup = askNameServer } = needs
+  const trust = createTrust(needs.ca)
   // A pool each: a stranger must never ride on a socket that was opened under the operator's wider rule.
-  const pools: Record<SuppliedBy, Agent> = { operator: createPool('operator'), stranger: createPool('stranger') }
-
-  function createPool(suppliedBy: SuppliedBy): Agent {
-    return new Agent({
-      connect: createConnector({ list, suppliedBy, lookup, ca, connectMs }),
-      allowH2: false,
-      pipelining: 1,
-      maxHeaderSize: 32_768,
-      keepAliveMaxTimeout: 60_000,
-      // The exchange has its own clocks, which are exact.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    })
+  const createPool = (suppliedBy: SuppliedBy) => {
+    const connector = createConnector({ list, suppliedBy, lookup, trust, connectMs })
+    return { connector, agent: new Agent({ ...poolOptions, connect: connector.connect }) }
   }
+  const pools = { operator: createPool('operator'), stranger: createPool('stranger') }
 
-  const request = async ({ suppliedBy, limits, ...rest }: EgressRequest): Promise<Answer> => {
+  const request = async ({ suppliedBy, limits, ...rest }: EgressRequest) => {
     judgeUrl(list, rest.url, suppliedBy)
-    return exchange(pools[suppliedBy], { ...rest, limits: { ...requestLimits, ...limits } })
+    return exchange(pools[suppliedBy].agent, { ...rest, limits: { ...requestLimits, ...limits } })
   }
 
   return {
@@ -73,8 +83,10 @@ export function createEgress(needs: { allow: readonly AllowEntry[]; ca?: string;
     judgeUrl: (url, suppliedBy, field) => {
       judgeUrl(list, url, suppliedBy, field)
     },
+    judgeName: (url, suppliedBy, field) => judgeName({ list, lookup }, url, suppliedBy, field),
     close: async () => {
-      await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
+      for (const { connector } of Object.values(pools)) connector.stop()
+      await Promise.all(Object.values(pools).map(({ agent }) => agent.destroy()))
     },
   }
 }

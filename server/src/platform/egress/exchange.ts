@@ -26,7 +26,7 @@ export interface Exchange {
 export interface Answer {
   status: number
   headers: [string, string][]
-  body: AsyncIterable<Uint8Array>
+  body: Readable
 }
 
 export function exchange(pool: Dispatcher, { url, method, headers, body, limits, signal }: Exchange): Promise<Answer> {
@@ -100,6 +100,8 @@ export function exchange(pool: Dispatcher, { url, method, headers, body, limits,
       },
       onResponseEnd() {
         release()
+        // The socket is another's from here on.
+        controller = undefined
         answer?.push(null)
       },
       onResponseError(_controller, error) {

@@ -26,7 +26,7 @@ export function failureOf(host: string, error: unknown): Error {
   if (error instanceof ServiceError) return error
   const code = codeOf(error)
   // A fault of ours, such as a header that can not be sent.
-  if (code === 'UND_ERR_INVALID_ARG') return new Error(`${host}: the request can not be sent`)
+  if (/^UND_ERR_(?:INVALID_ARG|NOT_SUPPORTED)$/.test(code)) return new Error(`${host}: the request can not be sent`)
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return tooLarge(host, 'headers')
   if (/^(?:ERR_SSL|ERR_TLS|EPROTO)/.test(code)) return tlsFailure(host, code)
   return unreachable(host, code)

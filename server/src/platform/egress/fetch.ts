@@ -32,7 +32,7 @@ export function createFetch(
     const { headers, body } = await outgoing(init)
     const abort = signal ? { signal } : {}
     const answer = await send({ url, method, headers, body, suppliedBy, limits, ...abort })
-    return whole(answer, url.host, limits.maxBytes)
+    return readWhole(answer, { method, host: url.host, maxBytes: limits.maxBytes })
   }
 }
 
@@ -48,16 +48,26 @@ async function outgoing({ headers, body, duplex }: FetchInit): Promise<Pick<Egre
   return { headers: [...request.headers], body: bytes }
 }
 
-async function whole({ status, headers, body }: Answer, host: string, maxBytes: number): Promise<Response> {
-  const named = (wanted: string) => headers.filter(([name]) => name.toLowerCase() === wanted).map(([, value]) => value)
-  const bytes = await readDecoded(body, named('content-encoding').join(), maxBytes, host)
+async function readWhole(
+  { status, headers, body }: Answer,
+  { method, host, maxBytes }: { method: string; host: string; maxBytes: number },
+): Promise<Response> {
+  const encodings = headers.filter(([name]) => name.toLowerCase() === 'content-encoding').map(([, value]) => value)
+  // What has no body may still say how it would be encoded.
+  const isEmpty = method.toUpperCase() === 'HEAD' || [204, 205, 304].includes(status)
+  try {
+    const bytes = await readDecoded(body, isEmpty ? '' : encodings.join(), maxBytes, host)
+    return responseOf(status, headers, isEmpty ? null : Uint8Array.from(bytes), host)
+  } finally {
+    body.destroy()
+  }
+}
+
+function responseOf(status: number, headers: Answer['headers'], body: Uint8Array<ArrayBuffer> | null, host: string) {
   const framing = /^(?:content-encoding|content-length|transfer-encoding|connection|keep-alive)$/i
   try {
-    const isEmpty = [204, 205, 304].includes(status)
-    const kept = headers.filter(([name]) => !framing.test(name))
-    return new Response(isEmpty ? null : Uint8Array.from(bytes), { status, headers: kept })
+    return new Response(body, { status, headers: headers.filter(([name]) => !framing.test(name)) })
   } catch {
-    // A status or a header that a Response can not hold.
-    throw unreachable(host, 'no proper HTTP answer')
+    throw unreachable(host, 'a status or header that is none')
   }
 }

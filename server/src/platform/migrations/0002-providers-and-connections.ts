@@ -40,6 +40,7 @@ export const providersAndConnections: Migration = {
         status text not null,
         account_id text,
         account_label text,
+        api_host text,
         scopes text not null,
         ${sealed('access_token')},
         ${sealed('refresh_token')},

@@ -17,8 +17,14 @@ export interface Dialect {
   errorsWithStatus200?: boolean
   /** The tokens stand in this member of the answer, as Slack's do for a user. */
   tokensIn?: string
-  /** Scopes can come as a list. */
-  scopeArray?: boolean
+  /** The scopes that were granted come as a list in this member. */
+  scopesIn?: string
+  /** A request that carries a code challenge may be refused: the state alone binds the answer to the person. */
+  omitsPkce?: boolean
+  /** The Basic header holds id and secret as they are, without the encoding of RFC 6749 §2.3.1. */
+  isBasicUnencoded?: boolean
+  /** Where a refresh token is spent, if not at the token endpoint. */
+  refreshEndpoint?: string
 }
 
 export const plainDialect: Dialect = {}
@@ -60,8 +66,8 @@ async function translateAnswer(response: Response, dialect: Dialect): Promise<Re
     return Response.json({ error: body['error'] }, { status: 400 })
   }
   if (typeof tokens['access_token'] !== 'string') return asItCame()
-  const scope: unknown = tokens['scope']
-  const spelt = dialect.scopeArray && Array.isArray(scope) ? { scope: scope.join(' ') } : {}
+  const scopes = dialect.scopesIn === undefined ? undefined : tokens[dialect.scopesIn]
+  const spelt = Array.isArray(scopes) ? { scope: scopes.join(' ') } : {}
   // A kind of token that only its own server knows is sent like any other bearer token.
   return Response.json({ ...body, ...tokens, ...spelt, token_type: 'bearer' }, { status: response.status })
 }

@@ -9,6 +9,7 @@ import type { Egress, SuppliedBy } from '../egress/egress.ts'
 import { ServiceError } from '../errors.ts'
 import { Secret } from '../secret.ts'
 import { joinScopes, splitScopes, translating } from './dialect.ts'
+import type { Dialect } from './dialect.ts'
 import { judging } from './failures.ts'
 import { metadataMembers } from './oauth-client.ts'
 import type { AuthMethod, Metadata, OAuthClient, Tokens } from './oauth-client.ts'
@@ -49,9 +50,14 @@ export function createOAuth({ egress }: { egress: Egress }) {
     return (url, options) => fetch(url, options)
   }
   const configure = ({ metadata, clientId, clientSecret, authMethod, dialect, suppliedBy }: OAuthClient) => {
-    const config = new oidc.Configuration(metadata, clientId, {}, authentication(authMethod, clientSecret))
+    const config = new oidc.Configuration(metadata, clientId, {}, authentication(authMethod, clientSecret, dialect))
     config[oidc.customFetch] = translating(fetchFor(suppliedBy), dialect, metadata.token_endpoint)
     return config
+  }
+  const configureRefresh = (client: OAuthClient) => {
+    const { refreshEndpoint } = client.dialect
+    if (refreshEndpoint === undefined) return configure(client)
+    return configure({ ...client, metadata: { ...client.metadata, token_endpoint: refreshEndpoint } })
   }
 
   return {
@@ -109,8 +115,10 @@ export function createOAuth({ egress }: { egress: Egress }) {
         redirect_uri: redirectUri,
         response_type: 'code',
         state: checks.state.reveal(),
-        code_challenge: await oidc.calculatePKCECodeChallenge(checks.verifier.reveal()),
-        code_challenge_method: 'S256',
+        ...(!client.dialect.omitsPkce && {
+          code_challenge: await oidc.calculatePKCECodeChallenge(checks.verifier.reveal()),
+          code_challenge_method: 'S256',
+        }),
         ...(checks.nonce !== undefined && { nonce: checks.nonce }),
       })
       return { url, checks }
@@ -121,14 +129,14 @@ export function createOAuth({ egress }: { egress: Egress }) {
       judging(async () => {
         const answer = await oidc.authorizationCodeGrant(configure(client), callback, {
           expectedState: state.reveal(),
-          pkceCodeVerifier: verifier.reveal(),
+          ...(!client.dialect.omitsPkce && { pkceCodeVerifier: verifier.reveal() }),
           ...(nonce !== undefined && { expectedNonce: nonce }),
         })
         return toTokens(answer)
       }),
 
     refresh: (client: OAuthClient, refreshToken: Secret): Promise<Tokens> =>
-      judging(async () => toTokens(await oidc.refreshTokenGrant(configure(client), refreshToken.reveal()))),
+      judging(async () => toTokens(await oidc.refreshTokenGrant(configureRefresh(client), refreshToken.reveal()))),
 
     beginDevice: (client: OAuthClient, scopes: readonly string[]): Promise<DeviceAuthorization> =>
       judging(async () => {
@@ -195,11 +203,13 @@ export interface ApiQuestion {
   headers?: Readonly<Record<string, string>> | undefined
 }
 
-function authentication(method: AuthMethod, secret: Secret | undefined): oidc.ClientAuth {
+function authentication(method: AuthMethod, secret: Secret | undefined, dialect: Dialect): oidc.ClientAuth {
   if (method === 'none' || secret === undefined) return oidc.None()
-  return method === 'client_secret_post'
-    ? oidc.ClientSecretPost(secret.reveal())
-    : oidc.ClientSecretBasic(secret.reveal())
+  if (method === 'client_secret_post') return oidc.ClientSecretPost(secret.reveal())
+  if (!dialect.isBasicUnencoded) return oidc.ClientSecretBasic(secret.reveal())
+  return (_server, { client_id }, _body, headers) => {
+    headers.set('authorization', `Basic ${btoa(`${client_id}:${secret.reveal()}`)}`)
+  }
 }
 
 function pick(metadata: Metadata): Metadata {

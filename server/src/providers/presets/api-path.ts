@@ -62,9 +62,9 @@ function unescaped(text: string): string {
   return undo(undo(undo(text)))
 }
 
-/** `keys;v=1` is `keys` for some servers, and blanks or control characters at the ends are dropped by others. */
+/** `keys;v=1` is `keys` for some servers, others stop at an escaped `?` or `#`, or drop blanks and control characters. */
 function withoutParameters(segment: string): string {
-  const [name = ''] = segment.split(';')
+  const [name = ''] = segment.split(/[;?#]/)
   // eslint-disable-next-line no-control-regex
   return name.replace(/[\u0000-\u0020\u007f-\u00a0]+/g, '').toLowerCase()
 }

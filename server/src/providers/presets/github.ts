@@ -1,20 +1,18 @@
 import type { ApiPath } from './api-path.ts'
+import { writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 /** The same repository answers by name and by number. */
-function ofRepository(path: string): ApiPath[] {
-  return [
-    { host: 'api.github.com', path: `/repos/*/*/${path}` },
-    { host: 'api.github.com', path: `/repositories/*/${path}` },
-  ]
+function ofRepository(path: string, methods?: readonly string[]): ApiPath[] {
+  return below(['/repos/*/*', '/repositories/*'], path, methods)
 }
 
-function ofOrganization(path: string): ApiPath[] {
-  return [
-    { host: 'api.github.com', path: `/orgs/*/${path}` },
-    { host: 'api.github.com', path: `/organizations/*/${path}` },
-    { host: 'api.github.com', path: `/enterprises/*/${path}` },
-  ]
+function ofOrganization(path: string, methods?: readonly string[]): ApiPath[] {
+  return below(['/orgs/*', '/organizations/*', '/enterprises/*'], path, methods)
+}
+
+function below(places: string[], path: string, methods?: readonly string[]): ApiPath[] {
+  return places.map((place) => ({ host: 'api.github.com', path: `${place}/${path}`, ...(methods && { methods }) }))
 }
 
 export const github: Preset = {
@@ -27,7 +25,7 @@ export const github: Preset = {
   deviceAuthorizationUrl: 'https://github.com/login/device/code',
   issParameter: true,
   isOidc: false,
-  checksPkce: true,
+  pkce: 'checked',
   tokenEndpointAuthMethod: 'client_secret_post',
   defaultScopes: ['read:user'],
   tokenHeaders: { accept: 'application/json' },
@@ -44,29 +42,16 @@ export const github: Preset = {
     { host: 'api.github.com', path: '/applications' },
     { host: 'api.github.com', path: '/app' },
     { host: 'api.github.com', path: '/app-manifests' },
-    { host: 'api.github.com', path: '/user/codespaces/secrets' },
     { host: 'api.github.com', path: '/credentials' },
     { host: 'api.github.com', path: '/scim' },
     ...ofRepository('keys'),
-    ...ofRepository('hooks'),
-    ...ofRepository('collaborators'),
-    ...ofRepository('invitations'),
-    ...ofRepository('actions/secrets'),
-    ...ofRepository('dependabot/secrets'),
-    ...ofRepository('codespaces/secrets'),
-    ...ofRepository('environments/*/secrets'),
+    ...ofRepository('hooks', writes),
     ...ofRepository('actions/runners/registration-token'),
     ...ofRepository('actions/runners/remove-token'),
     ...ofRepository('actions/runners/generate-jitconfig'),
     ...ofOrganization('personal-access-token*'),
-    ...ofOrganization('hooks'),
-    ...ofOrganization('invitations'),
-    ...ofOrganization('memberships'),
-    ...ofOrganization('actions/secrets'),
-    ...ofOrganization('dependabot/secrets'),
-    ...ofOrganization('codespaces/secrets'),
-    ...ofOrganization('private-registries'),
     ...ofOrganization('credential-authorizations'),
+    ...ofOrganization('hooks', writes),
     ...ofOrganization('actions/runners/registration-token'),
     ...ofOrganization('actions/runners/remove-token'),
     ...ofOrganization('actions/runners/generate-jitconfig'),
@@ -74,7 +59,7 @@ export const github: Preset = {
   docs: [
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps',
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps',
-    'https://docs.github.com/en/rest/users/users#get-the-authenticated-user',
+    'https://docs.github.com/en/rest/users/users',
     'https://docs.github.com/en/rest/deploy-keys/deploy-keys',
   ],
   notes:

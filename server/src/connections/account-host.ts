@@ -1,0 +1,19 @@
+import type { Tokens } from '../platform/oauth/oauth-client.ts'
+import { matchesHost } from '../providers/presets/api-path.ts'
+import { findPreset } from '../providers/presets/catalogue.ts'
+import type { Provider } from '../providers/provider.ts'
+import { ConnectFailed } from './connect-flow.ts'
+
+/**
+ * Where each account has a host of its own, the token answer names it, and the token goes nowhere else: what lies below
+ * the provider's domain belongs to other customers too.
+ */
+export function accountHost({ preset, apiHosts }: Provider, { extra }: Tokens): string | null {
+  const member = preset === null ? undefined : findPreset(preset)?.apiHostFrom
+  if (member === undefined) return null
+  const url = URL.parse(String(extra[member]))
+  if (url?.protocol !== 'https:' || url.port !== '' || !apiHosts.some((pattern) => matchesHost(pattern, url.host))) {
+    throw new ConnectFailed('invalid_response')
+  }
+  return url.host
+}

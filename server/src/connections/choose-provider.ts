@@ -1,0 +1,56 @@
+import type { Queries } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Provider } from '../providers/provider.ts'
+import type { ProviderStore } from '../providers/provider-store.ts'
+import type { User } from '../sessions/user.ts'
+import type { ConnectionStore } from './connection-store.ts'
+
+/** What a person says about what they want to connect. */
+export interface Wish {
+  providerSlug: string | undefined
+  providerId: string | undefined
+  scopes: string[] | undefined
+  /** A connection of theirs to renew. */
+  connectionId: string | undefined
+}
+
+export interface Choice {
+  provider: Provider & { slug: string }
+  scopes: string[]
+  connectionId: string | null
+}
+
+/** The active provider that is meant, and the connection, if it is theirs to renew. */
+export async function chooseProvider(
+  { providers, connections }: { providers: ProviderStore; connections: ConnectionStore },
+  queries: Queries,
+  user: User,
+  { providerSlug, providerId, scopes, connectionId }: Wish,
+): Promise<Choice> {
+  const renewed =
+    connectionId === undefined ? undefined : await connections.findOfUser(queries, user.userId, connectionId)
+  if (connectionId !== undefined && (!renewed || renewed.status === 'revoked')) {
+    throw new ServiceError('not_found', { field: 'connection_id', message: 'You have no such connection.' })
+  }
+  const id = providerId ?? (providerSlug === undefined ? renewed?.providerId : undefined)
+  const field = id === undefined || id !== providerId ? 'provider_slug' : 'provider_id'
+  if (id === undefined && providerSlug === undefined) throw new ServiceError('missing_field', { field })
+  const provider =
+    id === undefined ? await providers.findBySlug(queries, providerSlug ?? '') : await providers.find(queries, id)
+  if (!provider?.slug) throw new ServiceError('not_found', { field, message: 'There is no such provider.' })
+  const contradicts = (providerSlug ?? provider.slug) !== provider.slug
+  if (contradicts || (renewed && renewed.providerId !== provider.providerId)) {
+    throw new ServiceError('invalid_field', {
+      field,
+      message: 'This names another provider than the rest of the call.',
+    })
+  }
+  if (provider.status !== 'active') {
+    throw new ServiceError('conflict', { field, message: 'This provider can not be connected: it is not active.' })
+  }
+  return {
+    provider: { ...provider, slug: provider.slug },
+    scopes: scopes ?? renewed?.scopes ?? provider.scopes,
+    connectionId: renewed?.connectionId ?? null,
+  }
+}

@@ -1,0 +1,87 @@
+import { CallbackQuery, StartConnectBody, StartConnectReply, waitingCookie } from '@sallyport/protocol/connections'
+import { Slug } from '@sallyport/protocol/providers'
+import { Strict } from '@sallyport/protocol/schema'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { actingUser } from '../authenticate.ts'
+import type { Http } from '../platform/http/http.ts'
+import { Secret } from '../platform/secret.ts'
+import { isWellFormedToken } from '../platform/tokens.ts'
+import { connectFlowSeconds } from './connect-flow.ts'
+import { receiveAnswer, resumeConnect } from './finish-connect.ts'
+import type { FinishConnectNeeds, Landing } from './finish-connect.ts'
+import { startConnect } from './start-connect.ts'
+import type { StartConnectNeeds } from './start-connect.ts'
+
+const tags = ['Connections']
+
+export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConnectNeeds): void {
+  const secure = needs.config.baseUrl.protocol === 'https:'
+  const cookie = { path: '/v4/oauth', httpOnly: true, sameSite: 'lax', secure } as const
+
+  http.post(
+    '/v4/oauth/connect/start',
+    {
+      config: { allow: ['user'] },
+      schema: {
+        tags,
+        summary: 'Begin to connect an account; open the address in your browser',
+        body: StartConnectBody,
+        response: { 200: StartConnectReply },
+      },
+    },
+    async (request) => {
+      const { body } = request
+      const { authorizationUrl, expiresAt } = await startConnect(needs, actingUser(request).user, {
+        providerSlug: body.provider_slug,
+        providerId: body.provider_id,
+        scopes: body.scopes,
+        connectionId: body.connection_id,
+        redirectAfter: body.redirect_after,
+      })
+      return { authorization_url: authorizationUrl, expires_at: expiresAt.toISOString() }
+    },
+  )
+
+  http.get(
+    '/v4/oauth/callback/:slug',
+    {
+      config: { allow: 'anyone', recognises: ['user'] },
+      schema: {
+        tags,
+        summary: 'Where a provider sends the browser back to',
+        params: Strict({ slug: Slug }),
+        querystring: CallbackQuery,
+      },
+    },
+    async (request, reply) => {
+      const query = request.url.split('?', 2)[1] ?? ''
+      const states = new URLSearchParams(query).getAll('state')
+      const state = states.length === 1 && states[0] ? new Secret(states[0]) : undefined
+      const answer = { slug: request.params.slug, query: new Secret(query), state }
+      return land(reply, await receiveAnswer(needs, signedIn(request), answer, request.id))
+    },
+  )
+
+  http.get(
+    '/v4/oauth/resume',
+    {
+      config: { allow: ['user'] },
+      schema: { tags, summary: 'Go on with an answer that waited until you had signed in' },
+    },
+    async (request, reply) => {
+      const token = request.cookies[waitingCookie]
+      const waiting = token !== undefined && isWellFormedToken('connect', token) ? new Secret(token) : undefined
+      return land(reply, await resumeConnect(needs, actingUser(request).user, waiting, request.id))
+    },
+  )
+
+  function land(reply: FastifyReply, { url, waiting }: Landing): FastifyReply {
+    if (waiting) reply.setCookie(waitingCookie, waiting.reveal(), { ...cookie, maxAge: connectFlowSeconds })
+    else reply.clearCookie(waitingCookie, cookie)
+    return reply.header('referrer-policy', 'no-referrer').redirect(url, 302)
+  }
+}
+
+function signedIn({ actor }: FastifyRequest) {
+  return actor?.kind === 'user' ? actor.user : undefined
+}

@@ -1,0 +1,90 @@
+import { Connection as ConnectionView, ConnectionPage, ListConnectionsQuery } from '@sallyport/protocol/connections'
+import { IdInPath, NoBody } from '@sallyport/protocol/schema'
+import { actingUser } from '../authenticate.ts'
+import { pageRequest } from '../platform/database/paging.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Http } from '../platform/http/http.ts'
+import { statusOf } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { disconnect } from './disconnect.ts'
+import type { DisconnectNeeds } from './disconnect.ts'
+import type { FreshTokenOf } from './fresh-token.ts'
+
+const tags = ['Connections']
+
+export function connectionRoutes(http: Http, needs: DisconnectNeeds & { freshToken: FreshTokenOf }): void {
+  const { database, providers, connections, clock, freshToken } = needs
+  const view = async (connection: Connection): Promise<ConnectionView> => {
+    const provider = await providers.findEver(database.queries, connection.providerId)
+    return {
+      connection_id: connection.connectionId,
+      provider_id: connection.providerId,
+      provider: provider?.slug ?? null,
+      provider_name: provider?.name ?? '',
+      account_label: connection.accountLabel,
+      scopes: connection.scopes,
+      status: statusOf(connection, clock()),
+      created_at: connection.createdAt.toISOString(),
+      last_used_at: connection.lastUsedAt?.toISOString() ?? null,
+      expires_at: connection.expiresAt?.toISOString() ?? null,
+      renewable: connection.canRefresh && connection.status !== 'revoked',
+      revoked_at: connection.revokedAt?.toISOString() ?? null,
+      remote_revocation: connection.remoteRevocation,
+    }
+  }
+
+  http.get(
+    '/v4/connections',
+    {
+      config: { allow: ['user'] },
+      schema: {
+        tags,
+        summary: 'Your connections, without their tokens',
+        querystring: ListConnectionsQuery,
+        response: { 200: ConnectionPage },
+      },
+    },
+    async (request) => {
+      const { user } = actingUser(request)
+      const page = await connections.listOfUser(database.queries, user.userId, pageRequest(request.query), clock())
+      return { connections: await Promise.all(page.records.map(view)), next_cursor: page.nextCursor }
+    },
+  )
+
+  http.post(
+    '/v4/connections/:id/check',
+    {
+      config: { allow: ['user'] },
+      schema: {
+        tags,
+        summary: 'Renew the access token where that is due, and say how the connection is',
+        params: IdInPath,
+        body: NoBody,
+        response: { 200: ConnectionView },
+      },
+    },
+    async (request) => {
+      const { user } = actingUser(request)
+      const mine = () => connections.findOfUser(database.queries, user.userId, request.params.id)
+      const found = await mine()
+      if (!found) throw new ServiceError('not_found')
+      if (found.status === 'active') await freshToken(found.connectionId)
+      return view((await mine()) ?? found)
+    },
+  )
+
+  http.delete(
+    '/v4/connections/:id',
+    {
+      config: { allow: ['user'] },
+      schema: {
+        tags,
+        summary: 'Disconnect: every grant on it ends, and the provider is asked to end its tokens',
+        params: IdInPath,
+        body: NoBody,
+        response: { 200: ConnectionView },
+      },
+    },
+    async (request) => view(await disconnect(needs, actingUser(request).user, request.params.id, request.id)),
+  )
+}

@@ -1,0 +1,53 @@
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { ProviderStore } from '../providers/provider-store.ts'
+import type { User } from '../sessions/user.ts'
+import type { Connection } from './connection.ts'
+import type { ConnectionStore } from './connection-store.ts'
+import type { FormerTokenStore } from './former-token-store.ts'
+import type { RevocationStore } from './revocation-store.ts'
+import type { RevokeRemotely } from './revoke-remotely.ts'
+
+export interface DisconnectNeeds {
+  database: Database
+  providers: ProviderStore
+  connections: ConnectionStore
+  revocations: RevocationStore
+  formerTokens: FormerTokenStore
+  audit: AuditStore
+  clock: Clock
+  revokeRemotely: RevokeRemotely
+}
+
+/** Here it ends at once, with every grant on it. Then the provider is asked to end the tokens too, now or as soon as it can be. */
+export async function disconnect(
+  needs: DisconnectNeeds,
+  user: User,
+  connectionId: string,
+  requestId: string,
+): Promise<Connection> {
+  const { database, providers, connections, revocations, formerTokens, audit, clock, revokeRemotely } = needs
+  const { userId } = user
+  const found = await connections.findOfUser(database.queries, userId, connectionId)
+  if (!found) throw new ServiceError('not_found')
+  const wasLive = await database.transaction(async (tx) => {
+    const at = clock()
+    const provider = await providers.find(tx, found.providerId)
+    const canRevoke = provider?.clientId != null && provider.metadata.revocation_endpoint !== undefined
+    if (!(await revocations.revoke(tx, connectionId, canRevoke ? 'pending' : 'unsupported', at))) return false
+    await formerTokens.dropOf(tx, connectionId)
+    await audit.append(tx, {
+      event: 'connection.revoked',
+      at,
+      requestId,
+      userId,
+      detail: { connection_id: connectionId },
+    })
+    return true
+  })
+  if (wasLive) await revokeRemotely.of(connectionId)
+  const ended = await connections.findOfUser(database.queries, userId, connectionId)
+  return ended ?? found
+}

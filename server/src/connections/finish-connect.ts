@@ -1,0 +1,144 @@
+/**
+ * The way back from a provider's consent page. A connection is made only in a browser that is signed in as the user
+ * who started it: whoever opens somebody else's link, with whatever account, connects nothing.
+ */
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../platform/config.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+import type { OAuth } from '../platform/oauth/oauth.ts'
+import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
+import { Secret } from '../platform/secret.ts'
+import { mintToken } from '../platform/tokens.ts'
+import { clientOf } from '../providers/client-of.ts'
+import type { User } from '../sessions/user.ts'
+import { ConnectFailed, landing } from './connect-flow.ts'
+import type { ConnectFlow } from './connect-flow.ts'
+import type { ConnectFlowStore } from './connect-flow-store.ts'
+import type { Connection } from './connection.ts'
+import { keepConnection } from './keep-connection.ts'
+import type { KeepConnectionNeeds } from './keep-connection.ts'
+import { learnAccount } from './learn-account.ts'
+import { callbackUrl } from './start-connect.ts'
+
+export interface FinishConnectNeeds extends KeepConnectionNeeds {
+  config: Pick<Config, 'baseUrl'>
+  oauth: OAuth
+  connectFlows: ConnectFlowStore
+  audit: AuditStore
+  clock: Clock
+  log: Log
+}
+
+/** Where the browser goes next. */
+export interface Landing {
+  url: string
+  /** Set where the answer waits until somebody has signed in here. */
+  waiting?: Secret
+}
+
+interface Answer {
+  slug: string
+  /** The authorization response's query, as it came. */
+  query: Secret
+  state: Secret | undefined
+}
+
+export async function receiveAnswer(
+  needs: FinishConnectNeeds,
+  user: User | undefined,
+  { slug, query, state }: Answer,
+  requestId: string,
+): Promise<Landing> {
+  const { config, database, connectFlows, providers, clock } = needs
+  const flow = state && (await database.transaction((tx) => connectFlows.consumeState(tx, state, clock())))
+  const provider = flow && (await providers.find(database.queries, flow.providerId))
+  if (!flow || provider?.slug !== slug) return end(needs, '/', { error: 'invalid_state' })
+  if (user) return complete(needs, user, flow, query, requestId)
+  const waiting = mintToken('connect')
+  await database.transaction((tx) => connectFlows.keepAnswer(tx, flow, waiting, query))
+  return { url: landing(config.baseUrl, '/', { connect: 'waiting' }), waiting }
+}
+
+/** The person has signed in, in the browser that brought the answer. */
+export async function resumeConnect(
+  needs: FinishConnectNeeds,
+  user: User,
+  waiting: Secret | undefined,
+  requestId: string,
+): Promise<Landing> {
+  const { database, connectFlows, clock } = needs
+  const kept = waiting && (await database.transaction((tx) => connectFlows.takeAnswer(tx, waiting, clock())))
+  if (!kept) return end(needs, '/', { error: 'invalid_state' })
+  return complete(needs, user, kept.flow, kept.answer, requestId)
+}
+
+async function complete(
+  needs: FinishConnectNeeds,
+  user: User,
+  flow: ConnectFlow,
+  query: Secret,
+  requestId: string,
+): Promise<Landing> {
+  const { audit, database, clock } = needs
+  const isTheirs = user.userId === flow.userId
+  try {
+    if (!isTheirs) throw new ConnectFailed('wrong_user')
+    const { connectionId } = await connect(needs, flow, query, requestId)
+    return end(needs, flow.redirectAfter, { connection_id: connectionId })
+  } catch (error) {
+    const { code } = toConnectFailed(error)
+    needs.log.info({ err: error, flow_id: flow.flowId }, 'an account was not connected')
+    const detail = { flow_id: flow.flowId, provider_id: flow.providerId, code }
+    // On the record of whoever started it; somebody else's browser is told nothing but that.
+    await audit.append(database.queries, {
+      event: 'connection.refused',
+      at: clock(),
+      requestId,
+      userId: flow.userId,
+      detail,
+    })
+    return end(needs, isTheirs ? flow.redirectAfter : '/', { error: code })
+  }
+}
+
+async function connect(
+  needs: FinishConnectNeeds,
+  flow: ConnectFlow,
+  query: Secret,
+  requestId: string,
+): Promise<Connection> {
+  const { config, database, oauth, providers, clock } = needs
+  const provider = await providers.find(database.queries, flow.providerId)
+  if (provider?.status !== 'active' || provider.slug === null) throw new ConnectFailed('provider_disabled')
+  const client = await clientOf(providers, database.queries, provider)
+  const callback = new URL(callbackUrl(config, provider.slug))
+  callback.search = query.reveal()
+  const checks = {
+    state: new Secret(callback.searchParams.get('state') ?? ''),
+    verifier: flow.verifier,
+    nonce: flow.nonce ?? undefined,
+  }
+  const tokens = await oauth.endCode(client, callback, checks)
+  const account = await learnAccount(needs, provider, client, tokens)
+  const { userId, providerId, connectionId, scopes } = flow
+  const consent = { userId, providerId, connectionId, scopes, tokens, account, requestId }
+  return database.transaction((tx) => keepConnection(needs, tx, consent, clock()))
+}
+
+/** The codes of RFC 6749 §4.1.2.1 and §5.2 that a person can do something about; the rest is the operator's to read. */
+function toConnectFailed(error: unknown): ConnectFailed {
+  if (error instanceof ConnectFailed) return error
+  if (error instanceof OAuthRefused) {
+    if (error.code === 'access_denied') return new ConnectFailed('access_denied')
+    return new ConnectFailed(error.code === 'invalid_grant' ? 'token_refused' : 'provider_error')
+  }
+  if (error instanceof OAuthAnswerInvalid) return new ConnectFailed('invalid_response')
+  if (error instanceof ServiceError && error.code !== 'not_ready') return new ConnectFailed('provider_unavailable')
+  throw error
+}
+
+function end({ config }: FinishConnectNeeds, path: string, result: Record<string, string>): Landing {
+  return { url: landing(config.baseUrl, path, result) }
+}

@@ -1,0 +1,73 @@
+import type { Queries } from '../platform/database/database.ts'
+import { newId } from '../platform/ids.ts'
+import type { Secret } from '../platform/secret.ts'
+import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
+import type {} from './connection-store.ts'
+
+declare module '../platform/database/tables.ts' {
+  interface Tables {
+    former_tokens: {
+      former_token_id: string
+      connection_id: string
+      token: Uint8Array
+      token_key_id: string
+      expires_at: number
+    }
+  }
+}
+
+export const formerToken: SealedColumn = {
+  table: 'former_tokens',
+  column: 'token',
+  rowColumn: 'former_token_id',
+  ownerColumn: 'connection_id',
+}
+
+/** Access tokens that were replaced and may still be valid: an upstream may still show them, so they are still redacted. */
+export function createFormerTokenStore(vault: Vault) {
+  return {
+    insert: async (tx: Queries, connectionId: string, token: Secret, expiresAt: Date, now: Date): Promise<void> => {
+      const id = newId('fmr', now)
+      const { bytes, keyId } = await vault.seal(tx, formerToken, { row: id, owner: connectionId }, token)
+      await tx
+        .insertInto('former_tokens')
+        .values({
+          former_token_id: id,
+          connection_id: connectionId,
+          token: bytes,
+          token_key_id: keyId,
+          expires_at: expiresAt.getTime(),
+        })
+        .execute()
+    },
+
+    listOf: async (queries: Queries, connectionId: string, now: Date): Promise<Secret[]> => {
+      const rows = await queries
+        .selectFrom('former_tokens')
+        .selectAll()
+        .where('connection_id', '=', connectionId)
+        .where('expires_at', '>', now.getTime())
+        .execute()
+      return Promise.all(
+        rows.map((row) =>
+          vault.open(
+            queries,
+            formerToken,
+            { row: row.former_token_id, owner: connectionId },
+            { bytes: row.token, keyId: row.token_key_id },
+          ),
+        ),
+      )
+    },
+
+    dropOf: async (tx: Queries, connectionId: string): Promise<void> => {
+      await tx.deleteFrom('former_tokens').where('connection_id', '=', connectionId).execute()
+    },
+
+    dropExpired: async (tx: Queries, now: Date): Promise<void> => {
+      await tx.deleteFrom('former_tokens').where('expires_at', '<', now.getTime()).execute()
+    },
+  }
+}
+
+export type FormerTokenStore = ReturnType<typeof createFormerTokenStore>

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { recorded } from '../../testkit/audit.ts'
+import { startConnectionTest } from '../../testkit/connections.ts'
+import type { ConnectionTest } from '../../testkit/connections.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { freshTokenOf } from '../../testkit/fresh-token.ts'
+import { oauthPaths } from '../../testkit/oauth-server.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { FreshToken } from './fresh-token.ts'
+
+const hour = 3600
+const minute = 60
+
+const refusedWith = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code
+
+function accepted({ oauth }: ConnectionTest, tokens: FreshToken[]): Promise<boolean[]> {
+  return Promise.all(tokens.map(({ accessToken }) => oauth.accepts(accessToken.reveal())))
+}
+
+onBothDatabases('the token of a connection', (engine) => {
+  test('is used as it is until a minute before its end, and renewed from then on', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const freshToken = freshTokenOf(service)
+    const id = await service.connect()
+    const first = await freshToken(id)
+    service.clock.advance(hour - minute - 1)
+    assert.equal((await freshToken(id)).accessToken.reveal(), first.accessToken.reveal())
+    assert.equal(service.refreshes(), 0)
+    service.clock.advance(1)
+    const second = await freshToken(id)
+    assert.equal(service.refreshes(), 1)
+    assert.notEqual(second.accessToken.reveal(), first.accessToken.reveal())
+    assert.equal(second.version, first.version + 1)
+    assert.deepEqual(await accepted(service, [second]), [true])
+    assert.equal((await freshToken(id)).accessToken.reveal(), second.accessToken.reveal())
+    assert.equal(service.refreshes(), 1)
+  })
+
+  test('comes with everything that must not come back: former ones until their end, refresh token, client secret', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const freshToken = freshTokenOf(service)
+    const id = await service.connect()
+    const first = await freshToken(id)
+    service.clock.advance(hour - minute)
+    const second = await freshToken(id)
+    const texts = second.secrets.map((secret) => secret.reveal())
+    assert.ok(texts.includes(first.accessToken.reveal()))
+    assert.ok(texts.includes(second.accessToken.reveal()))
+    assert.ok(texts.includes(service.oauth.client.clientSecret))
+    assert.equal(texts.length, 4)
+    assert.ok(texts.every((text) => service.oauth.secrets.has(text)))
+    service.clock.advance(minute)
+    assert.equal((await freshToken(id)).secrets.length, 3)
+  })
+
+  test('is renewed once for 50 calls at once, and all 50 get one that the provider takes', async (t) => {
+    const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: true } })
+    const freshToken = freshTokenOf(service)
+    const id = await service.connect()
+    service.clock.advance(2 * hour)
+    const tokens = await Promise.all(Array.from({ length: 50 }, () => freshToken(id)))
+    assert.equal(service.refreshes(), 1)
+    assert.deepEqual(new Set(await accepted(service, tokens)), new Set([true]))
+    // The one rotated refresh token was stored: the next refresh works too.
+    service.clock.advance(2 * hour)
+    assert.deepEqual(await accepted(service, [await freshToken(id)]), [true])
+    assert.equal(service.refreshes(), 2)
+  })
+
+  test('is renewed once for calls on two instances that know nothing of each other', async (t) => {
+    const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: true } })
+    const [one, other] = [freshTokenOf(service), freshTokenOf(service)]
+    const id = await service.connect()
+    service.clock.advance(2 * hour)
+    const tokens = await Promise.all(Array.from({ length: 50 }, (_, index) => (index % 2 ? one : other)(id)))
+    assert.equal(service.refreshes(), 1)
+    assert.deepEqual(new Set(await accepted(service, tokens)), new Set([true]))
+  })
+
+  test('is renewed after an upstream said 401, but not again while it is five minutes young', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const freshToken = freshTokenOf(service)
+    const id = await service.connect()
+    const first = await freshToken(id)
+    const second = await freshToken(id, first.version)
+    assert.equal(service.refreshes(), 1)
+    assert.equal(second.version, first.version + 1)
+    // A call that was on its way with the old one: it has been replaced already.
+    assert.equal((await freshToken(id, first.version)).version, second.version)
+    assert.equal((await freshToken(id, second.version)).version, second.version)
+    service.clock.advance(5 * minute - 1)
+    assert.equal((await freshToken(id, second.version)).version, second.version)
+    assert.equal(service.refreshes(), 1)
+    service.clock.advance(1)
+    assert.equal((await freshToken(id, second.version)).version, second.version + 1)
+    assert.equal(service.refreshes(), 2)
+  })
+
+  test('without a known end is tried, and renewed only after a 401', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const freshToken = freshTokenOf(service)
+    const forget = service.oauth.fault.change(oauthPaths.token, (body) => ({ ...body, expires_in: undefined }))
+    const id = await service.connect()
+    forget()
+    assert.equal((await service.connection(id)).expires_at, null)
+    service.clock.advance(365 * 24 * hour)
+    const { version } = await freshToken(id)
+    assert.equal(service.refreshes(), 0)
+    await freshToken(id, version)
+    assert.equal(service.refreshes(), 1)
+  })
+
+  test('that ends at once, as the provider says, is used once instead of being renewed for ever', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const freshToken = freshTokenOf(service)
+    const id = await service.connect()
+    service.oauth.fault.change(oauthPaths.token, (body) => ({ ...body, expires_in: 0 }))
+    service.clock.advance(hour)
+    assert.deepEqual(await accepted(service, [await freshToken(id)]), [true])
+    assert.equal(service.refreshes(), 1)
+  })
+
+  test('of a grant that the person ended at the provider is no more: the connection needs them again', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const freshToken = freshTokenOf(service)
+    const id = await service.connect()
+    await service.oauth.endGrants('ada')
+    service.clock.advance(hour)
+    const calls = await Promise.allSettled(Array.from({ length: 20 }, () => freshToken(id)))
+    assert.ok(calls.every((call) => call.status === 'rejected' && refusedWith('connection_needs_reauth')(call.reason)))
+    assert.equal(service.refreshes(), 1)
+    assert.equal((await service.connection(id)).status, 'needs_reauth')
+    await assert.rejects(freshToken(id), refusedWith('connection_needs_reauth'))
+    assert.equal(service.refreshes(), 1)
+    const records = await recorded(service, 'connection.needs_reauth')
+    assert.deepEqual(
+      records.map(({ user_id, detail }) => [user_id, detail]),
+      [[service.user.userId, { connection_id: id, reason: 'invalid_grant' }]],
+    )
+    assert.equal(await service.connect(), id)
+    assert.deepEqual(await accepted(service, [await freshToken(id)]), [true])
+    assert.equal((await service.connection(id)).status, 'active')
+  })
+
+  test('that ended and can not be renewed makes the connection need its user', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const freshToken = freshTokenOf(service)
+    const forget = service.oauth.fault.change(oauthPaths.token, (body) => ({ ...body, refresh_token: undefined }))
+    const id = await service.connect()
+    forget()
+    assert.equal((await service.connection(id)).renewable, false)
+    const { version } = await freshToken(id)
+    // A 401 may have another reason, and there is nothing to renew it with.
+    assert.equal((await freshToken(id, version)).version, version)
+    service.clock.advance(hour - 1)
+    assert.equal((await freshToken(id)).version, version)
+    service.clock.advance(1)
+    await assert.rejects(freshToken(id), refusedWith('connection_needs_reauth'))
+    assert.equal((await service.connection(id)).status, 'needs_reauth')
+  })
+
+  test('too short to be redacted is not taken, and the connection needs its user', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const id = await service.connect()
+    service.oauth.fault.change(oauthPaths.token, (body) => ({ ...body, access_token: 'only-15-letters' }))
+    service.clock.advance(hour)
+    await assert.rejects(freshTokenOf(service)(id), refusedWith('connection_needs_reauth'))
+    assert.equal((await service.connection(id)).status, 'needs_reauth')
+  })
+})
+
+const outages = {
+  'is down': { status: 503, body: 'down' },
+  'says invalid_grant with status 500': {
+    status: 500,
+    headers: { 'content-type': 'application/json' },
+    body: '{"error":"invalid_grant"}',
+  },
+  'is overloaded': { status: 429, body: '{"error":"invalid_grant"}', headers: { 'content-type': 'application/json' } },
+  'answers with a page': { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>maintenance</h1>' },
+  'sends elsewhere': { status: 302, headers: { location: 'https://localhost/' } },
+  'answers with another object': { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' },
+  'no longer knows our client': {
+    status: 401,
+    headers: { 'content-type': 'application/json' },
+    body: '{"error":"invalid_client"}',
+  },
+  'cuts the connection': 'cut',
+} as const
+
+onBothDatabases('while the provider is away', (engine) => {
+  for (const [what, answer] of Object.entries(outages)) {
+    test(`(it ${what}) the connection stays active, and a call is told to try again`, async (t) => {
+      const service = await startConnectionTest(t, engine)
+      const freshToken = freshTokenOf(service)
+      const id = await service.connect()
+      const lift = service.oauth.fault.answer(oauthPaths.token, answer)
+      service.clock.advance(hour)
+      await assert.rejects(freshToken(id), refusedWith('provider_unavailable'))
+      const check = await service.call('POST', `/v4/connections/${id}/check`, { token: service.user.token })
+      assert.equal(check.status, 502)
+      assert.equal(check.body.error.code, 'provider_unavailable')
+      assert.equal(check.body.error.retryable, true)
+      assert.equal((await service.connection(id)).status, 'active')
+      lift()
+      assert.deepEqual(await accepted(service, [await freshToken(id)]), [true])
+    })
+  }
+
+  test('a token that still holds is used, and calls at once do not storm the provider', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const freshToken = freshTokenOf(service)
+    const id = await service.connect()
+    service.oauth.fault.answer(oauthPaths.token, { status: 503 })
+    service.clock.advance(hour - 1)
+    assert.deepEqual(await accepted(service, [await freshToken(id)]), [true])
+    service.clock.advance(1)
+    const before = service.refreshes()
+    const calls = await Promise.allSettled(Array.from({ length: 50 }, () => freshToken(id)))
+    assert.ok(calls.every((call) => call.status === 'rejected' && refusedWith('provider_unavailable')(call.reason)))
+    assert.ok(service.refreshes() - before < 5, `${service.refreshes() - before} refreshes`)
+  })
+
+  test('a provider that an admin disabled is not asked', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const id = await service.connect()
+    await service.call('POST', `/v4/providers/${service.providerId}/disable`, { token: service.adminToken })
+    service.clock.advance(hour)
+    await assert.rejects(freshTokenOf(service)(id), refusedWith('provider_unavailable'))
+    assert.equal(service.refreshes(), 0)
+  })
+})

@@ -1,0 +1,185 @@
+/**
+ * The token of a connection, renewed when it is due. One refresh at a time over all instances: the right to it is a
+ * lease in the database, never a lock that is held over a network call. New tokens are stored before anybody uses
+ * them, and a process that dies in between leaves its lease behind as a trace.
+ */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+import type { OAuth } from '../platform/oauth/oauth.ts'
+import { OAuthRefused } from '../platform/oauth/oauth-client.ts'
+import type { Tokens } from '../platform/oauth/oauth-client.ts'
+import type { Secret } from '../platform/secret.ts'
+import { clientOf } from '../providers/client-of.ts'
+import type { ProviderStore } from '../providers/provider-store.ts'
+import { endOfToken, isLongEnough, isRefreshDue, isUsable } from './connection.ts'
+import type { Connection } from './connection.ts'
+import type { ConnectionStore, KeptTokens } from './connection-store.ts'
+import type { FormerTokenStore } from './former-token-store.ts'
+import type { RefreshStore } from './refresh-store.ts'
+import type { RevocationStore } from './revocation-store.ts'
+import { storeRefreshed } from './store-refreshed.ts'
+
+export interface FreshTokenNeeds {
+  database: Database
+  oauth: OAuth
+  providers: ProviderStore
+  connections: ConnectionStore
+  refreshes: RefreshStore
+  revocations: RevocationStore
+  formerTokens: FormerTokenStore
+  audit: AuditStore
+  clock: Clock
+  log: Log
+}
+
+export interface FreshToken {
+  accessToken: Secret
+  /** To be named when an upstream answers 401 to it. */
+  version: number
+  /** Everything of this connection that must not come back: this token, former ones, refresh token, client secret. */
+  secrets: Secret[]
+}
+
+type RefreshOutcome = 'refreshed' | 'unavailable' | 'busy'
+
+/** Longer than a refresh can take: the provider's answer is waited for 15 s, the store is tried for 20 s. */
+export const refreshLeaseMs = 60_000
+const patienceMs = 40_000
+const lookAgainMs = 100
+
+/** Refused at the token endpoint with one of these, the connection is dead until its user consents again. */
+const deadGrant = new Set([
+  'invalid_grant',
+  'bad_refresh_token',
+  'invalid_refresh_token',
+  'token_revoked',
+  'token_expired',
+])
+
+export function createFreshToken(needs: FreshTokenNeeds) {
+  const { database, refreshes, clock } = needs
+  /** Calls of this process wait for its own refresh; those of other processes look again now and then. */
+  const underWay = new Map<string, Promise<RefreshOutcome>>()
+
+  const leaseAndRefresh = async (connection: Connection): Promise<RefreshOutcome> => {
+    const now = clock()
+    const lease = { id: randomUUID(), now, until: new Date(now.getTime() + refreshLeaseMs) }
+    if (!(await refreshes.takeLease(database.queries, connection, lease))) return 'busy'
+    return refresh(needs, connection, lease.id)
+  }
+
+  const refreshOnce = (connection: Connection): Promise<RefreshOutcome> => {
+    const { connectionId } = connection
+    const begun = underWay.get(connectionId)
+    if (begun) return begun
+    const attempt = leaseAndRefresh(connection).finally(() => {
+      underWay.delete(connectionId)
+    })
+    underWay.set(connectionId, attempt)
+    return attempt
+  }
+
+  return async function freshToken(connectionId: string, rejected?: number): Promise<FreshToken> {
+    const deadline = performance.now() + patienceMs
+    for (;;) {
+      const connection = await live(needs, connectionId)
+      const now = clock()
+      if (!isRefreshDue(connection, now, rejected)) return opened(needs, connection)
+      if (!connection.canRefresh) {
+        if (isUsable(connection, now, undefined)) return opened(needs, connection)
+        await giveUp(needs, connection, 'expired')
+        throw new ServiceError('connection_needs_reauth')
+      }
+      const outcome = await refreshOnce(connection)
+      // However short its life, a token that has just come is the one to use.
+      if (outcome === 'refreshed') return opened(needs, await live(needs, connectionId))
+      // Somebody else is at it, or the provider is away: a token that still holds need not wait.
+      if (isUsable(connection, now, rejected)) return opened(needs, connection)
+      if (outcome === 'unavailable' || performance.now() > deadline) throw new ServiceError('provider_unavailable')
+      await sleep(lookAgainMs)
+    }
+  }
+}
+
+export type FreshTokenOf = ReturnType<typeof createFreshToken>
+
+/** Read anew after every wait. A grant whose connection is revoked is revoked. */
+async function live({ database, connections }: FreshTokenNeeds, connectionId: string): Promise<Connection> {
+  const connection = await connections.find(database.queries, connectionId)
+  if (!connection || connection.status === 'revoked') throw new ServiceError('grant_revoked')
+  if (connection.status === 'needs_reauth') throw new ServiceError('connection_needs_reauth')
+  return connection
+}
+
+async function opened(needs: FreshTokenNeeds, connection: Connection): Promise<FreshToken> {
+  const { database, providers, connections, formerTokens, clock } = needs
+  const { queries } = database
+  const { accessToken, refreshToken } = await connections.tokens(queries, connection)
+  if (!accessToken) throw new ServiceError('grant_revoked')
+  const clientSecret = await providers.clientSecret(queries, connection.providerId)
+  const former = await formerTokens.listOf(queries, connection.connectionId, clock())
+  const secrets = [accessToken, refreshToken, clientSecret, ...former].filter((secret) => secret !== undefined)
+  return { accessToken, version: connection.version, secrets }
+}
+
+/** By the holder of the lease. */
+async function refresh(needs: FreshTokenNeeds, connection: Connection, leaseId: string): Promise<RefreshOutcome> {
+  const { database, refreshes, clock, log } = needs
+  const { connectionId } = connection
+  let tokens: Tokens
+  try {
+    tokens = await ask(needs, connection)
+  } catch (error) {
+    if (error instanceof OAuthRefused && deadGrant.has(error.code)) {
+      await giveUp(needs, connection, error.code)
+      throw new ServiceError('connection_needs_reauth')
+    }
+    log.warn({ err: error, connection_id: connectionId }, 'a refresh failed')
+    await refreshes.releaseLease(database.queries, connection, leaseId)
+    return 'unavailable'
+  }
+  if (!isLongEnough(tokens.accessToken) || (tokens.refreshToken && !isLongEnough(tokens.refreshToken))) {
+    await giveUp(needs, connection, 'weak_token')
+    throw new ServiceError('connection_needs_reauth')
+  }
+  const obtainedAt = clock()
+  const kept: KeptTokens = {
+    accessToken: tokens.accessToken,
+    refreshToken: tokens.refreshToken,
+    expiresAt: endOfToken(tokens.expiresInSeconds, obtainedAt),
+    obtainedAt,
+  }
+  await storeRefreshed(needs, connection, leaseId, kept)
+  return 'refreshed'
+}
+
+async function ask(
+  { database, oauth, providers, connections }: FreshTokenNeeds,
+  connection: Connection,
+): Promise<Tokens> {
+  const provider = await providers.find(database.queries, connection.providerId)
+  if (provider?.status !== 'active') throw new ServiceError('provider_unavailable', { detail: 'it is disabled' })
+  const client = await clientOf(providers, database.queries, provider)
+  const { refreshToken } = await connections.tokens(database.queries, connection)
+  if (!refreshToken) throw new ServiceError('connection_needs_reauth')
+  return oauth.refresh(client, refreshToken)
+}
+
+/** Said on record once, by whoever found out first. */
+async function giveUp(
+  { database, refreshes, audit, clock }: FreshTokenNeeds,
+  connection: Connection,
+  reason: string,
+): Promise<void> {
+  const { connectionId, userId } = connection
+  await database.transaction(async (tx) => {
+    if (!(await refreshes.markNeedsReauth(tx, connection))) return
+    const detail = { connection_id: connectionId, reason }
+    await audit.append(tx, { event: 'connection.needs_reauth', at: clock(), userId, detail })
+  })
+}

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { startConnectionTest } from '../../testkit/connections.ts'
+import type { ConnectionTest } from '../../testkit/connections.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { freshTokenOf } from '../../testkit/fresh-token.ts'
+import { oauthPaths } from '../../testkit/oauth-server.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { databaseFile } from '../platform/instance.ts'
+import type { FreshTokenOf } from './fresh-token.ts'
+import { refreshLeaseMs } from './fresh-token.ts'
+
+const hour = 3600
+const leaseSeconds = refreshLeaseMs / 1000
+const refusedWith = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code
+
+/** A refresh whose process dies after the provider has answered and before anything is stored. */
+async function dieInTheMiddle(service: ConnectionTest, id: string): Promise<void> {
+  const held = service.oauth.fault.hold(oauthPaths.token)
+  const dying = freshTokenOf(service)(id)
+  dying.catch(() => undefined)
+  await held.arrived
+  // What it would store from now on is worth nothing: its lease is taken from it, as time takes a dead process's.
+  await service.database.queries
+    .updateTable('connections')
+    .set({ refresh_lease: 'of a process that is gone' })
+    .where('connection_id', '=', id)
+    .execute()
+  held.release()
+  await dying.catch(() => undefined)
+}
+
+onBothDatabases('a refresh that nobody finished', (engine) => {
+  test('keeps others from refreshing until its lease has run out', async (t) => {
+    const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: false } })
+    const id = await service.connect()
+    service.clock.advance(hour - 30)
+    const before = await freshTokenOf(service)(id).then(() => service.refreshes())
+    service.clock.advance(hour - 59)
+    await dieInTheMiddle(service, id)
+    const asked = service.refreshes()
+    assert.equal(asked, before + 1)
+    // The old token still holds for a minute: calls go on with it.
+    await freshTokenOf(service)(id)
+    assert.equal(service.refreshes(), asked)
+    assert.equal((await service.connection(id)).status, 'active')
+    service.clock.advance(leaseSeconds)
+    await freshTokenOf(service)(id)
+    assert.equal(service.refreshes(), asked + 1)
+  })
+
+  test('is never reported healthy: it needs its user until somebody has found out, and then it works', async (t) => {
+    const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: false } })
+    const id = await service.connect()
+    service.clock.advance(hour)
+    await dieInTheMiddle(service, id)
+    assert.equal((await service.connection(id)).status, 'needs_reauth')
+    service.clock.advance(leaseSeconds)
+    assert.equal((await service.connection(id)).status, 'needs_reauth')
+    const filtered = (status: string) =>
+      service.call('GET', `/v4/connections?status=${status}`, { token: service.user.token })
+    assert.equal((await filtered('active')).body.connections.length, 0)
+    assert.equal((await filtered('needs_reauth')).body.connections.length, 1)
+    // An outage settles nothing.
+    const lift = service.oauth.fault.answer(oauthPaths.token, { status: 503 })
+    await service.app.catchUp()
+    assert.equal((await service.connection(id)).status, 'needs_reauth')
+    lift()
+    await service.app.catchUp()
+    assert.equal((await service.connection(id)).status, 'active')
+    const { accessToken } = await freshTokenOf(service)(id)
+    assert.equal(await service.oauth.accepts(accessToken.reveal()), true)
+  })
+
+  test('took the rotated token with it: the connection is found dead without a call, and says so', async (t) => {
+    const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: true } })
+    const id = await service.connect()
+    service.clock.advance(hour)
+    await dieInTheMiddle(service, id)
+    service.clock.advance(leaseSeconds)
+    assert.equal((await service.connection(id)).status, 'needs_reauth')
+    await service.app.catchUp()
+    assert.equal((await service.connection(id)).status, 'needs_reauth')
+    await assert.rejects(freshTokenOf(service)(id), refusedWith('connection_needs_reauth'))
+    assert.equal(await service.connect(), id)
+    assert.equal((await service.connection(id)).status, 'active')
+  })
+})
+
+onBothDatabases('tokens that come while', (engine) => {
+  test('the connection is being disconnected are ended at the provider too', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const id = await service.connect()
+    service.clock.advance(hour)
+    const held = service.oauth.fault.hold(oauthPaths.token)
+    const refreshing = freshTokenOf(service)(id)
+    await held.arrived
+    const before = new Set(service.oauth.secrets)
+    const { body } = await service.call('DELETE', `/v4/connections/${id}`, { token: service.user.token })
+    assert.equal(body.status, 'revoked')
+    held.release()
+    await assert.rejects(refreshing, refusedWith('grant_revoked'))
+    await service.app.catchUp()
+    assert.equal((await service.connection(id)).remote_revocation, 'done')
+    const since = [...service.oauth.secrets].filter((secret) => !before.has(secret))
+    for (const secret of [...since, ...before]) assert.equal(await service.oauth.accepts(secret), false)
+  })
+
+  test('the account is consented to anew do not take the place of the new ones', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const id = await service.connect()
+    service.clock.advance(hour)
+    const held = service.oauth.fault.hold(oauthPaths.token)
+    const freshToken = freshTokenOf(service)
+    const refreshing = freshToken(id)
+    await held.arrived
+    const consented = service.connect()
+    held.release()
+    assert.equal(await consented, id)
+    await refreshing
+    const { accessToken } = await freshToken(id)
+    assert.equal(await service.oauth.accepts(accessToken.reveal()), true)
+    assert.equal((await service.connection(id)).status, 'active')
+  })
+})
+
+/** Starts a refresh, and lets the provider's answer come while the database can't be written to. */
+async function refreshWhileLocked(service: ConnectionTest, id: string, lock: () => Promise<() => Promise<void>>) {
+  const held = service.oauth.fault.hold(oauthPaths.token)
+  const refreshing: ReturnType<FreshTokenOf> = freshTokenOf(service)(id)
+  await held.arrived
+  const unlock = await lock()
+  held.release()
+  await waitFor(() => service.log.some((line) => line.includes('refreshed tokens wait to be stored')))
+  await unlock()
+  return refreshing
+}
+
+async function waitFor(isSo: () => boolean): Promise<void> {
+  for (let tries = 0; !isSo(); tries++) {
+    assert.ok(tries < 400, 'it did not come to it')
+    await sleep(50)
+  }
+}
+
+test('refreshed tokens are not lost when SQLite is locked by somebody else for a while', async (t) => {
+  const service = await startConnectionTest(t, 'sqlite')
+  const id = await service.connect()
+  service.clock.advance(hour)
+  const token = await refreshWhileLocked(service, id, async () => {
+    const other = new DatabaseSync(databaseFile(service.config))
+    other.exec('begin immediate')
+    return async () => {
+      other.exec('rollback')
+      other.close()
+    }
+  })
+  assert.equal(await service.oauth.accepts(token.accessToken.reveal()), true)
+  assert.equal(service.refreshes(), 1)
+})
+
+test('refreshed tokens are not lost when PostgreSQL cuts the connection that stores them', async (t) => {
+  const service = await startConnectionTest(t, 'postgres')
+  const id = await service.connect()
+  service.clock.advance(hour)
+  const client = new pg.Client({ connectionString: service.config.databaseUrl.read()?.reveal() })
+  await client.connect()
+  const token = await refreshWhileLocked(service, id, async () => {
+    await client.query('begin')
+    await client.query('select 1 from connections for update')
+    const cut = setInterval(() => {
+      void client.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      )
+    }, 100)
+    return async () => {
+      clearInterval(cut)
+      await client.query('rollback')
+      await client.end()
+    }
+  })
+  assert.equal(await service.oauth.accepts(token.accessToken.reveal()), true)
+  assert.equal(service.refreshes(), 1)
+})

@@ -1,0 +1,125 @@
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
+import { newId } from '../platform/ids.ts'
+import type { Tokens } from '../platform/oauth/oauth-client.ts'
+
+import type { ProviderStore } from '../providers/provider-store.ts'
+import { accountHost } from './account-host.ts'
+import type { Account } from './account.ts'
+import { ConnectFailed } from './connect-flow.ts'
+import { endOfToken, formerUntil, isLongEnough } from './connection.ts'
+import type { Connection } from './connection.ts'
+import type { ConnectionStore, KeptTokens } from './connection-store.ts'
+import type { FormerTokenStore } from './former-token-store.ts'
+
+export interface KeepConnectionNeeds {
+  database: Database
+  providers: ProviderStore
+  connections: ConnectionStore
+  formerTokens: FormerTokenStore
+  audit: AuditStore
+}
+
+/** A consent that came through. */
+export interface Consent {
+  userId: string
+  providerId: string
+  /** The connection to renew, where one was named. */
+  connectionId: string | null
+  scopes: string[]
+  tokens: Tokens
+  account: Account | undefined
+  requestId: string
+}
+
+/** In one transaction: the connection with its tokens, or nothing. The same account again renews what there is. */
+export async function keepConnection(
+  needs: KeepConnectionNeeds,
+  tx: Queries,
+  consent: Consent,
+  now: Date,
+): Promise<Connection> {
+  const { database, providers, connections, audit } = needs
+  const { userId, providerId, account, tokens, requestId } = consent
+  if (!isLongEnough(tokens.accessToken) || (tokens.refreshToken && !isLongEnough(tokens.refreshToken))) {
+    throw new ConnectFailed('weak_token')
+  }
+  const provider = await providers.lock(database, tx, providerId)
+  if (provider?.status !== 'active') throw new ConnectFailed('provider_disabled')
+  const kept: KeptTokens = {
+    accessToken: tokens.accessToken,
+    refreshToken: tokens.refreshToken,
+    expiresAt: endOfToken(tokens.expiresInSeconds, now),
+    obtainedAt: now,
+  }
+  const scopes = tokens.scopes ?? consent.scopes
+  const fresh: Connection = {
+    connectionId: newId('con', now),
+    userId,
+    providerId,
+    status: 'active',
+    accountId: account?.id ?? null,
+    accountLabel: account?.label ?? null,
+    apiHost: accountHost(provider, tokens),
+    scopes,
+    expiresAt: kept.expiresAt,
+    obtainedAt: now,
+    isRefreshed: false,
+    canRefresh: kept.refreshToken !== undefined,
+    version: 1,
+    refreshLeaseUntil: null,
+    createdAt: now,
+    lastUsedAt: null,
+    revokedAt: null,
+    remoteRevocation: null,
+  }
+  const existing = await findExisting(needs, tx, consent)
+  const isNew = !existing && (await connections.insert(tx, fresh, kept))
+  // Of two consents to one account at once, the one that came second renews what the first has made.
+  const renews = isNew ? undefined : (existing ?? (await findExisting(needs, tx, consent)))
+  const connection = isNew ? fresh : renews && (await renew(needs, tx, renews, kept, fresh))
+  if (!connection) throw new ConnectFailed('wrong_account')
+  const detail = { connection_id: connection.connectionId, provider: provider.slug, scopes }
+  const event = isNew ? 'connection.created' : 'connection.renewed'
+  await audit.append(tx, { event, at: now, requestId, userId, detail })
+  return connection
+}
+
+async function findExisting(
+  { database, connections }: KeepConnectionNeeds,
+  tx: Queries,
+  { userId, providerId, connectionId, account }: Consent,
+): Promise<Connection | undefined> {
+  const ofAccount =
+    account && (await connections.findOfAccount(database, tx, { userId, providerId, accountId: account.id }))
+  if (connectionId === null) return ofAccount
+  const named = await connections.findOfUser(tx, userId, connectionId)
+  const isAnother = named?.accountId && account?.id !== named.accountId
+  const isTaken = ofAccount && ofAccount.connectionId !== connectionId
+  // Grants hang on it: it must never turn into somebody else's account.
+  if (!named || named.status === 'revoked' || named.providerId !== providerId || isAnother || isTaken) {
+    throw new ConnectFailed('wrong_account')
+  }
+  return named
+}
+
+async function renew(
+  { connections, formerTokens }: KeepConnectionNeeds,
+  tx: Queries,
+  connection: Connection,
+  kept: KeptTokens,
+  { accountId, accountLabel, apiHost, scopes }: Connection,
+): Promise<Connection | undefined> {
+  const { accessToken: former } = await connections.tokens(tx, connection)
+  if (former) {
+    await formerTokens.insert(
+      tx,
+      connection.connectionId,
+      former,
+      formerUntil(connection, kept.obtainedAt),
+      kept.obtainedAt,
+    )
+  }
+  const label = accountLabel ?? connection.accountLabel
+  return connections.renew(tx, connection, kept, { accountId, accountLabel: label, apiHost, scopes })
+}

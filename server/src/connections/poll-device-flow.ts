@@ -1,0 +1,125 @@
+import type { Clock } from '../platform/clock.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+import type { OAuth } from '../platform/oauth/oauth.ts'
+import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
+import type { Tokens } from '../platform/oauth/oauth-client.ts'
+import { clientOf } from '../providers/client-of.ts'
+import type { User } from '../sessions/user.ts'
+import { ConnectFailed } from './connect-flow.ts'
+import { slowDownSeconds } from './device-flow.ts'
+import type { DeviceFlow, DeviceFlowStatus } from './device-flow.ts'
+import type { DeviceFlowStore, KnownFlow } from './device-flow-store.ts'
+import { keepConnection } from './keep-connection.ts'
+import type { KeepConnectionNeeds } from './keep-connection.ts'
+import { learnAccount } from './learn-account.ts'
+
+export interface PollDeviceFlowNeeds extends KeepConnectionNeeds {
+  oauth: OAuth
+  deviceFlows: DeviceFlowStore
+  clock: Clock
+  log: Log
+}
+
+export interface Progress {
+  status: DeviceFlowStatus
+  intervalSeconds: number
+  connectionId?: string
+}
+
+/** Longer than an answer can take: while one poll is under way there is no second. */
+const pollLeaseMs = 30_000
+
+export async function pollDeviceFlow(
+  needs: PollDeviceFlowNeeds,
+  user: User,
+  deviceFlowId: string,
+  requestId: string,
+): Promise<Progress> {
+  const { database, deviceFlows, clock } = needs
+  const known = await deviceFlows.findOfUser(database.queries, user.userId, deviceFlowId)
+  if (!known) throw new ServiceError('not_found', { field: 'device_flow_id', message: 'You have no such device flow.' })
+  if (known.outcome) return progress(known, known.outcome, known.madeConnectionId)
+  const now = clock()
+  if (known.expiresAt <= now) {
+    await deviceFlows.end(database.queries, known, 'expired')
+    return progress(known, 'expired')
+  }
+  const until = new Date(now.getTime() + pollLeaseMs)
+  const flow = await database.transaction((tx) => deviceFlows.takePoll(tx, known, now, until))
+  return flow ? ask(needs, flow, requestId) : progress(known, 'slow_down')
+}
+
+async function ask(needs: PollDeviceFlowNeeds, flow: DeviceFlow, requestId: string): Promise<Progress> {
+  const { database, oauth, providers, deviceFlows, clock } = needs
+  const waitFor = (seconds: number) => deviceFlows.waitForNextPoll(database.queries, flow, seconds, clock())
+  const provider = await providers.find(database.queries, flow.providerId)
+  if (provider?.status !== 'active') {
+    await waitFor(flow.intervalSeconds)
+    throw new ServiceError('conflict', { message: 'This provider can not be connected: it is not active.' })
+  }
+  const client = await clientOf(providers, database.queries, provider)
+  let tokens: Tokens
+  try {
+    tokens = await oauth.pollDevice(client, flow.deviceCode)
+  } catch (error) {
+    return refused(needs, flow, error, waitFor)
+  }
+  const account = await learnAccount(needs, provider, client, tokens)
+  return keep(needs, flow, { tokens, account, requestId })
+}
+
+/** RFC 8628 §3.5 */
+async function refused(
+  { database, deviceFlows }: PollDeviceFlowNeeds,
+  flow: DeviceFlow,
+  error: unknown,
+  waitFor: (seconds: number) => Promise<void>,
+): Promise<Progress> {
+  const code = error instanceof OAuthRefused ? error.code : undefined
+  if (code === 'access_denied' || code === 'expired_token' || code === 'invalid_grant') {
+    const outcome = code === 'access_denied' ? 'denied' : 'expired'
+    await deviceFlows.end(database.queries, flow, outcome)
+    return progress(flow, outcome)
+  }
+  const intervalSeconds = flow.intervalSeconds + (code === 'slow_down' ? slowDownSeconds : 0)
+  await waitFor(intervalSeconds)
+  if (code === 'authorization_pending') return progress(flow, 'pending')
+  if (code === 'slow_down') return progress({ ...flow, intervalSeconds }, 'slow_down')
+  if (error instanceof OAuthRefused || error instanceof OAuthAnswerInvalid) {
+    throw new ServiceError('provider_unavailable', { detail: error.message })
+  }
+  throw error
+}
+
+/** The connection and the end of the flow are one commit. */
+async function keep(
+  needs: PollDeviceFlowNeeds,
+  flow: DeviceFlow,
+  {
+    tokens,
+    account,
+    requestId,
+  }: { tokens: Tokens; account: Awaited<ReturnType<typeof learnAccount>>; requestId: string },
+): Promise<Progress> {
+  const { database, deviceFlows, clock, log } = needs
+  const { userId, providerId, connectionId, scopes } = flow
+  const consent = { userId, providerId, connectionId, scopes, tokens, account, requestId }
+  try {
+    const made = await database.transaction(async (tx) => {
+      const connection = await keepConnection(needs, tx, consent, clock())
+      await deviceFlows.end(tx, flow, 'connected', connection.connectionId)
+      return connection
+    })
+    return progress(flow, 'connected', made.connectionId)
+  } catch (error) {
+    if (!(error instanceof ConnectFailed)) throw error
+    log.info({ err: error, device_flow_id: flow.deviceFlowId }, 'an account was not connected')
+    await deviceFlows.end(database.queries, flow, 'denied')
+    throw new ServiceError('conflict', { message: `The account was not connected: ${error.code}.` })
+  }
+}
+
+function progress(flow: KnownFlow, status: DeviceFlowStatus, connectionId: string | null = null): Progress {
+  return { status, intervalSeconds: flow.intervalSeconds, ...(connectionId !== null && { connectionId }) }
+}

@@ -1,0 +1,100 @@
+import type { Queries } from '../platform/database/database.ts'
+import type { Vault } from '../platform/vault/vault.ts'
+import type { Connection } from './connection.ts'
+import { sealTokens, toConnection } from './connection-store.ts'
+import type { KeptTokens } from './connection-store.ts'
+
+/** Who may refresh a connection, and what came of it. */
+export function createRefreshStore(vault: Vault) {
+  return {
+    /**
+     * The right to refresh this version, for a while: one conditional write, so that of all instances one has it. A
+     * lease that ran out belongs to a process that died; whoever comes next takes it over.
+     */
+    takeLease: async (
+      queries: Queries,
+      { connectionId, version }: Connection,
+      lease: { id: string; now: Date; until: Date },
+    ): Promise<boolean> => {
+      const row = await queries
+        .updateTable('connections')
+        .set({ refresh_lease: lease.id, refresh_lease_until: lease.until.getTime() })
+        .where('connection_id', '=', connectionId)
+        .where('version', '=', version)
+        .where('status', '=', 'active')
+        .where((eb) =>
+          eb.or([eb('refresh_lease_until', 'is', null), eb('refresh_lease_until', '<=', lease.now.getTime())]),
+        )
+        .returning('connection_id')
+        .executeTakeFirst()
+      return row !== undefined
+    },
+
+    /** It led to nothing. A refresh that was interrupted before is so still: nobody knows yet how that one ended. */
+    releaseLease: async (
+      queries: Queries,
+      { connectionId, refreshLeaseUntil }: Connection,
+      leaseId: string,
+    ): Promise<void> => {
+      await queries
+        .updateTable('connections')
+        .set({ refresh_lease: null, refresh_lease_until: refreshLeaseUntil?.getTime() ?? null })
+        .where('connection_id', '=', connectionId)
+        .where('refresh_lease', '=', leaseId)
+        .execute()
+    },
+
+    /** By whoever holds the lease alone; a provider that hands out no new refresh token means the old one to stay. */
+    store: async (
+      tx: Queries,
+      { connectionId, userId, version }: Connection,
+      leaseId: string,
+      tokens: KeptTokens,
+    ): Promise<Connection | undefined> => {
+      const row = await tx
+        .updateTable('connections')
+        .set({
+          expires_at: tokens.expiresAt?.getTime() ?? null,
+          obtained_at: tokens.obtainedAt.getTime(),
+          is_refreshed: 1,
+          version: version + 1,
+          refresh_lease: null,
+          refresh_lease_until: null,
+        })
+        .set(await sealTokens(vault, tx, { connectionId, userId }, tokens))
+        .where('connection_id', '=', connectionId)
+        .where('version', '=', version)
+        .where('refresh_lease', '=', leaseId)
+        .where('status', '=', 'active')
+        .returningAll()
+        .executeTakeFirst()
+      return row && toConnection(row)
+    },
+
+    /** The provider refused the refresh token. False where the connection has moved on since. */
+    markNeedsReauth: async (tx: Queries, { connectionId, version }: Connection): Promise<boolean> => {
+      const row = await tx
+        .updateTable('connections')
+        .set({ status: 'needs_reauth', refresh_lease: null, refresh_lease_until: null })
+        .where('connection_id', '=', connectionId)
+        .where('version', '=', version)
+        .where('status', '=', 'active')
+        .returning('connection_id')
+        .executeTakeFirst()
+      return row !== undefined
+    },
+
+    listInterrupted: async (queries: Queries, now: Date, limit: number): Promise<Connection[]> => {
+      const rows = await queries
+        .selectFrom('connections')
+        .selectAll()
+        .where('status', '=', 'active')
+        .where('refresh_lease_until', '<=', now.getTime())
+        .limit(limit)
+        .execute()
+      return rows.map(toConnection)
+    },
+  }
+}
+
+export type RefreshStore = ReturnType<typeof createRefreshStore>

@@ -1,0 +1,97 @@
+/**
+ * Asks providers to end the tokens of connections that ended here (RFC 7009). The wish is part of the commit that
+ * ended the connection; whoever finds it due carries it out, again and again until the provider has answered.
+ */
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import type { Log } from '../platform/log.ts'
+import type { OAuth } from '../platform/oauth/oauth.ts'
+import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
+import { clientOf } from '../providers/client-of.ts'
+import type { ProviderStore } from '../providers/provider-store.ts'
+import type { Connection } from './connection.ts'
+import type { ConnectionStore } from './connection-store.ts'
+import type { RevocationStore } from './revocation-store.ts'
+
+export interface RevokeRemotelyNeeds {
+  database: Database
+  oauth: OAuth
+  providers: ProviderStore
+  connections: ConnectionStore
+  revocations: RevocationStore
+  audit: AuditStore
+  clock: Clock
+  log: Log
+}
+
+/** Longer than two calls to the provider can take: nobody else begins meanwhile. */
+const leaseMs = 60_000
+const firstPauseMs = 10_000
+const longestPauseMs = 3_600_000
+const givenUpAfterMs = 3 * 86_400_000
+const atOnce = 20
+
+export function createRevokeRemotely(needs: RevokeRemotelyNeeds) {
+  const { database, revocations, clock, log } = needs
+
+  const carryOut = async (connectionId: string): Promise<void> => {
+    const now = clock()
+    const claimed = await revocations.claim(database.queries, connectionId, now, new Date(now.getTime() + leaseMs))
+    if (!claimed) return
+    try {
+      await askProvider(needs, claimed.connection)
+      await conclude(needs, claimed.connection, 'done')
+    } catch (error) {
+      log.warn({ err: error, connection_id: connectionId }, 'the provider did not end the tokens')
+      const isFinal = error instanceof OAuthRefused || error instanceof OAuthAnswerInvalid
+      const endedAt = claimed.connection.revokedAt ?? now
+      const isTooLate = now.getTime() - endedAt.getTime() > givenUpAfterMs
+      if (isFinal || isTooLate) await conclude(needs, claimed.connection, 'failed')
+      else await revocations.postpone(database.queries, connectionId, later(now, claimed.attempts))
+    }
+  }
+
+  return {
+    /** Now, as far as it goes; what fails is tried again later. */
+    of: async (connectionId: string): Promise<void> => {
+      await carryOut(connectionId)
+    },
+
+    /** Those that are due. */
+    due: async (): Promise<void> => {
+      const ids = await revocations.listDue(database.queries, clock(), atOnce)
+      await Promise.all(ids.map(carryOut))
+    },
+  }
+}
+
+export type RevokeRemotely = ReturnType<typeof createRevokeRemotely>
+
+/** The refresh token first: from it new access tokens would come. */
+async function askProvider({ database, oauth, providers, connections }: RevokeRemotelyNeeds, connection: Connection) {
+  const provider = await providers.find(database.queries, connection.providerId)
+  if (!provider) return
+  const client = await clientOf(providers, database.queries, provider)
+  const { accessToken, refreshToken } = await connections.tokens(database.queries, connection)
+  if (refreshToken) await oauth.revoke(client, refreshToken, 'refresh_token')
+  if (accessToken) await oauth.revoke(client, accessToken, 'access_token')
+}
+
+async function conclude(
+  { database, revocations, audit, clock }: RevokeRemotelyNeeds,
+  { connectionId, userId, version }: Connection,
+  outcome: 'done' | 'failed',
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    // A refresh that came in late has left newer tokens, which are still to be ended.
+    if (!(await revocations.end(tx, connectionId, version, outcome))) return
+    const detail = { connection_id: connectionId, outcome }
+    await audit.append(tx, { event: 'connection.revoked_remotely', at: clock(), userId, detail })
+  })
+}
+
+function later(now: Date, attempts: number): Date {
+  const pause = Math.min(firstPauseMs * 2 ** (attempts - 1), longestPauseMs)
+  return new Date(now.getTime() + pause * (0.75 + Math.random() / 2))
+}

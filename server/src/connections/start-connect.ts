@@ -1,0 +1,65 @@
+import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../platform/config.ts'
+import type { Database } from '../platform/database/database.ts'
+import { newId } from '../platform/ids.ts'
+import type { OAuth } from '../platform/oauth/oauth.ts'
+import { perHour, takeFromLimit } from '../platform/rate-limits.ts'
+import { clientOf } from '../providers/client-of.ts'
+import type { ProviderStore } from '../providers/provider-store.ts'
+import type { User } from '../sessions/user.ts'
+import { chooseProvider } from './choose-provider.ts'
+import type { Wish } from './choose-provider.ts'
+import { connectFlowSeconds, judgeRedirectAfter } from './connect-flow.ts'
+import type { ConnectFlow } from './connect-flow.ts'
+import type { ConnectFlowStore } from './connect-flow-store.ts'
+import type { ConnectionStore } from './connection-store.ts'
+
+export interface StartConnectNeeds {
+  config: Pick<Config, 'baseUrl' | 'connectsPerHour'>
+  database: Database
+  oauth: OAuth
+  providers: ProviderStore
+  connections: ConnectionStore
+  connectFlows: ConnectFlowStore
+  clock: Clock
+}
+
+export function callbackUrl({ baseUrl }: Pick<Config, 'baseUrl'>, slug: string): string {
+  return `${baseUrl.origin}/v4/oauth/callback/${slug}`
+}
+
+/** Where to send the person's browser. What the answer has to match is kept here, for ten minutes and one use. */
+export async function startConnect(
+  needs: StartConnectNeeds,
+  user: User,
+  wish: Wish & { redirectAfter: string | undefined },
+): Promise<{ authorizationUrl: string; expiresAt: Date }> {
+  const { config, database, oauth, providers, connectFlows, clock } = needs
+  const redirectAfter = judgeRedirectAfter(wish.redirectAfter ?? '/', config.baseUrl)
+  const { provider, scopes, connectionId } = await chooseProvider(needs, database.queries, user, wish)
+  const client = await clientOf(providers, database.queries, provider)
+  const request = {
+    redirectUri: callbackUrl(config, provider.slug),
+    scopes,
+    params: provider.authorizationParams,
+  }
+  const { url, checks } = await oauth.beginCode(client, request)
+  const createdAt = clock()
+  const flow: ConnectFlow = {
+    flowId: newId('cfl', createdAt),
+    userId: user.userId,
+    providerId: provider.providerId,
+    connectionId,
+    scopes,
+    redirectAfter,
+    verifier: checks.verifier,
+    nonce: checks.nonce ?? null,
+    createdAt,
+    expiresAt: new Date(createdAt.getTime() + connectFlowSeconds * 1000),
+  }
+  await database.transaction(async (tx) => {
+    await takeFromLimit(tx, `connect:${user.userId}`, perHour(config.connectsPerHour), createdAt)
+    await connectFlows.insert(tx, flow, checks.state)
+  })
+  return { authorizationUrl: url.href, expiresAt: flow.expiresAt }
+}

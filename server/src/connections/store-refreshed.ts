@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import type { Log } from '../platform/log.ts'
+import { formerUntil } from './connection.ts'
+import type { Connection } from './connection.ts'
+import type { ConnectionStore, KeptTokens } from './connection-store.ts'
+import type { FormerTokenStore } from './former-token-store.ts'
+import type { RefreshStore } from './refresh-store.ts'
+import type { RevocationStore } from './revocation-store.ts'
+
+interface StoreRefreshedNeeds {
+  database: Database
+  connections: ConnectionStore
+  refreshes: RefreshStore
+  revocations: RevocationStore
+  formerTokens: FormerTokenStore
+  audit: AuditStore
+  clock: Clock
+  log: Log
+}
+
+const triedForMs = 20_000
+
+/**
+ * The provider may have ended the old refresh token already, so what it gave in its place exists nowhere but here: a
+ * database that is away for a moment is waited for. Where it stays away the lease runs out and tells of it.
+ */
+export async function storeRefreshed(
+  needs: StoreRefreshedNeeds,
+  connection: Connection,
+  leaseId: string,
+  kept: KeptTokens,
+): Promise<void> {
+  const deadline = performance.now() + triedForMs
+  for (let pause = 50; ; pause = Math.min(pause * 2, 1000)) {
+    try {
+      await storeOnce(needs, connection, leaseId, kept)
+      return
+    } catch (error) {
+      if (performance.now() > deadline) throw error
+      needs.log.warn({ err: error, connection_id: connection.connectionId }, 'refreshed tokens wait to be stored')
+      await sleep(pause)
+    }
+  }
+}
+
+async function storeOnce(
+  { database, connections, refreshes, revocations, formerTokens, audit, clock }: StoreRefreshedNeeds,
+  connection: Connection,
+  leaseId: string,
+  kept: KeptTokens,
+): Promise<void> {
+  const { connectionId, userId } = connection
+  await database.transaction(async (tx) => {
+    const { accessToken: former } = await connections.tokens(tx, connection)
+    const stored = await refreshes.store(tx, connection, leaseId, kept)
+    if (!stored) {
+      // Disconnected meanwhile: the new tokens have to end as well. Consented to anew: they are nobody's any more.
+      await revocations.leave(tx, connection, kept, clock())
+      return
+    }
+    if (former)
+      await formerTokens.insert(tx, connectionId, former, formerUntil(connection, kept.obtainedAt), kept.obtainedAt)
+    const detail = { connection_id: connectionId, rotated: kept.refreshToken ? 'yes' : 'no' }
+    await audit.append(tx, { event: 'connection.refreshed', at: kept.obtainedAt, userId, detail })
+  })
+}

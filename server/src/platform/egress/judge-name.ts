@@ -1,0 +1,36 @@
+/**
+ * Tells beforehand what a call would be refused with once its name was resolved. It only saves a detour: every
+ * connection is judged again, by what the name then leads to. A name that leads nowhere just now is let through.
+ */
+import { isIP } from 'node:net'
+import { ServiceError } from '../errors.ts'
+import { placeOf } from './allow-list.ts'
+import type { AllowList, SuppliedBy } from './allow-list.ts'
+import type { Lookup } from './connector.ts'
+
+const patienceMs = 5000
+
+export async function judgeName(
+  { list, lookup }: { list: AllowList; lookup: Lookup },
+  url: URL,
+  suppliedBy: SuppliedBy,
+  field: string,
+): Promise<void> {
+  const place = placeOf(url)
+  if (isIP(place.host) !== 0) return
+  for (const { address } of await inTime(lookup(place.host))) {
+    const reason = list.judge(address, place, suppliedBy)
+    if (reason === undefined) continue
+    throw new ServiceError('address_not_allowed', { field, detail: `${place.host}: ${reason}` })
+  }
+}
+
+async function inTime(answer: ReturnType<Lookup>): ReturnType<Lookup> {
+  const { promise: late, resolve } = Promise.withResolvers<readonly []>()
+  const timer = setTimeout(resolve, patienceMs, [])
+  try {
+    return await Promise.race([answer.catch(() => []), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

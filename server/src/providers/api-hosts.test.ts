@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ServiceError } from '../platform/errors.ts'
+import { defaultApiHosts, readApiHosts } from './api-hosts.ts'
+
+function allows(entry: string, kept = entry): void {
+  assert.deepEqual(readApiHosts([entry]), [kept], entry)
+}
+
+function refuses(entry: string): void {
+  const isRefusal = (error: unknown) =>
+    error instanceof ServiceError && error.code === 'invalid_field' && error.field === 'api_hosts.0'
+  assert.throws(() => readApiHosts([entry]), isRefusal, entry)
+}
+
+test('an exact name, a wildcard, a port and an address that is written as it is are taken', () => {
+  allows('api.acme.com')
+  allows('*.acme.com')
+  allows('*.api.acme.co.uk')
+  allows('api.acme.com:8443')
+  allows('api.acme.com:443', 'api.acme.com')
+  allows('*.acme.com:65535')
+  allows('localhost:1')
+  allows('192.0.2.7')
+  allows('192.0.2.7:8443')
+  allows('[2001:db8::1]')
+  allows('[2001:db8::1]:8443')
+  allows('xn--bcher-kva.example')
+})
+
+test('what is no host, or a second way to write one, is refused', () => {
+  const none = ['', '*', '*.', '.', 'a..b', '-a.com', 'a-.com', 'a.com.', 'a.*.com', '**.a.com', 'x*.a.com', 'a_b.com']
+  const odd = [
+    'Api.acme.com',
+    'bücher.example',
+    '127.1',
+    '0x7f.1',
+    '2130706433',
+    '[::0001]',
+    '[::1',
+    '::1',
+    '1.2.3.4.5',
+  ]
+  const ports = ['a.com:', 'a.com:0', 'a.com:65536', 'a.com:0443', 'a.com:x', 'a.com:1:2']
+  const urls = ['https://a.com', 'a.com/b', 'a.com?b', 'user@a.com', 'a.com#', 'a b.com', `${'a'.repeat(64)}.com`]
+  for (const entry of [...none, ...odd, ...ports, ...urls]) refuses(entry)
+})
+
+test('a wildcard over a public suffix, an address or a single label is refused: strangers live there', () => {
+  for (const name of ['com', 'co.uk', 'github.io', 's3.amazonaws.com', 'localhost', '10.0.0.1', 'kawasaki.jp']) {
+    refuses(`*.${name}`)
+  }
+})
+
+test('the same entry twice is one', () => {
+  assert.deepEqual(readApiHosts(['a.com', 'b.com', 'a.com:443']), ['a.com', 'b.com'])
+})
+
+test('by default the hosts are those of issuer and token endpoint, with a port that is not 443', () => {
+  const issuer = 'https://login.acme.com/tenant'
+  assert.deepEqual(defaultApiHosts({ issuer, token_endpoint: 'https://login.acme.com:443/token' }), ['login.acme.com'])
+  assert.deepEqual(
+    defaultApiHosts({ issuer, authorization_endpoint: 'https://a.com/', token_endpoint: 'https://t.acme.com:8443/t' }),
+    ['login.acme.com', 't.acme.com:8443'],
+  )
+})

@@ -1,0 +1,30 @@
+/** How a provider is called: what is added to its consent page, and how a token is put into a call. */
+import { ServiceError } from '../platform/errors.ts'
+import { ownParameters } from './endpoints.ts'
+import type { Injection } from './provider.ts'
+
+/** Headers that say where a message goes or ends, or that the proxy writes itself. A token in one would break the call. */
+const notForTokens =
+  /^(?:host|connection|keep-alive|te|trailer|upgrade|expect|cookie2?|set-cookie2?|range|if-range|forwarded|via|date|origin|referer|user-agent|http2-settings|accept(?:-.*)?|content-.*|transfer-encoding|proxy-.*|x-forwarded-.*|sec-.*)$/
+
+export function readInjection({ in: place, name, prefix }: Injection): Injection {
+  const lower = name.toLowerCase()
+  if (notForTokens.test(lower)) {
+    const message = '"injection.name" is a header that can not carry a token.'
+    throw new ServiceError('invalid_field', { field: 'injection.name', message })
+  }
+  return { in: place, name: lower, prefix }
+}
+
+/** They may add to our request, and change nothing that its safety rests on. */
+export function readAuthorizationParams(params: Readonly<Record<string, string>>): Record<string, string> {
+  for (const name of Object.keys(params)) {
+    const isOurs = ownParameters.has(name.toLowerCase())
+    if (!isOurs && /^[\x21-\x7e]{1,100}$/.test(name)) continue
+    const message = isOurs
+      ? 'An authorization parameter is one that the service sets itself. Leave it out.'
+      : 'An authorization parameter has a name that can not be sent.'
+    throw new ServiceError('invalid_field', { field: `authorization_params.${name.slice(0, 100)}`, message })
+  }
+  return { ...params }
+}

@@ -1,0 +1,42 @@
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { AuthMethod } from '../platform/oauth/oauth-client.ts'
+import type { Secret } from '../platform/secret.ts'
+import { readCredentials } from './client-credentials.ts'
+import type { Provider } from './provider.ts'
+import type { ProviderStore } from './provider-store.ts'
+
+export interface ChangeCredentialsNeeds {
+  database: Database
+  providers: ProviderStore
+  audit: AuditStore
+  clock: Clock
+}
+
+/**
+ * The client that is used from now on; a provider that waited for one becomes active. The secret that is there belongs
+ * to its client: it stays with that client unless another is given, or none is to be sent.
+ */
+export async function changeCredentials(
+  { database, providers, audit, clock }: ChangeCredentialsNeeds,
+  providerId: string,
+  given: { clientId: string; clientSecret: Secret | undefined; authMethod: AuthMethod | undefined },
+  requestId: string,
+): Promise<Provider> {
+  return database.transaction(async (tx) => {
+    const found = await providers.find(tx, providerId)
+    if (!found) throw new ServiceError('not_found')
+    const isKept = !given.clientSecret && given.clientId === found.clientId && given.authMethod !== 'none'
+    const clientSecret = isKept ? await providers.clientSecret(tx, providerId) : given.clientSecret
+    const credentials = readCredentials({ ...given, clientSecret }, found.authMethod)
+    const at = clock()
+    const provider = await providers.setCredentials(tx, providerId, credentials, at)
+    if (!provider) throw new ServiceError('not_found')
+    const { slug, status } = provider
+    const detail = { provider_id: providerId, slug, status, client_id: credentials.clientId }
+    await audit.append(tx, { event: 'provider.credentials_changed', at, requestId, detail })
+    return provider
+  })
+}

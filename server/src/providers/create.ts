@@ -1,0 +1,136 @@
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
+import type { Secret } from '../platform/secret.ts'
+import { defaultApiHosts, readApiHosts } from './api-hosts.ts'
+import { readAuthorizationParams, readInjection } from './calling.ts'
+import { readCredentials } from './client-credentials.ts'
+import { completeMetadata, describe } from './find-metadata.ts'
+import type { FindMetadataNeeds, Said } from './find-metadata.ts'
+import { presetMetadata } from './preset-metadata.ts'
+import { findPreset } from './presets/catalogue.ts'
+import type { Preset } from './presets/preset.ts'
+import { bearerInjection } from './provider.ts'
+import type { Injection, Provider } from './provider.ts'
+import type { ProviderStore } from './provider-store.ts'
+import { registerClient } from './register-client.ts'
+import type { RegisterClientNeeds, Registration } from './register-client.ts'
+import { slugFrom } from './slug.ts'
+
+export interface CreateProviderNeeds extends FindMetadataNeeds, RegisterClientNeeds {
+  database: Database
+  providers: ProviderStore
+  audit: AuditStore
+  clock: Clock
+}
+
+/** What an admin says. What is not said is discovered, taken from the preset, or left at its default. */
+export interface NewProvider extends Said {
+  preset: string | undefined
+  name: string | undefined
+  slug: string | undefined
+  scopes: string[] | undefined
+  clientId: string | undefined
+  clientSecret: Secret | undefined
+  authMethod: AuthMethod | undefined
+  apiHosts: string[] | undefined
+  authorizationParams: Record<string, string> | undefined
+  injection: Injection | undefined
+  allowRange: boolean | undefined
+}
+
+export async function createProvider(
+  needs: CreateProviderNeeds,
+  wanted: NewProvider,
+  requestId: string,
+): Promise<Provider> {
+  const { database, providers, audit, clock } = needs
+  const preset = presetOf(wanted.preset)
+  const name = wanted.name ?? preset?.name
+  if (name === undefined) throw missing('provider_name')
+  const slug = wanted.slug ?? preset?.id ?? slugFrom(name)
+  const scopes = wanted.scopes ?? [...(preset?.defaultScopes ?? [])]
+  const calling = readCalling(wanted, preset)
+  const given = givenClient(wanted, preset)
+  const description = describe(needs, preset ? overPreset(preset, wanted) : wanted, 'operator')
+  if (await providers.findBySlug(database.queries, slug)) throw new ServiceError('slug_taken', { field: 'slug' })
+
+  const metadata = await completeMetadata(needs, description, 'operator')
+  const { client, error } = given ?? (await registerClient(needs, { metadata, slug, scopes }, 'operator'))
+  const now = clock()
+  const provider: Provider = {
+    providerId: newId('prv', now),
+    slug,
+    name,
+    source: preset ? 'preset' : 'admin',
+    preset: preset?.id ?? null,
+    proposedBy: null,
+    status: client ? 'active' : 'pending_credentials',
+    metadata,
+    discoveryUrl: description.discoveryUrl ?? preset?.discoveryUrl ?? null,
+    scopes,
+    ...calling,
+    apiHosts: calling.apiHosts ?? defaultApiHosts(metadata),
+    clientId: client?.clientId ?? null,
+    authMethod: client?.authMethod ?? wanted.authMethod ?? preset?.tokenEndpointAuthMethod ?? 'client_secret_basic',
+    registrationError: error,
+    createdAt: now,
+    updatedAt: now,
+  }
+  await database.transaction(async (tx) => {
+    const isNew = await providers.insert(tx, provider, client?.clientSecret)
+    if (!isNew) throw new ServiceError('slug_taken', { field: 'slug' })
+    const detail = { provider_id: provider.providerId, slug, source: provider.source, status: provider.status }
+    await audit.append(tx, { event: 'provider.created', at: now, requestId, detail })
+  })
+  return provider
+}
+
+function presetOf(id: string | undefined): Preset | undefined {
+  const preset = id === undefined ? undefined : findPreset(id)
+  if (id !== undefined && !preset) {
+    throw new ServiceError('not_found', { field: 'preset', message: 'There is no such preset.' })
+  }
+  return preset
+}
+
+function readCalling(
+  { apiHosts, authorizationParams, injection, allowRange }: NewProvider,
+  preset: Preset | undefined,
+) {
+  return {
+    apiHosts: apiHosts ? readApiHosts(apiHosts) : preset && [...preset.apiHosts],
+    authorizationParams: readAuthorizationParams({ ...preset?.authorizationParams, ...authorizationParams }),
+    injection: injection ? readInjection(injection) : (preset?.injection ?? bearerInjection),
+    allowRange: allowRange ?? false,
+  }
+}
+
+function givenClient(wanted: NewProvider, preset: Preset | undefined): Registration | undefined {
+  const { clientId, clientSecret, authMethod } = wanted
+  if (clientId === undefined && clientSecret) throw missing('client_id')
+  if (clientId === undefined) return undefined
+  const usual = preset?.tokenEndpointAuthMethod ?? 'client_secret_basic'
+  return { client: readCredentials({ clientId, clientSecret, authMethod }, usual), error: null }
+}
+
+/** A preset's endpoints are pinned. Another issuer has its own, or the secret would go to the wrong one. */
+function overPreset(preset: Preset, { discoveryUrl, metadata }: NewProvider): Said {
+  if (discoveryUrl !== undefined) {
+    const message = 'A preset is not discovered. Leave one of the two out.'
+    throw new ServiceError('invalid_field', { field: 'discovery_url', message })
+  }
+  const pinned: Metadata = presetMetadata(preset)
+  if (metadata.issuer !== undefined && metadata.issuer !== pinned.issuer) {
+    if (metadata.authorization_endpoint === undefined) throw missing('authorization_url')
+    if (metadata.token_endpoint === undefined) throw missing('token_url')
+  }
+  return { discoveryUrl: undefined, metadata: { ...pinned, ...metadata } }
+}
+
+function missing(field: string): ServiceError {
+  return new ServiceError('missing_field', { field, message: `"${field}" is missing. Add it.` })
+}

@@ -1,0 +1,43 @@
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Provider } from './provider.ts'
+import type { ProviderStore } from './provider-store.ts'
+
+export interface EnableNeeds {
+  database: Database
+  providers: ProviderStore
+  audit: AuditStore
+  clock: Clock
+}
+
+/** Nobody can connect it, and no token of it is used, from the next call on. Doing so again changes nothing. */
+export function disableProvider(needs: EnableNeeds, providerId: string, requestId: string): Promise<Provider> {
+  return change(needs, needs.providers.disable, { event: 'provider.disabled', providerId, requestId })
+}
+
+/** Back to what it can be: without a client it waits for one. */
+export function enableProvider(needs: EnableNeeds, providerId: string, requestId: string): Promise<Provider> {
+  return change(needs, needs.providers.enable, { event: 'provider.enabled', providerId, requestId })
+}
+
+function change(
+  { database, providers, audit, clock }: EnableNeeds,
+  write: (tx: Queries, providerId: string, now: Date) => Promise<Provider | undefined>,
+  {
+    event,
+    providerId,
+    requestId,
+  }: { event: 'provider.disabled' | 'provider.enabled'; providerId: string; requestId: string },
+): Promise<Provider> {
+  return database.transaction(async (tx) => {
+    const at = clock()
+    const changed = await write(tx, providerId, at)
+    const provider = changed ?? (await providers.find(tx, providerId))
+    if (!provider) throw new ServiceError('not_found')
+    const detail = { provider_id: providerId, slug: provider.slug, status: provider.status }
+    if (changed) await audit.append(tx, { event, at, requestId, detail })
+    return provider
+  })
+}

@@ -1,0 +1,120 @@
+/**
+ * What stands behind a provider's addresses, before anybody is asked: each is a plain https URL that OAuth admits.
+ * Discovered ones are held to the same, whatever their server wrote.
+ */
+import { ServiceError } from '../platform/errors.ts'
+import type { Metadata } from '../platform/oauth/oauth-client.ts'
+
+/** The endpoints of RFC 8414, and how a body names them. */
+export const endpointFields = {
+  authorization_endpoint: 'authorization_url',
+  token_endpoint: 'token_url',
+  registration_endpoint: 'registration_endpoint',
+  device_authorization_endpoint: 'device_authorization_endpoint',
+  revocation_endpoint: 'revocation_endpoint',
+  introspection_endpoint: 'introspection_endpoint',
+  pushed_authorization_request_endpoint: 'pushed_authorization_request_endpoint',
+  userinfo_endpoint: 'userinfo_endpoint',
+} as const satisfies Partial<Record<keyof Metadata, string>>
+
+const endpointNames = Object.keys(endpointFields) as (keyof typeof endpointFields)[]
+
+/** Parameters that we send ourselves. RFC 6749 §3.1: none may come twice. */
+export const ownParameters: ReadonlySet<string> = new Set([
+  'client_id',
+  'client_secret',
+  'redirect_uri',
+  'response_type',
+  'response_mode',
+  'scope',
+  'state',
+  'nonce',
+  'code',
+  'code_challenge',
+  'code_challenge_method',
+  'code_verifier',
+  'grant_type',
+  'refresh_token',
+  'device_code',
+  'token',
+  'request',
+  'request_uri',
+])
+
+const maxUrlLength = 2000
+
+/** A copy that holds what we act on and nothing else, in the form that it is later sent in. */
+export function readMetadata(said: Readonly<Partial<Record<keyof Metadata, unknown>>>): Partial<Metadata> {
+  const endpoints = endpointNames
+    .filter((name) => said[name] !== undefined)
+    .map((name) => [name, readEndpoint(said[name], endpointFields[name]).href])
+  const algorithms = said.id_token_signing_alg_values_supported
+  const isNamed = said.authorization_response_iss_parameter_supported
+  return {
+    ...(said.issuer !== undefined && { issuer: readIssuer(said.issuer) }),
+    ...(Object.fromEntries(endpoints) as Partial<Metadata>),
+    ...(isAlgorithms(algorithms) && { id_token_signing_alg_values_supported: algorithms }),
+    ...(isNamed === true && { authorization_response_iss_parameter_supported: true }),
+  }
+}
+
+/** Every URL in it, with the member that names it. */
+export function urlsOf(metadata: Partial<Metadata>): { field: string; url: URL }[] {
+  const endpoints = endpointNames.map((name) => ({ field: endpointFields[name], text: metadata[name] }))
+  return [{ field: 'issuer_url', text: metadata.issuer }, ...endpoints].flatMap(({ field, text }) =>
+    text === undefined ? [] : [{ field, url: new URL(text) }],
+  )
+}
+
+/** Enough to connect somebody. Without an issuer of its own, the consent page's origin stands for it. */
+export function wholeMetadata(metadata: Partial<Metadata>): Metadata {
+  const { token_endpoint, authorization_endpoint, device_authorization_endpoint } = metadata
+  const missing = (field: string) =>
+    new ServiceError('missing_field', { field, message: `"${field}" is missing, and nothing was discovered for it.` })
+  if (token_endpoint === undefined) throw missing('token_url')
+  const consent = authorization_endpoint ?? device_authorization_endpoint
+  if (consent === undefined) throw missing('authorization_url')
+  return { ...metadata, issuer: metadata.issuer ?? new URL(consent).origin }
+}
+
+export function isSameIssuer(one: string, other: string): boolean {
+  return new URL(one).href === new URL(other).href
+}
+
+export function readUrl(value: unknown, field: string): URL {
+  const url = typeof value === 'string' && value.length <= maxUrlLength ? URL.parse(value) : null
+  if (!url) throw invalid(field, 'The URL can not be parsed. Give a whole https URL.')
+  if (url.hash !== '' || String(value).includes('#')) throw invalid(field, 'The URL holds a fragment. Leave it out.')
+  return url
+}
+
+function readEndpoint(value: unknown, field: string): URL {
+  const url = readUrl(value, field)
+  if ([...url.searchParams.keys()].some((name) => ownParameters.has(name.toLowerCase()))) {
+    throw invalid(field, 'The URL holds a parameter that is sent with each request. Leave it out.')
+  }
+  return url
+}
+
+/** RFC 8414 §2. Kept letter by letter: answers are compared with it, and people are shown it. */
+function readIssuer(value: unknown): string {
+  const url = readUrl(value, 'issuer_url')
+  const text = String(value)
+  if (url.search !== '' || text.includes('?')) throw invalid('issuer_url', 'The issuer holds a query. Leave it out.')
+  if (url.href !== text && url.href !== `${text}/`) {
+    throw invalid(
+      'issuer_url',
+      'The issuer is not written as it would be sent. Write it as https://host/path, in ASCII.',
+    )
+  }
+  return text
+}
+
+function isAlgorithms(value: unknown): value is string[] {
+  const isName = (one: unknown) => typeof one === 'string' && /^[A-Za-z0-9-]{1,20}$/.test(one)
+  return Array.isArray(value) && value.length <= 50 && value.every(isName)
+}
+
+function invalid(field: string, message: string): ServiceError {
+  return new ServiceError('invalid_url', { field, message })
+}

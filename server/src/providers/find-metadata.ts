@@ -1,0 +1,101 @@
+/**
+ * From what somebody says of a provider to its whole metadata. What is said is judged before anything leaves; what is
+ * then discovered is judged in the same way before anything is believed.
+ */
+import type { Egress, SuppliedBy } from '../platform/egress/egress.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
+import type { Metadata } from '../platform/oauth/oauth-client.ts'
+import type { OAuth } from '../platform/oauth/oauth.ts'
+import { isSameIssuer, readMetadata, readUrl, urlsOf, wholeMetadata } from './endpoints.ts'
+
+export interface FindMetadataNeeds {
+  egress: Egress
+  oauth: OAuth
+}
+
+/** As it comes in a body. */
+export interface Said {
+  discoveryUrl: string | undefined
+  metadata: Readonly<Partial<Record<keyof Metadata, unknown>>>
+}
+
+/** Judged, and on nobody's word but the caller's. */
+export interface Description {
+  given: Partial<Metadata>
+  /** Where the rest is to be read; undefined where nothing is missing. */
+  discovery: { url: URL; field: string } | undefined
+  discoveryUrl: string | null
+}
+
+export function describe({ egress }: FindMetadataNeeds, said: Said, suppliedBy: SuppliedBy): Description {
+  const given = readMetadata(said.metadata)
+  const discovery = whereToDiscover(said.discoveryUrl, given)
+  const urls = said.discoveryUrl !== undefined && discovery ? [discovery, ...urlsOf(given)] : urlsOf(given)
+  for (const { url, field } of urls) egress.judgeUrl(url, suppliedBy, field)
+  if (!discovery) return { given: wholeMetadata(given), discovery, discoveryUrl: null }
+  return { given, discovery, discoveryUrl: said.discoveryUrl === undefined ? null : discovery.url.href }
+}
+
+/** What the operator gives counts before what is discovered; but for who the issuer is, on which both must agree. */
+export async function completeMetadata(
+  needs: FindMetadataNeeds,
+  { given, discovery }: Description,
+  suppliedBy: SuppliedBy,
+): Promise<Metadata> {
+  if (!discovery) return wholeMetadata(given)
+  const found = await discoverMetadata(needs, discovery, suppliedBy)
+  if (given.issuer !== undefined && !isSameIssuer(given.issuer, found.issuer)) throw foreignIssuer('issuer_url')
+  if (suppliedBy === 'stranger') assertNoContradiction(given, found)
+  return wholeMetadata({ ...found, ...given, issuer: found.issuer })
+}
+
+export async function discoverMetadata(
+  { egress, oauth }: FindMetadataNeeds,
+  { url, field }: { url: URL; field: string },
+  suppliedBy: SuppliedBy,
+): Promise<Metadata> {
+  const said = await oauth.discover(url, suppliedBy).catch((error: unknown) => {
+    throw coarse(error, field)
+  })
+  const found = { ...readMetadata(said), issuer: said.issuer }
+  for (const one of urlsOf(found)) egress.judgeUrl(one.url, suppliedBy, one.field)
+  return found
+}
+
+/** A stranger may add to what an issuer says of itself: under one domain there can be tenants who don't trust each other. */
+function assertNoContradiction(given: Partial<Metadata>, found: Metadata): void {
+  const discovered = new Map(urlsOf(found).map(({ field, url }) => [field, url.href]))
+  for (const { field, url } of urlsOf({ ...given, issuer: found.issuer })) {
+    if ((discovered.get(field) ?? url.href) === url.href) continue
+    throw new ServiceError('invalid_field', { field, message: `"${field}" is not what the issuer itself says.` })
+  }
+}
+
+function whereToDiscover(
+  discoveryUrl: string | undefined,
+  { issuer, authorization_endpoint, token_endpoint }: Partial<Metadata>,
+): Description['discovery'] {
+  if (discoveryUrl !== undefined) return { url: readUrl(discoveryUrl, 'discovery_url'), field: 'discovery_url' }
+  if (authorization_endpoint !== undefined && token_endpoint !== undefined) return undefined
+  if (issuer !== undefined) return { url: new URL(issuer), field: 'issuer_url' }
+  if (authorization_endpoint !== undefined || token_endpoint !== undefined) return undefined
+  const message = 'Give "issuer_url" or "discovery_url", or both "authorization_url" and "token_url".'
+  throw new ServiceError('missing_field', { field: 'issuer_url', message })
+}
+
+/** One answer for all that can go wrong at the other end: nobody can use it to look around in a network. */
+function coarse(error: unknown, field: string): unknown {
+  if (error instanceof OAuthAnswerInvalid || error instanceof OAuthRefused) {
+    return foreignIssuer(field, error.message)
+  }
+  if (!(error instanceof ServiceError)) return error
+  const { code, message: detail } = error
+  if (code === 'address_not_allowed') return new ServiceError(code, { field, detail })
+  return new ServiceError('provider_unavailable', { field, detail })
+}
+
+function foreignIssuer(field: string, detail?: string): ServiceError {
+  const message = `What was read there is not the metadata of the issuer that "${field}" stands for.`
+  return new ServiceError('invalid_field', { field, message, ...(detail !== undefined && { detail }) })
+}

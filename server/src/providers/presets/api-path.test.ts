@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { matchesApiPath, matchesHost } from './api-path.ts'
+import type { ApiPath } from './api-path.ts'
+
+function covers(
+  path: string,
+  called: string,
+  rest: Partial<ApiPath> & { called?: { host?: string; method?: string } } = {},
+): boolean {
+  const { called: call, ...entry } = rest
+  return matchesApiPath(
+    { host: 'api.example.com', path, ...entry },
+    { host: 'api.example.com', method: 'GET', ...call, path: called },
+  )
+}
+
+function matches(path: string, ...calls: string[]): void {
+  for (const called of calls) assert.ok(covers(path, called), `${path} should cover ${called}`)
+}
+
+function leaves(path: string, ...calls: string[]): void {
+  for (const called of calls) assert.ok(!covers(path, called), `${path} should not cover ${called}`)
+}
+
+test('a path covers itself and what is below it, on whole segments', () => {
+  matches('/user/keys', '/user/keys', '/user/keys/', '/user/keys/7', '/user/keys/7/more')
+  leaves('/user/keys', '/user', '/', '', '/user/keyring', '/users/keys', '/v1/user/keys', '/user/x/keys')
+})
+
+test('a star stands for text within one segment', () => {
+  matches('/repos/*/*/keys', '/repos/a/b/keys', '/repos/a/b/keys/1', '/repos/keys/keys/keys')
+  leaves('/repos/*/*/keys', '/repos/a/keys', '/repos/a/b/c/keys', '/repos//keys', '/repos/a/b/keyring')
+  matches('/api/apps.*', '/api/apps.manifest.create', '/api/apps.')
+  leaves('/api/apps.*', '/api/apps', '/api/auth.test', '/api/x/apps.manifest.create')
+  matches('/v1/*:sign*', '/v1/me:sign', '/v1/me:signBlob')
+  leaves('/v1/*:sign*', '/v1/me:assign', '/v1/me/sign')
+  matches('/a/x*x', '/a/xx', '/a/x-x')
+  leaves('/a/x*x', '/a/x')
+  matches('/a/*-*-*', '/a/1-2-3', '/a/--')
+  leaves('/a/*-*-*', '/a/1-2')
+})
+
+test('two stars stand for any number of segments', () => {
+  matches('/**/addPassword', '/addPassword', '/v1.0/addPassword', '/v1.0/me/owned/1/addPassword/', '/addPassword/x')
+  leaves('/**/addPassword', '/', '/v1.0/addPasswords', '/v1.0/add/Password')
+  matches('/api/**/hooks/*', '/api/hooks/1', '/api/v10/x/hooks/1')
+  leaves('/api/**/hooks/*', '/api/v10/hooks', '/hooks/1')
+  matches('/a/**', '/a', '/a/b/c')
+})
+
+test('case, repeated and trailing slashes do not matter', () => {
+  matches('/user/Keys', '/User/KEYS', '//user///keys//', '/user/keys/', 'user/keys')
+})
+
+test('escapes are undone, and escapes of escapes', () => {
+  matches('/user/keys', '/user/%6beys', '/user/%6Beys', '/%75ser%2Fkeys', '/user%2fkeys', '/user/%256beys')
+  matches('/user/keys', '/user/%25%36%62eys', '/user/%2525256beys', '/user%5ckeys', '/user\\keys', '/user/keys%00')
+  matches('/user/keys', '/user/keys%20', '/user/%09keys', '/user/keys%3Fa=1', '/user/keys%3bv=1')
+  leaves('/user/keys', '/user/%zzkeys', '/user/%6')
+})
+
+test('a name with an escaped slash in it counts as one segment and as two', () => {
+  matches('/projects/*/tokens', '/projects/group%2Fproject/tokens', '/projects/a%2Fb%252Fc/tokens/1')
+  matches('/projects/*/tokens', '/projects/1%2Ftokens', '/projects%2F1%2Ftokens')
+  leaves('/projects/*/tokens', '/projects/group%2Fproject/issues', '/projects/group/project/tokens')
+})
+
+test('dot segments lead neither out of a path nor around it', () => {
+  matches('/user/keys', '/public/../user/keys', '/public/..%2Fuser/keys', '/public/%2e%2e/user/keys', '/./user/./keys')
+  matches('/user/keys', '/user/keys/../../public', '/user/keys/..%2F..%2Fpublic', '/../../user/keys')
+  matches('/user/keys', '/public/..;/user/keys', '/user/.%2Fkeys')
+  leaves('/user/keys', '/user/../keys', '/user/..%2Fkeys')
+})
+
+test('parameters, formats, queries and fragments are set aside', () => {
+  matches(
+    '/user/keys',
+    '/user/keys;v=1',
+    '/user;a=b/keys',
+    '/user/keys.json',
+    '/user/keys.XML',
+    '/user/keys?x=/y',
+    '/user/keys#x',
+  )
+  leaves('/user/keys', '/user/keys.pub', '/user?/keys', '/user#/keys')
+})
+
+test('an entry with methods covers those alone, however they are written', () => {
+  const methods = ['POST', 'PUT']
+  assert.ok(covers('/hooks', '/hooks', { methods, called: { method: 'POST' } }))
+  assert.ok(covers('/hooks', '/hooks', { methods, called: { method: 'put' } }))
+  assert.ok(!covers('/hooks', '/hooks', { methods, called: { method: 'GET' } }))
+  assert.ok(covers('/hooks', '/hooks', { called: { method: 'REPORT' } }))
+})
+
+test('a host stands for itself, and a wildcard for all below it', () => {
+  const table: [string, string, boolean][] = [
+    ['api.example.com', 'api.example.com', true],
+    ['api.example.com', 'API.Example.com.', true],
+    ['api.example.com', 'api.example.com:8443', true],
+    ['api.example.com', 'example.com', false],
+    ['api.example.com', 'a.api.example.com', false],
+    ['api.example.com', 'api.example.com.evil.example', false],
+    ['*.example.com', 'a.example.com', true],
+    ['*.example.com', 'a.b.example.com', true],
+    ['*.example.com', 'example.com', false],
+    ['*.example.com', '.example.com', false],
+    ['*.example.com', 'badexample.com', false],
+  ]
+  for (const [pattern, host, expected] of table)
+    assert.equal(matchesHost(pattern, host), expected, `${pattern} ${host}`)
+  assert.ok(!covers('/user/keys', '/user/keys', { called: { host: 'other.example.com' } }))
+})
+
+test('a path made to be slow is judged all the same', () => {
+  assert.ok(!covers('/**/*a*a*a*b/**/x', `/${'a%2F'.repeat(20_000)}`))
+  assert.ok(!covers('/user/keys', `/${'%25'.repeat(20_000)}`))
+  assert.ok(covers('/**/x', `${'/a'.repeat(50_000)}/x`))
+})

@@ -1,0 +1,44 @@
+import { writes } from './preset.ts'
+import type { Preset } from './preset.ts'
+
+const host = 'app.asana.com'
+
+export const asana: Preset = {
+  id: 'asana',
+  name: 'Asana',
+  issuerUrl: 'https://app.asana.com/api/1.0',
+  discoveryUrl: 'https://app.asana.com/api/1.0/.well-known/openid-configuration',
+  authorizationUrl: 'https://app.asana.com/-/oauth_authorize',
+  tokenUrl: 'https://app.asana.com/-/oauth_token',
+  revocationUrl: 'https://app.asana.com/-/oauth_revoke',
+  userinfoUrl: 'https://app.asana.com/api/1.0/openid_connect/userinfo',
+  isOidc: true,
+  pkce: 'checked',
+  tokenEndpointAuthMethod: 'client_secret_post',
+  defaultScopes: ['users:read', 'workspaces:read', 'projects:read', 'tasks:read'],
+  account: {
+    from: 'request',
+    method: 'GET',
+    url: 'https://app.asana.com/api/1.0/users/me',
+    id: 'data.gid',
+    labels: ['data.email', 'data.name'],
+  },
+  apiHosts: [host],
+  batchPaths: [{ host, path: '/api/*/batch' }],
+  credentialPaths: [
+    { host, path: '/-' },
+    { host, path: '/app' },
+    { host, path: '/0' },
+    { host, path: '/api/*/webhooks', methods: writes },
+    { host, path: '/api/*/scim' },
+  ],
+  docs: [
+    'https://developers.asana.com/docs/oauth',
+    'https://developers.asana.com/docs/oauth-scopes',
+    'https://developers.asana.com/docs/openid-connect',
+    'https://developers.asana.com/reference/createbatchrequest',
+    'https://developers.asana.com/reference/createwebhook',
+  ],
+  notes:
+    'Tick every scope that will be asked for in the app. An app with "Full permissions" takes the scope "default" and no other.',
+}

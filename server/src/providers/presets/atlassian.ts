@@ -1,0 +1,45 @@
+import { writes } from './preset.ts'
+import type { Preset } from './preset.ts'
+
+const host = 'api.atlassian.com'
+
+export const atlassian: Preset = {
+  id: 'atlassian',
+  name: 'Atlassian',
+  otherNames: ['Jira', 'Confluence', 'Trello', 'Bitbucket'],
+  issuerUrl: 'https://auth.atlassian.com',
+  authorizationUrl: 'https://auth.atlassian.com/authorize',
+  tokenUrl: 'https://auth.atlassian.com/oauth/token',
+  isOidc: false,
+  pkce: 'undocumented',
+  tokenEndpointAuthMethod: 'client_secret_post',
+  defaultScopes: ['read:me', 'read:jira-work', 'offline_access'],
+  authorizationParams: { audience: 'api.atlassian.com', prompt: 'consent' },
+  account: {
+    from: 'request',
+    method: 'GET',
+    url: 'https://api.atlassian.com/me',
+    id: 'account_id',
+    labels: ['email', 'name'],
+  },
+  // Sites are called as api.atlassian.com/ex/jira/{cloudId}/…, never at their own names.
+  apiHosts: [host],
+  batchPaths: [{ host, path: '/**/graphql' }],
+  // `/oauth/token/accessible-resources` is left out: it lists sites, and nothing works without it.
+  credentialPaths: [
+    { host, path: '/admin' },
+    { host, path: '/users' },
+    { host, path: '/scim' },
+    { host, path: '/ex/**/rest/pat' },
+    { host, path: '/ex/**/api-tokens' },
+    { host, path: '/ex/**/webhook*', methods: writes },
+  ],
+  docs: [
+    'https://developer.atlassian.com/cloud/jira/platform/oauth-2-3lo-apps/',
+    'https://developer.atlassian.com/cloud/confluence/oauth-2-3lo-apps/',
+    'https://developer.atlassian.com/cloud/jira/platform/scopes-for-oauth-2-3LO-and-forge-apps/',
+    'https://developer.atlassian.com/cloud/admin/user-management/rest/intro/',
+  ],
+  notes:
+    'Add the User identity API and each product API to the app, with every scope that will be asked for. Refresh tokens rotate, and end after 90 days without use.',
+}

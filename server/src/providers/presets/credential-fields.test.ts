@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { presets } from './catalogue.ts'
+import { namesCredentialField } from './credential-fields.ts'
+
+const fields = ['apiKeyCreate', 'webhookCreate']
+const mutation = 'mutation { apiKeyCreate(input: {label: "x"}) { apiKey { id } } }'
+
+function refuses(...requests: string[]): void {
+  for (const request of requests) assert.ok(namesCredentialField(fields, request), request)
+}
+
+function allows(...requests: string[]): void {
+  for (const request of requests) assert.ok(!namesCredentialField(fields, request), request)
+}
+
+test('a request that names a credential field is found, however it is written', () => {
+  refuses(
+    mutation,
+    JSON.stringify({ query: mutation }),
+    JSON.stringify([{ query: '{ viewer { id } }' }, { query: mutation }]),
+  )
+  refuses('{"query":"mutation { \\u0061piKeyCreate { id } }"}', '{"query":"mutation {\\napiKeyCreate\\n}"}')
+  refuses('{"query":"mutation {\\tharmless: webhookCreate{id}}"}', `query=${encodeURIComponent(mutation)}`)
+  refuses('query=mutation+%7B+%61piKeyCreate+%7D', 'query=%7B%22q%22%3A%22%5Cu0061piKeyCreate%22%7D')
+  refuses(Buffer.from(mutation, 'utf16le').toString('latin1'), 'x:apiKeyCreate', '#apiKeyCreate')
+})
+
+test('other requests are not', () => {
+  allows('', '{}', '{"query":"{ viewer { id } }"}', 'mutation { apiKeyCreated }', 'mutation { myapiKeyCreate }')
+  allows('mutation { apikeycreate }', 'mutation { apiKey Create }', 'mutation { apiKeyCreate_2 }')
+  assert.ok(!namesCredentialField([], mutation))
+})
+
+test('the fields of every preset are names, at a path that carries other calls', () => {
+  const named = presets.filter(({ credentialFields }) => credentialFields)
+  assert.deepEqual(
+    named.map(({ id }) => id),
+    ['linear'],
+  )
+  for (const { credentialFields = [], batchPaths } of named) {
+    for (const field of credentialFields) assert.match(field, /^[A-Za-z_]\w*$/)
+    assert.ok(batchPaths.length > 0)
+  }
+})

@@ -1,0 +1,24 @@
+/**
+ * Whether a GraphQL request names one of a preset's credential fields. A name in GraphQL has no other spelling, but the
+ * JSON or form around it does, so these are undone first. It does not matter where the name stands: a comment or an
+ * alias that says `apiKeyCreate` is refused too.
+ */
+export function namesCredentialField(fields: readonly string[], request: string): boolean {
+  if (fields.length === 0) return false
+  // UTF-16 is ASCII with zeros in between.
+  const bare = request.replaceAll('\u0000', '')
+  const readings = [bare, withoutPercents(bare), withoutEscapes(bare), withoutEscapes(withoutPercents(bare))]
+  const name = new RegExp(`(?<![\\w])(?:${fields.join('|')})(?![\\w])`)
+  return readings.some((text) => name.test(text))
+}
+
+function withoutPercents(text: string): string {
+  return text.replace(/%([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+}
+
+/** `\u0061` is `a` in JSON, and `\n` ends a word although its own letter looks like part of the next one. */
+function withoutEscapes(text: string): string {
+  return text
+    .replace(/\\+u([0-9a-f]{4})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+    .replace(/\\+[nrtbf]/g, ' ')
+}

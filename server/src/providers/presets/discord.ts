@@ -1,0 +1,45 @@
+import type { Preset } from './preset.ts'
+
+const host = 'discord.com'
+
+export const discord: Preset = {
+  id: 'discord',
+  name: 'Discord',
+  issuerUrl: 'https://discord.com',
+  discoveryUrl: 'https://discord.com/.well-known/oauth-authorization-server',
+  authorizationUrl: 'https://discord.com/oauth2/authorize',
+  tokenUrl: 'https://discord.com/api/oauth2/token',
+  revocationUrl: 'https://discord.com/api/oauth2/token/revoke',
+  issParameter: true,
+  isOidc: false,
+  pkce: 'checked',
+  tokenEndpointAuthMethod: 'client_secret_post',
+  defaultScopes: ['identify', 'guilds'],
+  account: {
+    from: 'request',
+    method: 'GET',
+    url: 'https://discord.com/api/v10/users/@me',
+    id: 'id',
+    labels: ['username', 'global_name'],
+  },
+  apiHosts: [host],
+  batchPaths: [],
+  // The version in the path can be left out, so each of these is looked for at any depth.
+  credentialPaths: [
+    { host, path: '/oauth2' },
+    { host, path: '/api/**/oauth2' },
+    { host, path: '/api/**/applications' },
+    { host, path: '/api/**/webhooks' },
+    { host, path: '/api/**/auth' },
+    { host, path: '/api/**/integrations' },
+    { host, path: '/api/**/partner-sdk' },
+    { host, path: '/api/**/invites', methods: ['POST'] },
+  ],
+  docs: [
+    'https://discord.com/developers/docs/topics/oauth2',
+    'https://discord.com/developers/docs/resources/user',
+    'https://discord.com/developers/docs/resources/webhook',
+    'https://discord.com/developers/docs/reference',
+  ],
+  notes: 'The API asks for a User-Agent of the form "DiscordBot (url, version)", which the agent sends.',
+}

@@ -1,0 +1,43 @@
+import type { Preset } from './preset.ts'
+
+const host = 'api.dropboxapi.com'
+
+export const dropbox: Preset = {
+  id: 'dropbox',
+  name: 'Dropbox',
+  issuerUrl: 'https://www.dropbox.com',
+  discoveryUrl: 'https://www.dropbox.com/.well-known/openid-configuration',
+  authorizationUrl: 'https://www.dropbox.com/oauth2/authorize',
+  tokenUrl: 'https://api.dropboxapi.com/oauth2/token',
+  userinfoUrl: 'https://api.dropboxapi.com/2/openid/userinfo',
+  isOidc: true,
+  pkce: 'checked',
+  tokenEndpointAuthMethod: 'client_secret_post',
+  defaultScopes: ['account_info.read', 'files.metadata.read'],
+  authorizationParams: { token_access_type: 'offline' },
+  account: {
+    from: 'request',
+    method: 'POST',
+    url: 'https://api.dropboxapi.com/2/users/get_current_account',
+    body: 'null',
+    id: 'account_id',
+    labels: ['email', 'name.display_name'],
+  },
+  apiHosts: [host, 'content.dropboxapi.com'],
+  batchPaths: [],
+  credentialPaths: [
+    { host: '*.dropboxapi.com', path: '/oauth2' },
+    { host: '*.dropboxapi.com', path: '/2/auth' },
+    { host: '*.dropboxapi.com', path: '/2/team/linked_apps' },
+    { host: '*.dropboxapi.com', path: '/2/team/devices' },
+    { host: '*.dropboxapi.com', path: '/2/files/get_temporary_upload_link' },
+  ],
+  docs: [
+    'https://developers.dropbox.com/oauth-guide',
+    'https://developers.dropbox.com/oidc-guide',
+    'https://www.dropbox.com/developers/documentation/http/documentation',
+    'https://dropbox.tech/developers/using-oauth-2-0-with-offline-access',
+  ],
+  notes:
+    'Create an app with scoped access and tick every scope that will be asked for. A token is revoked by an API call of its own, not as RFC 7009 says.',
+}

@@ -1,0 +1,42 @@
+import { writes } from './preset.ts'
+import type { Preset } from './preset.ts'
+
+const host = 'api.figma.com'
+
+export const figma: Preset = {
+  id: 'figma',
+  name: 'Figma',
+  issuerUrl: 'https://www.figma.com',
+  authorizationUrl: 'https://www.figma.com/oauth',
+  tokenUrl: 'https://api.figma.com/v1/oauth/token',
+  refreshUrl: 'https://api.figma.com/v1/oauth/refresh',
+  isOidc: false,
+  pkce: 'undocumented',
+  tokenEndpointAuthMethod: 'client_secret_basic',
+  isBasicUnencoded: true,
+  defaultScopes: ['current_user:read', 'file_content:read'],
+  account: {
+    from: 'request',
+    method: 'GET',
+    url: 'https://api.figma.com/v1/me',
+    id: 'id',
+    labels: ['email', 'handle'],
+  },
+  apiHosts: [host],
+  batchPaths: [],
+  credentialPaths: [
+    { host, path: '/v1/oauth' },
+    { host, path: '/*/webhooks', methods: writes },
+    { host, path: '/*/teams/*/webhooks', methods: writes },
+    { host, path: '/v1/scim' },
+  ],
+  docs: [
+    'https://developers.figma.com/docs/rest-api/authentication',
+    'https://developers.figma.com/docs/rest-api/oauth-apps/',
+    'https://developers.figma.com/docs/rest-api/scopes/',
+    'https://developers.figma.com/docs/rest-api/users-endpoints/',
+    'https://developers.figma.com/docs/rest-api/webhooks-endpoints/',
+  ],
+  notes:
+    'List every scope that will be asked for in the app; until it is published only its own team can connect. A refresh answers with no new refresh token: the old one stays.',
+}

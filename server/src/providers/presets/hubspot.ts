@@ -1,0 +1,41 @@
+import type { Preset } from './preset.ts'
+
+const host = 'api.hubapi.com'
+
+export const hubspot: Preset = {
+  id: 'hubspot',
+  name: 'HubSpot',
+  issuerUrl: 'https://app.hubspot.com',
+  authorizationUrl: 'https://app.hubspot.com/oauth/authorize',
+  tokenUrl: 'https://api.hubapi.com/oauth/2026-03/token',
+  revocationUrl: 'https://api.hubapi.com/oauth/2026-03/token/revoke',
+  introspectionUrl: 'https://api.hubapi.com/oauth/2026-03/token/introspect',
+  isOidc: false,
+  pkce: 'checked',
+  tokenEndpointAuthMethod: 'client_secret_post',
+  defaultScopes: ['oauth'],
+  tokenAnswer: 'scopes_array',
+  account: { from: 'token_answer', id: 'hub_id', labels: ['hub_id'] },
+  apiHosts: [host],
+  // The batch endpoints of the CRM work on one kind of object each, so the path still says what is done.
+  batchPaths: [{ host, path: '/**/graphql' }],
+  credentialPaths: [
+    { host, path: '/oauth' },
+    { host, path: '/**/smtp-tokens' },
+    { host, path: '/**/visitor-identification' },
+    { host, path: '/private-apps' },
+    { host, path: '/webhooks' },
+    { host, path: '/webhooks-journal' },
+    { host, path: '/developer' },
+    { host, path: '/appinstalls' },
+  ],
+  docs: [
+    'https://developers.hubspot.com/docs/api-reference/latest/authentication/manage-oauth-tokens',
+    'https://developers.hubspot.com/docs/api-reference/2026-03/authentication/oauth-tokens/refresh-oauth-token',
+    'https://developers.hubspot.com/changelog/v1-oauth-api-deprecation',
+    'https://developers.hubspot.com/changelog/additional-details-returned-when-generating-oauth-access-tokens',
+    'https://developers.hubspot.com/docs/api-reference/marketing-transactional-emails-v3/guide',
+  ],
+  notes:
+    'The scopes that are asked for must be those that the app lists as required: give them with the provider, besides "oauth".',
+}

@@ -1,0 +1,92 @@
+/**
+ * Whether a slug or name could be taken for a preset's. It is for what unknown agents propose, so it refuses when in
+ * doubt: an admin can still name a provider as they like.
+ */
+import { presets } from './catalogue.ts'
+import type { Preset } from './preset.ts'
+import { folded, readings } from './skeleton.ts'
+
+const maxLength = 200
+
+/** Words that add nothing to a name: what is left without them is what people read. */
+const decorations = [
+  'official|login|logon|log|signin|signon|sign|in|on|with|via|for|from|by|to|the|my|our|your|a|and|of',
+  'auth|oauth|sso|oidc|openid|connect|connector|connection|connected|account|accounts|api|apis|app|apps|application',
+  'client|integration|provider|service|services|server|cloud|com|net|org|io|co|dev|inc|ltd|llc|gmbh|corp',
+  'team|support|help|security|secure|verified|verify|trusted|real|true|original|new|beta|test|demo|pro|plus|premium',
+  'enterprise|business|online|web|www|mcp|bot|agent|ai|id|identity|access|token|tokens|hq|us|eu|prod|production',
+]
+  .join('|')
+  .split('|')
+  .map(folded)
+
+const isDecoration = new Set(decorations)
+
+interface Target {
+  preset: Preset
+  text: string
+  /** The name with decorations grown on to it: `loginwithgithub`. */
+  decorated: RegExp
+  mayHaveTypo: boolean
+}
+
+// Two letters at the end are too often part of a word: `notional` is not `notion` and `ai`.
+const ornament = `(?:my|${decorations.filter((word) => word.length > 2).join('|')}){0,4}`
+const targets: Target[] = presets.flatMap((preset) => [
+  ...[preset.id, preset.name].flatMap((name) => targetsOf(preset, name, 5)),
+  // Short ones have neighbours that are words: `Email` is not `Gmail`.
+  ...(preset.otherNames ?? []).flatMap((name) => targetsOf(preset, name, 6)),
+])
+
+function targetsOf(preset: Preset, name: string, fromLength: number): Target[] {
+  const texts = new Set(readings(name).map((words) => words.join('')))
+  return [...texts]
+    .filter((text) => text.length > 3)
+    .map((text) => ({
+      preset,
+      text,
+      decorated: new RegExp(`^${ornament}${text}${ornament}$`),
+      mayHaveTypo: text.length >= fromLength,
+    }))
+}
+
+export function resemblesPreset(text: string): Preset | undefined {
+  const all = readings(text.slice(0, maxLength))
+  return targets.find((target) => all.some((words) => resembles(words, target)))?.preset
+}
+
+function resembles(words: string[], { text, decorated, mayHaveTypo }: Target): boolean {
+  const core = words.filter((word) => !isDecoration.has(word)).join('')
+  const isLong = text.length >= 6
+  if (mayHaveTypo && (isLong || core[0] === text[0]) && isWithinOneEdit(core, text)) return true
+  if (words.some((word) => decorated.test(word))) return true
+  // Long names have few neighbours among words, so that one in the midst of other words is no accident.
+  return runsOf(words, text.length + 1).some(
+    (run) => run === text || (isLong && run[0] === text[0] && isWithinOneEdit(run, text)),
+  )
+}
+
+/** Words that stand next to each other, written as one: `git hub` is `github`. */
+function runsOf(words: string[], maxRun: number): string[] {
+  return words.flatMap((_word, from) => {
+    const runs: string[] = []
+    let run = ''
+    for (const word of words.slice(from)) {
+      run += word
+      if (run.length > maxRun) break
+      runs.push(run)
+    }
+    return runs
+  })
+}
+
+/** The same, or one letter more, less, different, or two neighbours swapped. */
+function isWithinOneEdit(one: string, other: string): boolean {
+  const [short, long] = one.length <= other.length ? [one, other] : [other, one]
+  if (long.length - short.length > 1) return false
+  let at = 0
+  while (at < short.length && short[at] === long[at]) at++
+  if (short.slice(at) === long.slice(at + 1)) return true
+  if (short.slice(at + 1) === long.slice(at + 1)) return true
+  return short[at] === long[at + 1] && short[at + 1] === long[at] && short.slice(at + 2) === long.slice(at + 2)
+}

@@ -1,0 +1,60 @@
+import type { Preset } from './preset.ts'
+
+const host = 'graph.microsoft.com'
+
+export const microsoft: Preset = {
+  id: 'microsoft',
+  name: 'Microsoft',
+  otherNames: ['Outlook', 'Office 365', 'OneDrive', 'SharePoint', 'Azure', 'Entra'],
+  issuerUrl: 'https://login.microsoftonline.com/common/v2.0',
+  issuerTemplate: 'https://login.microsoftonline.com/{tid}/v2.0',
+  discoveryUrl: 'https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration',
+  authorizationUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize',
+  tokenUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/token',
+  deviceAuthorizationUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/devicecode',
+  userinfoUrl: 'https://graph.microsoft.com/oidc/userinfo',
+  isOidc: true,
+  pkce: 'checked',
+  tokenEndpointAuthMethod: 'client_secret_post',
+  // Without `openid`: the id token's issuer differs per tenant, and the account is known from Graph.
+  defaultScopes: ['offline_access', 'User.Read'],
+  account: {
+    from: 'request',
+    method: 'GET',
+    url: 'https://graph.microsoft.com/v1.0/me',
+    id: 'id',
+    labels: ['mail', 'userPrincipalName', 'displayName'],
+  },
+  apiHosts: [host],
+  batchPaths: [{ host, path: '/*/$batch' }],
+  // OData reaches one thing by many ways and takes `applications(appId='…')` and `microsoft.graph.addPassword` too.
+  credentialPaths: [
+    { host, path: '/**/*addPassword' },
+    { host, path: '/**/*addKey' },
+    { host, path: '/**/*addTokenSigningCertificate' },
+    { host, path: '/**/*uploadSecret' },
+    { host, path: '/**/*changePassword' },
+    { host, path: '/**/*resetPassword' },
+    { host, path: '/**/*acquireAccessToken' },
+    { host, path: '/**/*generateApiKey' },
+    { host, path: '/**/authentication' },
+    { host, path: '/**/federatedIdentityCredentials' },
+    { host, path: '/**/synchronization' },
+    { host, path: '/**/trustFramework' },
+    { host, path: '/*/applications*' },
+    { host, path: '/*/servicePrincipals*' },
+    { host, path: '/*/oauth2PermissionGrants*' },
+    { host, path: '/*/identity' },
+    { host, path: '/*/subscriptions', methods: ['POST', 'PUT', 'PATCH'] },
+  ],
+  docs: [
+    'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow',
+    'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-device-code',
+    'https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols-oidc',
+    'https://learn.microsoft.com/en-us/graph/api/user-get',
+    'https://learn.microsoft.com/en-us/graph/json-batching',
+    'https://learn.microsoft.com/en-us/graph/api/application-addpassword',
+  ],
+  notes:
+    'Register an app for accounts in any organizational directory and personal accounts, with a redirect URI of the kind "Web". Connecting by a code needs "Allow public client flows". An app of one tenant is set up as a provider without a preset.',
+}

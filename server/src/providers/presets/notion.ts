@@ -1,0 +1,37 @@
+import type { Preset } from './preset.ts'
+
+const host = 'api.notion.com'
+
+export const notion: Preset = {
+  id: 'notion',
+  name: 'Notion',
+  issuerUrl: 'https://api.notion.com',
+  authorizationUrl: 'https://api.notion.com/v1/oauth/authorize',
+  tokenUrl: 'https://api.notion.com/v1/oauth/token',
+  isOidc: false,
+  // The body of a token request is validated, and a verifier is not a documented member.
+  pkce: 'not_sent',
+  tokenEndpointAuthMethod: 'client_secret_basic',
+  isBasicUnencoded: true,
+  // What it may do is ticked in the integration, and which pages it sees the person picks.
+  defaultScopes: [],
+  authorizationParams: { owner: 'user' },
+  tokenRequest: 'json',
+  account: {
+    from: 'token_answer',
+    id: 'bot_id',
+    labels: ['owner.user.person.email', 'owner.user.name', 'workspace_name'],
+    within: 'workspace_name',
+  },
+  apiHosts: [host],
+  batchPaths: [],
+  credentialPaths: [{ host, path: '/v1/oauth' }],
+  docs: [
+    'https://developers.notion.com/guides/get-started/authorization',
+    'https://developers.notion.com/reference/create-a-token',
+    'https://developers.notion.com/reference/refresh-a-token',
+    'https://developers.notion.com/reference/authentication',
+  ],
+  notes:
+    'Create a public integration. Every API call needs a Notion-Version header, which the agent sends. A token is revoked by its own JSON call, not as RFC 7009 says.',
+}

@@ -1,0 +1,62 @@
+import type { Preset } from './preset.ts'
+
+const host = '*.my.salesforce.com'
+
+export const salesforce: Preset = {
+  id: 'salesforce',
+  name: 'Salesforce',
+  issuerUrl: 'https://login.salesforce.com',
+  discoveryUrl: 'https://login.salesforce.com/.well-known/openid-configuration',
+  authorizationUrl: 'https://login.salesforce.com/services/oauth2/authorize',
+  tokenUrl: 'https://login.salesforce.com/services/oauth2/token',
+  revocationUrl: 'https://login.salesforce.com/services/oauth2/revoke',
+  introspectionUrl: 'https://login.salesforce.com/services/oauth2/introspect',
+  userinfoUrl: 'https://login.salesforce.com/services/oauth2/userinfo',
+  isOidc: true,
+  pkce: 'checked',
+  tokenEndpointAuthMethod: 'client_secret_post',
+  // Without `openid`: an org with a domain of its own may put that into the id token as its issuer.
+  defaultScopes: ['id', 'api', 'refresh_token'],
+  // `id` is the identity URL: it names the org and the user.
+  account: { from: 'token_answer', id: 'id', labels: ['instance_url'] },
+  // Every org has its own host, so a connection is held to the one that came with its token.
+  apiHosts: [host],
+  apiHostFrom: 'instance_url',
+  batchPaths: [
+    { host, path: '/services/data/**/composite' },
+    { host, path: '/services/data/*/graphql' },
+    { host, path: '/services/async' },
+    { host, path: '/services/data/*/jobs' },
+  ],
+  credentialPaths: [
+    { host, path: '/services/oauth2' },
+    { host, path: '/services/Soap' },
+    { host, path: '/services/auth' },
+    { host, path: '/services/authcallback' },
+    { host, path: '/services/proxy' },
+    { host, path: '/secur' },
+    { host, path: '/setup' },
+    { host, path: '/services/data/**/executeAnonymous' },
+    { host, path: '/services/data/*/metadata' },
+    { host, path: '/services/data/*/named-credentials' },
+    { host, path: '/services/data/*/apps' },
+    { host, path: '/services/data/**/sobjects/*/*/password' },
+    { host, path: '/services/data/**/sobjects/ConnectedApp*' },
+    { host, path: '/services/data/**/sobjects/Ext*ClientApp*' },
+    { host, path: '/services/data/**/sobjects/*Credential*' },
+    { host, path: '/services/data/**/sobjects/Auth*' },
+    { host, path: '/services/data/**/sobjects/Oauth*' },
+    { host, path: '/services/data/**/sobjects/Certificate' },
+    { host, path: '/services/data/**/sobjects/TwoFactor*' },
+    { host, path: '/services/data/**/sobjects/VerificationHistory' },
+  ],
+  docs: [
+    'https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_web_server_flow.htm',
+    'https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_tokens_scopes.htm',
+    'https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_revoke_token.htm',
+    'https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/resources_composite.htm',
+    'https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/dome_sobject_user_password.htm',
+  ],
+  notes:
+    'Production orgs sign in here; a sandbox (test.salesforce.com) is set up as a provider without a preset. An access token has no expiry in its answer and is refreshed after a 401.',
+}

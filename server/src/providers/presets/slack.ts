@@ -1,0 +1,55 @@
+import type { Preset } from './preset.ts'
+
+const host = 'slack.com'
+
+export const slack: Preset = {
+  id: 'slack',
+  name: 'Slack',
+  issuerUrl: 'https://slack.com',
+  authorizationUrl: 'https://slack.com/oauth/v2/authorize',
+  tokenUrl: 'https://slack.com/api/oauth.v2.access',
+  isOidc: false,
+  // An app must opt in to PKCE, which makes it a public client for good.
+  pkce: 'not_sent',
+  tokenEndpointAuthMethod: 'client_secret_post',
+  defaultScopes: ['channels:read', 'users:read'],
+  scopeSeparator: ',',
+  scopeParameter: 'user_scope',
+  tokenAnswer: 'slack_user',
+  errorsWithStatus200: true,
+  account: {
+    from: 'request',
+    method: 'POST',
+    url: 'https://slack.com/api/auth.test',
+    id: 'user_id',
+    labels: ['user', 'user_id'],
+    within: 'team',
+  },
+  apiHosts: [host, 'files.slack.com'],
+  batchPaths: [],
+  credentialPaths: [
+    { host, path: '/api/oauth.*' },
+    { host, path: '/api/openid.*' },
+    { host, path: '/api/apps.*' },
+    { host, path: '/api/tooling.*' },
+    { host, path: '/api/auth.revoke' },
+    { host, path: '/api/auth.signin' },
+    { host, path: '/api/auth.find*' },
+    { host, path: '/api/rtm.*' },
+    { host, path: '/api/admin.apps.*' },
+    { host, path: '/api/admin.auth.*' },
+    { host, path: '/api/admin.users.session.*' },
+    { host, path: '/oauth' },
+    { host, path: '/openid' },
+  ],
+  docs: [
+    'https://docs.slack.dev/authentication/installing-with-oauth',
+    'https://docs.slack.dev/authentication/using-token-rotation',
+    'https://docs.slack.dev/authentication/using-pkce',
+    'https://docs.slack.dev/reference/methods/oauth.v2.access',
+    'https://docs.slack.dev/reference/methods/auth.test',
+    'https://docs.slack.dev/reference/methods',
+  ],
+  notes:
+    'The scopes are user token scopes and must be listed as such in the app. Tokens expire, and refresh, only with token rotation turned on, which can not be turned off again. Leave PKCE off.',
+}

@@ -1,0 +1,31 @@
+import type { Preset } from './preset.ts'
+
+export const spotify: Preset = {
+  id: 'spotify',
+  name: 'Spotify',
+  issuerUrl: 'https://accounts.spotify.com',
+  authorizationUrl: 'https://accounts.spotify.com/authorize',
+  tokenUrl: 'https://accounts.spotify.com/api/token',
+  isOidc: false,
+  pkce: 'checked',
+  tokenEndpointAuthMethod: 'client_secret_basic',
+  defaultScopes: ['user-read-private', 'user-read-email'],
+  account: {
+    from: 'request',
+    method: 'GET',
+    url: 'https://api.spotify.com/v1/me',
+    id: 'id',
+    labels: ['email', 'display_name', 'id'],
+  },
+  apiHosts: ['api.spotify.com'],
+  batchPaths: [],
+  // Its Web API hands out no credentials of any kind.
+  credentialPaths: [],
+  docs: [
+    'https://developer.spotify.com/documentation/web-api/tutorials/code-flow',
+    'https://developer.spotify.com/documentation/web-api/tutorials/refreshing-tokens',
+    'https://developer.spotify.com/documentation/web-api/concepts/scopes',
+    'https://developer.spotify.com/documentation/web-api/reference/get-current-users-profile',
+  ],
+  notes: 'In development mode only the few people who are named in the app can connect.',
+}

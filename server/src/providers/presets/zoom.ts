@@ -1,0 +1,51 @@
+import type { Preset } from './preset.ts'
+
+const host = 'api.zoom.us'
+
+export const zoom: Preset = {
+  id: 'zoom',
+  name: 'Zoom',
+  issuerUrl: 'https://zoom.us',
+  authorizationUrl: 'https://zoom.us/oauth/authorize',
+  tokenUrl: 'https://zoom.us/oauth/token',
+  deviceAuthorizationUrl: 'https://zoom.us/oauth/devicecode',
+  revocationUrl: 'https://zoom.us/oauth/revoke',
+  isOidc: false,
+  pkce: 'checked',
+  tokenEndpointAuthMethod: 'client_secret_basic',
+  isBasicUnencoded: true,
+  defaultScopes: ['user:read:user'],
+  account: {
+    from: 'request',
+    method: 'GET',
+    url: 'https://api.zoom.us/v2/users/me',
+    id: 'id',
+    labels: ['email', 'display_name'],
+  },
+  apiHosts: [host],
+  batchPaths: [{ host, path: '/**/graphql' }],
+  credentialPaths: [
+    { host, path: '/v2/users/*/token' },
+    { host, path: '/v2/users/*/zak' },
+    { host, path: '/v2/users/*/password' },
+    { host, path: '/v2/users/*/email' },
+    { host, path: '/v2/meetings/*/jointoken' },
+    { host, path: '/v2/meetings/*/token' },
+    { host, path: '/v2/meetings/*/livestream' },
+    { host, path: '/v2/webinars/*/token' },
+    { host, path: '/v2/webinars/*/jointoken' },
+    { host, path: '/v2/webinars/*/livestream' },
+    { host, path: '/v2/marketplace' },
+    { host, path: '/v2/app' },
+    { host, path: '/v2/webhooks' },
+    { host, path: '/v2/report/**/download_token' },
+  ],
+  docs: [
+    'https://developers.zoom.us/docs/integrations/oauth/',
+    'https://developers.zoom.us/docs/integrations/oauth-scopes-granular/',
+    'https://developers.zoom.us/docs/api/users/',
+    'https://developers.zoom.us/docs/api/marketplace/',
+  ],
+  notes:
+    'Create a general app that is managed by its user, and add every scope that will be asked for. Refresh tokens rotate. Connecting by a code must be enabled for the app.',
+}

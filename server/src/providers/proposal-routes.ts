@@ -1,0 +1,30 @@
+import { ProposeProviderBody, ProviderDetails } from '@sallyport/protocol/providers'
+import { actingAgent } from '../authenticate.ts'
+import type { Http } from '../platform/http/http.ts'
+import { proposeProvider } from './propose.ts'
+import type { ProposeNeeds } from './propose.ts'
+import { saidOf } from './provider-body.ts'
+import { detailsView } from './provider-view.ts'
+
+export function proposalRoutes(http: Http, needs: ProposeNeeds): void {
+  http.post(
+    '/v4/providers/proposals',
+    {
+      config: { allow: ['agent'] },
+      schema: {
+        tags: ['Providers'],
+        summary: 'Propose a provider',
+        description: 'It is active at once where the provider registers us; otherwise it waits for an admin.',
+        body: ProposeProviderBody,
+        response: { 201: ProviderDetails },
+      },
+    },
+    async (request, reply) => {
+      const { body, id } = request
+      const { agent } = actingAgent(request)
+      const proposal = { ...saidOf(body), name: body.provider_name, slug: body.slug, scopes: body.scopes ?? [] }
+      const provider = await proposeProvider(needs, agent, proposal, id)
+      return reply.code(201).send(detailsView(provider, needs.config.baseUrl))
+    },
+  )
+}

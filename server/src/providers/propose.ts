@@ -1,0 +1,141 @@
+/**
+ * An agent proposes a provider that nobody here has looked at. Nothing of it is trusted: its addresses are a stranger's
+ * for good, they stay within one site, and how often anything may be asked is limited before anybody is asked.
+ */
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../platform/config.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import type { Metadata } from '../platform/oauth/oauth-client.ts'
+import { perDay, takeFromLimit } from '../platform/rate-limits.ts'
+import { defaultApiHosts } from './api-hosts.ts'
+import { urlsOf } from './endpoints.ts'
+import { completeMetadata, describe } from './find-metadata.ts'
+import type { Description, FindMetadataNeeds, Said } from './find-metadata.ts'
+import { resemblesPreset } from './presets/look-alikes.ts'
+import { bearerInjection } from './provider.ts'
+import type { Provider } from './provider.ts'
+import type { ProviderStore } from './provider-store.ts'
+import { registerClient } from './register-client.ts'
+import type { Registration } from './register-client.ts'
+import { assertOneSite } from './site.ts'
+import { slugFrom } from './slug.ts'
+
+export interface ProposeNeeds extends FindMetadataNeeds {
+  config: Pick<Config, 'baseUrl' | 'proposals' | 'proposalsPerDay' | 'proposalsPerDayInAll'>
+  database: Database
+  providers: ProviderStore
+  audit: AuditStore
+  clock: Clock
+}
+
+export interface Proposal extends Said {
+  name: string
+  slug: string | undefined
+  scopes: string[]
+}
+
+export async function proposeProvider(
+  needs: ProposeNeeds,
+  agent: { agentId: string },
+  { name, scopes, ...proposal }: Proposal,
+  requestId: string,
+): Promise<Provider> {
+  const { config, database, providers, audit, clock } = needs
+  if (config.proposals === 'off') {
+    throw new ServiceError('forbidden', { message: 'Agents may not propose providers here. Ask an admin to add it.' })
+  }
+  const slug = proposal.slug ?? slugFrom(name)
+  assertOwnName('slug', slug)
+  assertOwnName('provider_name', name)
+  const description = describe(needs, proposal, 'stranger')
+  assertOneSite(urlsGiven(description))
+  await takeFromLimits(needs, agent, slug)
+
+  const metadata = await askProvider(needs, description)
+  const { client, error } = await askForClient(needs, { metadata, slug, scopes })
+  const now = clock()
+  const provider: Provider = {
+    providerId: newId('prv', now),
+    slug,
+    name,
+    source: 'proposal',
+    preset: null,
+    proposedBy: agent.agentId,
+    status: client ? 'active' : 'pending_credentials',
+    metadata,
+    discoveryUrl: description.discoveryUrl,
+    scopes,
+    apiHosts: defaultApiHosts(metadata),
+    clientId: client?.clientId ?? null,
+    authMethod: client?.authMethod ?? 'client_secret_basic',
+    authorizationParams: {},
+    injection: bearerInjection,
+    allowRange: false,
+    registrationError: error,
+    createdAt: now,
+    updatedAt: now,
+  }
+  await database.transaction(async (tx) => {
+    // Of two at once the slower one's client is simply never used.
+    const isNew = await providers.insert(tx, provider, client?.clientSecret)
+    if (!isNew) throw slugTaken()
+    const { providerId, status } = provider
+    const detail = { provider_id: providerId, slug, status, registration_error: error, issuer: metadata.issuer }
+    await audit.append(tx, { event: 'provider.proposed', at: now, requestId, agentId: agent.agentId, detail })
+  })
+  return provider
+}
+
+function assertOwnName(field: string, text: string): void {
+  if (!resemblesPreset(text)) return
+  const message = `"${field}" could be taken for a well-known provider. Choose another, or ask an admin to add that one.`
+  throw new ServiceError('invalid_field', { field, message })
+}
+
+/** The issuer first, or where it is to be read: it says which site it is. */
+function urlsGiven({ given, discovery }: Description): { url: URL; field: string }[] {
+  const urls = urlsOf(given)
+  if (!discovery) return urls
+  return given.issuer === undefined ? [discovery, ...urls] : [...urls, discovery]
+}
+
+async function takeFromLimits(
+  { config, database, providers, clock }: ProposeNeeds,
+  { agentId }: { agentId: string },
+  slug: string,
+): Promise<void> {
+  const now = clock()
+  await database.transaction(async (tx) => {
+    if (await providers.findBySlug(tx, slug)) throw slugTaken()
+    await takeFromLimit(tx, `proposals-day:${agentId}`, perDay(config.proposalsPerDay), now)
+    await takeFromLimit(tx, 'proposals-day:all', perDay(config.proposalsPerDayInAll), now)
+  })
+}
+
+async function askProvider(needs: ProposeNeeds, description: Description): Promise<Metadata> {
+  await judgeNames(needs, urlsGiven(description))
+  const metadata = await completeMetadata(needs, description, 'stranger')
+  assertOneSite(urlsOf(metadata))
+  await judgeNames(needs, urlsOf(metadata))
+  return metadata
+}
+
+async function judgeNames({ egress }: ProposeNeeds, urls: readonly { url: URL; field: string }[]): Promise<void> {
+  const hosts = new Map(urls.toReversed().map((one) => [one.url.host, one]))
+  for (const { url, field } of hosts.values()) await egress.judgeName(url, 'stranger', field)
+}
+
+function askForClient(
+  needs: ProposeNeeds,
+  provider: { metadata: Metadata; slug: string; scopes: readonly string[] },
+): Promise<Registration> | Registration {
+  if (needs.config.proposals === 'review') return { client: undefined, error: 'review' }
+  return registerClient(needs, provider, 'stranger')
+}
+
+function slugTaken(): ServiceError {
+  return new ServiceError('slug_taken', { field: 'slug' })
+}

@@ -1,0 +1,50 @@
+/** What a body says, in the words of the use cases. */
+import type { CreateProviderBody, ProposeProviderBody, ProviderCredentialsBody } from '@sallyport/protocol/providers'
+import { Secret } from '../platform/secret.ts'
+import type { NewProvider } from './create.ts'
+import type { Said } from './find-metadata.ts'
+
+export function credentialsOf({ client_id, client_secret, token_endpoint_auth_method }: ProviderCredentialsBody) {
+  return {
+    clientId: client_id,
+    clientSecret: client_secret === undefined ? undefined : new Secret(client_secret),
+    authMethod: token_endpoint_auth_method,
+  }
+}
+
+export function newProviderOf(body: CreateProviderBody): NewProvider {
+  const { device_authorization_endpoint, revocation_endpoint, userinfo_endpoint } = body
+  const said = saidOf(body)
+  return {
+    ...said,
+    metadata: {
+      ...said.metadata,
+      ...(device_authorization_endpoint !== undefined && { device_authorization_endpoint }),
+      ...(revocation_endpoint !== undefined && { revocation_endpoint }),
+      ...(userinfo_endpoint !== undefined && { userinfo_endpoint }),
+    },
+    preset: body.preset,
+    name: body.provider_name,
+    slug: body.slug,
+    scopes: body.scopes,
+    clientId: body.client_id,
+    clientSecret: body.client_secret === undefined ? undefined : new Secret(body.client_secret),
+    authMethod: body.token_endpoint_auth_method,
+    apiHosts: body.api_hosts,
+    authorizationParams: body.authorization_params,
+    injection: body.injection,
+    allowRange: body.allow_range,
+  }
+}
+
+export function saidOf(body: Partial<ProposeProviderBody>): Said {
+  return {
+    discoveryUrl: body.discovery_url,
+    metadata: {
+      ...(body.issuer_url !== undefined && { issuer: body.issuer_url }),
+      ...(body.authorization_url !== undefined && { authorization_endpoint: body.authorization_url }),
+      ...(body.token_url !== undefined && { token_endpoint: body.token_url }),
+      ...(body.registration_endpoint !== undefined && { registration_endpoint: body.registration_endpoint }),
+    },
+  }
+}

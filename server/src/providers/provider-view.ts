@@ -1,0 +1,45 @@
+import type { Provider as PublicView, ProviderDetails } from '@sallyport/protocol/providers'
+import { hasDeviceFlow, isVerified, redirectUri } from './provider.ts'
+import type { Provider } from './provider.ts'
+
+export function publicView(provider: Provider): PublicView {
+  return {
+    provider_id: provider.providerId,
+    provider_name: provider.name,
+    slug: provider.slug ?? '',
+    issuer_url: provider.metadata.issuer,
+    scopes: provider.scopes,
+    api_hosts: provider.apiHosts,
+    device_flow: hasDeviceFlow(provider),
+    verified: isVerified(provider),
+    status: provider.status,
+  }
+}
+
+/** For an admin, and for the agent that proposed it. */
+export function detailsView(provider: Provider, baseUrl: URL): ProviderDetails {
+  const { metadata } = provider
+  return {
+    ...publicView(provider),
+    source: provider.source,
+    preset: provider.preset,
+    proposed_by: provider.proposedBy,
+    discovery_url: provider.discoveryUrl,
+    authorization_url: metadata.authorization_endpoint ?? null,
+    token_url: metadata.token_endpoint ?? null,
+    registration_endpoint: metadata.registration_endpoint ?? null,
+    device_authorization_endpoint: metadata.device_authorization_endpoint ?? null,
+    revocation_endpoint: metadata.revocation_endpoint ?? null,
+    userinfo_endpoint: metadata.userinfo_endpoint ?? null,
+    client_id: provider.clientId,
+    has_client_secret: provider.clientId !== null && provider.authMethod !== 'none',
+    token_endpoint_auth_method: provider.authMethod,
+    authorization_params: provider.authorizationParams,
+    injection: provider.injection,
+    allow_range: provider.allowRange,
+    registration_error: provider.registrationError,
+    redirect_uri: redirectUri(baseUrl, provider.slug ?? ''),
+    created_at: provider.createdAt.toISOString(),
+    updated_at: provider.updatedAt.toISOString(),
+  }
+}

@@ -1,0 +1,48 @@
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { isSameIssuer, urlsOf } from './endpoints.ts'
+import { discoverMetadata } from './find-metadata.ts'
+import type { FindMetadataNeeds } from './find-metadata.ts'
+import type { Provider } from './provider.ts'
+import type { ProviderStore } from './provider-store.ts'
+import { assertOneSite } from './site.ts'
+
+export interface RediscoverNeeds extends FindMetadataNeeds {
+  database: Database
+  providers: ProviderStore
+  audit: AuditStore
+  clock: Clock
+}
+
+/** Reads the pinned metadata anew. What is not discovered stays as it was; so do issuer, client and hosts. */
+export async function rediscoverProvider(
+  needs: RediscoverNeeds,
+  providerId: string,
+  requestId: string,
+): Promise<Provider> {
+  const { database, providers, audit, clock } = needs
+  const before = await providers.find(database.queries, providerId)
+  if (!before) throw new ServiceError('not_found')
+  if (before.preset !== null) {
+    throw new ServiceError('conflict', { message: "A preset's endpoints are pinned. They change with the service." })
+  }
+  const isProposal = before.source === 'proposal'
+  const field = before.discoveryUrl === null ? 'issuer_url' : 'discovery_url'
+  const url = new URL(before.discoveryUrl ?? before.metadata.issuer)
+  const found = await discoverMetadata(needs, { url, field }, isProposal ? 'stranger' : 'operator')
+  if (!isSameIssuer(found.issuer, before.metadata.issuer)) {
+    throw new ServiceError('conflict', { message: 'The issuer is another one now. Create a provider for it.' })
+  }
+  const metadata = { ...before.metadata, ...found, issuer: before.metadata.issuer }
+  if (isProposal) assertOneSite(urlsOf(metadata))
+  return database.transaction(async (tx) => {
+    const at = clock()
+    const provider = await providers.setMetadata(tx, providerId, metadata, at)
+    if (!provider) throw new ServiceError('not_found')
+    const detail = { provider_id: providerId, slug: provider.slug, token_url: metadata.token_endpoint ?? null }
+    await audit.append(tx, { event: 'provider.rediscovered', at, requestId, detail })
+    return provider
+  })
+}

@@ -1,0 +1,53 @@
+import type { Config } from '../platform/config.ts'
+import type { SuppliedBy } from '../platform/egress/egress.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
+import type { Metadata } from '../platform/oauth/oauth-client.ts'
+import type { OAuth } from '../platform/oauth/oauth.ts'
+import { isLongEnough } from './client-credentials.ts'
+import type { Credentials } from './client-credentials.ts'
+import { redirectUri } from './provider.ts'
+import type { RegistrationError } from './provider.ts'
+
+export interface RegisterClientNeeds {
+  config: Pick<Config, 'baseUrl'>
+  oauth: OAuth
+}
+
+/** A client, or why there is none; either way the provider can be kept. */
+export type Registration = { client: Credentials; error: null } | { client: undefined; error: RegistrationError }
+
+/** Asks the provider for a client (RFC 7591). It is known by the slug: that stands in the redirect URI. */
+export async function registerClient(
+  { config, oauth }: RegisterClientNeeds,
+  { metadata, slug, scopes }: { metadata: Metadata; slug: string; scopes: readonly string[] },
+  suppliedBy: SuppliedBy,
+): Promise<Registration> {
+  if (metadata.registration_endpoint === undefined) return without('registration_unsupported')
+  try {
+    const wanted = { name: 'Sallyport', redirectUri: redirectUri(config.baseUrl, slug), scopes }
+    const client = await oauth.register(metadata, wanted, suppliedBy)
+    return isUsable(client) ? { client, error: null } : without('registration_invalid')
+  } catch (error) {
+    return without(reasonOf(error))
+  }
+}
+
+function without(error: RegistrationError): Registration {
+  return { client: undefined, error }
+}
+
+function isUsable({ clientId, clientSecret }: Credentials): boolean {
+  return /^[\x20-\x7e]{1,500}$/.test(clientId) && (clientSecret === undefined || isLongEnough(clientSecret))
+}
+
+function reasonOf(error: unknown): RegistrationError {
+  if (error instanceof OAuthRefused) return 'registration_refused'
+  if (error instanceof OAuthAnswerInvalid) return 'registration_invalid'
+  if (!(error instanceof ServiceError)) throw error
+  if (error.code === 'address_not_allowed') {
+    throw new ServiceError(error.code, { field: 'registration_endpoint', detail: error.message })
+  }
+  const isAnswered = error.code === 'provider_unavailable' || error.code === 'upstream_body_too_large'
+  return isAnswered ? 'registration_invalid' : 'registration_unreachable'
+}

@@ -1,0 +1,19 @@
+import { ServiceError } from '../platform/errors.ts'
+
+const maxLength = 40
+
+/** `Acme Corp` is `acme-corp`. A name without a Latin letter or a digit gives none; then it has to be chosen. */
+export function slugFrom(name: string): string {
+  const slug = name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-/, '')
+    .slice(0, maxLength)
+    .replace(/-$/, '')
+  if (slug === '') {
+    throw new ServiceError('missing_field', { field: 'slug', message: 'The name gives no slug. Add "slug".' })
+  }
+  return slug
+}

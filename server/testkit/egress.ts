@@ -1,0 +1,27 @@
+/** The real egress for a test, with a name server that the test plays and an authority of its own. */
+import type { TestContext } from 'node:test'
+import { parseAllowEntry } from '../src/platform/egress/allow-list.ts'
+import { createEgress } from '../src/platform/egress/egress.ts'
+import type { Egress, Lookup } from '../src/platform/egress/egress.ts'
+
+/** Every name leads to 127.0.0.1 unless the test says otherwise. `allow` is written as in SALLYPORT_EGRESS_ALLOW. */
+export function testEgress(
+  t: Pick<TestContext, 'after'>,
+  { allow, caPem, lookup = leadingTo(['127.0.0.1']) }: { allow: string[]; caPem?: string; lookup?: Lookup },
+): Egress {
+  const ca = caPem === undefined ? {} : { ca: caPem }
+  const egress = createEgress({ allow: allow.map(parseAllowEntry), lookup, ...ca })
+  t.after(() => egress.close())
+  return egress
+}
+
+/** A name server that gives one answer after the other, and the last one from then on. */
+export function leadingTo(...answers: string[][]): Lookup & { asked: string[] } {
+  const asked: string[] = []
+  const lookup: Lookup = (name) => {
+    const answer = answers[Math.min(asked.length, answers.length - 1)] ?? []
+    asked.push(name)
+    return Promise.resolve(answer.map((address) => ({ address })))
+  }
+  return Object.assign(lookup, { asked })
+}

@@ -1,0 +1,53 @@
+/** A service that may reach an authorization server on loopback, and what to say of that server. */
+import type { TestContext } from 'node:test'
+import type { Engine } from '../src/platform/database/database.ts'
+import type { Environment } from '../src/platform/settings.ts'
+import { startOAuthServer } from './oauth-server.ts'
+import type { OAuthServer, OAuthServerOptions } from './oauth-server.ts'
+import { startService } from './service.ts'
+import type { Reply, TestService } from './service.ts'
+
+export interface ProviderTest extends TestService {
+  oauth: OAuthServer
+  /** As an admin. */
+  create: (body: object) => Promise<Reply>
+  /** As an agent, always the same unless a token is given. */
+  propose: (body: object, token?: string) => Promise<Reply>
+  asAdmin: (method: string, path: string, body?: object) => Promise<Reply>
+}
+
+export async function startProviderTest(
+  t: Pick<TestContext, 'after'>,
+  engine: Engine,
+  options: { settings?: Environment; oauth?: OAuthServerOptions } = {},
+): Promise<ProviderTest> {
+  const oauth = await startOAuthServer(t, options.oauth)
+  const service = await startService(t, engine, { ...reaching(oauth), ...options.settings })
+  let agent: ReturnType<TestService['registerAgent']> | undefined
+  const asAdmin: ProviderTest['asAdmin'] = (method, path, body) =>
+    service.call(method, path, { token: service.adminToken, ...(body && { body }) })
+  return {
+    ...service,
+    oauth,
+    asAdmin,
+    create: (body) => asAdmin('POST', '/v4/providers', body),
+    propose: async (body, token) => {
+      agent ??= service.registerAgent()
+      return service.call('POST', '/v4/providers/proposals', { token: token ?? (await agent).token, body })
+    },
+  }
+}
+
+export function reaching({ host, caFile }: Pick<OAuthServer, 'host' | 'caFile'>): Environment {
+  return { SALLYPORT_EGRESS_ALLOW: host, SALLYPORT_EGRESS_CA_FILE: caFile }
+}
+
+/** Metadata without a server behind it. */
+export const acme = {
+  provider_name: 'Acme Corp',
+  issuer_url: 'https://login.acme.example',
+  authorization_url: 'https://login.acme.example/authorize',
+  token_url: 'https://login.acme.example/token',
+}
+
+export const client = { client_id: 'our-client', client_secret: 'a-secret-of-sixteen-or-more' }

@@ -1,0 +1,114 @@
+/** Finds where a source text could open a connection of its own, and so pass by the egress. */
+import ts from 'typescript'
+
+interface Source {
+  /** From the repository's root. */
+  path: string
+  text: string
+}
+
+const egress = 'server/src/platform/egress/'
+
+/** Packages that connect, and the folder that may know them. Types count too: whoever needs one is too close. */
+const homes: Record<string, string> = {
+  undici: egress,
+  pg: 'server/src/platform/database/',
+  // By themselves they use the global fetch; that folder hands them the egress.
+  'openid-client': 'server/src/platform/oauth/',
+  oauth4webapi: 'server/src/platform/oauth/',
+}
+
+/** Of Node's own modules, what listens or only reads text. Everything else of them is for the egress. */
+const harmless: Record<string, string[]> = {
+  net: ['isIP', 'isIPv4', 'isIPv6', 'createServer', 'Server', 'BlockList'],
+  http: ['createServer', 'Server', 'STATUS_CODES', 'METHODS'],
+  https: ['createServer', 'Server'],
+  ...{ http2: [], tls: [], dns: [], 'dns/promises': [], dgram: [], quic: [] },
+}
+
+const globals = new Set(['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest'])
+
+/** What gets at a module or a global behind an import's back. */
+const backDoors = new Set(['globalThis', 'require', 'createRequire', 'getBuiltinModule', 'eval'])
+
+export function waysOut({ path, text }: Source): string[] {
+  const found: string[] = []
+  const visit = (node: ts.Node): void => {
+    const what = nameOfWayOut(node, path)
+    if (what !== undefined) found.push(`${path} uses ${what}`)
+    ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true))
+  return found
+}
+
+function nameOfWayOut(node: ts.Node, path: string): string | undefined {
+  if (ts.isImportDeclaration(node)) return judgeImport(node.moduleSpecifier, path, importedNames(node.importClause))
+  if (ts.isExportDeclaration(node) && node.moduleSpecifier) {
+    return judgeImport(node.moduleSpecifier, path, node.isTypeOnly ? [] : namesOf(node.exportClause))
+  }
+  if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+    return judgeImport(node.arguments[0], path, ['*'])
+  }
+  if (path.startsWith(egress) || !ts.isIdentifier(node)) return undefined
+  if (backDoors.has(node.text)) return node.text
+  return globals.has(node.text) && isReference(node) && !isDeclaredAround(node) ? `the global ${node.text}` : undefined
+}
+
+function judgeImport(specifier: ts.Expression | undefined, path: string, names: string[]): string | undefined {
+  if (!specifier || !ts.isStringLiteralLike(specifier)) return 'an import that is computed'
+  const [scope = '', name = ''] = specifier.text.split('/')
+  const home = homes[scope.startsWith('@') ? `${scope}/${name}` : scope]
+  if (home !== undefined) return path.startsWith(home) ? undefined : specifier.text
+  const allowed = harmless[specifier.text.replace(/^node:/, '')]
+  if (!allowed || path.startsWith(egress)) return undefined
+  const wrong = names.filter((one) => !allowed.includes(one))
+  return wrong.length > 0 ? `${wrong.join(', ')} of ${specifier.text}` : undefined
+}
+
+/** What is imported as a value; `*` for all of it. */
+function importedNames(clause: ts.ImportClause | undefined): string[] {
+  if (!clause) return ['*']
+  if (clause.phaseModifier === ts.SyntaxKind.TypeKeyword) return []
+  return [...(clause.name ? ['*'] : []), ...(clause.namedBindings ? namesOf(clause.namedBindings) : [])]
+}
+
+function namesOf(bindings: ts.NamedImportBindings | ts.NamedExportBindings | undefined): string[] {
+  if (!bindings || (!ts.isNamedImports(bindings) && !ts.isNamedExports(bindings))) return ['*']
+  const elements: readonly (ts.ImportSpecifier | ts.ExportSpecifier)[] = bindings.elements
+  return elements.filter((one) => !one.isTypeOnly).map((one) => (one.propertyName ?? one.name).text)
+}
+
+/** False for names of members, as in `egress.fetch` or `{ fetch: … }`, and for types. */
+function isReference(node: ts.Identifier): boolean {
+  const { parent } = node
+  if (ts.isPropertyAccessExpression(parent) || ts.isQualifiedName(parent)) return parent.getChildAt(0) === node
+  if (ts.isBindingElement(parent)) return parent.initializer === node
+  if (ts.isPropertyAssignment(parent)) return parent.initializer === node
+  const isMember = ts.isPropertySignature(parent) || ts.isMethodSignature(parent) || ts.isMethodDeclaration(parent)
+  return !isMember && !ts.isTypeReferenceNode(parent) && !isDeclaration(parent, node)
+}
+
+function isDeclaration(parent: ts.Node, node: ts.Identifier): boolean {
+  const names = ts.isVariableDeclaration(parent) || ts.isParameter(parent) || ts.isFunctionDeclaration(parent)
+  return (names && parent.name === node) || ts.isImportSpecifier(parent)
+}
+
+/** True where the name is one of the file's own: a parameter or a declaration of a scope around it. */
+function isDeclaredAround(node: ts.Identifier): boolean {
+  const declares = (name: ts.BindingName | undefined): boolean => {
+    if (!name) return false
+    if (ts.isIdentifier(name)) return name.text === node.text
+    return name.elements.some((one) => ts.isBindingElement(one) && declares(one.name))
+  }
+  for (let scope: ts.Node = node.parent; !ts.isSourceFile(scope); scope = scope.parent) {
+    if (ts.isFunctionLike(scope) && scope.parameters.some((one) => declares(one.name))) return true
+    if (!ts.isBlock(scope.parent) && !ts.isSourceFile(scope.parent)) continue
+    for (const statement of scope.parent.statements) {
+      if (ts.isFunctionDeclaration(statement) && declares(statement.name)) return true
+      const isVariable = ts.isVariableStatement(statement)
+      if (isVariable && statement.declarationList.declarations.some((one) => declares(one.name))) return true
+    }
+  }
+  return false
+}
