@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before } from 'node:test'
 import type { FrameLocator, Page } from 'playwright-core'
-import { base, inBrowser, issueLink, isUsable, sees, signIn } from './in-browser.ts'
+import { base, inBrowser, issueLink, isUsable, sees, serve, signIn } from './in-browser.ts'
 
 const otherServer = createServer((_request, response) => {
   response.setHeader('content-type', 'text/html')
@@ -114,6 +114,8 @@ for (const host of ['127.0.0.1', 'localhost']) {
     const page = await ours.context().newPage()
     await page.goto(otherOrigin(host))
     const code = host === 'localhost' ? 'cross_site_request' : 'unauthenticated'
+
+    serve()
     assert.equal((await sendForm(page, '/v4/auth/logout-all', '{}')).code, code)
     assert.deepEqual(await cookies(ours), before)
     await ours.reload()

@@ -19,7 +19,7 @@ export interface LoginWorld {
   oidc: OAuthServer
   github: GitHubServer
   /** Settings that make the service know both. */
-  settings: Environment
+  settings: Record<string, string>
 }
 
 /** Both providers, for all tests of a file. */
