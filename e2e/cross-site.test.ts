@@ -7,6 +7,8 @@ import { after, before } from 'node:test'
 import type { FrameLocator, Page } from 'playwright-core'
 import { base, inBrowser, issueLink, isUsable, sees, serve, signIn } from './in-browser.ts'
 
+serve()
+
 const otherServer = createServer((_request, response) => {
   response.setHeader('content-type', 'text/html')
   response.end('<!doctype html><title>Another site</title><link rel="icon" href="data:,"><h1>Another site</h1>')
@@ -114,8 +116,6 @@ for (const host of ['127.0.0.1', 'localhost']) {
     const page = await ours.context().newPage()
     await page.goto(otherOrigin(host))
     const code = host === 'localhost' ? 'cross_site_request' : 'unauthenticated'
-
-    serve()
     assert.equal((await sendForm(page, '/v4/auth/logout-all', '{}')).code, code)
     assert.deepEqual(await cookies(ours), before)
     await ours.reload()

@@ -99,7 +99,7 @@ const results = {
   access_denied: 'Access was refused at the provider. Nothing was changed.',
   invalid_state: 'That attempt took too long, was used already, or began in another browser. Please start again.',
   invalid_response: 'The provider’s answer could not be trusted, so nothing was changed. Please start again.',
-  not_invited: 'You have no invitation here. Ask whoever runs this service to invite your e-mail address.',
+  not_invited: 'You have no invitation here. Ask whoever runs this service to invite your e‑mail address.',
   user_disabled: 'This user is disabled. Ask whoever runs this service.',
   provider_unavailable: 'The provider does not answer just now. Please try again in a while.',
   provider_error: 'The provider did not accept the request. Whoever runs this service can find out why.',
