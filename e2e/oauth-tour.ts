@@ -98,7 +98,12 @@ async function tour(): Promise<void> {
   })
 
   say('\nConnecting with a code on another device')
-  const device = async () => (await asUser('POST', '/v4/oauth/device/start', { provider_slug: 'acme' })).body
+  const device = async () =>
+    (await asUser('POST', '/v4/oauth/device/start', { provider_slug: 'acme' })).body as {
+      device_flow_id: string
+      user_code: string
+      interval: number
+    }
   const poll = async (flow: { device_flow_id: string }) =>
     (await asUser('POST', '/v4/oauth/device/poll', { device_flow_id: flow.device_flow_id })).body as {
       status: string

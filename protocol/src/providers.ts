@@ -111,3 +111,18 @@ export type CreateProviderBody = Static<typeof CreateProviderBody>
 /** Without an admin's token only the active ones are listed. */
 export const ListProvidersQuery = ListQuery([...providerStatuses, 'all'])
 export const ProviderPage = Page('providers', Type.Union([ProviderDetails, Provider]))
+
+/** What is known beforehand of a provider: a client id and its secret are all that an admin has to bring. */
+export const Preset = Type.Object({
+  preset: Type.String({ description: 'What to write as "preset"' }),
+  provider_name: Type.String(),
+  issuer_url: Type.String(),
+  scopes: Type.Array(Type.String()),
+  api_hosts: Type.Array(Type.String()),
+  device_flow: Type.Boolean(),
+  redirect_uri: Type.String({ description: 'What the client has to be registered with' }),
+  notes: Nullable(Type.String({ description: 'What to know when registering the client' })),
+  docs: Type.Array(Type.String()),
+})
+
+export const PresetPage = Page('presets', Preset)

@@ -32,6 +32,7 @@ import type { Metrics } from './platform/metrics.ts'
 import { createOAuth } from './platform/oauth/oauth.ts'
 import type { Secret } from './platform/secret.ts'
 import type { Vault } from './platform/vault/vault.ts'
+import { presetRoutes } from './providers/preset-routes.ts'
 import { proposalRoutes } from './providers/proposal-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
 import { createProviderStore } from './providers/provider-store.ts'
@@ -72,6 +73,8 @@ export interface App {
   /** What providers still have to be asked, of connections that ended or were left in the middle of a refresh. */
   catchUp: () => Promise<void>
   flushRefusals: () => Promise<void>
+  /** Resolves once no refresh is under way. */
+  refreshesEnded: () => Promise<void>
   /** A link that signs in the local owner, once. */
   ownerLoginUrl: () => Promise<Secret>
 }
@@ -98,7 +101,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   }
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const refusals = createRefusals(needs)
-  const freshToken = createFreshToken(needs)
+  const { freshToken, refreshesEnded } = createFreshToken(needs)
   const revokeRemotely = createRevokeRemotely(needs)
   const metrics = createMetrics()
   const proxyCalls = metrics.counter('sallyport_proxy_calls_total', 'Proxied calls by outcome', ['outcome'])
@@ -114,7 +117,11 @@ export async function createApp(given: AppNeeds): Promise<App> {
   browserLoginRoutes(http, needs)
   userRoutes(http, needs)
   providerRoutes(http, { ...needs, isConnected: stores.connections.isConnected })
-  proposalRoutes(http, needs)
+  presetRoutes(http, needs)
+  proposalRoutes(http, {
+    ...needs,
+    isAgentLive: async (queries, agentId) => (await stores.agents.find(queries, agentId))?.disabledAt === null,
+  })
   connectRoutes(http, needs)
   deviceFlowRoutes(http, needs)
   connectionRoutes(http, { ...needs, freshToken, revokeRemotely })
@@ -143,6 +150,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
       await settleRefreshes(needs, freshToken)
     },
     flushRefusals: () => refusals.flush(),
+    refreshesEnded,
     ownerLoginUrl: async () => {
       const { loginToken } = await issueLoginToken(needs, { handle: ownerHandle }, {})
       return loginUrl(config, loginToken)

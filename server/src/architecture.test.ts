@@ -211,8 +211,11 @@ test('a Secret is opened only where it must be', () => {
   const opens = code.filter(({ text }) => text.includes('.reveal()')).map(({ path }) => path.replace('server/src/', ''))
   assert.deepEqual(opens.sort(), [
     'agents/agent-routes.ts', // hands the token to the agent, once
+    'connections/connect-routes.ts', // gives the browser its hold on an answer that waits
+    'connections/finish-connect.ts', // reads the answer that a provider sent
     'platform/config.ts', // judges what was set
     'platform/database/postgres.ts', // connects
+    'platform/oauth/oauth.ts', // speaks to the authorization server
     'platform/tokens.ts', // hashes
     'platform/vault/key-files.ts', // writes the files of the data directory
     'platform/vault/master-keys.ts', // parses and writes the master keys

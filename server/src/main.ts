@@ -20,6 +20,8 @@ import { openVault } from './platform/vault/vault.ts'
 import { startScreen } from './start-screen.ts'
 
 const minuteMs = 60_000
+/** A stop may last this much longer for the sake of a refresh: its tokens exist nowhere else. */
+const refreshPatienceMs = 20_000
 
 export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   process.umask(0o077)
@@ -102,6 +104,7 @@ function stopOnSignal({ app, config, database, log, loopback, metricsServer, tim
       app.http.server.closeAllConnections()
     })
     await Promise.race([Promise.all([app.http.close(), loopbackClosed]), cutOff.then(() => sleep(500))])
+    await Promise.race([app.refreshesEnded(), sleep(refreshPatienceMs)])
     await app.flushRefusals()
     await database.close()
     log.info('stopped')

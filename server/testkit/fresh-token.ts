@@ -12,7 +12,7 @@ import { createProviderStore } from '../src/providers/provider-store.ts'
 import type { TestService } from './service.ts'
 
 export function freshTokenOf({ config, database, vault, egress, clock, log }: TestService): FreshTokenOf {
-  return createFreshToken({
+  const { freshToken } = createFreshToken({
     database,
     oauth: createOAuth({ egress }),
     providers: createProviderStore(vault),
@@ -24,4 +24,5 @@ export function freshTokenOf({ config, database, vault, egress, clock, log }: Te
     clock: clock.now,
     log: createLog(config, { write: (line) => log.push(line) }),
   })
+  return freshToken
 }

@@ -113,6 +113,28 @@ export function createConnectionStore(vault: Vault) {
       return row && toConnection(row)
     },
 
+    /** With what else decides whether it may be used. */
+    findWithAuthority: async (
+      queries: Queries,
+      connectionId: string,
+    ): Promise<{ connection: Connection; isUserDisabled: boolean; isProviderActive: boolean } | undefined> => {
+      const row = await queries
+        .selectFrom('connections')
+        .innerJoin('users', 'users.user_id', 'connections.user_id')
+        .innerJoin('providers', 'providers.provider_id', 'connections.provider_id')
+        .selectAll('connections')
+        .select(['users.disabled_at as user_disabled_at', 'providers.status as provider_status'])
+        .where('connections.connection_id', '=', connectionId)
+        .executeTakeFirst()
+      return (
+        row && {
+          connection: toConnection(row),
+          isUserDisabled: row.user_disabled_at !== null,
+          isProviderActive: row.provider_status === 'active',
+        }
+      )
+    },
+
     findOfUser: async (queries: Queries, userId: string, connectionId: string): Promise<Connection | undefined> => {
       const row = await queries
         .selectFrom('connections')

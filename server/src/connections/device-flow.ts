@@ -1,5 +1,7 @@
 import { ServiceError } from '../platform/errors.ts'
 import type { Secret } from '../platform/secret.ts'
+import type { Provider } from '../providers/provider.ts'
+import { siteOf } from '../providers/site.ts'
 
 /** A person was shown a code to enter elsewhere (RFC 8628), and asks us now and then how far it is. */
 export interface DeviceFlow {
@@ -37,11 +39,15 @@ export function boundedSchedule(
   }
 }
 
-/** It is shown as a link, so it must be one that leads to a page. */
-export function judgeVerificationUri(uri: string): string {
+/**
+ * It is shown as a link, so it must lead to a page; and for a provider that an agent proposed, to a page of its own: it
+ * could otherwise have somebody enter, at a site they trust, a code that stands for the agent's own request there.
+ */
+export function judgeVerificationUri({ source, metadata }: Provider, uri: string): string {
   const url = URL.parse(uri)
-  if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '') {
-    throw new ServiceError('provider_unavailable', { detail: 'the verification address is no https URL' })
+  const isPage = url?.protocol === 'https:' && url.username === '' && url.password === ''
+  if (!isPage || (source === 'proposal' && siteOf(url) !== siteOf(new URL(metadata.issuer)))) {
+    throw new ServiceError('provider_unavailable', { detail: 'the verification address is not one that can be shown' })
   }
   return url.href
 }

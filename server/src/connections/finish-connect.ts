@@ -12,6 +12,7 @@ import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client
 import { Secret } from '../platform/secret.ts'
 import { mintToken } from '../platform/tokens.ts'
 import { clientOf } from '../providers/client-of.ts'
+import { redirectUri } from '../providers/provider.ts'
 import type { User } from '../sessions/user.ts'
 import { ConnectFailed, landing } from './connect-flow.ts'
 import type { ConnectFlow } from './connect-flow.ts'
@@ -20,7 +21,6 @@ import type { Connection } from './connection.ts'
 import { keepConnection } from './keep-connection.ts'
 import type { KeepConnectionNeeds } from './keep-connection.ts'
 import { learnAccount } from './learn-account.ts'
-import { callbackUrl } from './start-connect.ts'
 
 export interface FinishConnectNeeds extends KeepConnectionNeeds {
   config: Pick<Config, 'baseUrl'>
@@ -113,7 +113,7 @@ async function connect(
   const provider = await providers.find(database.queries, flow.providerId)
   if (provider?.status !== 'active' || provider.slug === null) throw new ConnectFailed('provider_disabled')
   const client = await clientOf(providers, database.queries, provider)
-  const callback = new URL(callbackUrl(config, provider.slug))
+  const callback = new URL(redirectUri(config.baseUrl, provider.slug))
   callback.search = query.reveal()
   const checks = {
     state: new Secret(callback.searchParams.get('state') ?? ''),

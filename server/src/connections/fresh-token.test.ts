@@ -221,13 +221,40 @@ onBothDatabases('while the provider is away', (engine) => {
     assert.ok(calls.every((call) => call.status === 'rejected' && refusedWith('provider_unavailable')(call.reason)))
     assert.ok(service.refreshes() - before < 5, `${service.refreshes() - before} refreshes`)
   })
+})
 
-  test('a provider that an admin disabled is not asked', async (t) => {
+onBothDatabases('a token is handed out no more', (engine) => {
+  test('once an admin has disabled the provider, until it is enabled again', async (t) => {
     const service = await startConnectionTest(t, engine)
+    const freshToken = freshTokenOf(service)
     const id = await service.connect()
-    await service.call('POST', `/v4/providers/${service.providerId}/disable`, { token: service.adminToken })
+    const switchTo = (what: string) =>
+      service.call('POST', `/v4/providers/${service.providerId}/${what}`, { token: service.adminToken })
+    assert.equal((await switchTo('disable')).status, 200)
+    await assert.rejects(freshToken(id), refusedWith('conflict'))
     service.clock.advance(hour)
-    await assert.rejects(freshTokenOf(service)(id), refusedWith('provider_unavailable'))
+    await assert.rejects(freshToken(id), refusedWith('conflict'))
     assert.equal(service.refreshes(), 0)
+    await switchTo('enable')
+    assert.deepEqual(await accepted(service, [await freshToken(id)]), [true])
+  })
+
+  test('once its user is disabled, or has disconnected, also to a call that waited for a refresh', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const freshToken = freshTokenOf(service)
+    const id = await service.connect()
+    service.clock.advance(hour)
+    const held = service.oauth.fault.hold(oauthPaths.token)
+    const waiting = freshToken(id)
+    await held.arrived
+    await service.call('POST', `/v4/users/${service.user.userId}/disable`, { token: service.adminToken })
+    held.release()
+    await assert.rejects(waiting, refusedWith('grant_revoked'))
+    await assert.rejects(freshToken(id), refusedWith('grant_revoked'))
+    const other = await service.logIn()
+    const others = await service.connect(other, 'grace')
+    assert.equal((await service.call('DELETE', `/v4/connections/${others}`, { token: other.token })).status, 200)
+    await assert.rejects(freshToken(others), refusedWith('grant_revoked'))
+    await assert.rejects(freshToken('con_that_is_not_there'), refusedWith('grant_revoked'))
   })
 })

@@ -84,7 +84,7 @@ export function createFreshToken(needs: FreshTokenNeeds) {
     return attempt
   }
 
-  return async function freshToken(connectionId: string, rejected?: number): Promise<FreshToken> {
+  const freshToken = async (connectionId: string, rejected?: number): Promise<FreshToken> => {
     const deadline = performance.now() + patienceMs
     for (;;) {
       const connection = await live(needs, connectionId)
@@ -104,16 +104,26 @@ export function createFreshToken(needs: FreshTokenNeeds) {
       await sleep(lookAgainMs)
     }
   }
+
+  return {
+    freshToken,
+    /** A stop waits for it: what a provider has just handed out must reach the database. */
+    refreshesEnded: async (): Promise<void> => {
+      await Promise.allSettled(underWay.values())
+    },
+  }
 }
 
-export type FreshTokenOf = ReturnType<typeof createFreshToken>
+export type FreshTokenOf = ReturnType<typeof createFreshToken>['freshToken']
 
-/** Read anew after every wait. A grant whose connection is revoked is revoked. */
+/** Authority is read anew after every wait: the connection's own, its user's and its provider's. */
 async function live({ database, connections }: FreshTokenNeeds, connectionId: string): Promise<Connection> {
-  const connection = await connections.find(database.queries, connectionId)
-  if (!connection || connection.status === 'revoked') throw new ServiceError('grant_revoked')
-  if (connection.status === 'needs_reauth') throw new ServiceError('connection_needs_reauth')
-  return connection
+  const found = await connections.findWithAuthority(database.queries, connectionId)
+  // A grant whose connection is revoked is revoked.
+  if (!found || found.connection.status === 'revoked' || found.isUserDisabled) throw new ServiceError('grant_revoked')
+  if (!found.isProviderActive) throw new ServiceError('conflict', { message: 'The provider has been disabled.' })
+  if (found.connection.status === 'needs_reauth') throw new ServiceError('connection_needs_reauth')
+  return found.connection
 }
 
 async function opened(needs: FreshTokenNeeds, connection: Connection): Promise<FreshToken> {

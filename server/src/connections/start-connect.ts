@@ -1,10 +1,12 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
 import { perHour, takeFromLimit } from '../platform/rate-limits.ts'
 import { clientOf } from '../providers/client-of.ts'
+import { redirectUri } from '../providers/provider.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
 import type { User } from '../sessions/user.ts'
 import { chooseProvider } from './choose-provider.ts'
@@ -24,10 +26,6 @@ export interface StartConnectNeeds {
   clock: Clock
 }
 
-export function callbackUrl({ baseUrl }: Pick<Config, 'baseUrl'>, slug: string): string {
-  return `${baseUrl.origin}/v4/oauth/callback/${slug}`
-}
-
 /** Where to send the person's browser. What the answer has to match is kept here, for ten minutes and one use. */
 export async function startConnect(
   needs: StartConnectNeeds,
@@ -37,9 +35,14 @@ export async function startConnect(
   const { config, database, oauth, providers, connectFlows, clock } = needs
   const redirectAfter = judgeRedirectAfter(wish.redirectAfter ?? '/', config.baseUrl)
   const { provider, scopes, connectionId } = await chooseProvider(needs, database.queries, user, wish)
+  if (provider.metadata.authorization_endpoint === undefined) {
+    throw new ServiceError('conflict', {
+      message: 'This provider has no consent page. Connect it with its device flow.',
+    })
+  }
   const client = await clientOf(providers, database.queries, provider)
   const request = {
-    redirectUri: callbackUrl(config, provider.slug),
+    redirectUri: redirectUri(config.baseUrl, provider.slug),
     scopes,
     params: provider.authorizationParams,
   }

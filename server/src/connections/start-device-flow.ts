@@ -49,9 +49,9 @@ export async function startDeviceFlow(needs: StartDeviceFlowNeeds, user: User, w
     if (!(error instanceof OAuthRefused || error instanceof OAuthAnswerInvalid)) throw error
     throw new ServiceError('provider_unavailable', { detail: error.message })
   })
-  const verificationUri = judgeVerificationUri(begun.verificationUri)
+  const verificationUri = judgeVerificationUri(provider, begun.verificationUri)
   const complete = begun.verificationUriComplete
-  const verificationUriComplete = complete === undefined ? null : judgeVerificationUri(complete)
+  const verificationUriComplete = complete === undefined ? null : judgeVerificationUri(provider, complete)
   const { interval, lifetime } = boundedSchedule(begun.intervalSeconds, begun.expiresInSeconds)
   const createdAt = clock()
   const flow: DeviceFlow = {

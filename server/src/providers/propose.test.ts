@@ -119,6 +119,19 @@ onBothDatabases('a proposal', (engine) => {
     assert.equal((await recorded(service, 'provider.proposed')).length, 1)
   })
 
+  test('of an agent that is disabled while the provider is asked is not kept', async (t) => {
+    const { oauth, propose, registerAgent, asAdmin } = await startProviderTest(t, engine)
+    const { agentId, token } = await registerAgent()
+    const hold = oauth.fault.hold(oauthPaths.registration)
+    const proposal = propose({ provider_name: 'Acme Notes', issuer_url: oauth.issuer }, token)
+    await hold.arrived
+    await asAdmin('POST', `/v4/agents/${agentId}/disable`)
+    hold.release()
+    const { status, body } = await proposal
+    assert.deepEqual([status, body.error.code], [401, 'unauthenticated'])
+    assert.deepEqual((await asAdmin('GET', '/v4/providers?status=all')).body.providers, [])
+  })
+
   test('is one of ten a day for an agent', async (t) => {
     const { oauth, propose, registerAgent, clock } = await startProviderTest(t, engine, {
       settings: { SALLYPORT_PROPOSALS: 'review' },

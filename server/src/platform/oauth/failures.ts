@@ -16,6 +16,11 @@ export async function judging<T>(step: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Somebody was there, and had no answer of the kind that was asked for. */
+export function isAnswered(error: unknown): boolean {
+  return error instanceof OAuthRefused || (error instanceof ServiceError && error.code === 'provider_unavailable')
+}
+
 function judge(error: unknown): Error {
   for (let one = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++) {
     if (one instanceof ServiceError) return one

@@ -10,8 +10,8 @@ import { ServiceError } from '../errors.ts'
 import { Secret } from '../secret.ts'
 import { joinScopes, splitScopes, translating } from './dialect.ts'
 import type { Dialect } from './dialect.ts'
-import { judging } from './failures.ts'
-import { metadataMembers } from './oauth-client.ts'
+import { isAnswered, judging } from './failures.ts'
+import { metadataMembers, OAuthAnswerInvalid } from './oauth-client.ts'
 import type { AuthMethod, Metadata, OAuthClient, Tokens } from './oauth-client.ts'
 
 export interface CodeRequest {
@@ -62,15 +62,24 @@ export function createOAuth({ egress }: { egress: Egress }) {
 
   return {
     /** The metadata behind an issuer or a discovery URL. It must name the issuer that it was fetched from. */
-    discover: (url: URL, suppliedBy: SuppliedBy): Promise<Metadata> =>
-      judging(async () => {
-        const options = { [oidc.customFetch]: fetchFor(suppliedBy) }
-        const issuer = issuerOfDiscovery(url)
-        const found = await oidc.discovery(url, 'unused', undefined, oidc.None(), options)
-        const metadata = pick(found.serverMetadata())
-        if (issuer !== undefined && !isSameIssuer(metadata.issuer, issuer)) throw new oidc.ClientError('foreign issuer')
-        return metadata
-      }),
+    discover: async (url: URL, suppliedBy: SuppliedBy): Promise<Metadata> => {
+      const ask = (algorithm: 'oidc' | 'oauth2') =>
+        judging(async () => {
+          const options = { [oidc.customFetch]: fetchFor(suppliedBy), algorithm }
+          const found = await oidc.discovery(url, 'unused', undefined, oidc.None(), options)
+          return pick(found.serverMetadata())
+        })
+      const issuer = issuerOfDiscovery(url)
+      const metadata = await ask('oidc').catch(async (error: unknown) => {
+        // An issuer without OpenID Connect has its metadata elsewhere (RFC 8414 §3).
+        if (issuer !== undefined || !isAnswered(error)) throw error
+        return ask('oauth2').catch(() => {
+          throw error
+        })
+      })
+      if (issuer !== undefined && !isSameIssuer(metadata.issuer, issuer)) throw new OAuthAnswerInvalid('foreign issuer')
+      return metadata
+    },
 
     /** RFC 7591. */
     register: (

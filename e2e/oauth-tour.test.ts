@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+
+test('the tour of OAuth comes to its end as it says', async () => {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'oauth-tour.ts')], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  assert.equal(code, 0, `${stdout}\n${stderr}`)
+  assert.equal(stdout.match(/^✔ /gm)?.length, 16, stdout)
+  assert.match(stdout, /All of it came out as it should\.\n$/)
+})

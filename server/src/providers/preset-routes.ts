@@ -1,0 +1,34 @@
+import { PresetPage } from '@sallyport/protocol/providers'
+import type { Config } from '../platform/config.ts'
+import type { Http } from '../platform/http/http.ts'
+import { presets } from './presets/catalogue.ts'
+import { redirectUri } from './provider.ts'
+
+export function presetRoutes(http: Http, { config }: { config: Pick<Config, 'baseUrl'> }): void {
+  http.get(
+    '/v4/providers/presets',
+    {
+      config: { allow: ['admin'] },
+      schema: {
+        tags: ['Providers'],
+        summary: 'The providers that are known beforehand',
+        description: 'Each needs only a client that you have registered there.',
+        response: { 200: PresetPage },
+      },
+    },
+    () => ({
+      presets: presets.map((preset) => ({
+        preset: preset.id,
+        provider_name: preset.name,
+        issuer_url: preset.issuerUrl,
+        scopes: [...preset.defaultScopes],
+        api_hosts: [...preset.apiHosts],
+        device_flow: preset.deviceAuthorizationUrl !== undefined,
+        redirect_uri: redirectUri(config.baseUrl, preset.id),
+        notes: preset.notes ?? null,
+        docs: [...preset.docs],
+      })),
+      next_cursor: null,
+    }),
+  )
+}
