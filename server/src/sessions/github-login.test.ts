@@ -12,7 +12,7 @@ const world = await startLoginWorld({
       unverified: { id: 2, emails: [{ email: 'ada@example.com', primary: true, verified: false }] },
       secondary: {
         id: 3,
-        emails: [verified('other@example.com'), { email: 'ada@example.com', primary: false, verified: true }],
+        emails: [{ email: 'ada@example.com', primary: false, verified: true }, verified('other@example.com')],
       },
       shown: { id: 4, email: 'ada@example.com', emails: [] },
       loud: { id: 5, emails: [verified('ADA@EXAMPLE.COM')] },

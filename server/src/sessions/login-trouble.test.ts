@@ -133,7 +133,11 @@ onBothDatabases('a login in trouble', (engine) => {
       const service = await serviceIn(world, t, engine, open)
       const browser = newBrowser(service)
       const raise = (path: string) => oidc.fault.answer(path, instead)
-      const started = await under(raise(oauthPaths.discovery), () => browser.open('/v4/auth/login/oidc'))
+      const lifts = [oauthPaths.discovery, '/.well-known/oauth-authorization-server'].map(raise)
+      const liftAll = () => {
+        for (const lift of lifts) lift()
+      }
+      const started = await under(liftAll, () => browser.open('/v4/auth/login/oidc'))
       assert.equal(endOf(started), '/?error=provider_unavailable')
       assert.equal(browser.cookies.size, 0)
       // A failure is not remembered.
