@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recorded } from '../testkit/audit.ts'
+import { slug, startConnectionTest } from '../testkit/connections.ts'
 import { onBothDatabases } from '../testkit/databases.ts'
 import { agentInSandbox } from '../testkit/sandbox.ts'
 import { startService } from '../testkit/service.ts'
@@ -10,7 +11,16 @@ const day = 86_400
 
 async function rowsIn(
   { database }: TestService,
-  table: 'sessions' | 'login_tokens' | 'grants' | 'sandboxes' | 'rate_limits',
+  table:
+    | 'sessions'
+    | 'login_tokens'
+    | 'grants'
+    | 'sandboxes'
+    | 'rate_limits'
+    | 'connections'
+    | 'connect_flows'
+    | 'device_flows'
+    | 'former_tokens',
 ) {
   return (await database.queries.selectFrom(table).selectAll().execute()).length
 }
@@ -55,6 +65,36 @@ onBothDatabases('the sweep', (engine) => {
     assert.equal((await proxy()).body.error.code, 'grant_not_found')
     assert.deepEqual((await recorded(service)).slice(0, before.length), before)
     assert.equal((await service.call('POST', '/v4/sandbox/start', { token })).status, 201)
+  })
+
+  test('takes away flows and former tokens: at their end, a device flow a day after', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const { app, call, clock, user, start, connect } = service
+    const count = () =>
+      Promise.all((['connect_flows', 'device_flows', 'former_tokens'] as const).map((table) => rowsIn(service, table)))
+    await connect()
+    await connect()
+    await start(user)
+    await call('POST', '/v4/oauth/device/start', { token: user.token, body: { provider_slug: slug } })
+    clock.advance(600)
+    await app.sweep()
+    assert.deepEqual(await count(), [3, 1, 1])
+    clock.advance(0.001)
+    await app.sweep()
+    assert.deepEqual(await count(), [0, 1, 1])
+    clock.advance(3000 - 0.001)
+    await app.sweep()
+    assert.deepEqual(await count(), [0, 1, 1], 'a token may be valid to the very end')
+    clock.advance(0.001)
+    await app.sweep()
+    assert.deepEqual(await count(), [0, 1, 0])
+    clock.advance(day - 3000 - 0.001)
+    await app.sweep()
+    assert.deepEqual(await count(), [0, 1, 0])
+    clock.advance(0.001)
+    await app.sweep()
+    assert.deepEqual(await count(), [0, 0, 0])
+    assert.equal(await rowsIn(service, 'connections'), 1)
   })
 
   test('leaves a limit that is still in force', async (t) => {

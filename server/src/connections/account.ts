@@ -13,13 +13,15 @@ const plainLabels = ['email', 'preferred_username', 'name']
 export const plainAccount: AccountSource = { from: 'id_token', id: 'sub', labels: plainLabels }
 
 /** The account in a JSON answer; of several labels the first that is there counts. */
-export function accountIn(answer: Record<string, unknown>, { id, labels, within }: AccountSource): Account | undefined {
-  const identity = textAt(answer, id)
-  if (identity === undefined || identity.length > 255) return undefined
-  const label = labels.map((path) => textAt(answer, path)).find((text) => text !== undefined && readable(text) !== '')
-  const workspace = within === undefined ? undefined : textAt(answer, within)
-  const words = [label, workspace && `(${workspace})`].filter((word) => word !== undefined).join(' ')
-  return { id: identity, label: readable(words) || null }
+export function accountIn(answer: Record<string, unknown>, source: AccountSource): Account | undefined {
+  const id = textAt(answer, source.id)
+  // One that can not be written down as it is would be taken for another's.
+  if (id === undefined || id.length > 255 || id !== onOneLine(id)) return undefined
+  const textOf = (path: string) => readable(textAt(answer, path) ?? '')
+  const label = source.labels.map(textOf).find((text) => text !== '')
+  const place = source.within === undefined ? '' : textOf(source.within)
+  const isSaid = label === undefined || place === '' || place === label
+  return { id, label: isSaid ? (label ?? null) : `${label} (${place})` }
 }
 
 /** Where it stands in what we hold already; undefined where the provider has to be asked. */
@@ -44,8 +46,9 @@ function textAt(value: Record<string, unknown>, path: string): string | undefine
 
 /** Another site's text, shown to people: on one line, in its own order, not endless. */
 function readable(text: string): string {
-  return text
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu, '')
-    .trim()
-    .slice(0, 200)
+  return Array.from(onOneLine(text)).slice(0, 200).join('')
+}
+
+function onOneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu, '').trim()
 }

@@ -52,14 +52,15 @@ export function judgeRedirectAfter(path: string, baseUrl: URL): string {
     })
   if (!/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(path)) throw refuse()
   const url = URL.parse(path, baseUrl.href)
-  if (url?.origin !== baseUrl.origin) throw refuse()
+  // Dot segments go in the parsing: `/.//evil.example` comes out of it as `//evil.example`, which is another origin.
+  if (url?.origin !== baseUrl.origin || url.pathname.startsWith('//')) throw refuse()
   return url.pathname + url.search + url.hash
 }
 
 /** Where the browser goes in the end, and what it learns there. */
 export function landing(baseUrl: URL, path: string, result: Record<string, string>): string {
   const url = new URL(path, baseUrl)
-  for (const name of ['error', 'connection_id']) url.searchParams.delete(name)
+  for (const name of ['error', 'connection_id', 'connect']) url.searchParams.delete(name)
   for (const [name, value] of Object.entries(result)) url.searchParams.set(name, value)
   return url.href
 }

@@ -45,6 +45,8 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
   http.get(
     '/v4/oauth/callback/:slug',
     {
+      // It acts, once: whoever only looks ahead must not use the answer up.
+      exposeHeadRoute: false,
       config: { allow: 'anyone', recognises: ['user'] },
       schema: {
         tags,
@@ -54,7 +56,8 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
       },
     },
     async (request, reply) => {
-      const query = request.url.split('?', 2)[1] ?? ''
+      // All of it: a code may hold a question mark (RFC 6749 Appendix A.11).
+      const [, query = ''] = /\?(.*)$/s.exec(request.url) ?? []
       const states = new URLSearchParams(query).getAll('state')
       const state = states.length === 1 && states[0] ? new Secret(states[0]) : undefined
       const answer = { slug: request.params.slug, query: new Secret(query), state }
@@ -65,6 +68,7 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
   http.get(
     '/v4/oauth/resume',
     {
+      exposeHeadRoute: false,
       config: { allow: ['user'] },
       schema: { tags, summary: 'Go on with an answer that waited until you had signed in' },
     },

@@ -145,6 +145,23 @@ export function createConnectionStore(vault: Vault) {
       return row && toConnection(row)
     },
 
+    /** The same, locked until the transaction ends: what is read from it then is what will be replaced. */
+    lockOfUser: async (
+      { engine }: Database,
+      tx: Queries,
+      userId: string,
+      connectionId: string,
+    ): Promise<Connection | undefined> => {
+      const row = await tx
+        .selectFrom('connections')
+        .selectAll()
+        .where('connection_id', '=', connectionId)
+        .where('user_id', '=', userId)
+        .$if(engine === 'postgres', (query) => query.forUpdate())
+        .executeTakeFirst()
+      return row && toConnection(row)
+    },
+
     /** The user's live connection to this account. The row stays locked until the transaction ends. */
     findOfAccount: async (
       { engine }: Database,
@@ -223,12 +240,12 @@ export function createConnectionStore(vault: Vault) {
       const row = await tx
         .updateTable('connections')
         .set((eb) => ({
+          ...sealed,
           status: 'active' as const,
           account_id: account.accountId,
           account_label: account.accountLabel,
           api_host: account.apiHost,
           scopes: JSON.stringify(account.scopes),
-          ...sealed,
           expires_at: tokens.expiresAt?.getTime() ?? null,
           obtained_at: tokens.obtainedAt.getTime(),
           is_refreshed: 0,

@@ -1,5 +1,7 @@
 import { ServiceError } from '../platform/errors.ts'
+import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
+import { isVerified } from '../providers/provider.ts'
 import type { Provider } from '../providers/provider.ts'
 import { siteOf } from '../providers/site.ts'
 
@@ -40,14 +42,30 @@ export function boundedSchedule(
 }
 
 /**
- * It is shown as a link, so it must lead to a page; and for a provider that an agent proposed, to a page of its own: it
- * could otherwise have somebody enter, at a site they trust, a code that stands for the agent's own request there.
+ * It is shown as a link, so it must be one that leads to a page. A provider that an agent proposed may send people to
+ * its own site alone: otherwise it could have them enter somebody else's code at a provider that they trust.
  */
-export function judgeVerificationUri({ source, metadata }: Provider, uri: string): string {
-  const url = URL.parse(uri)
-  const isPage = url?.protocol === 'https:' && url.username === '' && url.password === ''
-  if (!isPage || (source === 'proposal' && siteOf(url) !== siteOf(new URL(metadata.issuer)))) {
-    throw new ServiceError('provider_unavailable', { detail: 'the verification address is not one that can be shown' })
+export function judgeVerificationUri(uri: string, provider: Provider): string {
+  const url = uri.length <= 2000 ? URL.parse(uri) : null
+  if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '') {
+    throw new ServiceError('provider_unavailable', { detail: 'the verification address is no https URL' })
+  }
+  if (!isVerified(provider) && siteOf(url) !== siteOf(new URL(provider.metadata.issuer))) {
+    throw new ServiceError('provider_unavailable', { detail: 'the verification address is of another site' })
   }
   return url.href
+}
+
+/** The code that a person reads and types (RFC 8628 §6.1). */
+export function judgeUserCode(code: string): string {
+  if (!/^[\x20-\x7e]{1,64}$/.test(code)) {
+    throw new ServiceError('provider_unavailable', { detail: 'the user code is none that can be typed' })
+  }
+  return code
+}
+
+/** Whoever polls is told one thing of all that can go wrong on the way to the provider: try again. */
+export function asUnavailable(error: unknown): unknown {
+  const isKnown = error instanceof OAuthRefused || error instanceof OAuthAnswerInvalid || error instanceof ServiceError
+  return isKnown ? new ServiceError('provider_unavailable', { detail: error.message }) : error
 }

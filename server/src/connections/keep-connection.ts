@@ -5,6 +5,7 @@ import type { Tokens } from '../platform/oauth/oauth-client.ts'
 
 import type { ProviderStore } from '../providers/provider-store.ts'
 import { accountHost } from './account-host.ts'
+import type { UserStore } from '../sessions/user-store.ts'
 import type { Account } from './account.ts'
 import { ConnectFailed } from './connect-flow.ts'
 import { endOfToken, formerUntil, isLongEnough } from './connection.ts'
@@ -14,6 +15,7 @@ import type { FormerTokenStore } from './former-token-store.ts'
 
 export interface KeepConnectionNeeds {
   database: Database
+  users: UserStore
   providers: ProviderStore
   connections: ConnectionStore
   formerTokens: FormerTokenStore
@@ -39,11 +41,14 @@ export async function keepConnection(
   consent: Consent,
   now: Date,
 ): Promise<Connection> {
-  const { database, providers, connections, audit } = needs
+  const { database, users, providers, connections, audit } = needs
   const { userId, providerId, account, tokens, requestId } = consent
   if (!isLongEnough(tokens.accessToken) || (tokens.refreshToken && !isLongEnough(tokens.refreshToken))) {
     throw new ConnectFailed('weak_token')
   }
+  // Both are judged again: the tokens took a while to come.
+  const user = await users.find(tx, userId)
+  if (!user || user.disabledAt) throw new ConnectFailed('wrong_user')
   const provider = await providers.lock(database, tx, providerId)
   if (provider?.status !== 'active') throw new ConnectFailed('provider_disabled')
   const kept: KeptTokens = {
@@ -93,7 +98,7 @@ async function findExisting(
   const ofAccount =
     account && (await connections.findOfAccount(database, tx, { userId, providerId, accountId: account.id }))
   if (connectionId === null) return ofAccount
-  const named = await connections.findOfUser(tx, userId, connectionId)
+  const named = await connections.lockOfUser(database, tx, userId, connectionId)
   const isAnother = named?.accountId && account?.id !== named.accountId
   const isTaken = ofAccount && ofAccount.connectionId !== connectionId
   // Grants hang on it: it must never turn into somebody else's account.

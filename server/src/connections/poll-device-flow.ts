@@ -2,12 +2,13 @@ import type { Clock } from '../platform/clock.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
-import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
+import { OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import { clientOf } from '../providers/client-of.ts'
 import type { User } from '../sessions/user.ts'
 import { ConnectFailed } from './connect-flow.ts'
-import { slowDownSeconds } from './device-flow.ts'
+import type { ConnectError } from './connect-flow.ts'
+import { asUnavailable, slowDownSeconds } from './device-flow.ts'
 import type { DeviceFlow, DeviceFlowStatus } from './device-flow.ts'
 import type { DeviceFlowStore, KnownFlow } from './device-flow-store.ts'
 import { keepConnection } from './keep-connection.ts'
@@ -27,8 +28,8 @@ export interface Progress {
   connectionId?: string
 }
 
-/** Longer than an answer can take: while one poll is under way there is no second. */
-const pollLeaseMs = 30_000
+/** Longer than the answers can take, of the token endpoint and of whose account it is: meanwhile there is no second poll. */
+const pollLeaseMs = 60_000
 
 export async function pollDeviceFlow(
   needs: PollDeviceFlowNeeds,
@@ -63,7 +64,7 @@ async function ask(needs: PollDeviceFlowNeeds, flow: DeviceFlow, requestId: stri
   try {
     tokens = await oauth.pollDevice(client, flow.deviceCode)
   } catch (error) {
-    return refused(needs, flow, error, waitFor)
+    return refused(needs, flow, error, requestId, waitFor)
   }
   const account = await learnAccount(needs, provider, client, tokens)
   return keep(needs, flow, { tokens, account, requestId })
@@ -71,25 +72,26 @@ async function ask(needs: PollDeviceFlowNeeds, flow: DeviceFlow, requestId: stri
 
 /** RFC 8628 §3.5 */
 async function refused(
-  { database, deviceFlows }: PollDeviceFlowNeeds,
+  needs: PollDeviceFlowNeeds,
   flow: DeviceFlow,
   error: unknown,
+  requestId: string,
   waitFor: (seconds: number) => Promise<void>,
 ): Promise<Progress> {
   const code = error instanceof OAuthRefused ? error.code : undefined
-  if (code === 'access_denied' || code === 'expired_token' || code === 'invalid_grant') {
-    const outcome = code === 'access_denied' ? 'denied' : 'expired'
-    await deviceFlows.end(database.queries, flow, outcome)
-    return progress(flow, outcome)
+  if (code === 'access_denied') {
+    await endDenied(needs, flow, code, requestId)
+    return progress(flow, 'denied')
+  }
+  if (code === 'expired_token' || code === 'invalid_grant') {
+    await needs.deviceFlows.end(needs.database.queries, flow, 'expired')
+    return progress(flow, 'expired')
   }
   const intervalSeconds = flow.intervalSeconds + (code === 'slow_down' ? slowDownSeconds : 0)
   await waitFor(intervalSeconds)
   if (code === 'authorization_pending') return progress(flow, 'pending')
   if (code === 'slow_down') return progress({ ...flow, intervalSeconds }, 'slow_down')
-  if (error instanceof OAuthRefused || error instanceof OAuthAnswerInvalid) {
-    throw new ServiceError('provider_unavailable', { detail: error.message })
-  }
-  throw error
+  throw asUnavailable(error)
 }
 
 /** The connection and the end of the flow are one commit. */
@@ -115,9 +117,24 @@ async function keep(
   } catch (error) {
     if (!(error instanceof ConnectFailed)) throw error
     log.info({ err: error, device_flow_id: flow.deviceFlowId }, 'an account was not connected')
-    await deviceFlows.end(database.queries, flow, 'denied')
+    await endDenied(needs, flow, error.code, requestId)
     throw new ServiceError('conflict', { message: `The account was not connected: ${error.code}.` })
   }
+}
+
+/** Said on record once, as of a consent that came to nothing in a browser. */
+async function endDenied(
+  { database, deviceFlows, audit, clock }: PollDeviceFlowNeeds,
+  flow: DeviceFlow,
+  code: ConnectError,
+  requestId: string,
+): Promise<void> {
+  const { deviceFlowId, providerId, userId } = flow
+  await database.transaction(async (tx) => {
+    if (!(await deviceFlows.end(tx, flow, 'denied'))) return
+    const detail = { device_flow_id: deviceFlowId, provider_id: providerId, code }
+    await audit.append(tx, { event: 'connection.refused', at: clock(), requestId, userId, detail })
+  })
 }
 
 function progress(flow: KnownFlow, status: DeviceFlowStatus, connectionId: string | null = null): Progress {

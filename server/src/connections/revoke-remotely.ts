@@ -8,6 +8,7 @@ import type { Database } from '../platform/database/database.ts'
 import type { Log } from '../platform/log.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
+import type { Secret } from '../platform/secret.ts'
 import { clientOf } from '../providers/client-of.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
 import type { Connection } from './connection.ts'
@@ -68,14 +69,23 @@ export function createRevokeRemotely(needs: RevokeRemotelyNeeds) {
 
 export type RevokeRemotely = ReturnType<typeof createRevokeRemotely>
 
-/** The refresh token first: from it new access tokens would come. */
+/** The refresh token first: from it new access tokens would come. A refusal of one leaves the other to be ended all the same. */
 async function askProvider({ database, oauth, providers, connections }: RevokeRemotelyNeeds, connection: Connection) {
   const provider = await providers.find(database.queries, connection.providerId)
-  if (!provider) return
+  if (!provider) throw new OAuthRefused('provider_deleted')
   const client = await clientOf(providers, database.queries, provider)
   const { accessToken, refreshToken } = await connections.tokens(database.queries, connection)
-  if (refreshToken) await oauth.revoke(client, refreshToken, 'refresh_token')
-  if (accessToken) await oauth.revoke(client, accessToken, 'access_token')
+  let refusal: OAuthRefused | undefined
+  const end = async (token: Secret | undefined, kind: 'access_token' | 'refresh_token') => {
+    if (!token) return
+    await oauth.revoke(client, token, kind).catch((error: unknown) => {
+      if (!(error instanceof OAuthRefused)) throw error
+      refusal ??= error
+    })
+  }
+  await end(refreshToken, 'refresh_token')
+  await end(accessToken, 'access_token')
+  if (refusal) throw refusal
 }
 
 async function conclude(

@@ -4,7 +4,6 @@ import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
-import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import { perHour, takeFromLimit } from '../platform/rate-limits.ts'
 import { clientOf } from '../providers/client-of.ts'
 import { hasDeviceFlow } from '../providers/provider.ts'
@@ -13,7 +12,7 @@ import type { User } from '../sessions/user.ts'
 import { chooseProvider } from './choose-provider.ts'
 import type { Wish } from './choose-provider.ts'
 import type { ConnectionStore } from './connection-store.ts'
-import { boundedSchedule, judgeVerificationUri } from './device-flow.ts'
+import { asUnavailable, boundedSchedule, judgeUserCode, judgeVerificationUri } from './device-flow.ts'
 import type { DeviceFlow } from './device-flow.ts'
 import type { DeviceFlowStore } from './device-flow-store.ts'
 
@@ -46,12 +45,12 @@ export async function startDeviceFlow(needs: StartDeviceFlowNeeds, user: User, w
   const client = await clientOf(providers, database.queries, provider)
   await takeFromLimit(database.queries, `connect:${user.userId}`, perHour(config.connectsPerHour), clock())
   const begun = await oauth.beginDevice(client, scopes).catch((error: unknown) => {
-    if (!(error instanceof OAuthRefused || error instanceof OAuthAnswerInvalid)) throw error
-    throw new ServiceError('provider_unavailable', { detail: error.message })
+    throw asUnavailable(error)
   })
-  const verificationUri = judgeVerificationUri(provider, begun.verificationUri)
+  const userCode = judgeUserCode(begun.userCode)
+  const verificationUri = judgeVerificationUri(begun.verificationUri, provider)
   const complete = begun.verificationUriComplete
-  const verificationUriComplete = complete === undefined ? null : judgeVerificationUri(provider, complete)
+  const verificationUriComplete = complete === undefined ? null : judgeVerificationUri(complete, provider)
   const { interval, lifetime } = boundedSchedule(begun.intervalSeconds, begun.expiresInSeconds)
   const createdAt = clock()
   const flow: DeviceFlow = {
@@ -71,7 +70,7 @@ export async function startDeviceFlow(needs: StartDeviceFlowNeeds, user: User, w
   await database.transaction((tx) => deviceFlows.insert(tx, flow))
   return {
     deviceFlowId: flow.deviceFlowId,
-    userCode: begun.userCode,
+    userCode,
     verificationUri,
     verificationUriComplete,
     expiresAt: flow.expiresAt,

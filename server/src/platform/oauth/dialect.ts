@@ -17,8 +17,8 @@ export interface Dialect {
   errorsWithStatus200?: boolean
   /** The tokens stand in this member of the answer, as Slack's do for a user. */
   tokensIn?: string
-  /** The scopes that were granted come as a list in this member. */
-  scopesIn?: string
+  /** Scopes can come as a list, as `scope` or `scopes`. */
+  scopeArray?: boolean
   /** A request that carries a code challenge may be refused: the state alone binds the answer to the person. */
   omitsPkce?: boolean
   /** The Basic header holds id and secret as they are, without the encoding of RFC 6749 §2.3.1. */
@@ -33,9 +33,16 @@ export function joinScopes({ scopeSeparator = ' ' }: Dialect, scopes: readonly s
   return scopes.join(scopeSeparator)
 }
 
-/** Servers differ in what they put between scopes, also against their own documentation. */
+const mostScopes = 100
+
+/**
+ * Servers differ in what they put between scopes, also against their own documentation. What is no scope (RFC 6749
+ * §3.3) is left out: it would be shown to people and put on record.
+ */
 export function splitScopes(scope: string | undefined): string[] | undefined {
-  return scope === undefined ? undefined : scope.split(/[\s,]+/).filter((one) => one !== '')
+  if (scope === undefined) return undefined
+  const scopes = scope.split(/[\s,]+/).filter((one) => /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/.test(one))
+  return [...new Set(scopes)].slice(0, mostScopes)
 }
 
 /** A fetch that speaks the dialect at the token endpoint; other endpoints are left alone. */
@@ -58,7 +65,8 @@ function asJson(options: Options): Options {
 
 async function translateAnswer(response: Response, dialect: Dialect): Promise<Response> {
   const text = await response.text()
-  const asItCame = () => new Response(text, { status: response.status, headers: response.headers })
+  // Some statuses take no body, not even an empty one.
+  const asItCame = () => new Response(text === '' ? null : text, { status: response.status, headers: response.headers })
   const body = parseObject(text)
   if (!body) return asItCame()
   const tokens = dialect.tokensIn === undefined ? body : (objectIn(body, dialect.tokensIn) ?? body)
@@ -66,8 +74,8 @@ async function translateAnswer(response: Response, dialect: Dialect): Promise<Re
     return Response.json({ error: body['error'] }, { status: 400 })
   }
   if (typeof tokens['access_token'] !== 'string') return asItCame()
-  const scopes = dialect.scopesIn === undefined ? undefined : tokens[dialect.scopesIn]
-  const spelt = Array.isArray(scopes) ? { scope: scopes.join(' ') } : {}
+  const scopes = [tokens['scope'], tokens['scopes']].find((one) => Array.isArray(one))
+  const spelt = dialect.scopeArray && scopes ? { scope: scopes.join(' ') } : {}
   // A kind of token that only its own server knows is sent like any other bearer token.
   return Response.json({ ...body, ...tokens, ...spelt, token_type: 'bearer' }, { status: response.status })
 }

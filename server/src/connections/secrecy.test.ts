@@ -1,0 +1,139 @@
+/** A thief of the database file, a reader of the log, and whoever sees our answers, find no credential of a provider. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { sql } from 'kysely'
+import { slug, startConnectionTest } from '../../testkit/connections.ts'
+import type { ConnectionTest } from '../../testkit/connections.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { oauthPaths } from '../../testkit/oauth-server.ts'
+
+/** Everything that is stored, as bytes: SQLite's files with its log, or each row of each table of PostgreSQL. */
+async function stored({ database, config }: ConnectionTest): Promise<Buffer> {
+  if (database.engine === 'sqlite') {
+    const files = readdirSync(config.dataDir).filter((name) => name.startsWith('sallyport.db'))
+    assert.ok(files.includes('sallyport.db-wal'))
+    return Buffer.concat(files.map((name) => readFileSync(join(config.dataDir, name))))
+  }
+  const { rows: tables } = await sql<{ name: string }>`
+    select table_name as name from information_schema.tables where table_schema = 'public'`.execute(database.queries)
+  assert.ok(tables.length > 10)
+  const parts: Buffer[] = []
+  for (const { name } of tables) {
+    const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(database.queries)
+    for (const value of rows.flatMap((row) => Object.values(row))) {
+      parts.push(value instanceof Uint8Array ? Buffer.from(value) : Buffer.from(`${String(value)}\n`))
+    }
+  }
+  return Buffer.concat(parts)
+}
+
+/** In the clear, and as the usual encodings write it; base64 at each of its three alignments. */
+function formsOf(secret: string): string[] {
+  const base64 = (['base64', 'base64url'] as const).flatMap((encoding) =>
+    [0, 1, 2].map((shift) =>
+      Buffer.from('\0'.repeat(shift) + secret)
+        .toString(encoding)
+        .slice(4, -4),
+    ),
+  )
+  const hex = Buffer.from(secret).toString('hex')
+  return [secret, encodeURIComponent(secret), hex, hex.toUpperCase(), ...base64]
+}
+
+function assertHidden(secrets: Iterable<string>, where: string, found: Buffer): void {
+  for (const secret of secrets) {
+    assert.ok(secret.length >= 16, 'a shorter one could be found by chance')
+    for (const form of formsOf(secret)) {
+      assert.ok(!found.includes(form), `${secret.slice(0, 6)}… is in ${where}, as ${form.slice(0, 6)}…`)
+    }
+  }
+}
+
+/** Keeps each answer, its headers too, as it leaves. */
+function keepAnswers({ app }: ConnectionTest): string[] {
+  const answers: string[] = []
+  const { http } = app
+  const inject = http.inject.bind(http) as (options: object) => Promise<{ headers: object; payload: string }>
+  const keeping = async (options: object) => {
+    const reply = await inject(options)
+    answers.push(JSON.stringify(reply.headers), reply.payload)
+    return reply
+  }
+  Object.assign(http, { inject: keeping })
+  return answers
+}
+
+async function connectByDevice({ call, oauth, user, clock }: ConnectionTest, account: string): Promise<void> {
+  const { token } = user
+  const { body } = await call('POST', '/v4/oauth/device/start', { token, body: { provider_slug: slug } })
+  const poll = async () => {
+    clock.advance(body.interval)
+    const polled = { token, body: { device_flow_id: body.device_flow_id } }
+    return (await call('POST', '/v4/oauth/device/poll', polled)).body.status
+  }
+  assert.equal(await poll(), 'pending')
+  await oauth.approveDevice(body.user_code, { account })
+  assert.equal(await poll(), 'connected')
+}
+
+onBothDatabases('what a provider gave us', (engine) => {
+  test('no token, code, verifier or client secret in the database file, the log, an error or a response', async (t) => {
+    const test = await startConnectionTest(t, engine, { settings: { SALLYPORT_LOG_LEVEL: 'debug' } })
+    const { call, oauth, user, clock, log, start, follow, connect } = test
+    const { token } = user
+    const answers = keepAnswers(test)
+    const states: string[] = []
+    const begin = async () => {
+      const page = await start(user)
+      states.push(new URL(page).searchParams.get('state') ?? '')
+      return page
+    }
+
+    const id = await connect()
+    await connect()
+    await connectByDevice(test, 'grace')
+    assert.equal((await follow(await oauth.deny(await begin()), user.cookie)).params['error'], 'access_denied')
+    const waiting = await follow(await oauth.approve(await begin(), { account: 'waiting' }))
+    assert.equal(waiting.params['connect'], 'waiting')
+    const abandoned = await call('POST', '/v4/oauth/device/start', { token, body: { provider_slug: slug } })
+    assert.equal(abandoned.status, 201)
+    for (const instead of [
+      { status: 400, headers: { 'content-type': 'application/json' }, body: '{"error":"invalid_grant"}' },
+      { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' },
+      'lost',
+    ] as const) {
+      oauth.fault.answer(oauthPaths.token, instead, 1)
+      assert.ok((await follow(await oauth.approve(await begin()), user.cookie)).params['error'])
+    }
+    clock.advance(3600)
+    const check = () => call('POST', `/v4/connections/${id}/check`, { token })
+    assert.equal((await check()).status, 200)
+    assert.equal(test.refreshes(), 1)
+    oauth.fault.answer(oauthPaths.token, { status: 500 }, 1)
+    clock.advance(3600)
+    assert.equal((await check()).status, 502)
+    oauth.fault.answer(oauthPaths.revocation, 'cut')
+    const removed = await call('DELETE', `/v4/connections/${id}`, { token })
+    assert.equal(removed.body.remote_revocation, 'pending')
+    await call('GET', '/v4/connections', { token })
+
+    const secrets = [...oauth.secrets]
+    assert.ok(secrets.length >= 25, `${secrets.length} secrets went by`)
+    assert.ok(secrets.includes(oauth.client.clientSecret))
+    assert.ok(secrets.filter((one) => one.startsWith('eyJ')).length >= 3, 'id tokens among them')
+    const file = await stored(test)
+    assertHidden([...secrets, ...states], 'the database', file)
+    assertHidden([...secrets, ...states], 'the log', Buffer.from(log.join('')))
+    assertHidden(secrets, 'a response', Buffer.from(answers.join('\n')))
+    assert.ok(answers.length > 30 && log.length > 15)
+    // The searches can find something: what is no secret is there.
+    assert.ok(file.includes(id) && file.includes('ada@example.com'))
+    assert.ok(answers.join('').includes(id) && log.join('').includes('/v4/oauth/callback/:slug'))
+    // Nor the hold that a browser has on a waiting answer.
+    const hold = /svc_connect=([^;]+)/.exec(waiting.cookie ?? '')?.[1] ?? ''
+    assertHidden([hold], 'the database or the log', Buffer.concat([file, Buffer.from(log.join(''))]))
+    assert.ok(!file.includes(abandoned.body.user_code), 'a user code is not kept')
+  })
+})

@@ -1,0 +1,184 @@
+/** Servers that speak OAuth with an accent, each a real one behind TLS, as our client meets them. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { createAuthority } from '../../../testkit/certificates.ts'
+import { temporaryFolder } from '../../../testkit/databases.ts'
+import { testEgress } from '../../../testkit/egress.ts'
+import { startGitHubServer } from '../../../testkit/github-server.ts'
+import { githubPaths } from '../../../testkit/github-site.ts'
+import { startTlsUpstream } from '../../../testkit/tls-upstream.ts'
+import { Secret } from '../secret.ts'
+import { joinScopes, plainDialect, splitScopes } from './dialect.ts'
+import type { Dialect } from './dialect.ts'
+import { createOAuth } from './oauth.ts'
+import type { OAuthClient } from './oauth-client.ts'
+
+interface Answer {
+  status?: number
+  headers?: Record<string, string>
+  body: unknown
+}
+
+const json = { 'content-type': 'application/json' }
+const accessToken = 'an-access-token-of-some-length'
+
+/** A token endpoint that always gives this answer, and what it was asked. */
+async function askToken(t: TestContext, dialect: Dialect, { status = 200, headers = json, body }: Answer) {
+  const asked: { headers: IncomingHttpHeaders; body: string }[] = []
+  const authority = await createAuthority(temporaryFolder(t))
+  const certificate = await authority.issue({ names: ['localhost'] })
+  const { port } = await startTlsUpstream(t, certificate, (request, response) => {
+    void text(request).then((sent) => {
+      asked.push({ headers: request.headers, body: sent })
+      response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body))
+    })
+  })
+  const egress = testEgress(t, { allow: [`localhost:${port}`], caPem: authority.caPem })
+  const issuer = `https://localhost:${port}`
+  const client: OAuthClient = {
+    metadata: { issuer, token_endpoint: `${issuer}/token` },
+    clientId: 'our-client',
+    clientSecret: new Secret('our-secret-of-some-length'),
+    authMethod: 'client_secret_post',
+    dialect,
+    suppliedBy: 'operator',
+  }
+  const tokens = createOAuth({ egress }).refresh(client, new Secret('a-refresh-token'))
+  return { tokens, asked }
+}
+
+async function takes(t: TestContext, dialect: Dialect, body: object) {
+  const { tokens } = await askToken(t, dialect, { body })
+  return tokens
+}
+
+test('an error with status 200 is a refusal where the server is known for it', async (t) => {
+  const body = { ok: false, error: 'invalid_code' }
+  const { tokens } = await askToken(t, { errorsWithStatus200: true }, { body })
+  await assert.rejects(tokens, { name: 'OAuthRefused', code: 'invalid_code' })
+  const plain = await askToken(t, plainDialect, { body })
+  await assert.rejects(plain.tokens, { name: 'OAuthAnswerInvalid' })
+})
+
+test('an error that is no word is not repeated', async (t) => {
+  for (const error of ['<script>', 'a b', 'x'.repeat(65), '\u0000']) {
+    const { tokens } = await askToken(t, { errorsWithStatus200: true }, { body: { error } })
+    await assert.rejects(tokens, { code: 'unreadable_error' })
+  }
+})
+
+test("a person's tokens are taken from where they stand, not the bot's beside them", async (t) => {
+  const inner = { access_token: accessToken, token_type: 'user', scope: 'a,b', refresh_token: 'a-refresh-token-2' }
+  const body = { ok: true, access_token: 'the-token-of-the-bot', token_type: 'bot', scope: 'bot', authed_user: inner }
+  const tokens = await takes(t, { tokensIn: 'authed_user' }, body)
+  assert.equal(tokens.accessToken.reveal(), accessToken)
+  assert.equal(tokens.refreshToken?.reveal(), 'a-refresh-token-2')
+  assert.deepEqual(tokens.scopes, ['a', 'b'])
+  assert.ok(!JSON.stringify(tokens.extra).includes('token-of'), 'none is left in what else stood there')
+  const atTop = await takes(t, { tokensIn: 'authed_user' }, { access_token: accessToken, token_type: 'user' })
+  assert.equal(atTop.accessToken.reveal(), accessToken, 'a refresh has them at the top')
+  const none = await askToken(t, { tokensIn: 'authed_user' }, { body: { ...body, authed_user: { id: 'U1' } } })
+  await assert.rejects(none.tokens, { name: 'OAuthAnswerInvalid' }, 'the token of the bot is not taken instead')
+})
+
+test('scopes come as text with any separator, or as a list under either name', async (t) => {
+  const table: [Dialect, object, string[] | undefined][] = [
+    [{}, { scope: 'read write' }, ['read', 'write']],
+    [{}, { scope: 'read,write' }, ['read', 'write']],
+    [{}, {}, undefined],
+    [{ scopeArray: true }, { scope: ['read', 'write'] }, ['read', 'write']],
+    [{ scopeArray: true }, { scopes: ['read', 'write'] }, ['read', 'write']],
+    [{ scopeArray: true }, { scope: 'read' }, ['read']],
+    [{ scopeArray: true }, { scopes: [] }, []],
+  ]
+  for (const [dialect, members, scopes] of table) {
+    const tokens = await takes(t, dialect, { access_token: accessToken, token_type: 'bearer', ...members })
+    assert.deepEqual(tokens.scopes, scopes, JSON.stringify([dialect, members]))
+  }
+})
+
+test('a token request goes out as a form, or as JSON with its own headers where that is wanted', async (t) => {
+  const answer = { body: { access_token: accessToken, token_type: 'bearer' } }
+  const form = await askToken(t, {}, answer)
+  await form.tokens
+  assert.match(form.asked[0]?.headers['content-type'] ?? '', /^application\/x-www-form-urlencoded/)
+  const wanted = { grant_type: 'refresh_token', refresh_token: 'a-refresh-token', client_id: 'our-client' }
+  const own = await askToken(t, { tokenRequest: 'json', tokenHeaders: { 'x-version': '2' } }, answer)
+  await own.tokens
+  assert.deepEqual(
+    [own.asked[0]?.headers['content-type'], own.asked[0]?.headers['x-version']],
+    [json['content-type'], '2'],
+  )
+  const sent = JSON.parse(own.asked[0]?.body ?? '') as object
+  assert.deepEqual({ ...sent, ...wanted }, sent)
+  const inForm = Object.fromEntries(new URLSearchParams(form.asked[0]?.body))
+  assert.deepEqual({ ...inForm, ...wanted }, inForm)
+})
+
+test('an answer that is none stays none in every dialect', async (t) => {
+  const dialect: Dialect = { errorsWithStatus200: true, tokensIn: 'authed_user', scopeArray: true }
+  const table: [Answer, string][] = [
+    [{ body: '<p>', headers: { 'content-type': 'text/html' } }, 'provider_unavailable'],
+    [{ body: '{"access_token":' }, 'provider_unavailable'],
+    [{ body: '', status: 204 }, 'provider_unavailable'],
+    [{ body: '', status: 502 }, 'provider_unavailable'],
+    [{ body: { error: 'x' }, status: 503 }, 'provider_unavailable'],
+  ]
+  for (const [answer, code] of table) {
+    const { tokens } = await askToken(t, dialect, answer)
+    await assert.rejects(tokens, { code }, JSON.stringify(answer))
+  }
+  for (const body of ['null', '[]', '"text"', '{"authed_user":[]}', '{"authed_user":null}', '{"error":1}']) {
+    const { tokens } = await askToken(t, dialect, { body })
+    await assert.rejects(tokens, { name: 'OAuthAnswerInvalid' }, body)
+  }
+})
+
+test("GitHub's own ways are understood, from the code to the account", async (t) => {
+  const github = await startGitHubServer(t, { redirectUri: 'https://client.example/callback' })
+  const egress = testEgress(t, { allow: [github.host], caPem: readFileSync(github.caFile, 'utf8') })
+  const oauth = createOAuth({ egress })
+  const client: OAuthClient = {
+    metadata: {
+      issuer: github.origin,
+      authorization_endpoint: `${github.origin}${githubPaths.authorization}`,
+      token_endpoint: `${github.origin}${githubPaths.token}`,
+    },
+    clientId: github.client.clientId,
+    clientSecret: new Secret(github.client.clientSecret),
+    authMethod: 'client_secret_post',
+    dialect: { tokenHeaders: { accept: 'application/json' }, errorsWithStatus200: true },
+    suppliedBy: 'operator',
+  }
+  const request = { redirectUri: github.client.redirectUri, scopes: ['read:user', 'user:email'], params: {} }
+  const { url, checks } = await oauth.beginCode(client, request)
+  assert.equal(checks.nonce, undefined, 'without openid there is no id token')
+  const callback = new URL(await github.approve(url))
+  const tokens = await oauth.endCode(client, callback, checks)
+  assert.deepEqual(
+    [tokens.scopes, tokens.refreshToken, tokens.expiresInSeconds],
+    [request.scopes, undefined, undefined],
+  )
+  const user = await oauth.askApi(client, tokens.accessToken, {
+    method: 'GET',
+    url: `${github.origin}${githubPaths.user}`,
+  })
+  assert.deepEqual([user['login'], user['id']], ['ada', 1815])
+  await assert.rejects(oauth.endCode(client, callback, checks), { name: 'OAuthRefused', code: 'bad_verification_code' })
+  github.endGrants('ada')
+  const asking = oauth.askApi(client, tokens.accessToken, { method: 'GET', url: `${github.origin}${githubPaths.user}` })
+  await assert.rejects(asking, { name: 'OAuthAnswerInvalid' })
+})
+
+test('scopes are joined as the server wants them and split as it gave them', () => {
+  assert.equal(joinScopes({}, ['a', 'b']), 'a b')
+  assert.equal(joinScopes({ scopeSeparator: ',' }, ['a', 'b']), 'a,b')
+  assert.deepEqual(splitScopes(' a,b  c,,a '), ['a', 'b', 'c'])
+  assert.deepEqual(splitScopes(''), [])
+  assert.deepEqual(splitScopes('good "bad" b\\ad \u202e'), ['good'])
+  assert.equal(splitScopes(undefined), undefined)
+})

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { sql } from 'kysely'
+import { slug, startConnectionTest } from '../testkit/connections.ts'
+import { onBothDatabases, temporaryFolder } from '../testkit/databases.ts'
+import { migratedDatabase } from '../testkit/open-database.ts'
+import type { Database } from './platform/database/database.ts'
+import { masterKeySource } from './platform/instance.ts'
+import { newMasterKey } from './platform/vault/master-keys.ts'
+import { rotateKeys } from './platform/vault/rotate.ts'
+import { sealedColumns } from './sealed-columns.ts'
+
+async function columnsOf({ engine, queries }: Database): Promise<string[]> {
+  const query =
+    engine === 'sqlite'
+      ? sql<{ name: string }>`select m.name || '.' || c.name as name
+          from sqlite_master m join pragma_table_info(m.name) c where m.type = 'table'`
+      : sql<{ name: string }>`select table_name || '.' || column_name as name
+          from information_schema.columns where table_schema = 'public'`
+  return (await query.execute(queries)).rows.map(({ name }) => name)
+}
+
+/** How many values are sealed under each key. */
+async function keysIn({ queries }: Database, { table, column }: { table: string; column: string }) {
+  const keyId = sql.ref(`${column}_key_id`)
+  const { rows } = await sql<{ key_id: string }>`
+    select distinct ${keyId} as key_id from ${sql.table(table)} where ${keyId} is not null`.execute(queries)
+  return rows.map(({ key_id }) => key_id)
+}
+
+onBothDatabases('sealed columns', (engine) => {
+  test('every column of the schema that names a data key is one that a rotation seals anew', async (t) => {
+    const open = await migratedDatabase(t, engine)
+    const columns = await columnsOf(open())
+    const sealed = columns
+      .filter((name) => name.endsWith('_key_id') && !name.startsWith('vault_keys.'))
+      .map((name) => name.slice(0, -'_key_id'.length))
+    assert.ok(sealed.length >= 9)
+    const listed = sealedColumns.map(({ table, column }) => `${table}.${column}`)
+    // The browser login brings its own entry.
+    const missing = sealed.filter((name) => !listed.includes(name) && name !== 'login_flows.verifier')
+    assert.deepEqual(missing, [])
+    for (const { table, column, rowColumn, ownerColumn } of sealedColumns) {
+      for (const name of [column, rowColumn, ownerColumn]) assert.ok(columns.includes(`${table}.${name}`))
+    }
+  })
+
+  test('after a rotation all that connections keep is sealed anew, and works on', async (t) => {
+    const keyFile = join(temporaryFolder(t), 'master-key')
+    writeFileSync(keyFile, newMasterKey().text.reveal(), { mode: 0o600 })
+    const test = await startConnectionTest(t, engine, {
+      settings: { SALLYPORT_MASTER_KEY: undefined, SALLYPORT_MASTER_KEY_FILE: keyFile },
+    })
+    const { call, config, database, vault, clock, oauth, user, connect, start, follow } = test
+    const { token } = user
+    const id = await connect()
+    await connect()
+    const landed = await follow(await oauth.approve(await start(user), { account: 'waiting' }))
+    const { body } = await call('POST', '/v4/oauth/device/start', { token, body: { provider_slug: slug } })
+    await oauth.approveDevice(body.user_code, { account: 'device' })
+    const ours = sealedColumns.filter(({ table }) => table !== 'sandboxes' && table !== 'login_flows')
+    const before = await Promise.all(ours.map((column) => keysIn(database, column)))
+    assert.ok(
+      before.every((keys) => keys.length === 1),
+      'each column holds something',
+    )
+
+    const source = masterKeySource(config)
+    const needs = { database, vault, source, sealedColumns, newMasterKey, clock: clock.now }
+    const { resealed } = await rotateKeys({ ...needs, onProgress: () => undefined })
+    assert.ok(resealed >= ours.length)
+    const after = await Promise.all(ours.map((column) => keysIn(database, column)))
+    assert.equal(new Set(after.flat()).size, 1)
+    assert.notDeepEqual(after, before)
+
+    clock.advance(body.interval)
+    const poll = { token, body: { device_flow_id: body.device_flow_id } }
+    assert.equal((await call('POST', '/v4/oauth/device/poll', poll)).body.status, 'connected')
+    const waiting = landed.cookie?.split(';')[0] ?? ''
+    const resumed = await follow(`${config.baseUrl.origin}/v4/oauth/resume`, `${user.cookie}; ${waiting}`)
+    assert.ok(resumed.params['connection_id'])
+    clock.advance(3600)
+    assert.equal((await call('POST', `/v4/connections/${id}/check`, { token })).status, 200)
+    assert.equal(test.refreshes(), 1)
+  })
+})
