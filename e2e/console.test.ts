@@ -12,9 +12,12 @@ import {
   post,
   press,
   sees,
+  serve,
   signIn,
   startScreen,
 } from './in-browser.ts'
+
+serve()
 
 /** What the address bar showed; what was typed there at first is beyond a page's reach. */
 async function visitedAddresses(page: Page): Promise<string[]> {

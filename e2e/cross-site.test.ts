@@ -5,7 +5,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before } from 'node:test'
 import type { FrameLocator, Page } from 'playwright-core'
-import { base, inBrowser, issueLink, isUsable, sees, signIn } from './in-browser.ts'
+import { base, inBrowser, issueLink, isUsable, sees, serve, signIn } from './in-browser.ts'
+
+serve()
 
 const otherServer = createServer((_request, response) => {
   response.setHeader('content-type', 'text/html')

@@ -5,10 +5,13 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchBrowser } from '../server/testkit/browser.ts'
 import { freePort } from '../server/testkit/ports.ts'
 import { sharedService } from './running-service.ts'
+import type { Environment, RunningService } from './running-service.ts'
 
 const port = await freePort()
 export const base = `http://localhost:${port}`
-const service = sharedService('sqlite', { PORT: String(port) })
+let service: () => RunningService = () => {
+  throw new Error('no service: the test file calls serve() first')
+}
 let browser: Browser | undefined
 
 before(async () => {
@@ -18,6 +21,11 @@ before(async () => {
 after(async () => {
   await browser?.close()
 })
+
+/** The service of a test file, with settings of its own. */
+export function serve(settings: Environment = {}): void {
+  service = sharedService('sqlite', { PORT: String(port), ...settings })
+}
 
 /** What the service printed at its start. */
 export function startScreen(): string {
@@ -61,7 +69,8 @@ export function inBrowser(
     const contexts: BrowserContext[] = []
     const visit: Visit = async (url = base) => {
       assert.ok(browser)
-      const context = await browser.newContext()
+      // The providers of the tests have an authority of their own.
+      const context = await browser.newContext({ ignoreHTTPSErrors: true })
       contexts.push(context)
       context.setDefaultTimeout(15_000)
       const page = await context.newPage()

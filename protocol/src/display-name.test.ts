@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
-import { DisplayName } from './schema.ts'
+import { DisplayName, toDisplayName } from './schema.ts'
 
 const name = Compile(DisplayName({ minLength: 1, maxLength: 200 }))
 
@@ -31,5 +31,16 @@ test('a display name shows something', () => {
     '\u{e0041}',
   ]) {
     assert.ok(!name.Check(text), JSON.stringify(text))
+  }
+})
+
+test('a name from elsewhere becomes a display name, or none', () => {
+  assert.equal(toDisplayName(' Ada\u202e\n Lovelace\u0000 ', 200), 'Ada Lovelace')
+  assert.equal(toDisplayName('می‌خواهم', 200), 'می‌خواهم')
+  for (const text of ['', ' ', '\u202e', '\u3164', '\ud83d']) assert.equal(toDisplayName(text, 200), undefined)
+  const cut = toDisplayName(`${'x'.repeat(199)}😀`, 200) ?? ''
+  assert.equal(cut, 'x'.repeat(199))
+  for (const text of ['a\u2066b', 'y'.repeat(300), 'a\ud800b', '\u2028z']) {
+    assert.ok(name.Check(toDisplayName(text, 200)), JSON.stringify(text))
   }
 })

@@ -26,6 +26,15 @@ export function DisplayName(options: TextOptions) {
   return Type.String({ pattern: `^(?=.*${visible})[^${misleading}]*$`, ...options })
 }
 
+const misleadingCharacters = new RegExp(`[${misleading}]`, 'gu')
+const showsSomething = new RegExp(visible, 'u')
+
+/** What another system calls somebody, as a display name: undefined where it shows nothing. */
+export function toDisplayName(text: string, maxLength: number): string | undefined {
+  const name = text.slice(0, maxLength).replaceAll(misleadingCharacters, '').trim()
+  return showsSomething.test(name) ? name : undefined
+}
+
 export const Timestamp = Type.String({ format: 'date-time', description: 'RFC 3339 in UTC with milliseconds' })
 
 export function Nullable<T extends TSchema>(schema: T) {

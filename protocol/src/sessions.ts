@@ -4,6 +4,9 @@ import { DisplayName, Nullable, RecordId, Strict, Text, Timestamp } from './sche
 
 export const sessionCookie = 'svc_session'
 
+/** Ties a browser login that is under way to the browser that began it. */
+export const loginCookie = 'svc_login'
+
 export const userStatuses = ['active', 'disabled'] as const
 
 export const User = Type.Object({
@@ -64,3 +67,43 @@ export const ListSessionsQuery = ListQuery(sessionStatuses)
 export const SessionPage = Page('sessions', Session)
 export const ListUsersQuery = ListQuery(userStatuses)
 export const UserPage = Page('users', User)
+
+export const loginProviderIds = ['github', 'oidc'] as const
+
+export const LoginProvidersReply = Type.Object({
+  providers: Type.Array(
+    Type.Object({
+      id: Type.Enum(loginProviderIds),
+      type: Type.Enum(loginProviderIds),
+      name: Type.String(),
+      enabled: Type.Boolean(),
+      login_url: Nullable(Type.String({ description: 'Where a browser begins to sign in; null where it is off' })),
+    }),
+  ),
+})
+
+export const StartLoginQuery = Strict({
+  redirect_after: Type.Optional(
+    Text({ maxLength: 2000, description: 'A path of this service, where the browser goes once it is signed in' }),
+  ),
+})
+
+/** Whatever a provider sends. None of it is refused here, because a person waits for a page. */
+export const LoginCallbackQuery = Type.Object({
+  code: Type.Optional(Type.Unknown()),
+  state: Type.Optional(Type.Unknown()),
+  iss: Type.Optional(Type.Unknown()),
+  error: Type.Optional(Type.Unknown()),
+})
+
+/** What `/?error=` says after a browser login that did not work. */
+export const loginErrorCodes = [
+  'access_denied',
+  'invalid_state',
+  'invalid_response',
+  'not_invited',
+  'user_disabled',
+  'provider_unavailable',
+  'provider_error',
+] as const
+export type LoginErrorCode = (typeof loginErrorCodes)[number]

@@ -94,6 +94,26 @@ function complain(problem) {
   else say(problem.message, { kind: 'problem', requestId: problem.requestId })
 }
 
+/** What an address can say of a sign-in or a connection that did not work. A stranger can write any address. */
+const results = {
+  access_denied: 'Access was refused at the provider. Nothing was changed.',
+  invalid_state: 'That attempt took too long, was used already, or began in another browser. Please start again.',
+  invalid_response: 'The provider’s answer could not be trusted, so nothing was changed. Please start again.',
+  not_invited: 'You have no invitation here. Ask whoever runs this service to invite your e‑mail address.',
+  user_disabled: 'This user is disabled. Ask whoever runs this service.',
+  provider_unavailable: 'The provider does not answer just now. Please try again in a while.',
+  provider_error: 'The provider did not accept the request. Whoever runs this service can find out why.',
+  provider_disabled: 'This provider is switched off here. Nothing was connected.',
+  wrong_user: 'Somebody else began to connect that account. Nothing was connected.',
+  wrong_account: 'That was another account than the one to be renewed. Nothing was connected.',
+  token_refused: 'The provider gave no token. Please start again.',
+  weak_token: 'The provider’s token is too short to be kept safe. Nothing was connected.',
+}
+
+function resultOf(error) {
+  return Object.hasOwn(results, error) ? results[error] : 'That did not work. Please start again.'
+}
+
 // ── Where we are ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 let latest
@@ -114,19 +134,40 @@ function trouble(problem, ask) {
   show('trouble', { heading, lead: problem.message, request }, { again: () => go(ask) })
 }
 
+/** Those that are on, kept for when the session ends. Without them there is still the link. */
+let providers = []
+
+async function learnProviders() {
+  const answer = await call('GET', '/v4/auth/providers').catch(() => undefined)
+  if (answer) providers = answer.providers.filter(({ enabled }) => enabled)
+}
+
 async function home(ifSignedOut) {
+  const learnt = learnProviders()
   try {
     const { user } = await call('GET', '/v4/auth/me')
+    if (isConnectWaiting()) return goOnConnecting
     const sessions = await allSessions()
+    await learnt
     return () => {
       signedIn(user, sessions)
     }
   } catch (problem) {
     if (problem.code !== 'unauthenticated') throw problem
+    await learnt
     return () => {
       signedOut(ifSignedOut)
     }
   }
+}
+
+/** An account's consent came back while nobody was signed in here, and waits at the service. */
+function isConnectWaiting() {
+  return new URLSearchParams(location.search).get('connect') === 'waiting'
+}
+
+function goOnConnecting() {
+  location.replace('/v4/oauth/resume')
 }
 
 async function allSessions() {
@@ -195,8 +236,13 @@ function askToSignIn(token, user, until) {
   show('sign-in', { ...describe(user), until }, acts)
 }
 
-function signedOut({ heading = 'Sign in', lead = 'You sign in with a link that works once.', request } = {}) {
-  show('signed-out', { heading, lead, request })
+function signedOut({ heading = 'Sign in', lead, request } = {}) {
+  const byLink = providers.length > 0 ? 'Or with a link that works once:' : 'You sign in with a link that works once.'
+  const waiting = isConnectWaiting() && 'Once you are signed in, your account will be connected.'
+  show('signed-out', { heading, waiting, lead: lead ?? byLink, request })
+  const buttons = main.querySelector('.providers')
+  if (providers.length > 0) buttons.append(...providers.map(providerButton))
+  else buttons.remove()
   const form = main.querySelector('form')
   form.addEventListener('submit', (event) => {
     event.preventDefault()
@@ -210,6 +256,13 @@ function signedOut({ heading = 'Sign in', lead = 'You sign in with a link that w
     input.focus()
     main.querySelector('.problem').textContent = 'That is no login token. One begins with sp_login_.'
   })
+}
+
+function providerButton({ name, login_url: url }) {
+  const button = fill('provider', { name })
+  const intention = new URLSearchParams({ redirect_after: '/?connect=waiting' })
+  button.querySelector('a').href = isConnectWaiting() ? `${url}?${intention}` : url
+  return button
 }
 
 function signedIn(user, sessions) {
@@ -273,16 +326,28 @@ function sandboxLines(base) {
 
 // ── Start ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** The fragment's token, which from then on stands in no address and no history. */
-function takeToken() {
+/** What the address brought: a token, a result. From then on it stands in no address and no history. */
+function takeFromAddress() {
+  const query = new URLSearchParams(location.search)
   const token = new URLSearchParams(location.hash.slice(1)).get('login_token')
-  if (location.hash) history.replaceState(null, '', location.pathname)
-  return token
+  const [error, connectionId] = [query.get('error'), query.get('connection_id')]
+  query.delete('error')
+  query.delete('connection_id')
+  const rest = query.size > 0 ? `?${query}` : ''
+  if (location.hash || location.search !== rest) history.replaceState(null, '', location.pathname + rest)
+  return { token, error, connectionId }
 }
 
 function start() {
-  const token = takeToken()
-  return go(token ? () => link(token) : home)
+  const { token, error, connectionId } = takeFromAddress()
+  return go(async () => {
+    const view = await (token ? link(token) : home())
+    return () => {
+      view()
+      if (error !== null) say(resultOf(error), { kind: 'problem' })
+      else if (connectionId !== null) say('The account is connected.')
+    }
+  })
 }
 
 /** A link pasted into the address bar of this very page changes the fragment alone. */

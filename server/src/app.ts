@@ -41,7 +41,10 @@ import { createRefusals } from './proxy/refusals.ts'
 import { sandboxRoute } from './sandbox/sandbox-route.ts'
 import { sandboxRoutes } from './sandbox/sandbox-routes.ts'
 import { createSandboxStore } from './sandbox/sandbox-store.ts'
+import { browserLoginRoutes } from './sessions/browser-login-routes.ts'
+import { identityStore } from './sessions/identity-store.ts'
 import { issueLoginToken, loginUrl } from './sessions/issue-login-token.ts'
+import { createLoginFlowStore } from './sessions/login-flow-store.ts'
 import { loginTokenStore } from './sessions/login-token-store.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
 import { sessionStore } from './sessions/session-store.ts'
@@ -83,6 +86,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
     users: userStore,
     sessions: sessionStore,
     loginTokens: loginTokenStore,
+    loginFlows: createLoginFlowStore(vault),
+    identities: identityStore,
     providers: createProviderStore(vault),
     connections: createConnectionStore(vault),
     refreshes: createRefreshStore(vault),
@@ -109,6 +114,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   operationsRoutes(http, { config, database, metrics, isStopping: () => isStopping })
   agentRoutes(http, needs)
   sessionRoutes(http, needs)
+  browserLoginRoutes(http, needs)
   userRoutes(http, needs)
   providerRoutes(http, { ...needs, isConnected: stores.connections.isConnected })
   presetRoutes(http, needs)

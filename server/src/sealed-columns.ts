@@ -5,6 +5,7 @@ import { formerToken } from './connections/former-token-store.ts'
 import type { SealedColumn } from './platform/vault/vault.ts'
 import { providerClientSecret } from './providers/provider-store.ts'
 import { sandboxToken } from './sandbox/sandbox-store.ts'
+import { loginVerifier } from './sessions/login-flow-store.ts'
 
 /** Every column that holds a sealed value: what `keys rotate` has to seal anew. */
 export const sealedColumns: readonly SealedColumn[] = [
@@ -16,4 +17,5 @@ export const sealedColumns: readonly SealedColumn[] = [
   flowVerifier,
   flowAnswer,
   deviceCode,
+  loginVerifier,
 ]

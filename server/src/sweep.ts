@@ -6,12 +6,14 @@ import type { Clock } from './platform/clock.ts'
 import type { Database } from './platform/database/database.ts'
 import { dropFullLimits } from './platform/rate-limits.ts'
 import type { SandboxStore } from './sandbox/sandbox-store.ts'
+import type { LoginFlowStore } from './sessions/login-flow-store.ts'
 import type { LoginTokenStore } from './sessions/login-token-store.ts'
 import type { SessionStore } from './sessions/session-store.ts'
 
 export interface SweepNeeds {
   database: Database
   loginTokens: LoginTokenStore
+  loginFlows: LoginFlowStore
   sessions: SessionStore
   connectFlows: ConnectFlowStore
   deviceFlows: DeviceFlowStore
@@ -31,6 +33,7 @@ export async function sweep(needs: SweepNeeds): Promise<void> {
   await database.transaction(async (tx) => {
     await dropFullLimits(tx, now)
     await needs.loginTokens.dropExpired(tx, now)
+    await needs.loginFlows.dropExpired(tx, now)
     await needs.sessions.dropEndedBefore(tx, daysAgo(30))
     await needs.connectFlows.dropExpired(tx, now)
     await needs.deviceFlows.dropEndedBefore(tx, daysAgo(1))

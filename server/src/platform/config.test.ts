@@ -176,7 +176,7 @@ test('no problem shows what a secret holds', () => {
   for (const value of values) {
     const env = Object.fromEntries(Object.values(secretSettings).map(({ name }) => [name, value]))
     const problems = problemsOf(env)
-    assert.equal(problems.length, 3, value)
+    assert.equal(problems.length, Object.keys(env).length, value)
     assert.ok(!problems.join().includes('hush') && !problems.join().includes(masterKey), problems.join())
   }
 })

@@ -4,6 +4,7 @@
  */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { loginContradictions, loginSecretSettings, loginSettings } from './login-settings.ts'
 import { addresses, addressOrName, baseUrl, certificates, egressAllow, flag } from './setting-kinds.ts'
 import { integer, oneOf, optional, origins, text } from './setting-kinds.ts'
 import { ConfigError, readSecret, readSetting, setting } from './settings.ts'
@@ -203,6 +204,7 @@ export const settings = {
     'How long calls in flight may go on after a stop signal',
     integer(0, 300),
   ),
+  ...loginSettings,
 }
 
 /** Settings that hold a secret: each may also come as NAME_FILE (a path) or NAME_COMMAND (what it prints). */
@@ -222,6 +224,7 @@ export const secretSettings = {
     fallback: 'made on first start',
     meaning: '32 bytes in base64 or hex; several, separated by commas, while keys rotate: the first one seals',
   },
+  ...loginSecretSettings,
 } as const
 
 type Plain = { [Key in keyof typeof settings]: ReturnType<(typeof settings)[Key]['parse']> }
@@ -305,7 +308,7 @@ function contradictions(config: Plain & Sources): string[] {
   }
   const givenToken = adminToken.read()
   if (givenToken && !isAdminToken(givenToken)) problems.push(`SALLYPORT_ADMIN_TOKEN takes ${adminTokenForm}.`)
-  problems.push(...masterKeyProblems(masterKey))
+  problems.push(...masterKeyProblems(masterKey), ...loginContradictions(config))
   return problems
 }
 

@@ -43,6 +43,26 @@ export function baseUrl(value: string): URL {
   return url
 }
 
+export function httpsOrigin(value: string): URL {
+  const url = URL.parse(value)
+  if (url?.protocol !== 'https:' || url.href !== `${url.origin}/`) {
+    throw new TypeError('an https URL without a path, such as https://github.example.com')
+  }
+  return url
+}
+
+/** OIDC Discovery §3: https, with neither query nor fragment; a path is common. */
+export function issuer(value: string): URL {
+  const url = URL.parse(value)
+  if (
+    url?.protocol !== 'https:' ||
+    url.href !== `${url.origin}${url.pathname}` ||
+    url.pathname.includes('/.well-known/')
+  )
+    throw new TypeError('an https URL without query and fragment, such as https://login.example.com/realms/us')
+  return url
+}
+
 export function flag(value: string): boolean {
   return oneOf('0', '1')(value) === '1'
 }

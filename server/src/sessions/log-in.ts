@@ -1,24 +1,19 @@
-import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
-import { newId } from '../platform/ids.ts'
 import { Secret } from '../platform/secret.ts'
 import { hashToken, isWellFormedToken, mintToken } from '../platform/tokens.ts'
 import type { LoginTokenStore } from './login-token-store.ts'
 import type { Session } from './session.ts'
-import type { SessionStore } from './session-store.ts'
+import { startSession } from './start-session.ts'
+import type { StartSessionNeeds } from './start-session.ts'
 import type { User } from './user.ts'
 import type { UserStore } from './user-store.ts'
 
-export interface LogInNeeds {
-  config: Pick<Config, 'sessionSeconds' | 'sessionIdleSeconds'>
+export interface LogInNeeds extends StartSessionNeeds {
   database: Database
   users: UserStore
-  sessions: SessionStore
   loginTokens: LoginTokenStore
-  audit: AuditStore
   clock: Clock
 }
 
@@ -32,10 +27,11 @@ function notUsable(): ServiceError {
 
 /** The token is consumed in the transaction that starts the session: no session without it, no second one from it. */
 export async function logIn(
-  { config, database, users, sessions, loginTokens, audit, clock }: LogInNeeds,
+  needs: LogInNeeds,
   loginToken: string,
   requestId: string,
 ): Promise<{ user: User; session: Session; sessionToken: Secret }> {
+  const { database, users, loginTokens, clock } = needs
   if (!isWellFormedToken('login', loginToken)) throw notUsable()
   const tokenHash = hashToken(new Secret(loginToken))
   const sessionToken = mintToken('session')
@@ -44,17 +40,7 @@ export async function logIn(
     const userId = await loginTokens.consume(tx, tokenHash, now)
     const user = userId && (await users.find(tx, userId))
     if (!user || user.disabledAt) throw notUsable()
-    const session: Session = {
-      sessionId: newId('ses', now),
-      userId: user.userId,
-      createdAt: now,
-      lastSeenAt: now,
-      expiresAt: new Date(now.getTime() + config.sessionSeconds * 1000),
-      revokedAt: null,
-    }
-    await sessions.insert(tx, session, hashToken(sessionToken))
-    const detail = { session_id: session.sessionId }
-    await audit.append(tx, { event: 'session.started', at: now, requestId, userId: user.userId, detail })
+    const session = await startSession(needs, tx, user, { sessionToken, at: now, requestId })
     return { user, session, sessionToken }
   })
 }

@@ -25,13 +25,14 @@ import { logIn, previewLogin } from './log-in.ts'
 import type { LogInNeeds } from './log-in.ts'
 import { sessionEnds, statusOf } from './session.ts'
 import type { Session } from './session.ts'
+import { sessionCookieOptions } from './session-cookies.ts'
 import { userView } from './user-routes.ts'
 
 const tags = ['Sessions']
 
 export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNeeds & EndSessionsNeeds): void {
   const { config, database, sessions, clock } = needs
-  const cookie = { path: '/', httpOnly: true, sameSite: 'lax', secure: config.baseUrl.protocol === 'https:' } as const
+  const cookie = sessionCookieOptions(config)
   const ends = () => sessionEnds(config.sessionIdleSeconds, clock())
   const view = (session: Session, current: Session): Static<typeof SessionView> => ({
     session_id: session.sessionId,

@@ -25,6 +25,11 @@ export const userStore = {
     return row && toUser(row)
   },
 
+  findByEmail: async (queries: Queries, email: string): Promise<User | undefined> => {
+    const row = await queries.selectFrom('users').selectAll().where('email', '=', email).executeTakeFirst()
+    return row && toUser(row)
+  },
+
   /** The user with this handle or e-mail, made now where there is none: of several at once all get the same one. */
   findOrInsert: async (tx: Queries, by: 'handle' | 'email', user: User): Promise<User> => {
     await tx

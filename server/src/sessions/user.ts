@@ -4,7 +4,7 @@ export interface User {
   /** A fixed name inside this installation, such as `owner`; most users have none. */
   handle: string | null
   name: string | null
-  /** Lower-case. Given by an admin, so it counts as verified. */
+  /** Lower-case. Given by an admin, so it counts as verified, or verified by the provider that the user came from. */
   email: string | null
   createdAt: Date
   disabledAt: Date | null

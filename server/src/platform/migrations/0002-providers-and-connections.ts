@@ -117,7 +117,7 @@ export const providersAndConnections: Migration = {
         created_at ${number} not null,
         primary key (issuer, subject)
       )${strict}`,
-      `create index identities_by_user on identities (user_id)`,
+      `create unique index identities_by_user on identities (user_id)`,
 
       `create table login_flows (
         flow_id text primary key,
@@ -130,6 +130,7 @@ export const providersAndConnections: Migration = {
         created_at ${number} not null,
         expires_at ${number} not null
       )${strict}`,
+      `create index login_flows_by_expires_at on login_flows (expires_at)`,
       byKey('login_flows', 'verifier'),
     ]
   },

@@ -6,6 +6,7 @@
 import { dynamicClientRegistrationRequest, processDynamicClientRegistrationResponse } from 'oauth4webapi'
 import * as oidc from 'openid-client'
 import type { Egress, SuppliedBy } from '../egress/egress.ts'
+import { ServiceError } from '../errors.ts'
 import { Secret } from '../secret.ts'
 import { joinScopes, splitScopes, translating } from './dialect.ts'
 import type { Dialect } from './dialect.ts'
@@ -191,6 +192,10 @@ export function createOAuth({ egress }: { egress: Egress }) {
           body,
           sent,
         )
+        // As with the token endpoint: a server that fails is not one whose answer does not hold.
+        if (response.status >= 500 || response.status === 429) {
+          throw new ServiceError('provider_unavailable', { detail: `the provider's API: status ${response.status}` })
+        }
         const value: unknown = response.ok ? await response.json() : undefined
         if (typeof value !== 'object' || value === null) throw new oidc.ClientError('no object')
         return value as Record<string, unknown>

@@ -1,0 +1,118 @@
+/** Signing in with a provider, in a real browser, and what the page says of how a sign-in or a connection ended. */
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { startLoginWorld } from '../server/testkit/login.ts'
+import { base, hears, inBrowser, issueLink, notSignedIn, press, sees, serve, signIn } from './in-browser.ts'
+
+const world = await startLoginWorld({ github: { accounts: { hubert: { id: 7, name: 'Hubert' } } } }, base)
+serve({ ...world.settings, SALLYPORT_SIGNUP: 'open', SALLYPORT_OIDC_NAME: 'Example <b>Inc.</b>' })
+
+const byGitHub = 'Continue with GitHub'
+const byOidc = 'Continue with Example <b>Inc.</b>'
+
+async function follow(page: Page, name: string): Promise<void> {
+  await page.getByRole('link', { name, exact: true }).click()
+}
+
+async function signInAtProvider(page: Page, account: string): Promise<void> {
+  await page.getByLabel('Name').fill(account)
+  await press(page, 'Sign in')
+  await press(page, 'Allow')
+}
+
+inBrowser('a person signs in with a provider, and is sent back to the page', [notSignedIn], async (visit) => {
+  const page = await visit()
+  await sees(page, 'Sign in')
+  await follow(page, byOidc)
+  await signInAtProvider(page, 'grace')
+  await sees(page, 'Signed in as grace')
+  assert.equal(page.url(), `${base}/`)
+  const names = (await page.context().cookies(`${base}/v4/auth/`)).map(({ name }) => name)
+  assert.ok(names.includes('svc_session') && !names.includes('svc_login'), names.join())
+  await press(page, 'Sign out')
+  await sees(page, 'Sign in')
+  await follow(page, byGitHub)
+  await sees(page, 'Signed in as Hubert')
+})
+
+inBrowser('a person who refuses reads so, and can choose again', [notSignedIn], async (visit) => {
+  const page = await visit()
+  await follow(page, byOidc)
+  await page.getByLabel('Name').fill('grace')
+  await press(page, 'Sign in')
+  await press(page, 'Refuse')
+  await sees(page, 'Sign in')
+  await hears(page, 'Access was refused at the provider.')
+  assert.equal(page.url(), `${base}/`)
+  await page.reload()
+  await sees(page, 'Sign in')
+  assert.equal(await page.getByRole('status').textContent(), '')
+})
+
+inBrowser('every result that an address names is a sentence, and none becomes markup', [notSignedIn], async (visit) => {
+  const page = await visit()
+  const codes = ['access_denied', 'invalid_state', 'invalid_response', 'not_invited', 'user_disabled']
+  const ofConnect = ['provider_unavailable', 'provider_error', 'provider_disabled', 'wrong_user', 'wrong_account']
+  const heard = new Set<string>()
+  for (const code of [...codes, ...ofConnect, 'token_refused', 'weak_token']) {
+    await page.goto(`${base}/?error=${code}`)
+    await hears(page, /\w/)
+    heard.add((await page.getByRole('status').textContent()) ?? '')
+    assert.equal(page.url(), `${base}/`)
+  }
+  assert.equal(heard.size, 12)
+  for (const code of ['<img src=x onerror=alert(1)>', 'constructor', '__proto__', '', 'x'.repeat(3000)]) {
+    await page.goto(`${base}/?error=${encodeURIComponent(code)}`)
+    await hears(page, /^That did not work\. Please start again\.$/)
+    assert.equal(await page.locator('main img, #message *').count(), 0)
+  }
+})
+
+inBrowser('a connection that came about is said to the person who is signed in', [], async (visit) => {
+  const page = await signIn(visit, 'ada@example.com')
+  await page.goto(`${base}/?connection_id=con_01k9x3v7qmf5v8t2w4y6z8abcd&other=1`)
+  await hears(page, 'The account is connected.')
+  assert.equal(page.url(), `${base}/?other=1`)
+})
+
+const resume = '/v4/oauth/resume'
+
+inBrowser('a connection that waits goes on after a sign-in with a token', [notSignedIn], async (visit) => {
+  const page = await visit(`${base}/?connect=waiting`)
+  await page.getByText('Once you are signed in, your account will be connected.').waitFor()
+  await page.getByLabel('Sign-in link or login token').fill((await issueLink('emmy@example.com')).login_url)
+  await press(page, 'Continue')
+  const goesOn = page.waitForRequest(`${base}${resume}`)
+  await press(page, 'Sign in')
+  await goesOn
+  // Nothing waits here, which the service says in the address.
+  await sees(page, 'Signed in as emmy')
+  await hears(page, 'Please start again.')
+  assert.equal(page.url(), `${base}/`)
+})
+
+inBrowser('a connection that waits goes on after a sign-in with a provider', [notSignedIn], async (visit) => {
+  const page = await visit(`${base}/?connect=waiting`)
+  const goesOn = page.waitForRequest(`${base}${resume}`)
+  await follow(page, byGitHub)
+  await goesOn
+  await sees(page, 'Signed in as Hubert')
+})
+
+inBrowser('a connection that waits goes on at once where somebody is signed in', [], async (visit) => {
+  const page = await signIn(visit, 'rosa@example.com')
+  const goesOn = page.waitForRequest(`${base}${resume}`)
+  await page.goto(`${base}/?connect=waiting`)
+  await goesOn
+  await sees(page, 'Signed in as rosa')
+})
+
+inBrowser('the ways to sign in fit a phone', [notSignedIn], async (visit) => {
+  const page = await visit()
+  await sees(page, 'Sign in')
+  for (const width of [320, 390]) {
+    await page.setViewportSize({ width, height: 800 })
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width)
+    assert.ok(await page.getByRole('link', { name: byOidc }).isVisible())
+  }
+})

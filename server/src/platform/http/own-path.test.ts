@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ownPath } from './own-path.ts'
+
+const base = new URL('https://sallyport.example')
+
+test('a path of this service stays as it is', () => {
+  for (const path of ['/', '/?connect=waiting', '/a/b?c=d#e', '/a//b', '/%2f%2fevil.example', '/@evil.example']) {
+    assert.equal(ownPath(path, base), path)
+  }
+  assert.equal(ownPath('/a/../b', base), '/b')
+})
+
+test('what a browser would take for another place is none', () => {
+  const elsewhere = ['//evil.example', '///evil.example', '/\\evil.example', '\\\\evil.example', '/\t/evil.example']
+  const tricks = ['/.//evil.example', '/a/..//evil.example', '/\n/evil.example', '/%2e//evil.example', '//[']
+  const whole = ['https://sallyport.example/', 'https://evil.example', 'javascript:alert(1)', 'a', '', '?a', '#a', ' /']
+  for (const text of [...elsewhere, ...tricks, ...whole]) assert.equal(ownPath(text, base), undefined, text)
+})

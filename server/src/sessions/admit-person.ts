@@ -1,0 +1,82 @@
+/**
+ * Which user somebody is, of whom a provider says who they are. A known identity is its user. An e-mail address joins
+ * somebody to a user only where the provider verified it, an admin gave it to that user, and the user has no identity
+ * yet. (A user who signed up has an identity from the first moment: an address without one came from an admin.)
+ */
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Config } from '../platform/config.ts'
+import type { Queries } from '../platform/database/database.ts'
+import { newId } from '../platform/ids.ts'
+import type { IdentityStore } from './identity-store.ts'
+import { LoginFailed } from './login-failure.ts'
+import type { Person } from './login-provider.ts'
+import type { User } from './user.ts'
+import type { UserStore } from './user-store.ts'
+
+export interface AdmitPersonNeeds {
+  config: Pick<Config, 'signup'>
+  users: UserStore
+  identities: IdentityStore
+  audit: AuditStore
+}
+
+/** What is written on record beside the event itself. */
+export interface Occasion {
+  at: Date
+  requestId: string
+  via: string
+}
+
+/** Somebody else took the identity, the user or the address in the meantime. Asked again, it comes out another way. */
+export class AnotherWasFaster extends Error {}
+
+export async function admitPerson(
+  needs: AdmitPersonNeeds,
+  tx: Queries,
+  person: Person,
+  occasion: Occasion,
+): Promise<User> {
+  const { config, users, identities } = needs
+  const known = await identities.findUser(tx, person.issuer, person.subject)
+  if (known) return assertActive(known)
+  const { verifiedEmail } = person
+  const sameEmail = verifiedEmail === undefined ? undefined : await users.findByEmail(tx, verifiedEmail)
+  // Whoever was disabled does not come back by another door either.
+  if (sameEmail) assertActive(sameEmail)
+  if (sameEmail && !(await identities.hasOne(tx, sameEmail.userId))) return link(needs, tx, sameEmail, person, occasion)
+  if (config.signup !== 'open') throw new LoginFailed('not_invited')
+  const user = await signUp(needs, tx, person, sameEmail ? null : (verifiedEmail ?? null), occasion)
+  return link(needs, tx, user, person, occasion)
+}
+
+function assertActive(user: User): User {
+  if (user.disabledAt) throw new LoginFailed('user_disabled')
+  return user
+}
+
+async function link(
+  { identities, audit }: AdmitPersonNeeds,
+  tx: Queries,
+  user: User,
+  { issuer, subject }: Person,
+  { at, requestId, via }: Occasion,
+): Promise<User> {
+  const { userId } = user
+  if (!(await identities.insert(tx, { issuer, subject, userId, createdAt: at }))) throw new AnotherWasFaster()
+  await audit.append(tx, { event: 'identity.linked', at, requestId, userId, detail: { via, issuer, subject } })
+  return user
+}
+
+async function signUp(
+  { users, audit }: AdmitPersonNeeds,
+  tx: Queries,
+  { name = null }: { name?: string | null | undefined },
+  email: string | null,
+  { at, requestId, via }: Occasion,
+): Promise<User> {
+  const user: User = { userId: newId('usr', at), handle: null, name, email, createdAt: at, disabledAt: null }
+  if (email === null) await users.insert(tx, user)
+  else if ((await users.findOrInsert(tx, 'email', user)).userId !== user.userId) throw new AnotherWasFaster()
+  await audit.append(tx, { event: 'user.created', at, requestId, userId: user.userId, detail: { via } })
+  return user
+}

@@ -1,0 +1,130 @@
+import {
+  LoginCallbackQuery,
+  loginCookie,
+  LoginProvidersReply,
+  sessionCookie,
+  StartLoginQuery,
+} from '@sallyport/protocol/sessions'
+import { IdInPath } from '@sallyport/protocol/schema'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { Config } from '../platform/config.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Http } from '../platform/http/http.ts'
+import { ownPath } from '../platform/http/own-path.ts'
+import { beginBrowserLogin, endBrowserLogin } from './browser-login.ts'
+import type { BrowserLoginNeeds } from './browser-login.ts'
+import { createGitHubLogin } from './github-login.ts'
+import type { GitHubLoginNeeds } from './github-login.ts'
+import { LoginFailed } from './login-failure.ts'
+import type { LoginProvider } from './login-provider.ts'
+import { createOidcLogin } from './oidc-login.ts'
+import type { OidcLoginNeeds } from './oidc-login.ts'
+import { loginCookieOptions, sessionCookieOptions } from './session-cookies.ts'
+
+const tags = ['Sessions']
+
+interface BrowserLoginRoutesNeeds extends BrowserLoginNeeds {
+  config: BrowserLoginNeeds['config'] &
+    GitHubLoginNeeds['config'] &
+    OidcLoginNeeds['config'] &
+    Pick<Config, 'sessionSeconds' | 'oidcName'>
+}
+
+export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): void {
+  const { config } = needs
+  const ways = [
+    { id: 'github', name: 'GitHub', provider: createGitHubLogin(needs) },
+    { id: 'oidc', name: config.oidcName, provider: createOidcLogin(needs) },
+  ] as const
+  const providerOf = (id: string): LoginProvider => {
+    const provider = ways.find((way) => way.id === id)?.provider
+    if (!provider) throw new ServiceError('not_found', { message: 'There is no such way to sign in here.' })
+    return provider
+  }
+  const backToThePage = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    if (!(error instanceof LoginFailed)) throw error
+    request.log.info({ code: error.code, reason: error.message }, 'a browser login failed')
+    reply.clearCookie(loginCookie, loginCookieOptions(config))
+    void reply.redirect(`/?error=${error.code}`)
+  }
+
+  http.get(
+    '/v4/auth/providers',
+    {
+      config: { allow: 'anyone' },
+      schema: { tags, summary: 'The ways to sign in with a browser', response: { 200: LoginProvidersReply } },
+    },
+    () => ({
+      providers: ways.map(({ id, name, provider }) => ({
+        id,
+        type: id,
+        name,
+        enabled: provider !== undefined,
+        login_url: provider ? `${config.baseUrl.origin}/v4/auth/login/${id}` : null,
+      })),
+    }),
+  )
+
+  http.get(
+    '/v4/auth/login/:id',
+    {
+      config: { allow: 'anyone' },
+      exposeHeadRoute: false,
+      errorHandler: backToThePage,
+      schema: {
+        tags,
+        summary: 'Begin to sign in with a browser',
+        params: IdInPath,
+        querystring: StartLoginQuery,
+        response: { 302: Type.Null({ description: 'To the provider' }) },
+      },
+    },
+    async (request, reply) => {
+      const provider = providerOf(request.params.id)
+      const redirectAfter = ownPath(request.query.redirect_after ?? '/', config.baseUrl)
+      if (redirectAfter === undefined) {
+        const message = '"redirect_after" takes a path of this service, such as "/".'
+        throw new ServiceError('invalid_field', { field: 'redirect_after', message })
+      }
+      const begun = await beginBrowserLogin(needs, provider, { redirectAfter, address: request.ip })
+      reply.setCookie(loginCookie, begun.cookie.reveal(), loginCookieOptions(config))
+      return reply.redirect(begun.authorizationUrl.href)
+    },
+  )
+
+  http.get(
+    '/v4/auth/callback/:id',
+    {
+      config: { allow: 'anyone' },
+      exposeHeadRoute: false,
+      errorHandler: backToThePage,
+      schema: {
+        tags,
+        summary: 'Where the provider sends the browser back to',
+        params: IdInPath,
+        querystring: LoginCallbackQuery,
+        response: { 302: Type.Null({ description: 'To the page; with `error` where it did not work' }) },
+      },
+    },
+    async (request, reply) => {
+      const provider = providerOf(request.params.id)
+      const answer = { cookie: onlyLoginCookie(request), query: queryOf(request) }
+      const { sessionToken, redirectAfter } = await endBrowserLogin(needs, provider, answer, request.id)
+      const lasting = { ...sessionCookieOptions(config), maxAge: config.sessionSeconds }
+      reply.clearCookie(loginCookie, loginCookieOptions(config))
+      reply.setCookie(sessionCookie, sessionToken.reveal(), lasting)
+      return reply.redirect(redirectAfter)
+    },
+  )
+}
+
+/** As with sessions: of two, which a neighbour under the same domain can bring about, none is known to be ours. */
+function onlyLoginCookie({ headers, cookies }: FastifyRequest): string | undefined {
+  const names = (headers.cookie ?? '').split(';').map((pair) => pair.split('=', 1)[0]?.trim())
+  return names.filter((name) => name === loginCookie).length === 1 ? cookies[loginCookie] : undefined
+}
+
+function queryOf({ url }: FastifyRequest): URLSearchParams {
+  return new URLSearchParams(url.split('?').slice(1).join('?'))
+}

@@ -1,0 +1,129 @@
+/**
+ * Signing in with somebody else's word: the browser goes to the provider and comes back with a code. It counts only in
+ * the browser that holds the pre-login cookie, with the state that went out with it, once, and for ten minutes. The
+ * provider's tokens say who somebody is and are then dropped.
+ */
+import type { Clock } from '../platform/clock.ts'
+import { addressBlock } from '../platform/client-address.ts'
+import type { Config } from '../platform/config.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
+import { newId } from '../platform/ids.ts'
+import type { OAuth } from '../platform/oauth/oauth.ts'
+import { perMinute, takeFromLimit } from '../platform/rate-limits.ts'
+import { Secret } from '../platform/secret.ts'
+import { hashToken, isWellFormedToken, mintToken } from '../platform/tokens.ts'
+import { admitPerson, AnotherWasFaster } from './admit-person.ts'
+import type { AdmitPersonNeeds } from './admit-person.ts'
+import { asking, LoginFailed } from './login-failure.ts'
+import type { LoginFlow, LoginFlowStore } from './login-flow-store.ts'
+import type { LoginProvider, LoginProviderId } from './login-provider.ts'
+import { startSession } from './start-session.ts'
+import type { StartSessionNeeds } from './start-session.ts'
+
+export interface BrowserLoginNeeds extends AdmitPersonNeeds, StartSessionNeeds {
+  config: AdmitPersonNeeds['config'] & StartSessionNeeds['config'] & Pick<Config, 'baseUrl'>
+  database: Database
+  oauth: OAuth
+  loginFlows: LoginFlowStore
+  clock: Clock
+}
+
+export const loginFlowSeconds = 600
+
+/** An office behind one address is many people. */
+const startsPerMinute = { narrow: perMinute(60), wide: perMinute(600) }
+
+export async function beginBrowserLogin(
+  { config, database, oauth, loginFlows, clock }: BrowserLoginNeeds,
+  provider: LoginProvider,
+  { redirectAfter, address }: { redirectAfter: string; address: string },
+): Promise<{ authorizationUrl: URL; cookie: Secret }> {
+  await database.transaction((tx) => takeFromLimits(tx, address, clock()))
+  const redirectUri = callbackUrl(config, provider.id)
+  const request = { redirectUri, scopes: provider.scopes, params: {} }
+  const { url, checks } = await asking(async () => oauth.beginCode(await provider.client(), request))
+  const cookie = mintToken('prelogin')
+  const createdAt = clock()
+  const flow = {
+    flowId: newId('lfl', createdAt),
+    provider: provider.id,
+    cookieHash: hashToken(cookie),
+    stateHash: hashToken(checks.state),
+    redirectAfter,
+    verifier: checks.verifier,
+    nonce: checks.nonce,
+    createdAt,
+    expiresAt: new Date(createdAt.getTime() + loginFlowSeconds * 1000),
+  }
+  await database.transaction((tx) => loginFlows.insert(tx, flow))
+  return { authorizationUrl: url, cookie }
+}
+
+/** What a browser came back with. */
+export interface LoginAnswer {
+  cookie: string | undefined
+  query: URLSearchParams
+}
+
+export async function endBrowserLogin(
+  needs: BrowserLoginNeeds,
+  provider: LoginProvider,
+  answer: LoginAnswer,
+  requestId: string,
+): Promise<{ sessionToken: Secret; redirectAfter: string }> {
+  const { config, oauth } = needs
+  const { redirectAfter, verifier, nonce, state } = await takeFlow(needs, provider.id, answer)
+  const callback = new URL(callbackUrl(config, provider.id))
+  callback.search = answer.query.toString()
+  const person = await asking(async () => {
+    const client = await provider.client()
+    return provider.identify(client, await oauth.endCode(client, callback, { state, verifier, nonce }))
+  })
+  const sessionToken = mintToken('session')
+  await againWhenAnotherWasFaster(() =>
+    needs.database.transaction(async (tx) => {
+      const occasion = { at: needs.clock(), requestId, via: provider.id }
+      const user = await admitPerson(needs, tx, person, occasion)
+      await startSession(needs, tx, user, { ...occasion, sessionToken })
+    }),
+  )
+  return { sessionToken, redirectAfter }
+}
+
+/** Before the provider is asked anything: a code that comes twice is sent on once. */
+async function takeFlow(
+  { database, loginFlows, clock }: BrowserLoginNeeds,
+  provider: LoginProviderId,
+  { cookie, query }: LoginAnswer,
+): Promise<LoginFlow & { state: Secret }> {
+  const [state, ...more] = query.getAll('state').map((text) => new Secret(text))
+  if (state === undefined || more.length > 0) throw new LoginFailed('invalid_state', 'no state')
+  if (cookie === undefined || !isWellFormedToken('prelogin', cookie)) {
+    throw new LoginFailed('invalid_state', 'no pre-login cookie')
+  }
+  const proof = { provider, cookieHash: hashToken(new Secret(cookie)), stateHash: hashToken(state) }
+  const flow = await database.transaction((tx) => loginFlows.consume(tx, proof, clock()))
+  if (!flow) throw new LoginFailed('invalid_state', 'no such flow')
+  return { ...flow, state }
+}
+
+async function againWhenAnotherWasFaster(work: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await work()
+      return
+    } catch (error) {
+      if (!(error instanceof AnotherWasFaster) || attempt === 3) throw error
+    }
+  }
+}
+
+function callbackUrl({ baseUrl }: Pick<Config, 'baseUrl'>, provider: LoginProviderId): string {
+  return `${baseUrl.origin}/v4/auth/callback/${provider}`
+}
+
+async function takeFromLimits(tx: Queries, address: string, now: Date): Promise<void> {
+  const { narrow, wide } = addressBlock(address)
+  await takeFromLimit(tx, `browser-login:${narrow}`, startsPerMinute.narrow, now)
+  if (wide) await takeFromLimit(tx, `browser-login:${wide}`, startsPerMinute.wide, now)
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { githubPaths } from '../../testkit/github-site.ts'
+import { begin, endOf, invite, newBrowser, serviceIn, signInWith, startLoginWorld } from '../../testkit/login.ts'
+
+const verified = (email: string) => ({ email, primary: true, verified: true })
+const world = await startLoginWorld({
+  github: {
+    accounts: {
+      ada: { id: 1815, name: 'Ada Lovelace', email: 'shown@example.com', emails: [verified('ada@example.com')] },
+      unverified: { id: 2, emails: [{ email: 'ada@example.com', primary: true, verified: false }] },
+      secondary: {
+        id: 3,
+        emails: [{ email: 'ada@example.com', primary: false, verified: true }, verified('other@example.com')],
+      },
+      shown: { id: 4, email: 'ada@example.com', emails: [] },
+      loud: { id: 5, emails: [verified('ADA@EXAMPLE.COM')] },
+    },
+  },
+})
+const { github } = world
+
+onBothDatabases('GitHub', (engine) => {
+  test('the primary and verified address counts, and no other', async (t) => {
+    const service = await serviceIn(world, t, engine)
+    const ada = await invite(service, 'ada@example.com')
+    await invite(service, 'shown@example.com')
+    for (const login of ['unverified', 'secondary', 'shown']) {
+      assert.equal(await signInWith(world, newBrowser(service), 'github', login), '/?error=not_invited', login)
+    }
+    const browser = newBrowser(service)
+    assert.equal(await signInWith(world, browser, 'github', 'loud'), '/')
+    assert.equal((await browser.user())?.user_id, ada)
+  })
+
+  test('a renamed login stays the same person, and a new holder of the old name is another', async (t) => {
+    const service = await serviceIn(world, t, engine, { SALLYPORT_SIGNUP: 'open' })
+    const [before, renamed, newHolder] = [newBrowser(service), newBrowser(service), newBrowser(service)]
+    github.accounts['first-name'] = { id: 77, name: null }
+    assert.equal(await signInWith(world, before, 'github', 'first-name'), '/')
+    const user = await before.user()
+    assert.equal(user?.name, 'first-name')
+    github.accounts['second-name'] = github.accounts['first-name']
+    github.accounts['first-name'] = { id: 78 }
+    assert.equal(await signInWith(world, renamed, 'github', 'second-name'), '/')
+    assert.equal((await renamed.user())?.user_id, user.user_id)
+    assert.equal(await signInWith(world, newHolder, 'github', 'first-name'), '/')
+    assert.notEqual((await newHolder.user())?.user_id, user.user_id)
+  })
+
+  test('without a numeric id, or with something else than addresses, nobody signs in', async (t) => {
+    const service = await serviceIn(world, t, engine, { SALLYPORT_SIGNUP: 'open' })
+    const changes: [string, (body: any) => unknown][] = [
+      [githubPaths.user, (body) => ({ ...body, id: '1815' })],
+      [githubPaths.user, (body) => ({ ...body, id: 1.5 })],
+      [githubPaths.user, (body) => ({ ...body, id: undefined })],
+      [githubPaths.emails, () => ({ message: 'Not Found' })],
+    ]
+    for (const [path, change] of changes) {
+      const lift = github.fault.change(path, change)
+      t.after(lift)
+      assert.equal(await signInWith(world, newBrowser(service), 'github', 'ada'), '/?error=invalid_response')
+      lift()
+    }
+  })
+
+  test('a person who refuses comes back to the page, and a code that is not known is no login', async (t) => {
+    const service = await serviceIn(world, t, engine, { SALLYPORT_SIGNUP: 'open' })
+    const browser = newBrowser(service)
+    const refused = await github.deny(await begin(browser, 'github'))
+    assert.equal(endOf(await browser.open(refused)), '/?error=access_denied')
+    assert.equal(browser.cookies.size, 0)
+    const callback = new URL(await github.approve(await begin(browser, 'github')))
+    callback.searchParams.set('code', 'stolen')
+    assert.equal(endOf(await browser.open(callback.href)), '/?error=provider_error')
+  })
+})

@@ -1,0 +1,11 @@
+import type { Config } from '../platform/config.ts'
+import { loginFlowSeconds } from './browser-login.ts'
+
+export function sessionCookieOptions({ baseUrl }: Pick<Config, 'baseUrl'>) {
+  return { path: '/', httpOnly: true, sameSite: 'lax', secure: baseUrl.protocol === 'https:' } as const
+}
+
+/** Lax, because the browser comes back from another site. */
+export function loginCookieOptions(config: Pick<Config, 'baseUrl'>) {
+  return { ...sessionCookieOptions(config), path: '/v4/auth', maxAge: loginFlowSeconds } as const
+}

@@ -1,0 +1,44 @@
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Config } from '../platform/config.ts'
+import type { Queries } from '../platform/database/database.ts'
+import { newId } from '../platform/ids.ts'
+import type { Secret } from '../platform/secret.ts'
+import { hashToken } from '../platform/tokens.ts'
+import type { Session } from './session.ts'
+import type { SessionStore } from './session-store.ts'
+import type { User } from './user.ts'
+
+export interface StartSessionNeeds {
+  config: Pick<Config, 'sessionSeconds'>
+  sessions: SessionStore
+  audit: AuditStore
+}
+
+export interface SessionStart {
+  sessionToken: Secret
+  at: Date
+  requestId: string
+  /** Who vouched for the user, where it was no login token of ours. */
+  via?: string
+}
+
+/** In the transaction that consumed what the user signed in with. */
+export async function startSession(
+  { config, sessions, audit }: StartSessionNeeds,
+  tx: Queries,
+  { userId }: User,
+  { sessionToken, at, requestId, via }: SessionStart,
+): Promise<Session> {
+  const session: Session = {
+    sessionId: newId('ses', at),
+    userId,
+    createdAt: at,
+    lastSeenAt: at,
+    expiresAt: new Date(at.getTime() + config.sessionSeconds * 1000),
+    revokedAt: null,
+  }
+  await sessions.insert(tx, session, hashToken(sessionToken))
+  const detail = { session_id: session.sessionId, ...(via !== undefined && { via }) }
+  await audit.append(tx, { event: 'session.started', at, requestId, userId, detail })
+  return session
+}

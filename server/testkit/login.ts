@@ -1,0 +1,117 @@
+/** A service whose people sign in with real providers, and browsers that do so: each with its own cookies. */
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import type { TestContext } from 'node:test'
+import type { Engine } from '../src/platform/database/database.ts'
+import type { Environment } from '../src/platform/settings.ts'
+import { createAuthority } from './certificates.ts'
+import { temporaryFolder } from './databases.ts'
+import { startGitHubServer } from './github-server.ts'
+import type { GitHubServer, GitHubServerOptions } from './github-server.ts'
+import { startOAuthServer } from './oauth-server.ts'
+import type { OAuthServer, OAuthServerOptions } from './oauth-server.ts'
+import { startService } from './service.ts'
+import type { Reply, TestService } from './service.ts'
+
+export const base = 'https://sallyport.example'
+
+export interface LoginWorld {
+  oidc: OAuthServer
+  github: GitHubServer
+  /** Settings that make the service know both. */
+  settings: Record<string, string>
+}
+
+/** Both providers, for all tests of a file. */
+export async function startLoginWorld(
+  { oidc = {}, github = {} }: { oidc?: OAuthServerOptions; github?: GitHubServerOptions } = {},
+  baseUrl = base,
+): Promise<LoginWorld> {
+  const scope = {
+    after: (end: () => unknown) => {
+      after(async () => {
+        await end()
+      })
+    },
+  } as Pick<TestContext, 'after'>
+  const authority = await createAuthority(temporaryFolder(scope))
+  const callback = (id: string) => `${baseUrl}/v4/auth/callback/${id}`
+  const oidcServer = await startOAuthServer(scope, { redirectUris: [callback('oidc')], ...oidc, authority })
+  const githubServer = await startGitHubServer(scope, { redirectUri: callback('github'), ...github, authority })
+  const settings = {
+    SALLYPORT_BASE_URL: baseUrl,
+    SALLYPORT_EGRESS_ALLOW: `${oidcServer.host},${githubServer.host}`,
+    SALLYPORT_EGRESS_CA_FILE: authority.caFile,
+    SALLYPORT_GITHUB_CLIENT_ID: githubServer.client.clientId,
+    SALLYPORT_GITHUB_CLIENT_SECRET: githubServer.client.clientSecret,
+    SALLYPORT_GITHUB_URL: githubServer.origin,
+    SALLYPORT_OIDC_ISSUER: oidcServer.issuer,
+    SALLYPORT_OIDC_CLIENT_ID: oidcServer.client.clientId,
+    SALLYPORT_OIDC_CLIENT_SECRET: oidcServer.client.clientSecret,
+  }
+  return { oidc: oidcServer, github: githubServer, settings }
+}
+
+export interface Browser {
+  cookies: Map<string, string>
+  open: (url: string) => Promise<Reply>
+  /** Who is signed in here; undefined where nobody is. */
+  user: () => Promise<{ user_id: string; name: string | null; email: string | null } | undefined>
+}
+
+export function newBrowser(service: TestService): Browser {
+  const cookies = new Map<string, string>()
+  const open = async (url: string) => {
+    const { pathname, search } = new URL(url, base)
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const reply = await service.call('GET', pathname + search, { headers: cookie === '' ? {} : { cookie } })
+    for (const line of [reply.headers['set-cookie'] ?? []].flat()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(String(line)) ?? []
+      if (value === '') cookies.delete(name)
+      else cookies.set(name, value)
+    }
+    return reply
+  }
+  return { cookies, open, user: async () => (await open('/v4/auth/me')).body.user }
+}
+
+/** Where the browser is sent from the start: to the provider. */
+export async function begin(browser: Browser, id: 'oidc' | 'github', query = ''): Promise<string> {
+  const { status, headers } = await browser.open(`/v4/auth/login/${id}${query}`)
+  assert.equal(status, 302)
+  return String(headers['location'])
+}
+
+/** The whole way. Says where the browser ends. */
+export async function signInWith(
+  { oidc, github }: LoginWorld,
+  browser: Browser,
+  id: 'oidc' | 'github',
+  account: string,
+): Promise<string> {
+  const url = await begin(browser, id)
+  const callback = await { oidc, github }[id].approve(url, { account })
+  return endOf(await browser.open(callback))
+}
+
+export function endOf({ status, headers }: Reply): string {
+  assert.equal(status, 302)
+  return String(headers['location'])
+}
+
+export async function serviceIn(
+  world: LoginWorld,
+  t: Pick<TestContext, 'after'>,
+  engine: Engine,
+  changes: Environment = {},
+): Promise<TestService> {
+  return startService(t, engine, { ...world.settings, ...changes })
+}
+
+export async function invite(service: TestService, email: string, name?: string): Promise<string> {
+  const { body } = await service.call('POST', '/v4/auth/login-tokens', {
+    token: service.adminToken,
+    body: { email, ...(name !== undefined && { name }) },
+  })
+  return body.user_id as string
+}
