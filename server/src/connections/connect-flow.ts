@@ -1,4 +1,5 @@
 import { ServiceError } from '../platform/errors.ts'
+import { ownPath } from '../platform/own-path.ts'
 import type { Secret } from '../platform/secret.ts'
 
 /** A person was sent to a provider's consent page, and we wait for the answer. */
@@ -43,18 +44,14 @@ export class ConnectFailed extends Error {
   }
 }
 
-/** A path on our own origin. Browsers read a backslash as a slash, and drop tabs and line breaks. */
-export function judgeRedirectAfter(path: string, baseUrl: URL): string {
-  const refuse = () =>
-    new ServiceError('invalid_field', {
-      field: 'redirect_after',
-      message: '"redirect_after" takes a path on this origin, such as /connections.',
-    })
-  if (!/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(path)) throw refuse()
-  const url = URL.parse(path, baseUrl.href)
-  // Dot segments go in the parsing: `/.//evil.example` comes out of it as `//evil.example`, which is another origin.
-  if (url?.origin !== baseUrl.origin || url.pathname.startsWith('//')) throw refuse()
-  return url.pathname + url.search + url.hash
+/** A path on our own origin, in letters that every browser reads alike. */
+export function judgeRedirectAfter(text: string, baseUrl: URL): string {
+  const path = /^[\x21-\x5b\x5d-\x7e]+$/.test(text) ? ownPath(text, baseUrl) : undefined
+  if (path === undefined) {
+    const message = '"redirect_after" takes a path on this origin, such as /connections.'
+    throw new ServiceError('invalid_field', { field: 'redirect_after', message })
+  }
+  return path
 }
 
 /** Where the browser goes in the end, and what it learns there. */

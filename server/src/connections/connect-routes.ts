@@ -2,6 +2,7 @@ import { CallbackQuery, StartConnectBody, StartConnectReply, waitingCookie } fro
 import { Slug } from '@sallyport/protocol/providers'
 import { Strict } from '@sallyport/protocol/schema'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import { actingUser } from '../authenticate.ts'
 import type { Http } from '../platform/http/http.ts'
 import { Secret } from '../platform/secret.ts'
@@ -53,6 +54,7 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
         summary: 'Where a provider sends the browser back to',
         params: Strict({ slug: Slug }),
         querystring: CallbackQuery,
+        response: { 302: Type.Null({ description: 'To the console, with `connection_id` or `error`' }) },
       },
     },
     async (request, reply) => {
@@ -70,7 +72,11 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
     {
       exposeHeadRoute: false,
       config: { allow: ['user'] },
-      schema: { tags, summary: 'Go on with an answer that waited until you had signed in' },
+      schema: {
+        tags,
+        summary: 'Go on with an answer that waited until you had signed in',
+        response: { 302: Type.Null({ description: 'To the console, with `connection_id` or `error`' }) },
+      },
     },
     async (request, reply) => {
       const token = request.cookies[waitingCookie]
