@@ -4,6 +4,7 @@ import { actingUser } from '../authenticate.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
+import type { ProviderName } from '../providers/provider-store.ts'
 import { statusOf } from './connection.ts'
 import type { Connection } from './connection.ts'
 import { disconnect } from './disconnect.ts'
@@ -15,22 +16,8 @@ const tags = ['Connections']
 export function connectionRoutes(http: Http, needs: DisconnectNeeds & { freshToken: FreshTokenOf }): void {
   const { database, providers, connections, clock, freshToken } = needs
   const view = async (connection: Connection): Promise<ConnectionView> => {
-    const provider = await providers.findEver(database.queries, connection.providerId)
-    return {
-      connection_id: connection.connectionId,
-      provider_id: connection.providerId,
-      provider: provider?.slug ?? null,
-      provider_name: provider?.name ?? '',
-      account_label: connection.accountLabel,
-      scopes: connection.scopes,
-      status: statusOf(connection, clock()),
-      created_at: connection.createdAt.toISOString(),
-      last_used_at: connection.lastUsedAt?.toISOString() ?? null,
-      expires_at: connection.expiresAt?.toISOString() ?? null,
-      renewable: connection.canRefresh && connection.status !== 'revoked',
-      revoked_at: connection.revokedAt?.toISOString() ?? null,
-      remote_revocation: connection.remoteRevocation,
-    }
+    const names = await providers.namesOf(database.queries, [connection.providerId])
+    return connectionView(connection, names.get(connection.providerId), clock())
   }
 
   http.get(
@@ -47,7 +34,13 @@ export function connectionRoutes(http: Http, needs: DisconnectNeeds & { freshTok
     async (request) => {
       const { user } = actingUser(request)
       const page = await connections.listOfUser(database.queries, user.userId, pageRequest(request.query), clock())
-      return { connections: await Promise.all(page.records.map(view)), next_cursor: page.nextCursor }
+      const ids = page.records.map(({ providerId }) => providerId)
+      const names = await providers.namesOf(database.queries, ids)
+      const now = clock()
+      return {
+        connections: page.records.map((one) => connectionView(one, names.get(one.providerId), now)),
+        next_cursor: page.nextCursor,
+      }
     },
   )
 
@@ -87,4 +80,22 @@ export function connectionRoutes(http: Http, needs: DisconnectNeeds & { freshTok
     },
     async (request) => view(await disconnect(needs, actingUser(request).user, request.params.id, request.id)),
   )
+}
+
+function connectionView(connection: Connection, provider: ProviderName | undefined, now: Date): ConnectionView {
+  return {
+    connection_id: connection.connectionId,
+    provider_id: connection.providerId,
+    provider: provider?.slug ?? null,
+    provider_name: provider?.name ?? '',
+    account_label: connection.accountLabel,
+    scopes: connection.scopes,
+    status: statusOf(connection, now),
+    created_at: connection.createdAt.toISOString(),
+    last_used_at: connection.lastUsedAt?.toISOString() ?? null,
+    expires_at: connection.expiresAt?.toISOString() ?? null,
+    renewable: connection.canRefresh && connection.status !== 'revoked',
+    revoked_at: connection.revokedAt?.toISOString() ?? null,
+    remote_revocation: connection.remoteRevocation,
+  }
 }

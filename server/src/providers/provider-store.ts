@@ -46,6 +46,8 @@ export const providerClientSecret: SealedColumn = {
   ownerColumn: 'provider_id',
 }
 
+export type ProviderName = Pick<Provider, 'slug' | 'name'>
+
 export function createProviderStore(vault: Vault) {
   const sealSecret = async (tx: Queries, providerId: string, secret: Secret | undefined) => {
     const place = { row: providerId, owner: providerId }
@@ -88,14 +90,15 @@ export function createProviderStore(vault: Vault) {
     },
 
     find: (queries: Queries, providerId: string) => findBy(queries, 'provider_id', providerId),
-    /** Also one that is deleted: what refers to it still has a name to show. */
-    findEver: async (queries: Queries, providerId: string): Promise<Provider | undefined> => {
-      const row = await queries
+    /** Also of those that are deleted: what refers to them still has a name to show. */
+    namesOf: async (queries: Queries, providerIds: readonly string[]): Promise<Map<string, ProviderName>> => {
+      if (providerIds.length === 0) return new Map()
+      const rows = await queries
         .selectFrom('providers')
-        .selectAll()
-        .where('provider_id', '=', providerId)
-        .executeTakeFirst()
-      return row && toProvider(row)
+        .select(['provider_id', 'slug', 'name'])
+        .where('provider_id', 'in', [...new Set(providerIds)])
+        .execute()
+      return new Map(rows.map(({ provider_id, slug, name }) => [provider_id, { slug, name }]))
     },
     findBySlug: (queries: Queries, slug: string) => findBy(queries, 'slug', slug),
 

@@ -182,3 +182,29 @@ test('scopes are joined as the server wants them and split as it gave them', () 
   assert.deepEqual(splitScopes('good "bad" b\\ad \u202e'), ['good'])
   assert.equal(splitScopes(undefined), undefined)
 })
+
+test('a refresh token is spent where the server wants it, with a Basic header as it reads one', async (t) => {
+  const authority = await createAuthority(temporaryFolder(t))
+  const asked: string[] = []
+  const { port } = await startTlsUpstream(t, await authority.issue({ names: ['localhost'] }), (request, response) => {
+    asked.push(`${request.url} ${request.headers.authorization}`)
+    response.writeHead(200, json).end(JSON.stringify({ access_token: accessToken, token_type: 'bearer' }))
+  })
+  const issuer = `https://localhost:${port}`
+  const oauth = createOAuth({ egress: testEgress(t, { allow: [`localhost:${port}`], caPem: authority.caPem }) })
+  const client: OAuthClient = {
+    metadata: { issuer, authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` },
+    clientId: 'our-client_1.0',
+    clientSecret: new Secret('our-secret_of.some-length'),
+    authMethod: 'client_secret_basic',
+    dialect: { isBasicUnencoded: true, refreshEndpoint: `${issuer}/refresh`, omitsPkce: true },
+    suppliedBy: 'operator',
+  }
+  const basic = `Basic ${btoa('our-client_1.0:our-secret_of.some-length')}`
+  await oauth.refresh(client, new Secret('a-refresh-token'))
+  assert.deepEqual(asked, [`/refresh ${basic}`])
+  const { url, checks } = await oauth.beginCode(client, { redirectUri: 'https://a.example/', scopes: [], params: {} })
+  assert.deepEqual([...url.searchParams.keys()].sort(), ['client_id', 'redirect_uri', 'response_type', 'state'])
+  await oauth.endCode(client, new URL(`https://a.example/?code=1&state=${checks.state.reveal()}`), checks)
+  assert.equal(asked[1], `/token ${basic}`)
+})

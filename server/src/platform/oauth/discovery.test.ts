@@ -83,3 +83,24 @@ test('of the metadata only what we act on is kept', async (t) => {
   const expected = ['issuer', 'token_endpoint', 'revocation_endpoint', 'authorization_response_iss_parameter_supported']
   assert.deepEqual(Object.keys(await found).sort(), expected.sort())
 })
+
+test('an issuer without OpenID Connect is found by RFC 8414, and nothing else is tried where nobody answers', async (t) => {
+  const authority = await createAuthority(temporaryFolder(t))
+  const certificate = await authority.issue({ names: ['localhost'] })
+  const { port, requests } = await startTlsUpstream(t, certificate, (request, response) => {
+    const issuer = `https://localhost:${port}/tenant`
+    if (request.url === `${server}/tenant`) {
+      const document = { issuer, token_endpoint: `${issuer}/token` }
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document))
+    } else if (request.url?.startsWith('/gone')) request.socket.destroy()
+    else response.writeHead(404).end()
+  })
+  const oauth = createOAuth({ egress: testEgress(t, { allow: [`localhost:${port}`], caPem: authority.caPem }) })
+  const discover = (path: string) => oauth.discover(new URL(`https://localhost:${port}${path}`), 'operator')
+  assert.equal((await discover('/tenant')).token_endpoint, `https://localhost:${port}/tenant/token`)
+  assert.deepEqual(requests, [`GET /tenant${wellKnown}`, `GET ${server}/tenant`])
+  await assert.rejects(discover('/neither'), { code: 'provider_unavailable' })
+  requests.length = 0
+  await assert.rejects(discover('/gone'), { code: 'upstream_unreachable' })
+  assert.deepEqual(requests, [`GET /gone${wellKnown}`])
+})
