@@ -11,6 +11,6 @@ test('the tour of OAuth comes to its end as it says', async () => {
   })
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   assert.equal(code, 0, `${stdout}\n${stderr}`)
-  assert.equal(stdout.match(/^✔ /gm)?.length, 16, stdout)
+  assert.equal(stdout.match(/^✔ /gm)?.length, 17, stdout)
   assert.match(stdout, /All of it came out as it should\.\n$/)
 })

@@ -24,6 +24,7 @@ async function tour(): Promise<void> {
   const oauth = await startOAuthServer(t, { rotateRefreshToken: true, registration: true })
   const closed = await startOAuthServer(t, {
     registration: { initialAccessToken: 'given-to-others' },
+    deviceCodeSeconds: 2,
     authority: oauth.authority,
   })
   const settings = { SALLYPORT_EGRESS_ALLOW: `${oauth.host},${closed.host}` }
@@ -98,8 +99,8 @@ async function tour(): Promise<void> {
   })
 
   say('\nConnecting with a code on another device')
-  const device = async () =>
-    (await asUser('POST', '/v4/oauth/device/start', { provider_slug: 'acme' })).body as {
+  const device = async (slug = 'acme') =>
+    (await asUser('POST', '/v4/oauth/device/start', { provider_slug: slug })).body as {
       device_flow_id: string
       user_code: string
       interval: number
@@ -121,6 +122,21 @@ async function tour(): Promise<void> {
     assert.deepEqual([early.status, pending.status, slower.status], ['slow_down', 'pending', 'slow_down'])
     assert.equal(slower.interval, flow.interval + 5)
     return `${early.status}, ${pending.status}, ${slower.status} (every ${slower.interval} s)`
+  })
+  await step('a code that nobody enters in time', async () => {
+    const { clientId, clientSecret } = closed.client
+    const brief = {
+      provider_name: 'Brief',
+      issuer_url: closed.issuer,
+      client_id: clientId,
+      client_secret: clientSecret,
+    }
+    await service.call('POST', '/v4/providers', { token: service.adminToken, body: brief })
+    const flow = await device('brief')
+    await sleep(2000)
+    const { status } = await poll(flow)
+    assert.equal(status, 'expired')
+    return status
   })
   await step('approved, and refused', async () => {
     const [yes, no] = [await device(), await device()]

@@ -13,12 +13,12 @@ import { freePort } from '../server/testkit/ports.ts'
 import { startWithProvider } from './person.ts'
 import type { Person } from './person.ts'
 import { eventually, startService } from './running-service.ts'
-import type { Engine, RunningService } from './running-service.ts'
+import type { Engine, Environment, RunningService } from './running-service.ts'
 
 /** An account whose first access token ends after a second. */
-async function shortLived(t: TestContext, engine: Engine): Promise<Connected> {
+async function shortLived(t: TestContext, engine: Engine, settings: Environment = {}): Promise<Connected> {
   const oauth = await startOAuthServer(t, { rotateRefreshToken: true })
-  const person = await startWithProvider(t, engine, oauth)
+  const person = await startWithProvider(t, engine, oauth, settings)
   const shorten = oauth.fault.change(oauthPaths.token, (answer) => ({ ...answer, expires_in: 1 }))
   const { connection_id: connectionId = '' } = await person.follow(await oauth.approve(await person.start()))
   shorten()
@@ -102,4 +102,18 @@ onBothDatabases('a process killed between the provider’s answer and the store'
     const check = await service.call('POST', `/v4/connections/${connectionId}/check`, { token })
     assert.deepEqual([check.status, check.body.status], [200, 'active'])
   })
+})
+
+test('a stop in the middle of a refresh cuts the call off, and not its tokens', async (t) => {
+  const { service, oauth, token, connectionId } = await shortLived(t, 'sqlite', { SALLYPORT_STOP_SECONDS: '0' })
+  const held = oauth.fault.hold(oauthPaths.token)
+  const cut = assert.rejects(service.call('POST', `/v4/connections/${connectionId}/check`, { token }))
+  await held.arrived
+  service.signal('SIGTERM')
+  await cut
+  held.release()
+  assert.deepEqual(await service.exited(), { code: 0, signal: null })
+  await service.startAgain()
+  const { status, body } = await service.call('POST', `/v4/connections/${connectionId}/check`, { token })
+  assert.deepEqual([status, body.status, refreshes(oauth)], [200, 'active', 1])
 })
