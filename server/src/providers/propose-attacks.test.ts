@@ -152,7 +152,7 @@ onBothDatabases('attack', (engine) => {
     const html = { 'content-type': 'text/html' }
     const json = { 'content-type': 'application/json' }
     const ends = [
-      { status: 404 },
+      { status: 403 },
       { status: 500, headers: html, body: '<p>stack trace of the inside</p>' },
       { status: 200, headers: html, body: '<p>hello</p>' },
       { status: 200, headers: json, body: '{' },

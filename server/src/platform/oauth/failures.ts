@@ -16,9 +16,9 @@ export async function judging<T>(step: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Somebody was there, and had no answer of the kind that was asked for. */
-export function isAnswered(error: unknown): boolean {
-  return error instanceof OAuthRefused || (error instanceof ServiceError && error.code === 'provider_unavailable')
+/** The server is there, and has nothing at this address. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ClientError && error.cause instanceof Response && error.cause.status === 404
 }
 
 function judge(error: unknown): Error {

@@ -10,7 +10,7 @@ import { ServiceError } from '../errors.ts'
 import { Secret } from '../secret.ts'
 import { joinScopes, splitScopes, translating } from './dialect.ts'
 import type { Dialect } from './dialect.ts'
-import { isAnswered, judging } from './failures.ts'
+import { isNotFound, judging } from './failures.ts'
 import { metadataMembers, OAuthAnswerInvalid } from './oauth-client.ts'
 import type { AuthMethod, Metadata, OAuthClient, Tokens } from './oauth-client.ts'
 
@@ -63,20 +63,18 @@ export function createOAuth({ egress }: { egress: Egress }) {
   return {
     /** The metadata behind an issuer or a discovery URL. It must name the issuer that it was fetched from. */
     discover: async (url: URL, suppliedBy: SuppliedBy): Promise<Metadata> => {
-      const ask = (algorithm: 'oidc' | 'oauth2') =>
-        judging(async () => {
-          const options = { [oidc.customFetch]: fetchFor(suppliedBy), algorithm }
-          const found = await oidc.discovery(url, 'unused', undefined, oidc.None(), options)
-          return pick(found.serverMetadata())
-        })
+      const ask = async (algorithm: 'oidc' | 'oauth2') => {
+        const options = { [oidc.customFetch]: fetchFor(suppliedBy), algorithm }
+        return pick((await oidc.discovery(url, 'unused', undefined, oidc.None(), options)).serverMetadata())
+      }
       const issuer = issuerOfDiscovery(url)
-      const metadata = await ask('oidc').catch(async (error: unknown) => {
-        // An issuer without OpenID Connect has its metadata elsewhere (RFC 8414 §3).
-        if (issuer !== undefined || !isAnswered(error)) throw error
-        return ask('oauth2').catch(() => {
-          throw error
-        })
-      })
+      const metadata = await judging(() =>
+        ask('oidc').catch((error: unknown) => {
+          // An issuer without OpenID Connect has its metadata elsewhere (RFC 8414 §3).
+          if (issuer !== undefined || !isNotFound(error)) throw error
+          return ask('oauth2')
+        }),
+      )
       if (issuer !== undefined && !isSameIssuer(metadata.issuer, issuer)) throw new OAuthAnswerInvalid('foreign issuer')
       return metadata
     },
