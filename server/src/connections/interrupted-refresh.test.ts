@@ -19,18 +19,17 @@ const refusedWith = (code: string) => (error: unknown) => error instanceof Servi
 
 /** A refresh whose process dies after the provider has answered and before anything is stored. */
 async function dieInTheMiddle(service: ConnectionTest, id: string): Promise<void> {
-  const held = service.oauth.fault.hold(oauthPaths.token)
-  const dying = freshTokenOf(service)(id)
-  dying.catch(() => undefined)
-  await held.arrived
-  // What it would store from now on is worth nothing: its lease is taken from it, as time takes a dead process's.
+  service.oauth.fault.answer(oauthPaths.token, 'lost', 1)
+  await freshTokenOf(service)(id).catch(() => undefined)
+  // A process that lives gives its lease back. A dead one's stays.
   await service.database.queries
     .updateTable('connections')
-    .set({ refresh_lease: 'of a process that is gone' })
+    .set({
+      refresh_lease: 'of a process that is gone',
+      refresh_lease_until: service.clock.now().getTime() + refreshLeaseMs,
+    })
     .where('connection_id', '=', id)
     .execute()
-  held.release()
-  await dying.catch(() => undefined)
 }
 
 onBothDatabases('a refresh that nobody finished', (engine) => {
