@@ -65,6 +65,7 @@ export function createFreshToken(needs: FreshTokenNeeds) {
   const { database, refreshes, clock } = needs
   /** Calls of this process wait for its own refresh; those of other processes look again now and then. */
   const underWay = new Map<string, Promise<RefreshOutcome>>()
+  let isStopping = false
 
   const leaseAndRefresh = async (connection: Connection): Promise<RefreshOutcome> => {
     const now = clock()
@@ -77,6 +78,7 @@ export function createFreshToken(needs: FreshTokenNeeds) {
     const { connectionId } = connection
     const begun = underWay.get(connectionId)
     if (begun) return begun
+    if (isStopping) return Promise.resolve('unavailable')
     const attempt = leaseAndRefresh(connection).finally(() => {
       underWay.delete(connectionId)
     })
@@ -107,8 +109,9 @@ export function createFreshToken(needs: FreshTokenNeeds) {
 
   return {
     freshToken,
-    /** A stop waits for it: what a provider has just handed out must reach the database. */
+    /** A stop waits for it: what a provider has just handed out must reach the database. From now on no other begins. */
     refreshesEnded: async (): Promise<void> => {
+      isStopping = true
       await Promise.allSettled(underWay.values())
     },
   }

@@ -79,3 +79,22 @@ onBothDatabases('the lease of a refresh', (engine) => {
     assert.equal(await refreshes.markNeedsReauth(queries, connection, 'next'), true)
   })
 })
+
+onBothDatabases('a stop', (engine) => {
+  test('waits for refreshes that are under way and lets no other begin', async (t) => {
+    const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: true } })
+    const [one, other] = [await service.connect(), await service.connect(service.user, 'grace')]
+    service.clock.advance(hour)
+    const check = (id: string) => service.call('POST', `/v4/connections/${id}/check`, { token: service.user.token })
+    const held = service.oauth.fault.hold(oauthPaths.token)
+    const begun = check(one)
+    await held.arrived
+    const ended = service.app.refreshesEnded()
+    // A call that was cut off goes on behind its socket; what it would begin now, nobody would wait for.
+    assert.equal((await check(other)).body.error.code, 'provider_unavailable')
+    held.release()
+    await ended
+    assert.equal((await begun).status, 200)
+    assert.equal(service.refreshes(), 1)
+  })
+})
