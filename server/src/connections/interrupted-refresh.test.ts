@@ -89,6 +89,24 @@ onBothDatabases('a refresh that nobody finished', (engine) => {
   })
 })
 
+onBothDatabases('refreshes that can not be settled', (engine) => {
+  test('do not keep others from being settled, however many they are', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const gone = await service.logIn({ email: 'gone@example.com' })
+    for (let count = 0; count < 25; count++) await service.connect(gone, `account-${count}`)
+    const id = await service.connect()
+    await service.call('POST', `/v4/users/${gone.userId}/disable`, { token: service.adminToken })
+    service.clock.advance(hour)
+    await service.database.queries
+      .updateTable('connections')
+      .set({ refresh_lease: 'of a process that is gone', refresh_lease_until: service.clock.now().getTime() })
+      .execute()
+    await service.app.catchUp()
+    assert.equal((await service.connection(id)).status, 'active')
+    assert.equal(service.refreshes(), 1)
+  })
+})
+
 onBothDatabases('tokens that come while', (engine) => {
   test('the connection is being disconnected are ended at the provider too', async (t) => {
     const service = await startConnectionTest(t, engine)

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Queries } from '../platform/database/database.ts'
 import type { Vault } from '../platform/vault/vault.ts'
 import { wasInterrupted } from './connection.ts'
@@ -106,12 +107,21 @@ export function createRefreshStore(vault: Vault) {
       return row !== undefined
     },
 
+    /**
+     * Those that somebody may find out about now. In no order: a provider that stays away must not keep the others'
+     * from being looked at.
+     */
     listInterrupted: async (queries: Queries, now: Date, limit: number): Promise<Connection[]> => {
       const rows = await queries
         .selectFrom('connections')
-        .selectAll()
-        .where('status', '=', 'active')
+        .innerJoin('users', 'users.user_id', 'connections.user_id')
+        .innerJoin('providers', 'providers.provider_id', 'connections.provider_id')
+        .selectAll('connections')
+        .where('connections.status', '=', 'active')
         .where('refresh_lease_until', '<=', now.getTime())
+        .where('users.disabled_at', 'is', null)
+        .where('providers.status', '=', 'active')
+        .orderBy(sql`random()`)
         .limit(limit)
         .execute()
       return rows.map(toConnection)
