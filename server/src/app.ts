@@ -73,7 +73,7 @@ export interface App {
   /** What providers still have to be asked, of connections that ended or were left in the middle of a refresh. */
   catchUp: () => Promise<void>
   flushRefusals: () => Promise<void>
-  /** Resolves once no refresh is under way. */
+  /** Resolves once no refresh is under way; from now on none begins. */
   refreshesEnded: () => Promise<void>
   /** A link that signs in the local owner, once. */
   ownerLoginUrl: () => Promise<Secret>

@@ -20,7 +20,7 @@ import { areKeepable, endOfToken, isRefreshDue, isUsable } from './connection.ts
 import type { Connection } from './connection.ts'
 import type { ConnectionStore, KeptTokens } from './connection-store.ts'
 import type { FormerTokenStore } from './former-token-store.ts'
-import type { RefreshStore } from './refresh-store.ts'
+import type { RefreshLease, RefreshStore } from './refresh-store.ts'
 import type { RevocationStore } from './revocation-store.ts'
 import { storeRefreshed } from './store-refreshed.ts'
 
@@ -65,18 +65,20 @@ export function createFreshToken(needs: FreshTokenNeeds) {
   const { database, refreshes, clock } = needs
   /** Calls of this process wait for its own refresh; those of other processes look again now and then. */
   const underWay = new Map<string, Promise<RefreshOutcome>>()
+  let isStopping = false
 
   const leaseAndRefresh = async (connection: Connection): Promise<RefreshOutcome> => {
     const now = clock()
     const lease = { id: randomUUID(), now, until: new Date(now.getTime() + refreshLeaseMs) }
     if (!(await refreshes.takeLease(database.queries, connection, lease))) return 'busy'
-    return refresh(needs, connection, lease.id)
+    return refresh(needs, connection, lease)
   }
 
   const refreshOnce = (connection: Connection): Promise<RefreshOutcome> => {
     const { connectionId } = connection
     const begun = underWay.get(connectionId)
     if (begun) return begun
+    if (isStopping) return Promise.resolve('unavailable')
     const attempt = leaseAndRefresh(connection).finally(() => {
       underWay.delete(connectionId)
     })
@@ -107,8 +109,9 @@ export function createFreshToken(needs: FreshTokenNeeds) {
 
   return {
     freshToken,
-    /** A stop waits for it: what a provider has just handed out must reach the database. */
+    /** A stop waits for it: what a provider has just handed out must reach the database. From now on no other begins. */
     refreshesEnded: async (): Promise<void> => {
+      isStopping = true
       await Promise.allSettled(underWay.values())
     },
   }
@@ -138,7 +141,7 @@ async function opened(needs: FreshTokenNeeds, connection: Connection): Promise<F
 }
 
 /** By the holder of the lease. */
-async function refresh(needs: FreshTokenNeeds, connection: Connection, leaseId: string): Promise<RefreshOutcome> {
+async function refresh(needs: FreshTokenNeeds, connection: Connection, lease: RefreshLease): Promise<RefreshOutcome> {
   const { database, refreshes, clock, log } = needs
   const { connectionId } = connection
   let tokens: Tokens
@@ -146,15 +149,15 @@ async function refresh(needs: FreshTokenNeeds, connection: Connection, leaseId: 
     tokens = await ask(needs, connection)
   } catch (error) {
     if (error instanceof OAuthRefused && deadGrant.has(error.code)) {
-      await giveUp(needs, connection, error.code)
+      await giveUp(needs, connection, error.code, lease)
       throw new ServiceError('connection_needs_reauth')
     }
     log.warn({ err: error, connection_id: connectionId }, 'a refresh failed')
-    await refreshes.releaseLease(database.queries, connection, leaseId)
+    await refreshes.releaseLease(database.queries, connection, lease)
     return 'unavailable'
   }
   if (!areKeepable(tokens)) {
-    await giveUp(needs, connection, 'weak_token')
+    await giveUp(needs, connection, 'weak_token', lease)
     throw new ServiceError('connection_needs_reauth')
   }
   const obtainedAt = clock()
@@ -164,7 +167,7 @@ async function refresh(needs: FreshTokenNeeds, connection: Connection, leaseId: 
     expiresAt: endOfToken(tokens.expiresInSeconds, obtainedAt),
     obtainedAt,
   }
-  await storeRefreshed(needs, connection, leaseId, kept)
+  await storeRefreshed(needs, connection, kept)
   return 'refreshed'
 }
 
@@ -185,10 +188,11 @@ async function giveUp(
   { database, refreshes, audit, clock }: FreshTokenNeeds,
   connection: Connection,
   reason: string,
+  lease?: RefreshLease,
 ): Promise<void> {
   const { connectionId, userId } = connection
   await database.transaction(async (tx) => {
-    if (!(await refreshes.markNeedsReauth(tx, connection))) return
+    if (!(await refreshes.markNeedsReauth(tx, connection, lease?.id))) return
     const detail = { connection_id: connectionId, reason }
     await audit.append(tx, { event: 'connection.needs_reauth', at: clock(), userId, detail })
   })

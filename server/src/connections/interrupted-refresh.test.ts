@@ -19,18 +19,17 @@ const refusedWith = (code: string) => (error: unknown) => error instanceof Servi
 
 /** A refresh whose process dies after the provider has answered and before anything is stored. */
 async function dieInTheMiddle(service: ConnectionTest, id: string): Promise<void> {
-  const held = service.oauth.fault.hold(oauthPaths.token)
-  const dying = freshTokenOf(service)(id)
-  dying.catch(() => undefined)
-  await held.arrived
-  // What it would store from now on is worth nothing: its lease is taken from it, as time takes a dead process's.
+  service.oauth.fault.answer(oauthPaths.token, 'lost', 1)
+  await freshTokenOf(service)(id).catch(() => undefined)
+  // A process that lives gives its lease back. A dead one's stays.
   await service.database.queries
     .updateTable('connections')
-    .set({ refresh_lease: 'of a process that is gone' })
+    .set({
+      refresh_lease: 'of a process that is gone',
+      refresh_lease_until: service.clock.now().getTime() + refreshLeaseMs,
+    })
     .where('connection_id', '=', id)
     .execute()
-  held.release()
-  await dying.catch(() => undefined)
 }
 
 onBothDatabases('a refresh that nobody finished', (engine) => {
@@ -87,6 +86,24 @@ onBothDatabases('a refresh that nobody finished', (engine) => {
     await assert.rejects(freshTokenOf(service)(id), refusedWith('connection_needs_reauth'))
     assert.equal(await service.connect(), id)
     assert.equal((await service.connection(id)).status, 'active')
+  })
+})
+
+onBothDatabases('refreshes that can not be settled', (engine) => {
+  test('do not keep others from being settled, however many they are', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const gone = await service.logIn({ email: 'gone@example.com' })
+    for (let count = 0; count < 25; count++) await service.connect(gone, `account-${count}`)
+    const id = await service.connect()
+    await service.call('POST', `/v4/users/${gone.userId}/disable`, { token: service.adminToken })
+    service.clock.advance(hour)
+    await service.database.queries
+      .updateTable('connections')
+      .set({ refresh_lease: 'of a process that is gone', refresh_lease_until: service.clock.now().getTime() })
+      .execute()
+    await service.app.catchUp()
+    assert.equal((await service.connection(id)).status, 'active')
+    assert.equal(service.refreshes(), 1)
   })
 })
 

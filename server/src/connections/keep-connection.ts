@@ -98,6 +98,8 @@ async function findExisting(
     account && (await connections.findOfAccount(database, tx, { userId, providerId, accountId: account.id }))
   if (connectionId === null) return ofAccount
   const named = await connections.lockOfUser(database, tx, userId, connectionId)
+  // It said so once, and does not just now.
+  if (named?.accountId && !account) throw new ConnectFailed('provider_unavailable')
   const isTaken = ofAccount && ofAccount.connectionId !== connectionId
   // Grants hang on it: it must never turn into another account, nor from one that nobody knew into one that is known.
   const isAnother = named?.accountId !== (account?.id ?? null)

@@ -1,8 +1,16 @@
+import { sql } from 'kysely'
 import type { Queries } from '../platform/database/database.ts'
 import type { Vault } from '../platform/vault/vault.ts'
+import { wasInterrupted } from './connection.ts'
 import type { Connection } from './connection.ts'
 import { sealTokens, toConnection } from './connection-store.ts'
 import type { KeptTokens } from './connection-store.ts'
+
+export interface RefreshLease {
+  id: string
+  now: Date
+  until: Date
+}
 
 /** Who may refresh a connection, and what came of it. */
 export function createRefreshStore(vault: Vault) {
@@ -14,7 +22,7 @@ export function createRefreshStore(vault: Vault) {
     takeLease: async (
       queries: Queries,
       { connectionId, version }: Connection,
-      lease: { id: string; now: Date; until: Date },
+      lease: RefreshLease,
     ): Promise<boolean> => {
       const row = await queries
         .updateTable('connections')
@@ -30,30 +38,38 @@ export function createRefreshStore(vault: Vault) {
       return row !== undefined
     },
 
-    /** It led to nothing. A refresh that was interrupted before is so still: nobody knows yet how that one ended. */
+    /**
+     * It led to nothing. A refresh that was interrupted before is so still: nobody knows yet how that one ended. A lease
+     * that ran on when it was read was given back before ours was taken, and must not come to life again.
+     */
     releaseLease: async (
       queries: Queries,
-      { connectionId, refreshLeaseUntil }: Connection,
-      leaseId: string,
+      connection: Connection,
+      lease: Pick<RefreshLease, 'id' | 'now'>,
     ): Promise<void> => {
+      const interrupted = wasInterrupted(connection, lease.now) ? connection.refreshLeaseUntil : null
       await queries
         .updateTable('connections')
-        .set({ refresh_lease: null, refresh_lease_until: refreshLeaseUntil?.getTime() ?? null })
-        .where('connection_id', '=', connectionId)
-        .where('refresh_lease', '=', leaseId)
+        .set({ refresh_lease: null, refresh_lease_until: interrupted?.getTime() ?? null })
+        .where('connection_id', '=', connection.connectionId)
+        .where('refresh_lease', '=', lease.id)
         .execute()
     },
 
-    /** By whoever holds the lease alone; a provider that hands out no new refresh token means the old one to stay. */
+    /**
+     * In the place of the version that was refreshed, also by a process whose lease ran out meanwhile: its tokens exist
+     * nowhere else, and what others heard since was about the token that these replace. A provider that hands out no
+     * new refresh token means the old one to stay.
+     */
     store: async (
       tx: Queries,
       { connectionId, userId, version }: Connection,
-      leaseId: string,
       tokens: KeptTokens,
     ): Promise<Connection | undefined> => {
       const row = await tx
         .updateTable('connections')
         .set({
+          status: 'active',
           expires_at: tokens.expiresAt?.getTime() ?? null,
           obtained_at: tokens.obtainedAt.getTime(),
           is_refreshed: 1,
@@ -64,32 +80,48 @@ export function createRefreshStore(vault: Vault) {
         .set(await sealTokens(vault, tx, { connectionId, userId }, tokens))
         .where('connection_id', '=', connectionId)
         .where('version', '=', version)
-        .where('refresh_lease', '=', leaseId)
-        .where('status', '=', 'active')
+        .where('status', '<>', 'revoked')
         .returningAll()
         .executeTakeFirst()
       return row && toConnection(row)
     },
 
-    /** The provider refused the refresh token. False where the connection has moved on since. */
-    markNeedsReauth: async (tx: Queries, { connectionId, version }: Connection): Promise<boolean> => {
+    /**
+     * The provider refused the refresh token, or the access token is over and there is none. False where the connection
+     * has moved on since, or somebody else has the lease: what they hear is newer.
+     */
+    markNeedsReauth: async (
+      tx: Queries,
+      { connectionId, version }: Connection,
+      leaseId: string | undefined,
+    ): Promise<boolean> => {
       const row = await tx
         .updateTable('connections')
         .set({ status: 'needs_reauth', refresh_lease: null, refresh_lease_until: null })
         .where('connection_id', '=', connectionId)
         .where('version', '=', version)
         .where('status', '=', 'active')
+        .$if(leaseId !== undefined, (query) => query.where('refresh_lease', '=', leaseId ?? ''))
         .returning('connection_id')
         .executeTakeFirst()
       return row !== undefined
     },
 
+    /**
+     * Those that somebody may find out about now. In no order: a provider that stays away must not keep the others'
+     * from being looked at.
+     */
     listInterrupted: async (queries: Queries, now: Date, limit: number): Promise<Connection[]> => {
       const rows = await queries
         .selectFrom('connections')
-        .selectAll()
-        .where('status', '=', 'active')
+        .innerJoin('users', 'users.user_id', 'connections.user_id')
+        .innerJoin('providers', 'providers.provider_id', 'connections.provider_id')
+        .selectAll('connections')
+        .where('connections.status', '=', 'active')
         .where('refresh_lease_until', '<=', now.getTime())
+        .where('users.disabled_at', 'is', null)
+        .where('providers.status', '=', 'active')
+        .orderBy(sql`random()`)
         .limit(limit)
         .execute()
       return rows.map(toConnection)

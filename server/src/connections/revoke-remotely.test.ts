@@ -124,6 +124,23 @@ onBothDatabases('remote revocation', (engine) => {
     await assertWiped(test)
   })
 
+  for (const [what, refusal] of Object.entries({
+    'in its body': { status: 401, headers: json, body: '{"error":"invalid_client"}' },
+    'in a challenge': { status: 401, headers: { 'www-authenticate': 'Basic realm="acme"' } },
+  })) {
+    test(`a provider that does not know our client just now, as it says ${what}, is asked again`, async (t) => {
+      const test = await startConnectionTest(t, engine)
+      const { id, access } = await connected(test)
+      const lift = test.oauth.fault.answer(oauthPaths.revocation, refusal)
+      assert.equal((await remove(test, id)).body.remote_revocation, 'pending')
+      lift()
+      test.clock.advance(60)
+      await test.app.catchUp()
+      assert.equal((await row(test)).remote_revocation, 'done')
+      assert.equal(await test.oauth.accepts(access), false)
+    })
+  }
+
   test('where the provider can not be asked, the tokens are wiped at once', async (t) => {
     const test = await startConnectionTest(t, engine, { oauth: { revocation: false } })
     const { id } = await connected(test)

@@ -33,6 +33,9 @@ const longestPauseMs = 3_600_000
 const givenUpAfterMs = 3 * 86_400_000
 const atOnce = 20
 
+/** Refused so, it is not about the token: an admin is changing the credentials, here or there. */
+const aboutClient = new Set(['invalid_client', 'unauthorized_client', 'unauthorized'])
+
 export function createRevokeRemotely(needs: RevokeRemotelyNeeds) {
   const { database, revocations, clock, log } = needs
 
@@ -45,7 +48,8 @@ export function createRevokeRemotely(needs: RevokeRemotelyNeeds) {
       await conclude(needs, claimed.connection, 'done')
     } catch (error) {
       log.warn({ err: error, connection_id: connectionId }, 'the provider did not end the tokens')
-      const isFinal = error instanceof OAuthRefused || error instanceof OAuthAnswerInvalid
+      const isFinal =
+        error instanceof OAuthAnswerInvalid || (error instanceof OAuthRefused && !aboutClient.has(error.code))
       const endedAt = claimed.connection.revokedAt ?? now
       const isTooLate = now.getTime() - endedAt.getTime() > givenUpAfterMs
       if (isFinal || isTooLate) await conclude(needs, claimed.connection, 'failed')

@@ -30,13 +30,12 @@ const triedForMs = 20_000
 export async function storeRefreshed(
   needs: StoreRefreshedNeeds,
   connection: Connection,
-  leaseId: string,
   kept: KeptTokens,
 ): Promise<void> {
   const deadline = performance.now() + triedForMs
   for (let pause = 50; ; pause = Math.min(pause * 2, 1000)) {
     try {
-      await storeOnce(needs, connection, leaseId, kept)
+      await storeOnce(needs, connection, kept)
       return
     } catch (error) {
       if (performance.now() > deadline) throw error
@@ -49,13 +48,12 @@ export async function storeRefreshed(
 async function storeOnce(
   { database, connections, refreshes, revocations, formerTokens, audit, clock }: StoreRefreshedNeeds,
   connection: Connection,
-  leaseId: string,
   kept: KeptTokens,
 ): Promise<void> {
   const { connectionId, userId } = connection
   await database.transaction(async (tx) => {
     const { accessToken: former } = await connections.tokens(tx, connection)
-    const stored = await refreshes.store(tx, connection, leaseId, kept)
+    const stored = await refreshes.store(tx, connection, kept)
     if (!stored) {
       // Disconnected meanwhile: the new tokens have to end as well. Consented to anew: they are nobody's any more.
       await revocations.leave(tx, connection, kept, clock())

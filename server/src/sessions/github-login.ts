@@ -1,5 +1,5 @@
 import type { Config } from '../platform/config.ts'
-import { OAuthAnswerInvalid } from '../platform/oauth/oauth-client.ts'
+import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { OAuthClient } from '../platform/oauth/oauth-client.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
 import { personOf } from './login-provider.ts'
@@ -37,7 +37,12 @@ export function createGitHubLogin({ config, oauth }: GitHubLoginNeeds): LoginPro
       const ask = (path: string) => oauth.askApi(client, accessToken, { method: 'GET', url: api + path })
       const { id, name, login } = await ask('/user')
       if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1) throw new OAuthAnswerInvalid('no numeric id')
-      const email = primaryOf(await ask('/user/emails?per_page=100'))
+      // An app may not be allowed to read them, and whoever is known already needs none.
+      const emails = await ask('/user/emails?per_page=100').catch((error: unknown) => {
+        if (error instanceof OAuthAnswerInvalid || error instanceof OAuthRefused) return []
+        throw error
+      })
+      const email = primaryOf(emails)
       // The login can change hands, the number can't.
       return personOf(origin, { sub: String(id), name: name ?? login, ...email })
     },

@@ -80,7 +80,7 @@ async function translateAnswer(response: Response, dialect: Dialect): Promise<Re
   return Response.json({ ...body, ...tokens, ...spelt, token_type: 'bearer' }, { status: response.status })
 }
 
-function parseObject(text: string): Record<string, unknown> | undefined {
+export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined

@@ -11,6 +11,7 @@ import { Secret } from '../secret.ts'
 import { joinScopes, splitScopes, translating } from './dialect.ts'
 import type { Dialect } from './dialect.ts'
 import { isNotFound, judging } from './failures.ts'
+import { keepingTokens } from './refresh-answer.ts'
 import { metadataMembers, OAuthAnswerInvalid } from './oauth-client.ts'
 import type { AuthMethod, Metadata, OAuthClient, Tokens } from './oauth-client.ts'
 
@@ -49,15 +50,21 @@ export function createOAuth({ egress }: { egress: Egress }) {
     const fetch = egress.fetch(suppliedBy)
     return (url, options) => fetch(url, options)
   }
-  const configure = ({ metadata, clientId, clientSecret, authMethod, dialect, suppliedBy }: OAuthClient) => {
+  const fetchAs = ({ metadata, dialect, suppliedBy }: OAuthClient) =>
+    translating(fetchFor(suppliedBy), dialect, metadata.token_endpoint)
+  const configure = (client: OAuthClient) => {
+    const { metadata, clientId, clientSecret, authMethod, dialect } = client
     const config = new oidc.Configuration(metadata, clientId, {}, authentication(authMethod, clientSecret, dialect))
-    config[oidc.customFetch] = translating(fetchFor(suppliedBy), dialect, metadata.token_endpoint)
+    config[oidc.customFetch] = fetchAs(client)
     return config
   }
   const configureRefresh = (client: OAuthClient) => {
     const { refreshEndpoint } = client.dialect
-    if (refreshEndpoint === undefined) return configure(client)
-    return configure({ ...client, metadata: { ...client.metadata, token_endpoint: refreshEndpoint } })
+    const metadata =
+      refreshEndpoint === undefined ? client.metadata : { ...client.metadata, token_endpoint: refreshEndpoint }
+    const config = configure({ ...client, metadata })
+    config[oidc.customFetch] = keepingTokens(fetchAs({ ...client, metadata }))
+    return config
   }
 
   return {
