@@ -187,6 +187,17 @@ test('a connection that passes by the egress is found, however it is written', (
     "globalThis['fe' + 'tch'](url)",
     "const net = require('net')",
     "const net = process.getBuiltinModule('net')",
+    "const net = process['getBuiltinModule']('net')",
+    'await global.fetch(url)',
+    "new Function('return fetch')()",
+    "const wrap = process.binding('tcp_wrap')",
+    "import { ClientRequest } from '_http_client'",
+    "import Module from 'node:module'",
+    "import { execFile } from 'node:child_process'",
+    "import { Worker } from 'node:worker_threads'",
+    "import { runInThisContext } from 'node:vm'",
+    "import { open } from 'node:inspector'",
+    "import cluster from 'node:cluster'",
   ]
   for (const text of ways) assert.equal(found(text).length, 1, text)
   const harmless = [
@@ -199,6 +210,7 @@ test('a connection that passes by the egress is found, however it is written', (
     'function all({ fetch }: Needs) { return list.map((url) => fetch(url)) }',
     "function one() { const fetch = egress.fetch('operator'); return { fetch } }",
     "// fetch(url)\nconst text = 'fetch(url)'",
+    'const binding = one.binding',
   ]
   for (const text of harmless) assert.deepEqual(found(text), [], text)
   assert.deepEqual(found("import { Agent } from 'undici'", 'server/src/platform/egress/egress.ts'), [])

@@ -16,6 +16,8 @@ const homes: Record<string, string> = {
   // By themselves they use the global fetch; that folder hands them the egress.
   'openid-client': 'server/src/platform/oauth/',
   oauth4webapi: 'server/src/platform/oauth/',
+  // For settings that are the output of a command.
+  'node:child_process': 'server/src/platform/settings.ts',
 }
 
 /** Of Node's own modules, what listens or only reads text. Everything else of them is for the egress. */
@@ -24,12 +26,16 @@ const harmless: Record<string, string[]> = {
   http: ['createServer', 'Server', 'STATUS_CODES', 'METHODS'],
   https: ['createServer', 'Server'],
   ...{ http2: [], tls: [], dns: [], 'dns/promises': [], dgram: [], quic: [] },
+  // What starts a process, or code that is not read here.
+  ...{ child_process: [], worker_threads: [], cluster: [], vm: [], module: [], inspector: [], repl: [] },
 }
 
 const globals = new Set(['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest'])
 
 /** What gets at a module or a global behind an import's back. */
-const backDoors = new Set(['globalThis', 'require', 'createRequire', 'getBuiltinModule', 'eval'])
+const backDoors = new Set(['globalThis', 'global', 'require', 'createRequire', 'getBuiltinModule', 'eval', 'Function'])
+/** The same, as members of `process` alone: elsewhere they are words like any other. */
+const backDoorsOfProcess = new Set(['binding', '_linkedBinding', 'dlopen'])
 
 export function waysOut({ path, text }: Source): string[] {
   const found: string[] = []
@@ -50,8 +56,14 @@ function nameOfWayOut(node: ts.Node, path: string): string | undefined {
   if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
     return judgeImport(node.arguments[0], path, ['*'])
   }
-  if (path.startsWith(egress) || !ts.isIdentifier(node)) return undefined
-  if (backDoors.has(node.text)) return node.text
+  if (path.startsWith(egress)) return undefined
+  if (ts.isElementAccessExpression(node) && ts.isStringLiteralLike(node.argumentExpression)) {
+    return backDoors.has(node.argumentExpression.text) ? node.argumentExpression.text : undefined
+  }
+  if (!ts.isIdentifier(node)) return undefined
+  const { parent } = node
+  const isOfProcess = ts.isPropertyAccessExpression(parent) && parent.expression.getText() === 'process'
+  if (backDoors.has(node.text) || (isOfProcess && backDoorsOfProcess.has(node.text))) return node.text
   return globals.has(node.text) && isReference(node) && !isDeclaredAround(node) ? `the global ${node.text}` : undefined
 }
 
@@ -60,7 +72,9 @@ function judgeImport(specifier: ts.Expression | undefined, path: string, names: 
   const [scope = '', name = ''] = specifier.text.split('/')
   const home = homes[scope.startsWith('@') ? `${scope}/${name}` : scope]
   if (home !== undefined) return path.startsWith(home) ? undefined : specifier.text
-  const allowed = harmless[specifier.text.replace(/^node:/, '')]
+  const module = specifier.text.replace(/^node:/, '')
+  // Node's own insides (`_http_client`) open connections too.
+  const allowed = module.startsWith('_') ? [] : harmless[module.replace(/^inspector\/.*$/, 'inspector')]
   if (!allowed || path.startsWith(egress)) return undefined
   const wrong = names.filter((one) => !allowed.includes(one))
   return wrong.length > 0 ? `${wrong.join(', ')} of ${specifier.text}` : undefined

@@ -1,7 +1,9 @@
 import type { Log } from '../platform/log.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
 import type { OAuthClient, Tokens } from '../platform/oauth/oauth-client.ts'
+import { matchesHost } from '../providers/presets/api-path.ts'
 import { findPreset } from '../providers/presets/catalogue.ts'
+import type { AccountSource } from '../providers/presets/preset.ts'
 import type { Provider } from '../providers/provider.ts'
 import { accountIn, accountInTokens, plainAccount } from './account.ts'
 import type { Account } from './account.ts'
@@ -18,7 +20,7 @@ export async function learnAccount(
   client: OAuthClient,
   tokens: Tokens,
 ): Promise<Account | undefined> {
-  const source = (provider.preset === null ? undefined : findPreset(provider.preset)?.account) ?? plainAccount
+  const source = sourceOf(provider)
   const known = accountInTokens(tokens, source)
   if (known?.label) return known
   try {
@@ -31,4 +33,12 @@ export async function learnAccount(
     log.warn({ err: error, provider_id: provider.providerId }, 'the provider did not say whose account it is')
     return known
   }
+}
+
+/** A preset can stand for another server than its own; then what its own API says is no answer, nor may it see the token. */
+function sourceOf({ preset, apiHosts }: Provider): AccountSource {
+  const source = preset === null ? undefined : findPreset(preset)?.account
+  if (source?.from !== 'request') return source ?? plainAccount
+  const { host } = new URL(source.url)
+  return apiHosts.some((pattern) => matchesHost(pattern, host)) ? source : plainAccount
 }

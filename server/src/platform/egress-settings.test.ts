@@ -44,7 +44,8 @@ test('an entry that could be read in two ways, or is none, stops the start', () 
   ]
   const urls = ['https://idp.internal:8443', 'idp.internal:8443/path', 'me@idp.internal:8443', 'a:443#x', 'a\\b:443']
   const ranges = ['10.0.0.0/33', '10.0.0.0/08', '10.0.0.0/', '0.0.0.0/0', '::/0', '::ffff:10.0.0.0/104', 'fd00::/129']
-  for (const entry of [...hosts, ...writings, ...urls, ...ranges, '127.0.0.1:443,', ' ']) {
+  const inside = ['10.1.2.3/8', '10.1.3.0/22', 'fd00::1/64', '192.168.7.7/31']
+  for (const entry of [...hosts, ...writings, ...urls, ...ranges, ...inside, '127.0.0.1:443,', ' ']) {
     const problem = problemOf({ SALLYPORT_EGRESS_ALLOW: entry })
     assert.ok(problem.startsWith(`SALLYPORT_EGRESS_ALLOW: got "${entry}"; takes host:port (such as `), problem)
   }

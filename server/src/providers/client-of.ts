@@ -18,12 +18,14 @@ export async function clientOf(providers: ProviderStore, queries: Queries, provi
     clientId,
     clientSecret: await providers.clientSecret(queries, provider.providerId),
     authMethod,
-    dialect: preset ? dialectOf(preset) : plainDialect,
+    dialect: preset ? dialectOf(preset, provider) : plainDialect,
     suppliedBy: source === 'proposal' ? 'stranger' : 'operator',
   }
 }
 
-function dialectOf(preset: Preset): Dialect {
+/** The quirks of a preset. An address among them holds for its own server: another's secret must not go there. */
+export function dialectOf(preset: Preset, { metadata }: Pick<Provider, 'metadata'>): Dialect {
+  const isOwnServer = metadata.token_endpoint === preset.tokenUrl
   return {
     ...(preset.scopeSeparator !== undefined && { scopeSeparator: preset.scopeSeparator }),
     ...(preset.scopeParameter !== undefined && { scopeParameter: preset.scopeParameter }),
@@ -32,5 +34,8 @@ function dialectOf(preset: Preset): Dialect {
     ...(preset.errorsWithStatus200 !== undefined && { errorsWithStatus200: preset.errorsWithStatus200 }),
     ...(preset.tokenAnswer === 'slack_user' && { tokensIn: 'authed_user' }),
     ...(preset.tokenAnswer === 'scopes_array' && { scopeArray: true }),
+    ...(preset.pkce === 'not_sent' && { omitsPkce: true }),
+    ...(preset.isBasicUnencoded && { isBasicUnencoded: true }),
+    ...(preset.refreshUrl !== undefined && isOwnServer && { refreshEndpoint: preset.refreshUrl }),
   }
 }

@@ -143,7 +143,14 @@ onBothDatabases('an admin creates a provider', (engine) => {
       authorization_url: 'https://gitlab.acme.example/oauth/authorize',
       token_url: 'https://gitlab.acme.example/oauth/token',
     }
-    assert.equal((await create({ ...other, ...urls })).status, 201)
+    const { status, body } = await create({ ...other, ...urls })
+    assert.equal(status, 201)
+    const { revocation_endpoint, userinfo_endpoint, device_authorization_endpoint, api_hosts } = body
+    assert.deepEqual(
+      [revocation_endpoint, userinfo_endpoint, device_authorization_endpoint, api_hosts],
+      [null, null, null, ['gitlab.acme.example']],
+      'nothing of the preset’s own server is left that a token could be sent to',
+    )
   })
 
   test('with a slug that is taken, and is refused', async (t) => {

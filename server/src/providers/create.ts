@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
-import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
+import type { AuthMethod } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
 import { defaultApiHosts, readApiHosts } from './api-hosts.ts'
 import { readAuthorizationParams, readInjection } from './calling.ts'
@@ -53,6 +53,7 @@ export async function createProvider(
   if (name === undefined) throw missing('provider_name')
   const slug = wanted.slug ?? preset?.id ?? slugFrom(name)
   const scopes = wanted.scopes ?? [...(preset?.defaultScopes ?? [])]
+  const ownServer = preset && !isAnotherIssuer(preset, wanted.metadata) ? preset : undefined
   const calling = readCalling(wanted, preset)
   const given = givenClient(wanted, preset)
   const description = describe(needs, preset ? overPreset(preset, wanted) : wanted, 'operator')
@@ -70,10 +71,10 @@ export async function createProvider(
     proposedBy: null,
     status: client ? 'active' : 'pending_credentials',
     metadata,
-    discoveryUrl: description.discoveryUrl ?? preset?.discoveryUrl ?? null,
+    discoveryUrl: description.discoveryUrl ?? ownServer?.discoveryUrl ?? null,
     scopes,
     ...calling,
-    apiHosts: calling.apiHosts ?? defaultApiHosts(metadata),
+    apiHosts: calling.apiHosts ?? (ownServer ? [...ownServer.apiHosts] : defaultApiHosts(metadata)),
     clientId: client?.clientId ?? null,
     authMethod: client?.authMethod ?? wanted.authMethod ?? preset?.tokenEndpointAuthMethod ?? 'client_secret_basic',
     registrationError: error,
@@ -102,7 +103,7 @@ function readCalling(
   preset: Preset | undefined,
 ) {
   return {
-    apiHosts: apiHosts ? readApiHosts(apiHosts) : preset && [...preset.apiHosts],
+    apiHosts: apiHosts && readApiHosts(apiHosts),
     authorizationParams: readAuthorizationParams({ ...preset?.authorizationParams, ...authorizationParams }),
     injection: injection ? readInjection(injection) : (preset?.injection ?? bearerInjection),
     allowRange: allowRange ?? false,
@@ -123,12 +124,16 @@ function overPreset(preset: Preset, { discoveryUrl, metadata }: NewProvider): Sa
     const message = 'A preset is not discovered. Leave one of the two out.'
     throw new ServiceError('invalid_field', { field: 'discovery_url', message })
   }
-  const pinned: Metadata = presetMetadata(preset)
-  if (metadata.issuer !== undefined && metadata.issuer !== pinned.issuer) {
-    if (metadata.authorization_endpoint === undefined) throw missing('authorization_url')
-    if (metadata.token_endpoint === undefined) throw missing('token_url')
+  if (!isAnotherIssuer(preset, metadata)) {
+    return { discoveryUrl: undefined, metadata: { ...presetMetadata(preset), ...metadata } }
   }
-  return { discoveryUrl: undefined, metadata: { ...pinned, ...metadata } }
+  if (metadata.authorization_endpoint === undefined) throw missing('authorization_url')
+  if (metadata.token_endpoint === undefined) throw missing('token_url')
+  return { discoveryUrl: undefined, metadata }
+}
+
+function isAnotherIssuer(preset: Preset, { issuer }: NewProvider['metadata']): boolean {
+  return issuer !== undefined && issuer !== preset.issuerUrl
 }
 
 function missing(field: string): ServiceError {

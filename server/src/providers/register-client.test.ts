@@ -35,6 +35,15 @@ onBothDatabases('a registration', (engine) => {
       [created({ client_id: 'a\nb', client_secret: secret, client_secret_expires_at: 0 }), 'registration_invalid'],
       [created({ client_id: 'x'.repeat(501) }), 'registration_invalid'],
       [created({ client_id: 'a', client_secret: 'too-short', client_secret_expires_at: 0 }), 'registration_invalid'],
+      [created({ client_id: 'a', client_secret: `${secret}\n`, client_secret_expires_at: 0 }), 'registration_invalid'],
+      [
+        created({ client_id: 'a', client_secret: `${secret}\ud800`, client_secret_expires_at: 0 }),
+        'registration_invalid',
+      ],
+      [
+        created({ client_id: 'a', client_secret: 'x'.repeat(2001), client_secret_expires_at: 0 }),
+        'registration_invalid',
+      ],
       [created({ client_id: 'a', filler: 'x'.repeat(2_000_000) }), 'registration_invalid'],
       [{ status: 302, headers: { location: 'https://169.254.169.254/' } }, 'registration_invalid'],
       ['cut', 'registration_unreachable'],

@@ -59,6 +59,11 @@ test('a mapped address is judged as the IPv4 address that it leads to', () => {
   allows('::ffff:8.8.8.8', '::ffff:808:808')
 })
 
+test('a public address that a cloud answers at itself is refused', () => {
+  refuses("a cloud's own", '168.63.129.16', '::ffff:168.63.129.16')
+  allows('168.63.129.15', '168.63.129.17')
+})
+
 test('what is no plain address is refused: zones, odd notations, names, nothing', () => {
   refuses('no plain address', 'fe80::1%eth0', '2606:4700::1%eth0', '::1%lo', '[::1]', '', 'localhost', '8.8.8.8.')
   refuses(
@@ -80,7 +85,7 @@ test('a range holds its own addresses, mapped ones too, and no others', () => {
     return contains(one, other)
   }
   assert.ok(holds('10.0.0.0/8', '10.255.0.1') && !holds('10.0.0.0/8', '11.0.0.0'))
-  assert.ok(holds('10.1.2.3/8', '10.9.9.9') && holds('10.0.0.0/8', '::ffff:10.0.0.1'))
+  assert.ok(holds('10.1.2.0/23', '10.1.3.9') && holds('10.0.0.0/8', '::ffff:10.0.0.1'))
   assert.ok(holds('192.168.7.7', '192.168.7.7') && !holds('192.168.7.7', '192.168.7.6'))
   assert.ok(holds('fd00::/8', 'fdff::1') && !holds('fd00::/8', 'fc00::1') && !holds('fd00::/8', '10.0.0.1'))
   assert.ok(holds('::1', '0:0::1') && !holds('::1', '::2') && !holds('10.0.0.0/8', 'a00::'))

@@ -37,7 +37,10 @@ export function parseRange(text: string): Range | undefined {
   const isMapped = address.family === 4 && start.includes(':')
   // A length of 0 is everything, which is no range but the lack of one.
   if (isMapped || !/^[1-9]\d{0,2}$/.test(length) || Number(length) > whole) return undefined
-  return { address, prefix: Number(length) }
+  const prefix = Number(length)
+  // `10.1.2.3/8` says one address and would let in sixteen million.
+  const isStart = BigInt.asUintN(whole - prefix, address.bits) === 0n
+  return isStart ? { address, prefix } : undefined
 }
 
 /** What speaks against an address; undefined for a public one. */
@@ -58,6 +61,8 @@ const notPublic: Record<string, string[]> = {
   'link-local': ['169.254.0.0/16'],
   'kept for protocols': ['192.0.0.0/24', '2001::/23'],
   documentation: ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'],
+  // Azure's virtual machines find their platform's services there, and nothing of the Internet.
+  "a cloud's own": ['168.63.129.16/32'],
   '6to4': ['192.88.99.0/24', '2002::/16'],
   benchmarking: ['198.18.0.0/15'],
   multicast: ['224.0.0.0/4'],

@@ -67,7 +67,7 @@ for (const preset of presets) {
       assert.match(path, /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/)
     assert.ok(account.labels.length > 0)
     if (account.from === 'id_token') {
-      assert.ok(preset.isOidc && preset.defaultScopes.includes('openid') && !preset.issuerTemplate)
+      assert.ok(preset.isOidc && preset.defaultScopes.includes('openid'))
     }
     if (account.from !== 'request') return
     const { hostname } = new URL(account.url)

@@ -46,6 +46,7 @@ const calls: Record<string, { refused: string[]; harmless: string[] }> = {
   github: {
     refused: [
       'POST https://api.github.com/user/keys',
+      'POST https://api.github.com/user/emails',
       'POST https://api.github.com/repos/o/r/keys',
       'POST https://api.github.com/repositories/1/keys',
       'POST https://api.github.com/repos/o/r/hooks',
@@ -58,6 +59,7 @@ const calls: Record<string, { refused: string[]; harmless: string[] }> = {
     ],
     harmless: [
       'GET https://api.github.com/user',
+      'GET https://api.github.com/user/emails',
       'GET https://api.github.com/repos/o/r/issues',
       'GET https://api.github.com/repos/o/r/hooks',
       'GET https://api.github.com/repos/o/keys',
@@ -115,10 +117,18 @@ const calls: Record<string, { refused: string[]; harmless: string[] }> = {
       'POST https://graph.microsoft.com/v1.0/users/1/authentication/temporaryAccessPassMethods',
       'POST https://graph.microsoft.com/v1.0/applications',
       'POST https://graph.microsoft.com/v1.0/subscriptions',
+      "PATCH https://graph.microsoft.com/v1.0/subscriptions('1')",
+      'POST https://graph.microsoft.com/v1.0/me/mailFolders/inbox/messageRules',
+      "PATCH https://graph.microsoft.com/v1.0/me/mailFolders('inbox')/messageRules('1')",
+      'GET https://graph.microsoft.com/v1.0/directory/deviceLocalCredentials/1?$select=credentials',
+      "GET https://graph.microsoft.com/beta/deviceLocalCredentials('1')",
+      'GET https://graph.microsoft.com/v1.0/informationProtection/bitlocker/recoveryKeys/1?$select=key',
+      "PATCH https://graph.microsoft.com/v1.0/me/ownedObjects/1/microsoft.graph.application/federatedIdentityCredentials(name='x')",
     ],
     harmless: [
       'GET https://graph.microsoft.com/v1.0/me/messages',
       'GET https://graph.microsoft.com/v1.0/subscriptions',
+      'GET https://graph.microsoft.com/v1.0/me/mailFolders/inbox/messageRules',
       'POST https://graph.microsoft.com/v1.0/me/sendMail',
     ],
   },

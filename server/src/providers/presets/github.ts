@@ -38,6 +38,8 @@ export const github: Preset = {
     { host: 'api.github.com', path: '/user/keys' },
     { host: 'api.github.com', path: '/user/gpg_keys' },
     { host: 'api.github.com', path: '/user/ssh_signing_keys' },
+    // An address of somebody else's can have the password reset.
+    { host: 'api.github.com', path: '/user/emails', methods: writes },
     { host: 'api.github.com', path: '/authorizations' },
     { host: 'api.github.com', path: '/applications' },
     { host: 'api.github.com', path: '/app' },

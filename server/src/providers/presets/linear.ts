@@ -29,6 +29,9 @@ export const linear: Preset = {
   credentialFields: [
     'apiKeyCreate',
     'apiKeyUpdate',
+    'oauthClientCreate',
+    'oauthClientUpdate',
+    'oauthClientRotateSecret',
     'airbyteIntegrationConnect',
     'webhookCreate',
     'webhookUpdate',

@@ -112,3 +112,14 @@ test('a long or odd name is judged all the same', () => {
   refuses('github', `GitHub ${'x'.repeat(100_000)}`)
   allows('a'.repeat(100_000), 'login'.repeat(20_000), 'g '.repeat(50_000), '\u0000\ud800')
 })
+
+test('letters of rarer alphabets, their digits and emoji do not make another name', () => {
+  refuses('google', 'Gⲟⲟgle', 'gⲟⲟgle drive', 'ꓖꓳꓳꓖꓡꓰ', 'ᏀᎾᎾᏀᏞᎬ', 'G๐๐gle', '🅶🅾🅾🅶🅻🅴', '🇬🇴🇴🇬🇱🇪', '🅖🅞🅞🅖🅛🅔')
+  refuses('zoom', 'zⲟⲟm', 'zꮎꮎm', 'zဝဝm', 'z໐໐m', 'Zᴑᴑm', 'Ƶoom', 'ꮓoom')
+  refuses('slack', 'ꓢꓲꓮꓚꓗ', 'Ⴝlack', 'ʂlack')
+  refuses('discord', 'ԀISCОRD', 'Ԁiѕcoгd')
+})
+
+test('names in other alphabets stay free', () => {
+  allows('Яндекс', 'Straße', 'Größe', 'ヤマト運輸', 'Ελλάδα', 'Łódź', 'नमस्ते', '東京 API', 'Смузи', 'שלום')
+})

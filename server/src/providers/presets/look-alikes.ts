@@ -59,11 +59,19 @@ function resembles(words: string[], { text, decorated, mayHaveTypo }: Target): b
   const core = words.filter((word) => !isDecoration.has(word)).join('')
   const isLong = text.length >= 6
   if (mayHaveTypo && (isLong || core[0] === text[0]) && isWithinOneEdit(core, text)) return true
-  if (words.some((word) => decorated.test(word))) return true
+  if (words.some((word) => decorated.test(word) || isVeiled(word, text))) return true
   // Long names have few neighbours among words, so that one in the midst of other words is no accident.
   return runsOf(words, text.length + 1).some(
     (run) => run === text || (isLong && run[0] === text[0] && isWithinOneEdit(run, text)),
   )
+}
+
+/** No table knows every sign that looks like a letter: among Latin letters an unknown one can stand for any. */
+function isVeiled(word: string, text: string): boolean {
+  const letters = Array.from(word)
+  const known = letters.filter((letter) => letter <= '\u007f').length
+  if (letters.length !== text.length || known * 2 < letters.length) return false
+  return letters.every((letter, at) => letter > '\u007f' || letter === text[at])
 }
 
 /** Words that stand next to each other, written as one: `git hub` is `github`. */

@@ -7,7 +7,6 @@ export const microsoft: Preset = {
   name: 'Microsoft',
   otherNames: ['Outlook', 'Office 365', 'OneDrive', 'SharePoint', 'Azure', 'Entra'],
   issuerUrl: 'https://login.microsoftonline.com/common/v2.0',
-  issuerTemplate: 'https://login.microsoftonline.com/{tid}/v2.0',
   discoveryUrl: 'https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration',
   authorizationUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize',
   tokenUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/token',
@@ -38,14 +37,18 @@ export const microsoft: Preset = {
     { host, path: '/**/*acquireAccessToken' },
     { host, path: '/**/*generateApiKey' },
     { host, path: '/**/authentication' },
-    { host, path: '/**/federatedIdentityCredentials' },
+    { host, path: '/**/federatedIdentityCredentials*' },
     { host, path: '/**/synchronization' },
     { host, path: '/**/trustFramework' },
     { host, path: '/*/applications*' },
     { host, path: '/*/servicePrincipals*' },
     { host, path: '/*/oauth2PermissionGrants*' },
     { host, path: '/*/identity' },
-    { host, path: '/*/subscriptions', methods: ['POST', 'PUT', 'PATCH'] },
+    { host, path: '/*/subscriptions*', methods: ['POST', 'PUT', 'PATCH'] },
+    { host, path: '/**/deviceLocalCredentials*' },
+    { host, path: '/**/recoveryKeys*' },
+    // A rule forwards mail for as long as it stands.
+    { host, path: '/**/messageRules*', methods: ['POST', 'PUT', 'PATCH'] },
   ],
   docs: [
     'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow',
@@ -54,7 +57,8 @@ export const microsoft: Preset = {
     'https://learn.microsoft.com/en-us/graph/api/user-get',
     'https://learn.microsoft.com/en-us/graph/json-batching',
     'https://learn.microsoft.com/en-us/graph/api/application-addpassword',
+    'https://learn.microsoft.com/en-us/graph/api/mailfolder-post-messagerules',
   ],
   notes:
-    'Register an app for accounts in any organizational directory and personal accounts, with a redirect URI of the kind "Web". Connecting by a code needs "Allow public client flows". An app of one tenant is set up as a provider without a preset.',
+    'Register an app for accounts in any organizational directory and personal accounts, with a redirect URI of the kind "Web". Connecting by a code needs "Allow public client flows". Do not ask for "openid": the id token names the tenant as its issuer, and is then refused. An app of one tenant is set up as a provider without a preset.',
 }

@@ -9,8 +9,6 @@ export interface Preset {
   otherNames?: readonly string[]
   /** For OpenID Connect exactly what discovery and the `iss` parameter say. */
   issuerUrl: string
-  /** An id token's issuer where it differs per account: the braces stand for the token's own claim of that name. */
-  issuerTemplate?: string
   /** For people to look at. The endpoints are pinned here and never taken from it. */
   discoveryUrl?: string
   authorizationUrl: string

@@ -2,32 +2,32 @@
 
 /** Letters of other alphabets, by the Latin letter they are taken for. NFKD has already undone accents and styles. */
 const lookAlikes: Record<string, string> = {
-  a: 'аαɑᴀΑАᎪ',
-  b: 'вβʙΒВᏴ',
-  c: 'сϲᴄСϹᏟ',
-  d: 'ԁɗđᴅᎠ',
-  e: 'еεєҽᴇΕЕᎬ',
-  f: 'ſƒꜰϝ',
-  g: 'ɡցɢԌᏀ',
-  h: 'һհнħʜΗНᎻ',
-  i: 'іιıɪɩΙІᎥ',
-  j: 'јϳᴊЈᎫ',
-  k: 'кκᴋΚКᏦ',
-  l: 'ӏłʟǀⅼӀᏞ',
-  m: 'мᴍΜМᎷ',
-  n: 'ոηпɴΝ',
-  o: 'оοσօøᴏΟОՕ',
-  p: 'рρᴘΡРᏢ',
+  a: 'аαɑᴀΑАᎪꓮꭺⲁ',
+  b: 'вβʙΒВᏴꓐⲃ',
+  c: 'сϲᴄСϹᏟꓚⲥꮯ',
+  d: 'ԁɗđᴅᎠꓓꭰ',
+  e: 'еεєҽᴇΕЕᎬꓰꭼⲉ',
+  f: 'ſƒꜰϝꓝ',
+  g: 'ɡցɢԌᏀꓖꮐᏳ',
+  h: 'һհнħʜΗНᎻꓧꮋⲏ',
+  i: 'іιıɪɩΙІᎥꓲꭵⲓ',
+  j: 'јϳᴊЈᎫꓙꭻ',
+  k: 'кκᴋΚКᏦꓗꮶⲕ',
+  l: 'ӏłʟǀⅼӀᏞꓡꮮ',
+  m: 'мᴍΜМᎷꓟꮇⲙ',
+  n: 'ոηпɴΝꓠⲛ',
+  o: 'оοσօøᴏΟОՕꓳꮎᎾⲟᴑ๐໐ဝഠ०੦૦௦౦೦০୦၀',
+  p: 'рρᴘΡРᏢꓑꮲⲣ',
   q: 'ԛզ',
-  r: 'гʀᎡᏒ',
-  s: 'ѕꜱЅՏᏚ',
-  t: 'тτŧᴛΤТᎢ',
-  u: 'υսᴜՍ',
-  v: 'νѵᴠᏙ',
-  w: 'ωԝшᴡᎳ',
-  x: 'хχΧХ',
-  y: 'уγүʏΥУҮ',
-  z: 'ᴢΖᏃ',
+  r: 'гʀᎡᏒꓣꮢ',
+  s: 'ѕꜱЅՏᏚꓢꮪႽʂ',
+  t: 'тτŧᴛΤТᎢꓔꭲⲧ',
+  u: 'υսᴜՍꓴ',
+  v: 'νѵᴠᏙꓦꮩ',
+  w: 'ωԝшᴡᎳꓪꮃⲱ',
+  x: 'хχΧХꓫⲭ',
+  y: 'уγүʏΥУҮꓬⲩ',
+  z: 'ᴢΖᏃꓜꮓƶⲍ',
 }
 
 const latinOf = new Map(
@@ -37,10 +37,21 @@ const latinOf = new Map(
 const digits: Record<string, string> = { 0: 'o', 1: 'i', 3: 'e', 4: 'a', 5: 's', 6: 'b', 7: 't', 8: 'b', 9: 'g' }
 const symbols: Record<string, string> = { '@': 'a', $: 's', '!': 'i', '|': 'i', '€': 'e', '£': 'l', '¢': 'c', '+': 't' }
 
+/** Where emoji of letters begin: A white on black in a circle, in a square, and of a flag. */
+const emojiOfA = [0x1f150, 0x1f170, 0x1f1e6]
+
 /** The text in plain lower-case letters; what is no letter stays what it is. */
 function plainLetters(text: string): string {
   const bare = text.normalize('NFKD').replace(/[\p{M}\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, '')
-  return Array.from(bare, (character) => latinOf.get(character) ?? character.toLowerCase()).join('')
+  return Array.from(bare, latinLetter).join('')
+}
+
+function latinLetter(character: string): string {
+  const code = character.codePointAt(0) ?? 0
+  const start = emojiOfA.find((first) => code >= first && code < first + 26)
+  if (start !== undefined) return String.fromCharCode(97 + code - start)
+  const lower = character.toLowerCase()
+  return latinOf.get(character) ?? latinOf.get(lower) ?? lower
 }
 
 /** i and l are one letter to the eye, and a third of the same letter in a row is overlooked. */
