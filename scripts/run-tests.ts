@@ -1,6 +1,7 @@
 /** Brings a PostgreSQL server for the tests, unless TEST_DATABASE_URL names one, and a browser, and runs them. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
 import { findBrowser } from '../server/testkit/browser.ts'
 import { bringPrograms } from '../server/testkit/programs.ts'
 import { startPostgres } from '../server/testkit/postgres-server.ts'
@@ -19,7 +20,8 @@ try {
   const needsBrowser = files.some((file) => file.includes('e2e'))
   const browser = needsBrowser ? await findBrowser().catch(() => undefined) : undefined
   const env = { ...process.env, TEST_DATABASE_URL: url, ...(browser && { SALLYPORT_TEST_BROWSER: browser }) }
-  const args = ['--test', '--test-timeout=120000', ...files]
+  // A file for each core: while one waits for a server or a clock, the other works.
+  const args = ['--test', '--test-timeout=120000', `--test-concurrency=${availableParallelism()}`, ...files]
   const runner = spawn(process.execPath, args, { stdio: 'inherit', env })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner.kill(signal))
   const [code] = (await once(runner, 'exit')) as [number | null]

@@ -26,7 +26,8 @@ export async function changeCredentials(
   requestId: string,
 ): Promise<Provider> {
   return database.transaction(async (tx) => {
-    const found = await providers.find(tx, providerId)
+    // Locked, or another change could come between the client and its secret.
+    const found = await providers.lock(database, tx, providerId)
     if (!found) throw new ServiceError('not_found')
     const isKept = !given.clientSecret && given.clientId === found.clientId && given.authMethod !== 'none'
     const clientSecret = isKept ? await providers.clientSecret(tx, providerId) : given.clientSecret

@@ -29,7 +29,7 @@ export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeletePr
   http.get(
     '/v4/providers',
     {
-      config: { allow: 'anyone', recognises: ['admin'] },
+      config: { allow: 'anyone', recognises: ['admin', 'agent', 'user'] },
       schema: {
         tags,
         summary: 'List providers',
@@ -40,7 +40,7 @@ export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeletePr
     },
     async ({ query: { status = 'active', ...paging }, actor }) => {
       const isAdmin = actor?.kind === 'admin'
-      if (!isAdmin && status !== 'active') throw new ServiceError('unauthenticated')
+      if (!isAdmin && status !== 'active') throw new ServiceError(actor ? 'forbidden' : 'unauthenticated')
       const page = { ...pageRequest(paging), status: status === 'all' ? undefined : status }
       const { records, nextCursor } = await providers.list(database.queries, page)
       const view = isAdmin ? records.map(details) : records.map(publicView)
