@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { after, before } from 'node:test'
 import type { TestContext } from 'node:test'
-import { temporaryPostgres } from '../server/testkit/databases.ts'
+import { migratedPostgres } from '../server/testkit/databases.ts'
 import { freePort } from '../server/testkit/ports.ts'
 import { callService } from './http-call.ts'
 import type { Call, Reply } from './http-call.ts'
@@ -82,7 +82,7 @@ export async function settingsFor(t: Scope, engine: Engine, changes: Environment
     ...(changes['SALLYPORT_MASTER_KEY_FILE'] === undefined && {
       SALLYPORT_MASTER_KEY: randomBytes(32).toString('base64url'),
     }),
-    ...(changes['DATABASE_URL'] === undefined && { DATABASE_URL: await temporaryPostgres(t) }),
+    ...(changes['DATABASE_URL'] === undefined && { DATABASE_URL: await migratedPostgres(t) }),
     ...changes,
   }
 }

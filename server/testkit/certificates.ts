@@ -1,7 +1,8 @@
 /** Certificates for the tests, made by the openssl program: an authority of one test, and what it vouches for. */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -50,6 +51,30 @@ export async function createAuthority(folder: string): Promise<Authority> {
     return { cert: read('crt'), key: read('key') }
   }
   return { caFile, caPem: readFileSync(caFile, 'utf8'), issue }
+}
+
+let shared: Promise<Authority> | undefined
+
+/** One for the whole process, where it does not matter which: making keys and certificates takes its time. */
+export function sharedAuthority(): Promise<Authority> {
+  shared ??= createSharedAuthority()
+  return shared
+}
+
+async function createSharedAuthority(): Promise<Authority> {
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-authority-'))
+  process.on('exit', () => {
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const authority = await createAuthority(folder)
+  const issued = new Map<string, Promise<Certificate>>()
+  const issue = (subject: Subject) => {
+    const key = JSON.stringify(subject)
+    const certificate = issued.get(key) ?? authority.issue(subject)
+    issued.set(key, certificate)
+    return certificate
+  }
+  return { ...authority, issue }
 }
 
 /** `openssl ca` alone can date a certificate into the past, and takes the rest from a file. */

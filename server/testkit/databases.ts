@@ -6,6 +6,9 @@ import { describe } from 'node:test'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
 import type { Engine } from '../src/platform/database/database.ts'
+import { migrate } from '../src/platform/database/migrate.ts'
+import { openPostgres } from '../src/platform/database/postgres.ts'
+import { Secret } from '../src/platform/secret.ts'
 
 /** Runs the same tests once on SQLite and once on PostgreSQL. */
 export function onBothDatabases(name: string, define: (engine: Engine) => void): void {
@@ -26,12 +29,36 @@ export function temporaryFolder(t: Pick<TestContext, 'after'>): string {
 }
 
 /** An empty database on the tests' PostgreSQL server, gone when the test ends. */
-export async function temporaryPostgres(t: Pick<TestContext, 'after'>): Promise<string> {
+export function temporaryPostgres(t: Pick<TestContext, 'after'>): Promise<string> {
+  return createPostgres(t, '')
+}
+
+/** One whose schema is there already, where the test run has prepared a copy to make it from: that is much faster. */
+export function migratedPostgres(t: Pick<TestContext, 'after'>): Promise<string> {
+  const template = process.env['TEST_DATABASE_TEMPLATE']
+  return createPostgres(t, template === undefined ? '' : `template ${template}`)
+}
+
+async function createPostgres(t: Pick<TestContext, 'after'>, from: string): Promise<string> {
   const server = process.env['TEST_DATABASE_URL']
   if (!server) throw new Error('TEST_DATABASE_URL is not set; run the tests with: npm test -- <file>')
   const name = `test_${randomBytes(8).toString('hex')}`
-  await onServer(server, `create database ${name}`)
+  await onServer(server, `create database ${name} ${from}`)
   t.after(() => onServer(server, `drop database if exists ${name} with (force)`))
+  return withDatabase(server, name)
+}
+
+/** For the length of a test run: what `migratedPostgres` copies. */
+export async function prepareTemplate(server: string): Promise<{ name: string; drop: () => Promise<void> }> {
+  const name = `template_${randomBytes(8).toString('hex')}`
+  await onServer(server, `create database ${name}`)
+  const database = openPostgres(new Secret(withDatabase(server, name)), { isInsecure: true })
+  await migrate(database, () => new Date())
+  await database.close()
+  return { name, drop: () => onServer(server, `drop database if exists ${name}`) }
+}
+
+function withDatabase(server: string, name: string): string {
   const url = new URL(server)
   url.pathname = `/${name}`
   return url.href

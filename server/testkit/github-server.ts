@@ -7,9 +7,8 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
-import { createAuthority } from './certificates.ts'
+import { sharedAuthority } from './certificates.ts'
 import type { Authority } from './certificates.ts'
-import { temporaryFolder } from './databases.ts'
 import { createGitHubSite, githubPaths } from './github-site.ts'
 import type { GitHubAccount, GitHubApp, SiteAnswer, Visitor } from './github-site.ts'
 import { startFront } from './oauth-front.ts'
@@ -44,7 +43,7 @@ export async function startGitHubServer(
   t: Pick<TestContext, 'after'>,
   options: GitHubServerOptions = {},
 ): Promise<GitHubServer> {
-  const authority = options.authority ?? (await createAuthority(temporaryFolder(t)))
+  const authority = options.authority ?? (await sharedAuthority())
   const accounts = { ...(options.accounts ?? { ada: { id: 1815 } }) }
   const client: GitHubApp = {
     clientId: `Iv1.${randomBytes(8).toString('hex')}`,

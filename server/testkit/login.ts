@@ -4,8 +4,7 @@ import { after } from 'node:test'
 import type { TestContext } from 'node:test'
 import type { Engine } from '../src/platform/database/database.ts'
 import type { Environment } from '../src/platform/settings.ts'
-import { createAuthority } from './certificates.ts'
-import { temporaryFolder } from './databases.ts'
+import { sharedAuthority } from './certificates.ts'
 import { startGitHubServer } from './github-server.ts'
 import type { GitHubServer, GitHubServerOptions } from './github-server.ts'
 import { startOAuthServer } from './oauth-server.ts'
@@ -34,7 +33,7 @@ export async function startLoginWorld(
       })
     },
   } as Pick<TestContext, 'after'>
-  const authority = await createAuthority(temporaryFolder(scope))
+  const authority = await sharedAuthority()
   const callback = (id: string) => `${baseUrl}/v4/auth/callback/${id}`
   const oidcServer = await startOAuthServer(scope, { redirectUris: [callback('oidc')], ...oidc, authority })
   const githubServer = await startGitHubServer(scope, { redirectUri: callback('github'), ...github, authority })

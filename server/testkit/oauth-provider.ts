@@ -1,5 +1,6 @@
 /** oidc-provider, set up for the tests: keys of its own, S256 always required, any account name signs in. */
 import { generateKeyPair, randomBytes } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import Provider from 'oidc-provider'
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider'
@@ -22,8 +23,12 @@ export interface ProviderOptions {
   issParameter?: boolean
 }
 
+let signingKey: Promise<{ privateKey: KeyObject }> | undefined
+
 export async function createProvider(issuer: string, store: OAuthStore, options: ProviderOptions): Promise<Provider> {
-  const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
+  // One for all servers of the process: making it takes longer than most tests.
+  signingKey ??= promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
+  const { privateKey } = await signingKey
   const provider = new Provider(issuer, {
     ...configurationOf(options),
     adapter: store.adapter,

@@ -4,9 +4,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import { createAuthority } from './certificates.ts'
+import { sharedAuthority } from './certificates.ts'
 import type { Authority } from './certificates.ts'
-import { temporaryFolder } from './databases.ts'
 import { serveApi, validToken } from './oauth-api.ts'
 import { startFront } from './oauth-front.ts'
 import type { Front } from './oauth-front.ts'
@@ -72,7 +71,7 @@ export async function startOAuthServer(
   t: Pick<TestContext, 'after'>,
   options: OAuthServerOptions = {},
 ): Promise<OAuthServer> {
-  const authority = options.authority ?? (await createAuthority(temporaryFolder(t)))
+  const authority = options.authority ?? (await sharedAuthority())
   const store = createOAuthStore()
   const { promise: running, resolve: runs } = Promise.withResolvers<Awaited<ReturnType<typeof createProvider>>>()
   const front = await startFront(t, authority, options.port ?? 0, async (origin) => {

@@ -17,7 +17,7 @@ import { openVault } from '../src/platform/vault/vault.ts'
 import type { Vault } from '../src/platform/vault/vault.ts'
 import { fixedClock } from './clock.ts'
 import type { FixedClock } from './clock.ts'
-import { temporaryFolder, temporaryPostgres } from './databases.ts'
+import { migratedPostgres, temporaryFolder } from './databases.ts'
 
 interface Call {
   token?: string | undefined
@@ -60,7 +60,7 @@ export async function startService(
     SALLYPORT_ADMIN_TOKEN: mintToken('admin').reveal(),
     SALLYPORT_MASTER_KEY: newMasterKey().text.reveal(),
     ...(engine === 'postgres' &&
-      overrides['DATABASE_URL'] === undefined && { DATABASE_URL: await temporaryPostgres(t) }),
+      overrides['DATABASE_URL'] === undefined && { DATABASE_URL: await migratedPostgres(t) }),
     ...overrides,
   }
   const config = readConfig(env)

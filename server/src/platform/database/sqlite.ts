@@ -88,13 +88,15 @@ interface Handle {
 }
 
 function openFile(file: string): Handle {
-  const database = new DatabaseSync(file, { timeout: blockingWaitMs, enableForeignKeyConstraints: true })
+  // Of several processes that open a new file one sets it up; there is nothing yet that could go on meanwhile.
+  const database = new DatabaseSync(file, { timeout: patienceMs, enableForeignKeyConstraints: true })
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = full')
   // What was deleted must not be left in the file's free pages: a retired data key, or a value sealed under it.
   database.exec('pragma secure_delete = on')
   // The log is there once something was read.
   database.exec('select 1 from sqlite_schema')
+  database.exec(`pragma busy_timeout = ${blockingWaitMs}`)
   const logInodes = new Map([`${file}-wal`, `${file}-shm`].map((log) => [log, inodeOf(log)]))
   return { database, inode: statSync(file).ino, logInodes, statements: new Map() }
 }
