@@ -30,8 +30,8 @@ try {
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/compiled'),
     ...(browser && { SALLYPORT_TEST_BROWSER: browser }),
   }
-  // A file for each core: while one waits for a server or a clock, the other works.
-  const args = ['--test', '--test-timeout=120000', `--test-concurrency=${availableParallelism()}`, ...files]
+  // One file more than there are cores: while one waits for a server or a clock, another works.
+  const args = ['--test', '--test-timeout=120000', `--test-concurrency=${availableParallelism() + 1}`, ...files]
   const runner = spawn(process.execPath, args, { stdio: 'inherit', env })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner.kill(signal))
   const [code] = (await once(runner, 'exit')) as [number | null]
