@@ -44,6 +44,9 @@ export async function admitPerson(
   // Whoever was disabled does not come back by another door either.
   if (sameEmail) assertActive(sameEmail)
   if (sameEmail && !(await identities.hasOne(tx, sameEmail.userId))) return link(needs, tx, sameEmail, person, occasion)
+  // Between the two looks another browser of this very person may have been faster.
+  const meanwhile = sameEmail && (await identities.findUser(tx, person.issuer, person.subject))
+  if (meanwhile) return assertActive(meanwhile)
   if (config.signup !== 'open') throw new LoginFailed('not_invited')
   const user = await signUp(needs, tx, person, sameEmail ? null : (verifiedEmail ?? null), occasion)
   return link(needs, tx, user, person, occasion)
