@@ -35,9 +35,19 @@ function exchange(server: GitHubServer, members: Record<string, string>, headers
   return server.fetch(`${server.origin}${githubPaths.token}`, { method: 'POST', headers, body })
 }
 
+interface TokenAnswer {
+  access_token: string
+  error?: string
+}
+
+async function answerOf(server: GitHubServer, ...request: [Record<string, string>, Record<string, string>?]) {
+  const reply = await exchange(server, ...request)
+  return { status: reply.status, answer: (await reply.json()) as TokenAnswer }
+}
+
 async function tokenOf(server: GitHubServer, account: string, members?: Record<string, string>): Promise<string> {
-  const reply = await exchange(server, { code: await codeFor(server, account, members) })
-  return ((await reply.json()) as any).access_token
+  const { answer } = await answerOf(server, { code: await codeFor(server, account, members) })
+  return answer.access_token
 }
 
 async function callApi(server: GitHubServer, path: string, token: string, userAgent = 'a test') {
@@ -56,7 +66,7 @@ const accounts = { ada: { id: 1815, name: 'Ada', email: 'ada@example.com' }, gra
 test('a code becomes a token of the chosen account, without refresh token or expiry', async (t) => {
   const server = await startGitHubServer(t, { accounts })
   const code = await codeFor(server, 'grace')
-  const tokens = (await (await exchange(server, { code })).json()) as any
+  const { answer: tokens } = await answerOf(server, { code })
   assert.deepEqual(
     { ...tokens, access_token: '' },
     { access_token: '', token_type: 'bearer', scope: 'read:user,user:email' },
@@ -81,9 +91,9 @@ test('the token endpoint answers as a form unless JSON is asked for', async (t) 
 test('errors come with status 200: a code used twice, a wrong verifier, a wrong secret, another redirect', async (t) => {
   const server = await startGitHubServer(t, { accounts })
   const errorOf = async (members: Record<string, string>) => {
-    const reply = await exchange(server, members)
-    assert.equal(reply.status, 200)
-    return ((await reply.json()) as any).error
+    const { status, answer } = await answerOf(server, members)
+    assert.equal(status, 200)
+    return answer.error
   }
   const code = await codeFor(server, 'ada')
   assert.equal(await errorOf({ code }), undefined)
@@ -98,8 +108,8 @@ test('the client may show its secret in the header too', async (t) => {
   const server = await startGitHubServer(t, { accounts })
   const { clientId, clientSecret } = server.client
   const basic = { ...asJson, authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` }
-  const reply = await exchange(server, { code: await codeFor(server, 'ada'), client_secret: '' }, basic)
-  assert.ok(((await reply.json()) as any).access_token)
+  const { answer } = await answerOf(server, { code: await codeFor(server, 'ada'), client_secret: '' }, basic)
+  assert.ok(answer.access_token)
 })
 
 test('a person who refuses, and a foreign redirect, go back to the registered callback with an error', async (t) => {
@@ -128,8 +138,8 @@ test('the browser is that of the first account until told otherwise', async (t) 
   const server = await startGitHubServer(t, { accounts })
   const loginOf = async () => {
     const code = new URL(await server.approve(authorizationUrl(server))).searchParams.get('code') ?? ''
-    const { access_token: token } = (await (await exchange(server, { code })).json()) as any
-    return (await callApi(server, githubPaths.user, token)).body.login
+    const { answer } = await answerOf(server, { code })
+    return (await callApi(server, githubPaths.user, answer.access_token)).body.login
   }
   assert.equal(await loginOf(), 'ada')
   server.signedInAs('grace')

@@ -38,6 +38,20 @@ export async function startProviderTest(
   }
 }
 
+/** An admin whose providers need no server behind them, each made a second after the other. */
+export async function startAdmin(t: Pick<TestContext, 'after'>, engine: Engine) {
+  const service = await startService(t, engine)
+  const asAdmin = (method: string, path: string, body?: object) =>
+    service.call(method, path, { token: service.adminToken, ...(body && { body }) })
+  const create = async (body: object) => {
+    const reply = await asAdmin('POST', '/v4/providers', body)
+    if (reply.status !== 201) throw new Error(reply.text)
+    service.clock.advance(1)
+    return reply.body
+  }
+  return { service, asAdmin, create }
+}
+
 export function reaching({ host, caFile }: Pick<OAuthServer, 'host' | 'caFile'>): Environment {
   return { SALLYPORT_EGRESS_ALLOW: host, SALLYPORT_EGRESS_CA_FILE: caFile }
 }

@@ -5,11 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AuditStore } from '../audit/audit-store.ts'
-import type { Clock } from '../platform/clock.ts'
-import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
-import type { Log } from '../platform/log.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
 import { OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Tokens } from '../platform/oauth/oauth-client.ts'
@@ -18,23 +14,14 @@ import { clientOf } from '../providers/client-of.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
 import { areKeepable, endOfToken, isRefreshDue, isUsable } from './connection.ts'
 import type { Connection } from './connection.ts'
-import type { ConnectionStore, KeptTokens } from './connection-store.ts'
-import type { FormerTokenStore } from './former-token-store.ts'
-import type { RefreshLease, RefreshStore } from './refresh-store.ts'
-import type { RevocationStore } from './revocation-store.ts'
+import type { KeptTokens } from './connection-store.ts'
+import type { RefreshLease } from './refresh-store.ts'
 import { storeRefreshed } from './store-refreshed.ts'
+import type { StoreRefreshedNeeds } from './store-refreshed.ts'
 
-export interface FreshTokenNeeds {
-  database: Database
+export interface FreshTokenNeeds extends StoreRefreshedNeeds {
   oauth: OAuth
   providers: ProviderStore
-  connections: ConnectionStore
-  refreshes: RefreshStore
-  revocations: RevocationStore
-  formerTokens: FormerTokenStore
-  audit: AuditStore
-  clock: Clock
-  log: Log
 }
 
 export interface FreshToken {

@@ -10,7 +10,7 @@ import type { FormerTokenStore } from './former-token-store.ts'
 import type { RefreshStore } from './refresh-store.ts'
 import type { RevocationStore } from './revocation-store.ts'
 
-interface StoreRefreshedNeeds {
+export interface StoreRefreshedNeeds {
   database: Database
   connections: ConnectionStore
   refreshes: RefreshStore

@@ -1,26 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { TestContext } from 'node:test'
 import { recorded } from '../../testkit/audit.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
-import { acme, client, startProviderTest } from '../../testkit/providers.ts'
-import { startService } from '../../testkit/service.ts'
+import { acme, client, startAdmin, startProviderTest } from '../../testkit/providers.ts'
 import type { TestService } from '../../testkit/service.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { createProviderStore } from './provider-store.ts'
 
 onBothDatabases('a change of a provider', (engine) => {
-  const start = async (t: Parameters<typeof startService>[0]) => {
-    const service = await startService(t, engine)
-    const asAdmin = (method: string, path: string, body?: object) =>
-      service.call(method, path, { token: service.adminToken, ...(body && { body }) })
-    const create = async (body: object) => {
-      const reply = await asAdmin('POST', '/v4/providers', body)
-      assert.equal(reply.status, 201, reply.text)
-      service.clock.advance(1)
-      return reply.body
-    }
-    return { service, asAdmin, create }
-  }
+  const start = (t: TestContext) => startAdmin(t, engine)
 
   test('credentials activate a provider that waits for them', async (t) => {
     const { service, create, asAdmin } = await start(t)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { TestContext } from 'node:test'
 import { recorded } from '../../testkit/audit.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
-import { acme, client } from '../../testkit/providers.ts'
-import { startService } from '../../testkit/service.ts'
+import { acme, client, startAdmin } from '../../testkit/providers.ts'
 
 const publicMembers = [
   'provider_id',
@@ -18,18 +18,7 @@ const publicMembers = [
 ]
 
 onBothDatabases('providers', (engine) => {
-  const start = async (t: Parameters<typeof startService>[0]) => {
-    const service = await startService(t, engine)
-    const asAdmin = (method: string, path: string, body?: object) =>
-      service.call(method, path, { token: service.adminToken, ...(body && { body }) })
-    const create = async (body: object) => {
-      const reply = await asAdmin('POST', '/v4/providers', body)
-      assert.equal(reply.status, 201, reply.text)
-      service.clock.advance(1)
-      return reply.body
-    }
-    return { service, asAdmin, create }
-  }
+  const start = (t: TestContext) => startAdmin(t, engine)
   const slugs = (body: { providers: { slug: string }[] }) => body.providers.map(({ slug }) => slug)
 
   test('anyone lists the active ones, in the public view', async (t) => {

@@ -65,8 +65,7 @@ function unescaped(text: string): string {
 /** `keys;v=1` is `keys` for some servers, others stop at an escaped `?` or `#`, or drop blanks and control characters. */
 function withoutParameters(segment: string): string {
   const [name = ''] = segment.split(/[;?#]/)
-  // eslint-disable-next-line no-control-regex
-  return name.replace(/[\u0000-\u0020\u007f-\u00a0]+/g, '').toLowerCase()
+  return name.replace(/[\p{Cc}\s]+/gu, '').toLowerCase()
 }
 
 function withoutDots(segments: Segment[]): Segment[] {
