@@ -93,7 +93,10 @@ export async function createProvider(
 function presetOf(id: string | undefined): Preset | undefined {
   const preset = id === undefined ? undefined : findPreset(id)
   if (id !== undefined && !preset) {
-    throw new ServiceError('not_found', { field: 'preset', message: 'There is no such preset.' })
+    throw new ServiceError('not_found', {
+      field: 'preset',
+      message: 'There is no such preset. GET /v4/providers/presets lists them.',
+    })
   }
   return preset
 }
