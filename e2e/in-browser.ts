@@ -72,7 +72,7 @@ export function inBrowser(
       // The providers of the tests have an authority of their own.
       const context = await browser.newContext({ ignoreHTTPSErrors: true })
       contexts.push(context)
-      context.setDefaultTimeout(15_000)
+      context.setDefaultTimeout(60_000)
       const page = await context.newPage()
       page.on('pageerror', (error) => complaints.push(error.message))
       page.on('console', (line) => {

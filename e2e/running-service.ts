@@ -16,7 +16,7 @@ import { callService } from './http-call.ts'
 import type { Call, Reply } from './http-call.ts'
 
 const executable = resolve(import.meta.dirname, '../server/bin/sallyport-server.mjs')
-const guardMs = 30_000
+const guardMs = 60_000
 
 export type Engine = 'sqlite' | 'postgres'
 export type Environment = Record<string, string>
