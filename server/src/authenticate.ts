@@ -11,6 +11,7 @@ import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
 import { ServiceError } from './platform/errors.ts'
 import type { Http } from './platform/http/http.ts'
+import { onlyCookie } from './platform/http/only-cookie.ts'
 import { Secret } from './platform/secret.ts'
 import { hashToken, isSameToken, isWellFormedToken } from './platform/tokens.ts'
 import { isDueToBeSeen, sessionEnds, statusOf } from './sessions/session.ts'
@@ -84,17 +85,11 @@ async function identify(request: FastifyRequest, needs: AuthenticateNeeds): Prom
   const { authorization } = request.headers
   // A bad bearer never falls back to the cookie.
   if (authorization !== undefined) return byBearer(authorization, needs)
-  const token = request.cookies[sessionCookie]
-  const actor = token === undefined || hasTwoSessions(request) ? undefined : await bySessionToken(token, needs)
+  const token = onlyCookie(request, sessionCookie)
+  const actor = token === undefined ? undefined : await bySessionToken(token, needs)
   if (!actor) throw new ServiceError('unauthenticated')
   if (!['GET', 'HEAD'].includes(request.method)) assertNotCrossSite(request, needs.config.baseUrl, { isBrowser: true })
   return actor
-}
-
-/** A neighbour under the same domain can set a cookie of this name beside ours; which of them is ours can't be told. */
-function hasTwoSessions({ headers }: FastifyRequest): boolean {
-  const names = (headers.cookie ?? '').split(';').map((pair) => pair.split('=', 1)[0]?.trim())
-  return names.filter((name) => name === sessionCookie).length > 1
 }
 
 async function byBearer(authorization: string, needs: AuthenticateNeeds): Promise<Actor> {

@@ -34,7 +34,9 @@ export async function chooseProvider(
   }
   const id = providerId ?? (providerSlug === undefined ? renewed?.providerId : undefined)
   const field = id === undefined || id !== providerId ? 'provider_slug' : 'provider_id'
-  if (id === undefined && providerSlug === undefined) throw new ServiceError('missing_field', { field })
+  if (id === undefined && providerSlug === undefined) {
+    throw new ServiceError('missing_field', { field, message: 'Name the provider: "provider_slug" or "provider_id".' })
+  }
   const provider =
     id === undefined ? await providers.findBySlug(queries, providerSlug ?? '') : await providers.find(queries, id)
   if (!provider?.slug) throw new ServiceError('not_found', { field, message: 'There is no such provider.' })

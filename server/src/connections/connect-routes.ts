@@ -5,8 +5,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { actingUser } from '../authenticate.ts'
 import type { Http } from '../platform/http/http.ts'
+import { onlyCookie } from '../platform/http/only-cookie.ts'
 import { Secret } from '../platform/secret.ts'
 import { isWellFormedToken } from '../platform/tokens.ts'
+import { sessionCookieOptions } from '../sessions/session-cookies.ts'
 import { connectFlowSeconds } from './connect-flow.ts'
 import { receiveAnswer, resumeConnect } from './finish-connect.ts'
 import type { FinishConnectNeeds, Landing } from './finish-connect.ts'
@@ -16,8 +18,7 @@ import type { StartConnectNeeds } from './start-connect.ts'
 const tags = ['Connections']
 
 export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConnectNeeds): void {
-  const secure = needs.config.baseUrl.protocol === 'https:'
-  const cookie = { path: '/v4/oauth', httpOnly: true, sameSite: 'lax', secure } as const
+  const cookie = { ...sessionCookieOptions(needs.config), path: '/v4/oauth' }
 
   http.post(
     '/v4/oauth/connect/start',
@@ -79,7 +80,7 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
       },
     },
     async (request, reply) => {
-      const token = request.cookies[waitingCookie]
+      const token = onlyCookie(request, waitingCookie)
       const waiting = token !== undefined && isWellFormedToken('connect', token) ? new Secret(token) : undefined
       return land(reply, await resumeConnect(needs, actingUser(request).user, waiting, request.id))
     },

@@ -40,6 +40,15 @@ onBothDatabases('an answer that waits', (engine) => {
     assert.match(String(resumed.reply.headers['set-cookie']), /^svc_connect=;.*Path=\/v4\/oauth/, 'the cookie goes')
   })
 
+  test('of two such cookies, one set by a neighbour under the same domain, none counts', async (t) => {
+    const test = await startConnectionTest(t, engine)
+    const { waiting } = await comeBackUnknown(test, test.user)
+    const { cookie } = await test.logIn({ email: 'ada@example.com' })
+    const resumed = await resume(test, cookie, waiting, waiting)
+    assert.deepEqual(resumed.params, invalidState)
+    assert.equal(exchanges(test), 0)
+  })
+
   test('the cookie is HttpOnly, Lax, for the OAuth paths alone, and gone after ten minutes', async (t) => {
     const plain = await startConnectionTest(t, engine)
     const { landed } = await comeBackUnknown(plain, plain.user)

@@ -170,6 +170,7 @@ onBothDatabases('a proposal', (engine) => {
     await refused({ provider_name: 'GitHub', slug: 'notes' }, 'provider_name')
     await refused({ provider_name: 'Gıthub', slug: 'notes' }, 'provider_name')
     await refused({ provider_name: 'Login with Google', slug: 'notes' }, 'provider_name')
+    await refused({ provider_name: 'GitHub login' }, 'provider_name')
     await refused({ provider_name: 'Notes', slug: 'github' }, 'slug')
     await refused({ provider_name: 'Notes', slug: 'g1thub' }, 'slug')
     assert.deepEqual(oauth.calls, [])

@@ -50,8 +50,9 @@ export async function proposeProvider(
     throw new ServiceError('forbidden', { message: 'Agents may not propose providers here. Ask an admin to add it.' })
   }
   const slug = proposal.slug ?? slugFrom(name)
-  assertOwnName('slug', slug)
+  // A slug that was not given comes from the name: then the name is what was wrong.
   assertOwnName('provider_name', name)
+  assertOwnName('slug', slug)
   const description = describe(needs, proposal, 'stranger')
   assertOneSite(urlsGiven(description))
   await takeFromLimits(needs, agent, slug)

@@ -11,6 +11,7 @@ import { Type } from 'typebox'
 import type { Config } from '../platform/config.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
+import { onlyCookie } from '../platform/http/only-cookie.ts'
 import { ownPath } from '../platform/own-path.ts'
 import { beginBrowserLogin, endBrowserLogin } from './browser-login.ts'
 import type { BrowserLoginNeeds } from './browser-login.ts'
@@ -109,7 +110,7 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
     },
     async (request, reply) => {
       const provider = providerOf(request.params.id)
-      const answer = { cookie: onlyLoginCookie(request), query: queryOf(request) }
+      const answer = { cookie: onlyCookie(request, loginCookie), query: queryOf(request) }
       const { sessionToken, redirectAfter } = await endBrowserLogin(needs, provider, answer, request.id)
       const lasting = { ...sessionCookieOptions(config), maxAge: config.sessionSeconds }
       reply.clearCookie(loginCookie, loginCookieOptions(config))
@@ -117,12 +118,6 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
       return reply.redirect(redirectAfter)
     },
   )
-}
-
-/** As with sessions: of two, which a neighbour under the same domain can bring about, none is known to be ours. */
-function onlyLoginCookie({ headers, cookies }: FastifyRequest): string | undefined {
-  const names = (headers.cookie ?? '').split(';').map((pair) => pair.split('=', 1)[0]?.trim())
-  return names.filter((name) => name === loginCookie).length === 1 ? cookies[loginCookie] : undefined
 }
 
 function queryOf({ url }: FastifyRequest): URLSearchParams {

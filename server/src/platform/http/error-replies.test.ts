@@ -33,6 +33,15 @@ onBothDatabases('errors', (engine) => {
     }
   })
 
+  test('a member that takes one of a few values names them', async (t) => {
+    const { call, adminToken } = await startService(t, engine)
+    const list = await call('GET', '/v4/agents?status=gone', { token: adminToken })
+    assert.equal(list.body.error.message, '"status" takes active, disabled.')
+    const body = { preset: 'github', injection: { in: 'query', name: 'key', prefix: '' } }
+    const provider = await call('POST', '/v4/providers', { token: adminToken, body })
+    assert.equal(provider.body.error.message, '"injection.in" takes header.')
+  })
+
   test('every refusal has the one shape and names its request', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_REGISTRATIONS_PER_MINUTE: '1' })
     const { token } = await service.registerAgent()

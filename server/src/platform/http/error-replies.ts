@@ -115,7 +115,9 @@ function fromValidation(first: FastifySchemaValidationError, context: string): S
     return new ServiceError('missing_field', { field, message: `"${field}" is missing. Add it.` })
   }
   const field = path.length > 0 ? path.join('.') : context
-  const fault = faults[keyword] ?? message ?? 'is malformed'
+  const allowed = (params['allowedValues'] ?? [params['allowedValue']]) as unknown[]
+  const isChoice = keyword === 'enum' || keyword === 'const'
+  const fault = isChoice ? `takes ${allowed.join(', ')}` : (faults[keyword] ?? message ?? 'is malformed')
   // A member's name is the caller's own text: the log gets the schema's name for the place instead.
   const detail = `${context}: ${keyword} at ${schemaPath}`
   return new ServiceError('invalid_field', { field, message: `"${clip(field)}" ${fault}.`, detail })
