@@ -13,8 +13,8 @@ export interface Faults {
   raise: {
     /** The next calls to this path (all, where no number is given) are answered so instead, in the order raised. */
     answer: (path: string, instead: InsteadOfAnswer, times?: number) => () => void
-    /** Holds each answer of this path back; `arrived` resolves when the provider has given the first of them. */
-    hold: (path: string) => { arrived: Promise<void>; release: () => void }
+    /** Holds the next answers of this path back (all, where no number is given); `arrived` resolves with the first. */
+    hold: (path: string, times?: number) => { arrived: Promise<void>; release: () => void }
     /** Changes the JSON answers of this path on their way. */
     change: (path: string, change: (body: any) => unknown) => () => void
   }
@@ -26,7 +26,13 @@ export interface Faults {
 export function createFaults(): Faults {
   const answers = new Set<{ path: string; instead: InsteadOfAnswer; left: number }>()
   const changes = new Set<{ path: string; change: (body: any) => unknown }>()
-  const holds = new Set<{ path: string; arrive: () => void; released: Promise<void>; release: () => void }>()
+  const holds = new Set<{
+    path: string
+    left: number
+    arrive: () => void
+    released: Promise<void>
+    release: () => void
+  }>()
   const raised = <Fault>(faults: Set<Fault>, fault: Fault) => {
     faults.add(fault)
     return () => void faults.delete(fault)
@@ -36,11 +42,12 @@ export function createFaults(): Faults {
     raise: {
       answer: (path, instead, times = Infinity) => raised(answers, { path, instead, left: times }),
       change: (path, change) => raised(changes, { path, change }),
-      hold: (path) => {
+      hold: (path, times = Infinity) => {
         const arrival = Promise.withResolvers<undefined>()
         const end = Promise.withResolvers<undefined>()
         const hold = {
           path,
+          left: times,
           arrive: () => {
             arrival.resolve(undefined)
           },
@@ -69,7 +76,8 @@ export function createFaults(): Faults {
       return { ...answer, body: Buffer.from(JSON.stringify(body)) }
     },
     heldBack: async (path) => {
-      for (const hold of [...holds].filter((one) => one.path === path)) {
+      for (const hold of [...holds].filter((one) => one.path === path && one.left > 0)) {
+        hold.left -= 1
         hold.arrive()
         await hold.released
       }

@@ -94,7 +94,7 @@ function connectionView(connection: Connection, provider: ProviderName | undefin
     created_at: connection.createdAt.toISOString(),
     last_used_at: connection.lastUsedAt?.toISOString() ?? null,
     expires_at: connection.expiresAt?.toISOString() ?? null,
-    renewable: connection.canRefresh && connection.status !== 'revoked',
+    renewable: connection.canRefresh && connection.status === 'active',
     revoked_at: connection.revokedAt?.toISOString() ?? null,
     remote_revocation: connection.remoteRevocation,
   }

@@ -6,7 +6,7 @@ import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
 import type {} from '../providers/provider-store.ts'
 import type {} from '../sessions/user-store.ts'
-import type { Connection, ConnectionStatus, RemoteRevocation } from './connection.ts'
+import type { Connection, ConnectionStatus, KeptTokens, RemoteRevocation } from './connection.ts'
 
 export interface ConnectionRow {
   connection_id: string
@@ -52,14 +52,6 @@ export const noTokens = {
   refresh_token_key_id: null,
 } as const
 
-/** What a consent or a refresh gave. */
-export interface KeptTokens {
-  accessToken: Secret
-  refreshToken: Secret | undefined
-  expiresAt: Date | null
-  obtainedAt: Date
-}
-
 export interface TokenPair {
   accessToken: Secret | undefined
   refreshToken: Secret | undefined
@@ -102,15 +94,6 @@ export function createConnectionStore(vault: Vault) {
         .returning('connection_id')
         .executeTakeFirst()
       return row !== undefined
-    },
-
-    find: async (queries: Queries, connectionId: string): Promise<Connection | undefined> => {
-      const row = await queries
-        .selectFrom('connections')
-        .selectAll()
-        .where('connection_id', '=', connectionId)
-        .executeTakeFirst()
-      return row && toConnection(row)
     },
 
     /** With what else decides whether it may be used. */
@@ -214,10 +197,11 @@ export function createConnectionStore(vault: Vault) {
       return pageOf(rows.map(toConnection), page.limit, ({ connectionId }) => connectionId)
     },
 
-    tokens: async (queries: Queries, connection: Connection): Promise<TokenPair> => {
+    /** With the version that they are, which may be a later one than that of the connection as it was read. */
+    tokens: async (queries: Queries, connection: Connection): Promise<TokenPair & { version: number }> => {
       const row = await queries
         .selectFrom('connections')
-        .select(['access_token', 'access_token_key_id', 'refresh_token', 'refresh_token_key_id'])
+        .select(['version', 'access_token', 'access_token_key_id', 'refresh_token', 'refresh_token_key_id'])
         .where('connection_id', '=', connection.connectionId)
         .executeTakeFirstOrThrow()
       const where = { row: connection.connectionId, owner: connection.userId }
@@ -226,6 +210,7 @@ export function createConnectionStore(vault: Vault) {
       return {
         accessToken: await open(accessTokenColumn, row.access_token, row.access_token_key_id),
         refreshToken: await open(refreshTokenColumn, row.refresh_token, row.refresh_token_key_id),
+        version: row.version,
       }
     },
 

@@ -1,3 +1,4 @@
+import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import { isRedactable } from '../platform/secret.ts'
 import type { Secret } from '../platform/secret.ts'
 
@@ -76,6 +77,18 @@ export function areKeepable({
 }
 
 const longestLifetimeSeconds = 10 * 365 * 86_400
+
+/** What a consent or a refresh gave. */
+export interface KeptTokens {
+  accessToken: Secret
+  refreshToken: Secret | undefined
+  expiresAt: Date | null
+  obtainedAt: Date
+}
+
+export function keptFrom({ accessToken, refreshToken, expiresInSeconds }: Tokens, now: Date): KeptTokens {
+  return { accessToken, refreshToken, expiresAt: endOfToken(expiresInSeconds, now), obtainedAt: now }
+}
 
 export function endOfToken(expiresInSeconds: number | undefined, now: Date): Date | null {
   if (expiresInSeconds === undefined || !Number.isFinite(expiresInSeconds)) return null

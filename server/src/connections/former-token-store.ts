@@ -2,6 +2,8 @@ import type { Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
+import { formerUntil } from './connection.ts'
+import type { Connection } from './connection.ts'
 import type {} from './connection-store.ts'
 
 declare module '../platform/database/tables.ts' {
@@ -26,7 +28,8 @@ export const formerToken: SealedColumn = {
 /** Access tokens that were replaced and may still be valid: an upstream may still show them, so they are still redacted. */
 export function createFormerTokenStore(vault: Vault) {
   return {
-    insert: async (tx: Queries, connectionId: string, token: Secret, expiresAt: Date, now: Date): Promise<void> => {
+    insert: async (tx: Queries, connection: Connection, token: Secret, now: Date): Promise<void> => {
+      const { connectionId } = connection
       const id = newId('fmr', now)
       const { bytes, keyId } = await vault.seal(tx, formerToken, { row: id, owner: connectionId }, token)
       await tx
@@ -36,7 +39,7 @@ export function createFormerTokenStore(vault: Vault) {
           connection_id: connectionId,
           token: bytes,
           token_key_id: keyId,
-          expires_at: expiresAt.getTime(),
+          expires_at: formerUntil(connection, now).getTime(),
         })
         .execute()
     },

@@ -130,7 +130,8 @@ onBothDatabases('the token of a connection', (engine) => {
     const calls = await Promise.allSettled(Array.from({ length: 20 }, () => freshToken(id)))
     assert.ok(calls.every((call) => call.status === 'rejected' && refusedWith('connection_needs_reauth')(call.reason)))
     assert.equal(service.refreshes(), 1)
-    assert.equal((await service.connection(id)).status, 'needs_reauth')
+    const { status, renewable } = await service.connection(id)
+    assert.deepEqual([status, renewable], ['needs_reauth', false])
     await assert.rejects(freshToken(id), refusedWith('connection_needs_reauth'))
     assert.equal(service.refreshes(), 1)
     const records = await recorded(service, 'connection.needs_reauth')
@@ -237,6 +238,37 @@ onBothDatabases('a token is handed out no more', (engine) => {
     assert.equal(service.refreshes(), 0)
     await switchTo('enable')
     assert.deepEqual(await accepted(service, [await freshToken(id)]), [true])
+  })
+
+  test('once its user is disabled or has disconnected, though a refresh failed and the old one still holds', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const freshToken = freshTokenOf(service)
+    const waitAtTheProvider = async (id: string) => {
+      service.oauth.fault.answer(oauthPaths.token, { status: 503 }, 1)
+      const held = service.oauth.fault.hold(oauthPaths.token, 1)
+      const waiting = freshToken(id)
+      await held.arrived
+      return { waiting, release: held.release }
+    }
+    const id = await service.connect()
+    const grace = await service.logIn()
+    const other = await service.connect(grace, 'grace')
+    service.clock.advance(hour - 30)
+
+    const disconnecting = await waitAtTheProvider(other)
+    await service.call('DELETE', `/v4/connections/${other}`, { token: grace.token })
+    disconnecting.release()
+    await assert.rejects(disconnecting.waiting, refusedWith('grant_revoked'))
+
+    const expiring = await waitAtTheProvider(id)
+    service.clock.advance(60)
+    expiring.release()
+    await assert.rejects(expiring.waiting, refusedWith('provider_unavailable'))
+
+    const disabling = await waitAtTheProvider(id)
+    await service.call('POST', `/v4/users/${service.user.userId}/disable`, { token: service.adminToken })
+    disabling.release()
+    await assert.rejects(disabling.waiting, refusedWith('grant_revoked'))
   })
 
   test('once its user is disabled, or has disconnected, also to a call that waited for a refresh', async (t) => {

@@ -12,9 +12,8 @@ import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
 import { clientOf } from '../providers/client-of.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
-import { areKeepable, endOfToken, isRefreshDue, isUsable } from './connection.ts'
+import { areKeepable, isRefreshDue, isUsable, keptFrom } from './connection.ts'
 import type { Connection } from './connection.ts'
-import type { KeptTokens } from './connection-store.ts'
 import type { RefreshLease } from './refresh-store.ts'
 import { storeRefreshed } from './store-refreshed.ts'
 import type { StoreRefreshedNeeds } from './store-refreshed.ts'
@@ -85,10 +84,10 @@ export function createFreshToken(needs: FreshTokenNeeds) {
         throw new ServiceError('connection_needs_reauth')
       }
       const outcome = await refreshOnce(connection)
-      // However short its life, a token that has just come is the one to use.
-      if (outcome === 'refreshed') return opened(needs, await live(needs, connectionId))
-      // Somebody else is at it, or the provider is away: a token that still holds need not wait.
-      if (isUsable(connection, now, rejected)) return opened(needs, connection)
+      const since = await live(needs, connectionId)
+      // However short its life, a token that has just come is the one to use. Where somebody else is at it, or the
+      // provider is away, one that still holds need not wait.
+      if (outcome === 'refreshed' || isUsable(since, clock(), rejected)) return opened(needs, since)
       if (outcome === 'unavailable' || performance.now() > deadline) throw new ServiceError('provider_unavailable')
       await sleep(lookAgainMs)
     }
@@ -119,12 +118,12 @@ async function live({ database, connections }: FreshTokenNeeds, connectionId: st
 async function opened(needs: FreshTokenNeeds, connection: Connection): Promise<FreshToken> {
   const { database, providers, connections, formerTokens, clock } = needs
   const { queries } = database
-  const { accessToken, refreshToken } = await connections.tokens(queries, connection)
+  const { accessToken, refreshToken, version } = await connections.tokens(queries, connection)
   if (!accessToken) throw new ServiceError('grant_revoked')
   const clientSecret = await providers.clientSecret(queries, connection.providerId)
   const former = await formerTokens.listOf(queries, connection.connectionId, clock())
   const secrets = [accessToken, refreshToken, clientSecret, ...former].filter((secret) => secret !== undefined)
-  return { accessToken, version: connection.version, secrets }
+  return { accessToken, version, secrets }
 }
 
 /** By the holder of the lease. */
@@ -147,14 +146,7 @@ async function refresh(needs: FreshTokenNeeds, connection: Connection, lease: Re
     await giveUp(needs, connection, 'weak_token', lease)
     throw new ServiceError('connection_needs_reauth')
   }
-  const obtainedAt = clock()
-  const kept: KeptTokens = {
-    accessToken: tokens.accessToken,
-    refreshToken: tokens.refreshToken,
-    expiresAt: endOfToken(tokens.expiresInSeconds, obtainedAt),
-    obtainedAt,
-  }
-  await storeRefreshed(needs, connection, kept)
+  await storeRefreshed(needs, connection, keptFrom(tokens, clock()))
   return 'refreshed'
 }
 
@@ -166,7 +158,7 @@ async function ask(
   if (provider?.status !== 'active') throw new ServiceError('provider_unavailable', { detail: 'it is disabled' })
   const client = await clientOf(providers, database.queries, provider)
   const { refreshToken } = await connections.tokens(database.queries, connection)
-  if (!refreshToken) throw new ServiceError('connection_needs_reauth')
+  if (!refreshToken) throw new ServiceError('provider_unavailable', { detail: 'its refresh token is gone' })
   return oauth.refresh(client, refreshToken)
 }
 

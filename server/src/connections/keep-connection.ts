@@ -3,13 +3,13 @@ import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
-import { accountHost } from './account-host.ts'
 import type { UserStore } from '../sessions/user-store.ts'
+import { accountHost } from './account-host.ts'
 import type { Account } from './account.ts'
 import { ConnectFailed } from './connect-flow.ts'
-import { areKeepable, endOfToken, formerUntil } from './connection.ts'
-import type { Connection } from './connection.ts'
-import type { ConnectionStore, KeptTokens } from './connection-store.ts'
+import { areKeepable, keptFrom } from './connection.ts'
+import type { Connection, KeptTokens } from './connection.ts'
+import type { ConnectionStore } from './connection-store.ts'
 import type { FormerTokenStore } from './former-token-store.ts'
 
 export interface KeepConnectionNeeds {
@@ -42,20 +42,13 @@ export async function keepConnection(
 ): Promise<Connection> {
   const { database, users, providers, connections, audit } = needs
   const { userId, providerId, account, tokens, requestId } = consent
-  if (!areKeepable(tokens)) {
-    throw new ConnectFailed('weak_token')
-  }
+  if (!areKeepable(tokens)) throw new ConnectFailed('weak_token')
   // Both are judged again: the tokens took a while to come.
   const user = await users.find(tx, userId)
   if (!user || user.disabledAt) throw new ConnectFailed('wrong_user')
   const provider = await providers.lock(database, tx, providerId)
   if (provider?.status !== 'active') throw new ConnectFailed('provider_disabled')
-  const kept: KeptTokens = {
-    accessToken: tokens.accessToken,
-    refreshToken: tokens.refreshToken,
-    expiresAt: endOfToken(tokens.expiresInSeconds, now),
-    obtainedAt: now,
-  }
+  const kept = keptFrom(tokens, now)
   const scopes = tokens.scopes ?? consent.scopes
   const fresh: Connection = {
     connectionId: newId('con', now),
@@ -117,15 +110,7 @@ async function renew(
   { accountId, accountLabel, apiHost, scopes }: Connection,
 ): Promise<Connection | undefined> {
   const { accessToken: former } = await connections.tokens(tx, connection)
-  if (former) {
-    await formerTokens.insert(
-      tx,
-      connection.connectionId,
-      former,
-      formerUntil(connection, kept.obtainedAt),
-      kept.obtainedAt,
-    )
-  }
+  if (former) await formerTokens.insert(tx, connection, former, kept.obtainedAt)
   const label = accountLabel ?? connection.accountLabel
   return connections.renew(tx, connection, kept, { accountId, accountLabel: label, apiHost, scopes })
 }

@@ -16,8 +16,8 @@ const hour = 3600
 const leaseSeconds = refreshLeaseMs / 1000
 const refusedWith = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code
 
-async function found({ database, vault }: ConnectionTest, id: string): Promise<Connection> {
-  const connection = await createConnectionStore(vault).find(database.queries, id)
+async function found({ database, vault, user }: ConnectionTest, id: string): Promise<Connection> {
+  const connection = await createConnectionStore(vault).findOfUser(database.queries, user.userId, id)
   assert.ok(connection)
   return connection
 }

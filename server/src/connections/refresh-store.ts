@@ -2,9 +2,8 @@ import { sql } from 'kysely'
 import type { Queries } from '../platform/database/database.ts'
 import type { Vault } from '../platform/vault/vault.ts'
 import { wasInterrupted } from './connection.ts'
-import type { Connection } from './connection.ts'
-import { sealTokens, toConnection } from './connection-store.ts'
-import type { KeptTokens } from './connection-store.ts'
+import type { Connection, KeptTokens } from './connection.ts'
+import { sealTokens } from './connection-store.ts'
 
 export interface RefreshLease {
   id: string
@@ -61,11 +60,7 @@ export function createRefreshStore(vault: Vault) {
      * nowhere else, and what others heard since was about the token that these replace. A provider that hands out no
      * new refresh token means the old one to stay.
      */
-    store: async (
-      tx: Queries,
-      { connectionId, userId, version }: Connection,
-      tokens: KeptTokens,
-    ): Promise<Connection | undefined> => {
+    store: async (tx: Queries, { connectionId, userId, version }: Connection, tokens: KeptTokens): Promise<boolean> => {
       const row = await tx
         .updateTable('connections')
         .set({
@@ -81,9 +76,9 @@ export function createRefreshStore(vault: Vault) {
         .where('connection_id', '=', connectionId)
         .where('version', '=', version)
         .where('status', '<>', 'revoked')
-        .returningAll()
+        .returning('connection_id')
         .executeTakeFirst()
-      return row && toConnection(row)
+      return row !== undefined
     },
 
     /**
@@ -111,12 +106,12 @@ export function createRefreshStore(vault: Vault) {
      * Those that somebody may find out about now. In no order: a provider that stays away must not keep the others'
      * from being looked at.
      */
-    listInterrupted: async (queries: Queries, now: Date, limit: number): Promise<Connection[]> => {
+    listInterrupted: async (queries: Queries, now: Date, limit: number): Promise<string[]> => {
       const rows = await queries
         .selectFrom('connections')
         .innerJoin('users', 'users.user_id', 'connections.user_id')
         .innerJoin('providers', 'providers.provider_id', 'connections.provider_id')
-        .selectAll('connections')
+        .select('connection_id')
         .where('connections.status', '=', 'active')
         .where('refresh_lease_until', '<=', now.getTime())
         .where('users.disabled_at', 'is', null)
@@ -124,7 +119,7 @@ export function createRefreshStore(vault: Vault) {
         .orderBy(sql`random()`)
         .limit(limit)
         .execute()
-      return rows.map(toConnection)
+      return rows.map(({ connection_id }) => connection_id)
     },
   }
 }

@@ -1,8 +1,7 @@
 import type { Queries } from '../platform/database/database.ts'
 import type { Vault } from '../platform/vault/vault.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, KeptTokens } from './connection.ts'
 import { noTokens, sealTokens, toConnection } from './connection-store.ts'
-import type { KeptTokens } from './connection-store.ts'
 
 /** How connections end, here at once and at the provider as soon as it can be asked. */
 export function createRevocationStore(vault: Vault) {

@@ -59,9 +59,7 @@ export function createRevokeRemotely(needs: RevokeRemotelyNeeds) {
 
   return {
     /** Now, as far as it goes; what fails is tried again later. */
-    of: async (connectionId: string): Promise<void> => {
-      await carryOut(connectionId)
-    },
+    of: carryOut,
 
     /** Those that are due. */
     due: async (): Promise<void> => {

@@ -11,5 +11,5 @@ export async function settleRefreshes(
   freshToken: FreshTokenOf,
 ): Promise<void> {
   const interrupted = await refreshes.listInterrupted(database.queries, clock(), atOnce)
-  await Promise.allSettled(interrupted.map(({ connectionId }) => freshToken(connectionId)))
+  await Promise.allSettled(interrupted.map((connectionId) => freshToken(connectionId)))
 }

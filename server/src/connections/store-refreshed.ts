@@ -3,9 +3,8 @@ import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { Log } from '../platform/log.ts'
-import { formerUntil } from './connection.ts'
-import type { Connection } from './connection.ts'
-import type { ConnectionStore, KeptTokens } from './connection-store.ts'
+import type { Connection, KeptTokens } from './connection.ts'
+import type { ConnectionStore } from './connection-store.ts'
 import type { FormerTokenStore } from './former-token-store.ts'
 import type { RefreshStore } from './refresh-store.ts'
 import type { RevocationStore } from './revocation-store.ts'
@@ -53,14 +52,12 @@ async function storeOnce(
   const { connectionId, userId } = connection
   await database.transaction(async (tx) => {
     const { accessToken: former } = await connections.tokens(tx, connection)
-    const stored = await refreshes.store(tx, connection, kept)
-    if (!stored) {
+    if (!(await refreshes.store(tx, connection, kept))) {
       // Disconnected meanwhile: the new tokens have to end as well. Consented to anew: they are nobody's any more.
       await revocations.leave(tx, connection, kept, clock())
       return
     }
-    if (former)
-      await formerTokens.insert(tx, connectionId, former, formerUntil(connection, kept.obtainedAt), kept.obtainedAt)
+    if (former) await formerTokens.insert(tx, connection, former, kept.obtainedAt)
     const detail = { connection_id: connectionId, rotated: kept.refreshToken ? 'yes' : 'no' }
     await audit.append(tx, { event: 'connection.refreshed', at: kept.obtainedAt, userId, detail })
   })
