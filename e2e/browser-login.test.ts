@@ -1,5 +1,7 @@
 /** Signing in with a provider, in a real browser, and what the page says of how a sign-in or a connection ended. */
 import assert from 'node:assert/strict'
+import { connectErrorCodes } from '@sallyport/protocol/connections'
+import { loginErrorCodes } from '@sallyport/protocol/sessions'
 import type { Page } from 'playwright-core'
 import { startLoginWorld } from '../server/testkit/login.ts'
 import { base, hears, inBrowser, issueLink, notSignedIn, press, sees, serve, signIn } from './in-browser.ts'
@@ -51,16 +53,15 @@ inBrowser('a person who refuses reads so, and can choose again', [notSignedIn], 
 
 inBrowser('every result that an address names is a sentence, and none becomes markup', [notSignedIn], async (visit) => {
   const page = await visit()
-  const codes = ['access_denied', 'invalid_state', 'invalid_response', 'not_invited', 'user_disabled']
-  const ofConnect = ['provider_unavailable', 'provider_error', 'provider_disabled', 'wrong_user', 'wrong_account']
+  const codes = new Set([...loginErrorCodes, ...connectErrorCodes])
   const heard = new Set<string>()
-  for (const code of [...codes, ...ofConnect, 'token_refused', 'weak_token']) {
+  for (const code of codes) {
     await page.goto(`${base}/?error=${code}`)
     await hears(page, /\w/)
     heard.add((await page.getByRole('status').textContent()) ?? '')
     assert.equal(page.url(), `${base}/`)
   }
-  assert.equal(heard.size, 12)
+  assert.equal(heard.size, codes.size)
   for (const code of ['<img src=x onerror=alert(1)>', 'constructor', '__proto__', '', 'x'.repeat(3000)]) {
     await page.goto(`${base}/?error=${encodeURIComponent(code)}`)
     await hears(page, /^That did not work\. Please start again\.$/)

@@ -25,7 +25,6 @@ async function tour(): Promise<void> {
   const closed = await startOAuthServer(t, {
     registration: { initialAccessToken: 'given-to-others' },
     deviceCodeSeconds: 2,
-    authority: oauth.authority,
   })
   const settings = { SALLYPORT_EGRESS_ALLOW: `${oauth.host},${closed.host}` }
   const { service, token, start, follow } = await startWithProvider(t, 'sqlite', oauth, settings)

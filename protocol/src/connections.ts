@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { ListQuery, Page } from './lists.ts'
 import { Scopes } from './providers.ts'
-import { Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
+import { Nullable, RecordId, RedirectAfter, Strict, Text, Timestamp } from './schema.ts'
 
 export const connectionStatuses = ['active', 'needs_reauth', 'revoked'] as const
 
@@ -10,6 +10,7 @@ export const Connection = Type.Object({
   provider_id: RecordId('prv'),
   provider: Nullable(Type.String({ description: "The provider's slug; null once it is deleted" })),
   provider_name: Type.String(),
+  verified: Type.Boolean({ description: 'Whether somebody who runs this service answers for the provider' }),
   account_label: Nullable(Type.String({ description: 'Whose account it is, as the provider says' })),
   scopes: Type.Array(Type.String()),
   status: Type.Enum(connectionStatuses),
@@ -38,16 +39,35 @@ const which = {
 
 export const StartConnectBody = Strict({
   ...which,
-  redirect_after: Type.Optional(Text({ maxLength: 1000, description: 'A path on this origin' })),
+  redirect_after: RedirectAfter,
 })
+
+const warning = Nullable(
+  Type.String({
+    description: 'To be read before going on: nobody answers for this provider. null where somebody does',
+  }),
+)
 
 export const StartConnectReply = Type.Object({
   authorization_url: Type.String({ description: 'To be opened in the browser that is signed in here' }),
+  warning,
   expires_at: Timestamp,
 })
 
-/** What an authorization server sends back. It may send more than we know of. */
-export const CallbackQuery = Type.Object({}, { additionalProperties: true })
+/** What `error` says, where the browser ends up, of a consent that led to no connection. */
+export const connectErrorCodes = [
+  'access_denied',
+  'invalid_state',
+  'wrong_user',
+  'wrong_account',
+  'invalid_response',
+  'token_refused',
+  'weak_token',
+  'provider_unavailable',
+  'provider_disabled',
+  'provider_error',
+] as const
+export type ConnectErrorCode = (typeof connectErrorCodes)[number]
 
 /** The browser's hold on an answer that waits until its person has signed in. */
 export const waitingCookie = 'svc_connect'
@@ -59,6 +79,7 @@ export const StartDeviceFlowReply = Type.Object({
   user_code: Type.String(),
   verification_uri: Type.String(),
   verification_uri_complete: Nullable(Type.String()),
+  warning,
   expires_at: Timestamp,
   interval: Type.Integer({ description: 'Seconds to wait between polls' }),
 })

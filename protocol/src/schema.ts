@@ -60,6 +60,18 @@ export function Dictionary<T extends TSchema>(
   return Type.Unsafe<Record<string, Static<T>>>(Type.Object({}, { additionalProperties: member, ...options }))
 }
 
+export const RedirectAfter = Type.Optional(
+  Text({ maxLength: 1000, description: 'A path on this origin, where the browser goes in the end' }),
+)
+
+/** What an authorization server sends back. None of it is refused by its form, because a person waits for a page. */
+export const CallbackQuery = Type.Object({
+  code: Type.Optional(Type.Unknown()),
+  state: Type.Optional(Type.Unknown()),
+  iss: Type.Optional(Type.Unknown()),
+  error: Type.Optional(Type.Unknown()),
+})
+
 export const NoBody = Type.Optional(Strict({}))
 
 export const ErrorBody = Type.Object({

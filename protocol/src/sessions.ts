@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { ListQuery, Page } from './lists.ts'
-import { DisplayName, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
+import { DisplayName, Nullable, RecordId, RedirectAfter, Strict, Text, Timestamp } from './schema.ts'
 
 export const sessionCookie = 'svc_session'
 
@@ -82,19 +82,7 @@ export const LoginProvidersReply = Type.Object({
   ),
 })
 
-export const StartLoginQuery = Strict({
-  redirect_after: Type.Optional(
-    Text({ maxLength: 2000, description: 'A path of this service, where the browser goes once it is signed in' }),
-  ),
-})
-
-/** Whatever a provider sends. None of it is refused here, because a person waits for a page. */
-export const LoginCallbackQuery = Type.Object({
-  code: Type.Optional(Type.Unknown()),
-  state: Type.Optional(Type.Unknown()),
-  iss: Type.Optional(Type.Unknown()),
-  error: Type.Optional(Type.Unknown()),
-})
+export const StartLoginQuery = Strict({ redirect_after: RedirectAfter })
 
 /** What `/?error=` says after a browser login that did not work. */
 export const loginErrorCodes = [

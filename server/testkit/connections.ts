@@ -71,11 +71,7 @@ export async function startConnectionTest(
   })
   if (created.status !== 201) throw new Error(created.text)
   const user = await service.logIn({ email: 'ada@example.com' })
-  return withPerson(service, oauth, user, (created.body as { provider_id: string }).provider_id)
-}
-
-/** The same for another instance on the same database. */
-export function withPerson(service: TestService, oauth: OAuthServer, user: Person, providerId: string): ConnectionTest {
+  const { provider_id: providerId } = created.body as { provider_id: string }
   const start: ConnectionTest['start'] = async (person, body = {}) => {
     const reply = await service.call('POST', '/v4/oauth/connect/start', {
       token: person.token,

@@ -133,15 +133,3 @@ test('the API wants a token, a name for the caller, and the scope for the addres
   server.endGrants('grace')
   assert.equal((await callApi(server, githubPaths.user, token)).status, 401)
 })
-
-test('the browser is that of the first account until told otherwise', async (t) => {
-  const server = await startGitHubServer(t, { accounts })
-  const loginOf = async () => {
-    const code = new URL(await server.approve(authorizationUrl(server))).searchParams.get('code') ?? ''
-    const { answer } = await answerOf(server, { code })
-    return (await callApi(server, githubPaths.user, answer.access_token)).body.login
-  }
-  assert.equal(await loginOf(), 'ada')
-  server.signedInAs('grace')
-  assert.equal(await loginOf(), 'grace')
-})

@@ -8,7 +8,6 @@ import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { sharedAuthority } from './certificates.ts'
-import type { Authority } from './certificates.ts'
 import { createGitHubSite, githubPaths } from './github-site.ts'
 import type { GitHubAccount, GitHubApp, SiteAnswer, Visitor } from './github-site.ts'
 import { startFront } from './oauth-front.ts'
@@ -23,8 +22,6 @@ export interface GitHubServer extends Pick<
   client: GitHubApp
   /** By login. A test may add to them, and rename one. */
   accounts: Record<string, GitHubAccount>
-  /** Whose browser it is that comes to the authorize page; the first account until told. */
-  signedInAs: (login: string) => void
   /** The URL that the browser is sent back to, unopened. */
   approve: (authorizationUrl: string | URL, person?: { account?: string }) => Promise<string>
   deny: (authorizationUrl: string | URL) => Promise<string>
@@ -35,7 +32,6 @@ export interface GitHubServer extends Pick<
 export interface GitHubServerOptions {
   redirectUri?: string
   accounts?: Record<string, GitHubAccount>
-  authority?: Authority
   port?: number
 }
 
@@ -43,7 +39,7 @@ export async function startGitHubServer(
   t: Pick<TestContext, 'after'>,
   options: GitHubServerOptions = {},
 ): Promise<GitHubServer> {
-  const authority = options.authority ?? (await sharedAuthority())
+  const authority = await sharedAuthority()
   const accounts = { ...(options.accounts ?? { ada: { id: 1815 } }) }
   const client: GitHubApp = {
     clientId: `Iv1.${randomBytes(8).toString('hex')}`,
@@ -51,7 +47,7 @@ export async function startGitHubServer(
     redirectUri: options.redirectUri ?? 'https://client.example/callback',
   }
   const site = createGitHubSite(client, accounts)
-  let browserOf = Object.keys(accounts)[0] ?? ''
+  const browserOf = Object.keys(accounts)[0] ?? ''
 
   const answerTo = async (request: IncomingMessage): Promise<SiteAnswer> => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'https://localhost')
@@ -96,9 +92,6 @@ export async function startGitHubServer(
     caFile: authority.caFile,
     client,
     accounts,
-    signedInAs: (login) => {
-      browserOf = login
-    },
     approve: (url, { account = browserOf } = {}) => browse(url, { login: account, allows: true }),
     deny: (url) => browse(url, { login: browserOf, allows: false }),
     endGrants: (login) => {

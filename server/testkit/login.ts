@@ -4,7 +4,6 @@ import { after } from 'node:test'
 import type { TestContext } from 'node:test'
 import type { Engine } from '../src/platform/database/database.ts'
 import type { Environment } from '../src/platform/settings.ts'
-import { sharedAuthority } from './certificates.ts'
 import { startGitHubServer } from './github-server.ts'
 import type { GitHubServer, GitHubServerOptions } from './github-server.ts'
 import { startOAuthServer } from './oauth-server.ts'
@@ -33,14 +32,13 @@ export async function startLoginWorld(
       })
     },
   } as Pick<TestContext, 'after'>
-  const authority = await sharedAuthority()
   const callback = (id: string) => `${baseUrl}/v4/auth/callback/${id}`
-  const oidcServer = await startOAuthServer(scope, { redirectUris: [callback('oidc')], ...oidc, authority })
-  const githubServer = await startGitHubServer(scope, { redirectUri: callback('github'), ...github, authority })
+  const oidcServer = await startOAuthServer(scope, { redirectUris: [callback('oidc')], ...oidc })
+  const githubServer = await startGitHubServer(scope, { redirectUri: callback('github'), ...github })
   const settings = {
     SALLYPORT_BASE_URL: baseUrl,
     SALLYPORT_EGRESS_ALLOW: `${oidcServer.host},${githubServer.host}`,
-    SALLYPORT_EGRESS_CA_FILE: authority.caFile,
+    SALLYPORT_EGRESS_CA_FILE: oidcServer.caFile,
     SALLYPORT_GITHUB_CLIENT_ID: githubServer.client.clientId,
     SALLYPORT_GITHUB_CLIENT_SECRET: githubServer.client.clientSecret,
     SALLYPORT_GITHUB_URL: githubServer.origin,

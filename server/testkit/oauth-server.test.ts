@@ -165,16 +165,6 @@ test('a server that wants a token for registration refuses without it', async (t
   assert.ok((await register('let-me-in')).clientMetadata().client_id)
 })
 
-test('a further client has its own secret and the metadata it was given', async (t) => {
-  const server = await startOAuthServer(t)
-  const client = await server.addClient({ grant_types: ['authorization_code'], client_name: 'A second' })
-  const { url, finish } = await authorize(await discover(server, client))
-  const tokens = await finish(await server.approve(url))
-  assert.equal(tokens.refresh_token, undefined)
-  const impostor = await discover(server, { ...client, clientSecret: server.client.clientSecret })
-  await assert.rejects(oauth.tokenRevocation(impostor, tokens.access_token), { status: 401 })
-})
-
 test('what is turned off is not offered', async (t) => {
   const server = await startOAuthServer(t, { registration: false, revocation: false, deviceFlow: false })
   const metadata = (await discover(server)).serverMetadata()

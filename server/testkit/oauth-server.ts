@@ -19,14 +19,12 @@ import type { OAuthStore } from './oauth-store.ts'
 export interface OAuthServer extends Pick<Front, 'host' | 'calls' | 'secrets' | 'fault' | 'fetch' | 'close'> {
   /** `https://localhost:PORT`, the origin of all its endpoints. */
   issuer: string
-  /** The authority that signed its certificate. */
+  /** The authority that signed its certificate; all servers of a process have the same. */
   caFile: string
   authority: Authority
   /** A confidential client (`client_secret_basic`) that may use every flow. */
   client: Client
   setRedirectUris: (redirectUris: string[]) => Promise<void>
-  /** Another client; what isn't said is as for the first one. */
-  addClient: (metadata?: Record<string, unknown>) => Promise<Client>
   /**
    * Plays the person in the browser: opens the URL, signs in, and allows or refuses. Gives the URL that the browser was
    * sent back to, unopened.
@@ -49,8 +47,6 @@ interface Client {
 
 export interface OAuthServerOptions extends ProviderOptions {
   redirectUris?: string[]
-  /** Given, so that several servers are trusted by one file; otherwise the server makes its own. */
-  authority?: Authority
   port?: number
 }
 
@@ -59,7 +55,6 @@ export const oauthPaths = {
   authorization: '/auth',
   token: '/token',
   revocation: '/token/revocation',
-  introspection: '/token/introspection',
   registration: '/reg',
   deviceAuthorization: '/device/auth',
   device: '/device',
@@ -71,7 +66,7 @@ export async function startOAuthServer(
   t: Pick<TestContext, 'after'>,
   options: OAuthServerOptions = {},
 ): Promise<OAuthServer> {
-  const authority = options.authority ?? (await sharedAuthority())
+  const authority = await sharedAuthority()
   const store = createOAuthStore()
   const { promise: running, resolve: runs } = Promise.withResolvers<Awaited<ReturnType<typeof createProvider>>>()
   const front = await startFront(t, authority, options.port ?? 0, async (origin) => {
@@ -98,7 +93,6 @@ export async function startOAuthServer(
     authority,
     client,
     setRedirectUris: (redirectUris) => clients.save(client, { redirect_uris: redirectUris }),
-    addClient: clients.add,
     approve: (url, { account } = {}) => atConsent(front, url, true, account),
     deny: (url, { account } = {}) => atConsent(front, url, false, account),
     approveDevice: (userCode, { account } = {}) => atDevicePage(front, userCode, true, account),

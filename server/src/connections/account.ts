@@ -1,4 +1,5 @@
 /** Whose account the tokens reach, as far as the provider says. It labels a connection, and tells two of them apart. */
+import { toDisplayName } from '@sallyport/protocol/schema'
 import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import type { AccountSource } from '../providers/presets/preset.ts'
 
@@ -17,10 +18,10 @@ export function accountIn(answer: Record<string, unknown>, source: AccountSource
   const id = textAt(answer, source.id)
   // One that can not be written down as it is would be taken for another's.
   if (id === undefined || id.length > 255 || id !== onOneLine(id)) return undefined
-  const textOf = (path: string) => readable(textAt(answer, path) ?? '')
-  const label = source.labels.map(textOf).find((text) => text !== '')
-  const place = source.within === undefined ? '' : textOf(source.within)
-  const isSaid = label === undefined || place === '' || place === label
+  const nameAt = (path: string) => toDisplayName(textAt(answer, path) ?? '', 200)
+  const label = source.labels.map(nameAt).find((name) => name !== undefined)
+  const place = source.within === undefined ? undefined : nameAt(source.within)
+  const isSaid = label === undefined || place === undefined || place === label
   return { id, label: isSaid ? (label ?? null) : `${label} (${place})` }
 }
 
@@ -42,11 +43,6 @@ function textAt(value: Record<string, unknown>, path: string): string | undefine
     )
   if (typeof found === 'number' && Number.isSafeInteger(found)) return String(found)
   return typeof found === 'string' && found !== '' ? found : undefined
-}
-
-/** Another site's text, shown to people: on one line, in its own order, not endless. */
-function readable(text: string): string {
-  return Array.from(onOneLine(text)).slice(0, 200).join('')
 }
 
 function onOneLine(text: string): string {

@@ -31,6 +31,25 @@ function atSlug(callback: string, name: string): string {
 }
 
 onBothDatabases('attacks on a connect', (engine) => {
+  test('a person is warned of a provider that an agent proposed, by its domain and not by its name', async (t) => {
+    const test = await startConnectionTest(t, engine, { oauth: { registration: true } })
+    const { call, oauth, user } = test
+    const agent = await test.registerAgent()
+    const body = { provider_name: 'Your bank', slug: 'bank', issuer_url: oauth.issuer, scopes: ['openid'] }
+    assert.equal((await call('POST', '/v4/providers/proposals', { token: agent.token, body })).body.status, 'active')
+    const startAt = async (path: string, name: string) =>
+      (await call('POST', path, { token: user.token, body: { provider_slug: name } })).body
+    for (const path of ['/v4/oauth/connect/start', '/v4/oauth/device/start']) {
+      assert.equal((await startAt(path, slug)).warning, null)
+      const { warning } = await startAt(path, 'bank')
+      assert.match(warning, /^An agent proposed this provider.* It belongs to localhost:\d+: go on only if you trust/)
+    }
+    const authorizationUrl = (await startAt('/v4/oauth/connect/start', 'bank')).authorization_url
+    await test.follow(await oauth.approve(authorizationUrl, { account: 'ada' }), user.cookie)
+    const { connections } = (await call('GET', '/v4/connections', { token: user.token })).body
+    assert.deepEqual([connections[0].provider, connections[0].verified], ['bank', false])
+  })
+
   test('of many callbacks with one state exactly one connects', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { oauth, user, start, follow } = test

@@ -1,5 +1,4 @@
-import { ServiceError } from '../platform/errors.ts'
-import { ownPath } from '../platform/own-path.ts'
+import type { ConnectErrorCode } from '@sallyport/protocol/connections'
 import type { Secret } from '../platform/secret.ts'
 
 /** A person was sent to a provider's consent page, and we wait for the answer. */
@@ -20,38 +19,15 @@ export interface ConnectFlow {
 
 export const connectFlowSeconds = 600
 
-/** How it can end without a connection; the console gets it as `error`. */
-export type ConnectError =
-  | 'access_denied'
-  | 'invalid_state'
-  | 'wrong_user'
-  | 'wrong_account'
-  | 'invalid_response'
-  | 'token_refused'
-  | 'weak_token'
-  | 'provider_unavailable'
-  | 'provider_disabled'
-  | 'provider_error'
-
 /** It did not come to a connection. */
 export class ConnectFailed extends Error {
-  readonly code: ConnectError
+  readonly code: ConnectErrorCode
 
-  constructor(code: ConnectError) {
+  constructor(code: ConnectErrorCode) {
     super(`not connected: ${code}`)
     this.name = 'ConnectFailed'
     this.code = code
   }
-}
-
-/** A path on our own origin, in letters that every browser reads alike. */
-export function judgeRedirectAfter(text: string, baseUrl: URL): string {
-  const path = /^[\x21-\x5b\x5d-\x7e]+$/.test(text) ? ownPath(text, baseUrl) : undefined
-  if (path === undefined) {
-    const message = '"redirect_after" takes a path on this origin, such as /connections.'
-    throw new ServiceError('invalid_field', { field: 'redirect_after', message })
-  }
-  return path
 }
 
 /** Where the browser goes in the end, and what it learns there. */

@@ -1,11 +1,12 @@
-import { CallbackQuery, StartConnectBody, StartConnectReply, waitingCookie } from '@sallyport/protocol/connections'
+import { StartConnectBody, StartConnectReply, waitingCookie } from '@sallyport/protocol/connections'
 import { Slug } from '@sallyport/protocol/providers'
-import { Strict } from '@sallyport/protocol/schema'
+import { CallbackQuery, Strict } from '@sallyport/protocol/schema'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { actingUser } from '../authenticate.ts'
 import type { Http } from '../platform/http/http.ts'
 import { onlyCookie } from '../platform/http/only-cookie.ts'
+import { readCallback } from '../platform/oauth/callback.ts'
 import { Secret } from '../platform/secret.ts'
 import { isWellFormedToken } from '../platform/tokens.ts'
 import { sessionCookieOptions } from '../sessions/session-cookies.ts'
@@ -33,14 +34,14 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
     },
     async (request) => {
       const { body } = request
-      const { authorizationUrl, expiresAt } = await startConnect(needs, actingUser(request).user, {
+      const { authorizationUrl, warning, expiresAt } = await startConnect(needs, actingUser(request).user, {
         providerSlug: body.provider_slug,
         providerId: body.provider_id,
         scopes: body.scopes,
         connectionId: body.connection_id,
         redirectAfter: body.redirect_after,
       })
-      return { authorization_url: authorizationUrl, expires_at: expiresAt.toISOString() }
+      return { authorization_url: authorizationUrl, warning, expires_at: expiresAt.toISOString() }
     },
   )
 
@@ -59,11 +60,7 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
       },
     },
     async (request, reply) => {
-      // All of it: a code may hold a question mark (RFC 6749 Appendix A.11).
-      const [, query = ''] = /\?(.*)$/s.exec(request.url) ?? []
-      const states = new URLSearchParams(query).getAll('state')
-      const state = states.length === 1 && states[0] ? new Secret(states[0]) : undefined
-      const answer = { slug: request.params.slug, query: new Secret(query), state }
+      const answer = { slug: request.params.slug, ...readCallback(request.url) }
       return land(reply, await receiveAnswer(needs, signedIn(request), answer, request.id))
     },
   )

@@ -4,6 +4,7 @@ import { actingUser } from '../authenticate.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
+import { isVerified } from '../providers/provider.ts'
 import type { ProviderName } from '../providers/provider-store.ts'
 import { statusOf } from './connection.ts'
 import type { Connection } from './connection.ts'
@@ -88,6 +89,7 @@ function connectionView(connection: Connection, provider: ProviderName | undefin
     provider_id: connection.providerId,
     provider: provider?.slug ?? null,
     provider_name: provider?.name ?? '',
+    verified: provider !== undefined && isVerified(provider),
     account_label: connection.accountLabel,
     scopes: connection.scopes,
     status: statusOf(connection, now),

@@ -38,6 +38,7 @@ export function deviceFlowRoutes(http: Http, needs: StartDeviceFlowNeeds & PollD
         user_code: begun.userCode,
         verification_uri: begun.verificationUri,
         verification_uri_complete: begun.verificationUriComplete,
+        warning: begun.warning,
         expires_at: begun.expiresAt.toISOString(),
         interval: begun.intervalSeconds,
       })

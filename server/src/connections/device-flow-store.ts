@@ -100,7 +100,10 @@ export function createDeviceFlowStore(vault: Vault) {
         .execute()
     },
 
-    /** False where it has ended already. The code goes: it is good for nothing more. */
+    /**
+     * False where it has ended already, unless the person's consent was on its way when its time ran out. The code goes:
+     * it is good for nothing more.
+     */
     end: async (
       tx: Queries,
       { deviceFlowId }: KnownFlow,
@@ -111,7 +114,9 @@ export function createDeviceFlowStore(vault: Vault) {
         .updateTable('device_flows')
         .set({ outcome, made_connection_id: connectionId, device_code: null, device_code_key_id: null })
         .where('device_flow_id', '=', deviceFlowId)
-        .where('outcome', 'is', null)
+        .where((eb) =>
+          eb.or([eb('outcome', 'is', null), eb.and([eb('outcome', '=', 'expired'), eb.lit(outcome === 'connected')])]),
+        )
         .returning('device_flow_id')
         .executeTakeFirst()
       return row !== undefined

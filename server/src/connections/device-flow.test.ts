@@ -35,6 +35,7 @@ onBothDatabases('the device flow', (engine) => {
       'user_code',
       'verification_uri',
       'verification_uri_complete',
+      'warning',
     ])
     assert.equal(flow.verification_uri, `${oauth.issuer}${oauthPaths.device}`)
     assert.ok(flow.verification_uri_complete.includes(flow.user_code))
@@ -111,6 +112,22 @@ onBothDatabases('the device flow', (engine) => {
     assert.deepEqual((await pollLater(600)).body, { status: 'expired', interval: flow.interval })
     assert.equal(asked(test), 0)
     assert.equal((await pollLater()).body.status, 'expired')
+  })
+
+  test('consent that was on its way when the time ran out still counts, and the flow says so', async (t) => {
+    const test = await startConnectionTest(t, engine)
+    const { flow, poll, pollLater } = await begun(test)
+    await test.oauth.approveDevice(flow.user_code)
+    test.clock.advance(flow.interval)
+    const held = test.oauth.fault.hold(oauthPaths.token)
+    const asking = poll()
+    await held.arrived
+    assert.equal((await pollLater(600)).body.status, 'expired')
+    held.release()
+    const { body } = await asking
+    assert.equal(body.status, 'connected')
+    assert.deepEqual((await poll()).body, body)
+    assert.equal((await test.connection(body.connection_id)).status, 'active')
   })
 
   test('of many polls at once one reaches the provider', async (t) => {

@@ -13,6 +13,7 @@ import { Secret } from '../platform/secret.ts'
 import { mintToken } from '../platform/tokens.ts'
 import { clientOf } from '../providers/client-of.ts'
 import { redirectUri } from '../providers/provider.ts'
+import type { Provider } from '../providers/provider.ts'
 import type { User } from '../sessions/user.ts'
 import { ConnectFailed, landing } from './connect-flow.ts'
 import type { ConnectFlow } from './connect-flow.ts'
@@ -45,6 +46,13 @@ interface Answer {
   state: Secret | undefined
 }
 
+/** An answer with the flow that it belongs to. */
+interface Answered {
+  flow: ConnectFlow
+  provider: Provider | undefined
+  query: Secret
+}
+
 export async function receiveAnswer(
   needs: FinishConnectNeeds,
   user: User | undefined,
@@ -55,7 +63,7 @@ export async function receiveAnswer(
   const flow = state && (await database.transaction((tx) => connectFlows.consumeState(tx, state, clock())))
   const provider = flow && (await providers.find(database.queries, flow.providerId))
   if (!flow || provider?.slug !== slug) return end(needs, '/', { error: 'invalid_state' })
-  if (user) return complete(needs, user, flow, query, requestId)
+  if (user) return complete(needs, user, { flow, provider, query }, requestId)
   const waiting = mintToken('connect')
   await database.transaction((tx) => connectFlows.keepAnswer(tx, flow, waiting, query))
   return { url: landing(config.baseUrl, '/', { connect: 'waiting' }), waiting }
@@ -68,24 +76,25 @@ export async function resumeConnect(
   waiting: Secret | undefined,
   requestId: string,
 ): Promise<Landing> {
-  const { database, connectFlows, clock } = needs
+  const { database, connectFlows, providers, clock } = needs
   const kept = waiting && (await database.transaction((tx) => connectFlows.takeAnswer(tx, waiting, clock())))
   if (!kept) return end(needs, '/', { error: 'invalid_state' })
-  return complete(needs, user, kept.flow, kept.answer, requestId)
+  const provider = await providers.find(database.queries, kept.flow.providerId)
+  return complete(needs, user, { flow: kept.flow, provider, query: kept.answer }, requestId)
 }
 
 async function complete(
   needs: FinishConnectNeeds,
   user: User,
-  flow: ConnectFlow,
-  query: Secret,
+  answered: Answered,
   requestId: string,
 ): Promise<Landing> {
+  const { flow } = answered
   const { audit, database, clock } = needs
   const isTheirs = user.userId === flow.userId
   try {
     if (!isTheirs) throw new ConnectFailed('wrong_user')
-    const { connectionId } = await connect(needs, flow, query, requestId)
+    const { connectionId } = await connect(needs, answered, requestId)
     return end(needs, flow.redirectAfter, { connection_id: connectionId })
   } catch (error) {
     const { code } = toConnectFailed(error)
@@ -105,12 +114,10 @@ async function complete(
 
 async function connect(
   needs: FinishConnectNeeds,
-  flow: ConnectFlow,
-  query: Secret,
+  { flow, provider, query }: Answered,
   requestId: string,
 ): Promise<Connection> {
   const { config, database, oauth, providers, clock } = needs
-  const provider = await providers.find(database.queries, flow.providerId)
   if (provider?.status !== 'active' || provider.slug === null) throw new ConnectFailed('provider_disabled')
   const client = await clientOf(providers, database.queries, provider)
   const callback = new URL(redirectUri(config.baseUrl, provider.slug))

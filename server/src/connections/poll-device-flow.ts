@@ -1,3 +1,4 @@
+import type { ConnectErrorCode } from '@sallyport/protocol/connections'
 import type { Clock } from '../platform/clock.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
@@ -7,12 +8,11 @@ import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import { clientOf } from '../providers/client-of.ts'
 import type { User } from '../sessions/user.ts'
 import { ConnectFailed } from './connect-flow.ts'
-import type { ConnectError } from './connect-flow.ts'
 import { asUnavailable, slowDownSeconds } from './device-flow.ts'
 import type { DeviceFlow, DeviceFlowStatus } from './device-flow.ts'
 import type { DeviceFlowStore, KnownFlow } from './device-flow-store.ts'
 import { keepConnection } from './keep-connection.ts'
-import type { KeepConnectionNeeds } from './keep-connection.ts'
+import type { Consent, KeepConnectionNeeds } from './keep-connection.ts'
 import { learnAccount } from './learn-account.ts'
 
 export interface PollDeviceFlowNeeds extends KeepConnectionNeeds {
@@ -98,11 +98,7 @@ async function refused(
 async function keep(
   needs: PollDeviceFlowNeeds,
   flow: DeviceFlow,
-  {
-    tokens,
-    account,
-    requestId,
-  }: { tokens: Tokens; account: Awaited<ReturnType<typeof learnAccount>>; requestId: string },
+  { tokens, account, requestId }: Pick<Consent, 'tokens' | 'account' | 'requestId'>,
 ): Promise<Progress> {
   const { database, deviceFlows, clock, log } = needs
   const { userId, providerId, connectionId, scopes } = flow
@@ -126,7 +122,7 @@ async function keep(
 async function endDenied(
   { database, deviceFlows, audit, clock }: PollDeviceFlowNeeds,
   flow: DeviceFlow,
-  code: ConnectError,
+  code: ConnectErrorCode,
   requestId: string,
 ): Promise<void> {
   const { deviceFlowId, providerId, userId } = flow

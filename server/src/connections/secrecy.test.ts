@@ -1,33 +1,11 @@
 /** A thief of the database file, a reader of the log, and whoever sees our answers, find no credential of a provider. */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { sql } from 'kysely'
 import { slug, startConnectionTest } from '../../testkit/connections.ts'
 import type { ConnectionTest } from '../../testkit/connections.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { oauthPaths } from '../../testkit/oauth-server.ts'
-
-/** Everything that is stored, as bytes: SQLite's files with its log, or each row of each table of PostgreSQL. */
-async function stored({ database, config }: ConnectionTest): Promise<Buffer> {
-  if (database.engine === 'sqlite') {
-    const files = readdirSync(config.dataDir).filter((name) => name.startsWith('sallyport.db'))
-    assert.ok(files.includes('sallyport.db-wal'))
-    return Buffer.concat(files.map((name) => readFileSync(join(config.dataDir, name))))
-  }
-  const { rows: tables } = await sql<{ name: string }>`
-    select table_name as name from information_schema.tables where table_schema = 'public'`.execute(database.queries)
-  assert.ok(tables.length > 10)
-  const parts: Buffer[] = []
-  for (const { name } of tables) {
-    const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(database.queries)
-    for (const value of rows.flatMap((row) => Object.values(row))) {
-      parts.push(value instanceof Uint8Array ? Buffer.from(value) : Buffer.from(`${String(value)}\n`))
-    }
-  }
-  return Buffer.concat(parts)
-}
+import { stored } from '../../testkit/stored.ts'
 
 /** In the clear, and as the usual encodings write it; base64 at each of its three alignments. */
 function formsOf(secret: string): string[] {

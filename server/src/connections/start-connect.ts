@@ -6,12 +6,14 @@ import { newId } from '../platform/ids.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
 import { perHour, takeFromLimit } from '../platform/rate-limits.ts'
 import { clientOf } from '../providers/client-of.ts'
+import { judgeRedirectAfter } from '../platform/own-path.ts'
 import { redirectUri } from '../providers/provider.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
+import { warningOf } from '../providers/warning.ts'
 import type { User } from '../sessions/user.ts'
 import { chooseProvider } from './choose-provider.ts'
 import type { Wish } from './choose-provider.ts'
-import { connectFlowSeconds, judgeRedirectAfter } from './connect-flow.ts'
+import { connectFlowSeconds } from './connect-flow.ts'
 import type { ConnectFlow } from './connect-flow.ts'
 import type { ConnectFlowStore } from './connect-flow-store.ts'
 import type { ConnectionStore } from './connection-store.ts'
@@ -31,7 +33,7 @@ export async function startConnect(
   needs: StartConnectNeeds,
   user: User,
   wish: Wish & { redirectAfter: string | undefined },
-): Promise<{ authorizationUrl: string; expiresAt: Date }> {
+): Promise<{ authorizationUrl: string; warning: string | null; expiresAt: Date }> {
   const { config, database, oauth, providers, connectFlows, clock } = needs
   const redirectAfter = judgeRedirectAfter(wish.redirectAfter ?? '/', config.baseUrl)
   const { provider, scopes, connectionId } = await chooseProvider(needs, database.queries, user, wish)
@@ -64,5 +66,5 @@ export async function startConnect(
     await takeFromLimit(tx, `connect:${user.userId}`, perHour(config.connectsPerHour), createdAt)
     await connectFlows.insert(tx, flow, checks.state)
   })
-  return { authorizationUrl: url.href, expiresAt: flow.expiresAt }
+  return { authorizationUrl: url.href, warning: warningOf(provider), expiresAt: flow.expiresAt }
 }

@@ -8,6 +8,7 @@ import { perHour, takeFromLimit } from '../platform/rate-limits.ts'
 import { clientOf } from '../providers/client-of.ts'
 import { hasDeviceFlow } from '../providers/provider.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
+import { warningOf } from '../providers/warning.ts'
 import type { User } from '../sessions/user.ts'
 import { chooseProvider } from './choose-provider.ts'
 import type { Wish } from './choose-provider.ts'
@@ -32,6 +33,7 @@ export interface Instructions {
   userCode: string
   verificationUri: string
   verificationUriComplete: string | null
+  warning: string | null
   expiresAt: Date
   intervalSeconds: number
 }
@@ -73,6 +75,7 @@ export async function startDeviceFlow(needs: StartDeviceFlowNeeds, user: User, w
     userCode,
     verificationUri,
     verificationUriComplete,
+    warning: warningOf(provider),
     expiresAt: flow.expiresAt,
     intervalSeconds: flow.intervalSeconds,
   }

@@ -1,38 +1,15 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { acme, startProviderTest } from '../../testkit/providers.ts'
 import { startService } from '../../testkit/service.ts'
-import type { TestService } from '../../testkit/service.ts'
+import { stored } from '../../testkit/stored.ts'
 import { masterKeySource } from '../platform/instance.ts'
 import { newMasterKey } from '../platform/vault/master-keys.ts'
 import { rotateKeys } from '../platform/vault/rotate.ts'
 import { openVault } from '../platform/vault/vault.ts'
 import { sealedColumns } from '../sealed-columns.ts'
 import { createProviderStore } from './provider-store.ts'
-
-/** As whoever takes the disk would read it: on SQLite the file and its WAL, on PostgreSQL every table. */
-async function stored({ config, database }: TestService): Promise<string> {
-  if (database.engine === 'sqlite') {
-    const files = readdirSync(config.dataDir).filter((name) => name.startsWith('sallyport.db'))
-    assert.ok(files.includes('sallyport.db-wal'))
-    return files.map((name) => readFileSync(join(config.dataDir, name), 'latin1')).join('')
-  }
-  const [providers, records, limits] = await Promise.all([
-    database.queries.selectFrom('providers').selectAll().execute(),
-    database.queries.selectFrom('audit_records').selectAll().execute(),
-    database.queries.selectFrom('rate_limits').selectAll().execute(),
-  ])
-  const text = (value: unknown): unknown =>
-    value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value
-  return JSON.stringify([providers, records, limits], (_name, value: unknown) =>
-    typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, text(member)]))
-      : value,
-  )
-}
 
 onBothDatabases('client secrets', (engine) => {
   test('no client secret in the database file, the log, an error or a response', async (t) => {

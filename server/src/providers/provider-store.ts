@@ -46,7 +46,7 @@ export const providerClientSecret: SealedColumn = {
   ownerColumn: 'provider_id',
 }
 
-export type ProviderName = Pick<Provider, 'slug' | 'name'>
+export type ProviderName = Pick<Provider, 'slug' | 'name' | 'source'>
 
 export function createProviderStore(vault: Vault) {
   const sealSecret = async (tx: Queries, providerId: string, secret: Secret | undefined) => {
@@ -95,10 +95,10 @@ export function createProviderStore(vault: Vault) {
       if (providerIds.length === 0) return new Map()
       const rows = await queries
         .selectFrom('providers')
-        .select(['provider_id', 'slug', 'name'])
+        .select(['provider_id', 'slug', 'name', 'source'])
         .where('provider_id', 'in', [...new Set(providerIds)])
         .execute()
-      return new Map(rows.map(({ provider_id, slug, name }) => [provider_id, { slug, name }]))
+      return new Map(rows.map(({ provider_id, ...name }) => [provider_id, name]))
     },
     findBySlug: (queries: Queries, slug: string) => findBy(queries, 'slug', slug),
 

@@ -41,7 +41,7 @@ export interface Injection {
 export const bearerInjection: Injection = { in: 'header', name: 'authorization', prefix: 'Bearer ' }
 
 /** Somebody who answers for the provider has looked at it: it does not come from an agent. */
-export function isVerified({ source }: Provider): boolean {
+export function isVerified({ source }: Pick<Provider, 'source'>): boolean {
   return source !== 'proposal'
 }
 

@@ -1,5 +1,5 @@
 /** Takes credentials out of what comes back. One engine for header text and bodies alike: both are bytes to it. */
-import { redacted } from '../platform/secret.ts'
+import { isRedactable, redacted } from '../platform/secret.ts'
 import type { Secret } from '../platform/secret.ts'
 
 export interface Redactor {
@@ -11,13 +11,10 @@ export interface Redactor {
   count: () => number
 }
 
-/** Shorter ones would be found where they are not. */
-export const minSecretLength = 16
-
 export function createRedactor(secrets: readonly Secret[]): Redactor {
   const revealed = secrets
+    .filter(isRedactable)
     .map((secret) => secret.reveal())
-    .filter((value) => value.length >= minSecretLength)
     // One that is part of another would otherwise leave the other's rest behind.
     .sort((one, other) => other.length - one.length)
   const needles = revealed.map(toBytesText)

@@ -115,7 +115,6 @@ onBothDatabases('who somebody is', (engine) => {
   test('the same subject of two issuers is two people', async (t) => {
     const other = await startOAuthServer(t, {
       redirectUris: ['https://sallyport.example/v4/auth/callback/oidc'],
-      authority: oidc.authority,
       accounts: { ada: { name: 'Another Ada' } },
     })
     const service = await serviceIn(world, t, engine, open)

@@ -1,18 +1,13 @@
-import {
-  LoginCallbackQuery,
-  loginCookie,
-  LoginProvidersReply,
-  sessionCookie,
-  StartLoginQuery,
-} from '@sallyport/protocol/sessions'
-import { IdInPath } from '@sallyport/protocol/schema'
+import { loginCookie, LoginProvidersReply, sessionCookie, StartLoginQuery } from '@sallyport/protocol/sessions'
+import { CallbackQuery, IdInPath } from '@sallyport/protocol/schema'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Config } from '../platform/config.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
 import { onlyCookie } from '../platform/http/only-cookie.ts'
-import { ownPath } from '../platform/own-path.ts'
+import { readCallback } from '../platform/oauth/callback.ts'
+import { judgeRedirectAfter } from '../platform/own-path.ts'
 import { beginBrowserLogin, endBrowserLogin } from './browser-login.ts'
 import type { BrowserLoginNeeds } from './browser-login.ts'
 import { createGitHubLogin } from './github-login.ts'
@@ -83,11 +78,7 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
     },
     async (request, reply) => {
       const provider = providerOf(request.params.id)
-      const redirectAfter = ownPath(request.query.redirect_after ?? '/', config.baseUrl)
-      if (redirectAfter === undefined) {
-        const message = '"redirect_after" takes a path of this service, such as "/".'
-        throw new ServiceError('invalid_field', { field: 'redirect_after', message })
-      }
+      const redirectAfter = judgeRedirectAfter(request.query.redirect_after ?? '/', config.baseUrl)
       const begun = await beginBrowserLogin(needs, provider, { redirectAfter, address: request.ip })
       reply.setCookie(loginCookie, begun.cookie.reveal(), loginCookieOptions(config))
       return reply.redirect(begun.authorizationUrl.href)
@@ -104,13 +95,13 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
         tags,
         summary: 'Where the provider sends the browser back to',
         params: IdInPath,
-        querystring: LoginCallbackQuery,
+        querystring: CallbackQuery,
         response: { 302: Type.Null({ description: 'To the page; with `error` where it did not work' }) },
       },
     },
     async (request, reply) => {
       const provider = providerOf(request.params.id)
-      const answer = { cookie: onlyCookie(request, loginCookie), query: queryOf(request) }
+      const answer = { cookie: onlyCookie(request, loginCookie), ...readCallback(request.url) }
       const { sessionToken, redirectAfter } = await endBrowserLogin(needs, provider, answer, request.id)
       const lasting = { ...sessionCookieOptions(config), maxAge: config.sessionSeconds }
       reply.clearCookie(loginCookie, loginCookieOptions(config))
@@ -118,8 +109,4 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
       return reply.redirect(redirectAfter)
     },
   )
-}
-
-function queryOf({ url }: FastifyRequest): URLSearchParams {
-  return new URLSearchParams(url.split('?').slice(1).join('?'))
 }

@@ -227,4 +227,14 @@ onBothDatabases('browser login', (engine) => {
     assert.equal((await start('2001:db8:0:1::ffff')).status, 429)
     assert.equal((await start('2001:db8:0:2::1')).status, 302)
   })
+
+  test('starts are bounded for a whole /48 too, however many networks of it somebody has', async (t) => {
+    const service = await serviceIn(world, t, engine)
+    const start = (from: string) => service.call('GET', '/v4/auth/login/github', { from })
+    for (let count = 0; count < 600; count++) {
+      assert.equal((await start(`2001:db8:0:${(count % 20).toString(16)}::1`)).status, 302)
+    }
+    assert.equal((await start('2001:db8:0:ffff::1')).status, 429)
+    assert.equal((await start('2001:db8:1::1')).status, 302)
+  })
 })

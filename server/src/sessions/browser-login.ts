@@ -62,7 +62,8 @@ export async function beginBrowserLogin(
 /** What a browser came back with. */
 export interface LoginAnswer {
   cookie: string | undefined
-  query: URLSearchParams
+  query: Secret
+  state: Secret | undefined
 }
 
 export async function endBrowserLogin(
@@ -74,7 +75,7 @@ export async function endBrowserLogin(
   const { config, oauth } = needs
   const { redirectAfter, verifier, nonce, state } = await takeFlow(needs, provider.id, answer)
   const callback = new URL(callbackUrl(config, provider.id))
-  callback.search = answer.query.toString()
+  callback.search = answer.query.reveal()
   const person = await asking(async () => {
     const client = await provider.client()
     return provider.identify(client, await oauth.endCode(client, callback, { state, verifier, nonce }))
@@ -94,10 +95,9 @@ export async function endBrowserLogin(
 async function takeFlow(
   { database, loginFlows, clock }: BrowserLoginNeeds,
   provider: LoginProviderId,
-  { cookie, query }: LoginAnswer,
+  { cookie, state }: LoginAnswer,
 ): Promise<LoginFlow & { state: Secret }> {
-  const [state, ...more] = query.getAll('state').map((text) => new Secret(text))
-  if (state === undefined || more.length > 0) throw new LoginFailed('invalid_state', 'no state')
+  if (!state) throw new LoginFailed('invalid_state', 'no state')
   if (cookie === undefined || !isWellFormedToken('prelogin', cookie)) {
     throw new LoginFailed('invalid_state', 'no pre-login cookie')
   }

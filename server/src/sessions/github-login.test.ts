@@ -34,6 +34,22 @@ onBothDatabases('GitHub', (engine) => {
     assert.equal((await browser.user())?.user_id, ada)
   })
 
+  test('who is known signs in though addresses may not be read; who is only invited does not', async (t) => {
+    const service = await serviceIn(world, t, engine)
+    const ada = await invite(service, 'ada@example.com')
+    assert.equal(await signInWith(world, newBrowser(service), 'github', 'ada'), '/')
+    for (const status of [403, 404]) {
+      const lift = github.fault.answer(githubPaths.emails, { status, body: '{"message":"Not allowed"}' })
+      t.after(lift)
+      const browser = newBrowser(service)
+      assert.equal(await signInWith(world, browser, 'github', 'ada'), '/')
+      assert.equal((await browser.user())?.user_id, ada)
+      await invite(service, 'other@example.com')
+      assert.equal(await signInWith(world, newBrowser(service), 'github', 'secondary'), '/?error=not_invited')
+      lift()
+    }
+  })
+
   test('a renamed login stays the same person, and a new holder of the old name is another', async (t) => {
     const service = await serviceIn(world, t, engine, { SALLYPORT_SIGNUP: 'open' })
     const [before, renamed, newHolder] = [newBrowser(service), newBrowser(service), newBrowser(service)]

@@ -1,46 +1,14 @@
 /** A login passes codes, verifiers, tokens and client secrets around. Afterwards none of them is to be found. */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import pg from 'pg'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { base, begin, newBrowser, serviceIn, startLoginWorld } from '../../testkit/login.ts'
 import type { Browser } from '../../testkit/login.ts'
 import { oauthPaths } from '../../testkit/oauth-server.ts'
-import type { TestService } from '../../testkit/service.ts'
+import { stored } from '../../testkit/stored.ts'
 
 const world = await startLoginWorld()
 const { oidc, github } = world
-
-/** Everything that lies in the database, as it lies there. */
-async function stored(service: TestService): Promise<string> {
-  const url = service.config.databaseUrl.read()?.reveal()
-  if (url === undefined) {
-    const folder = service.config.dataDir
-    const files = readdirSync(folder).filter((name) => name.startsWith('sallyport.db'))
-    assert.ok(files.length > 0)
-    return files.map((name) => readFileSync(join(folder, name), 'latin1')).join('\n')
-  }
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    const tables = await client.query<{ name: string }>(
-      `select table_name as name from information_schema.tables where table_schema = 'public'`,
-    )
-    assert.ok(tables.rows.length > 5)
-    const texts: string[] = []
-    for (const { name } of tables.rows) {
-      const { rows } = await client.query<Record<string, unknown>>(`select * from ${name}`)
-      for (const value of rows.flatMap((row) => Object.values(row))) {
-        texts.push(Buffer.isBuffer(value) ? value.toString('latin1') : String(value))
-      }
-    }
-    return texts.join('\n')
-  } finally {
-    await client.end()
-  }
-}
 
 onBothDatabases('what a login leaves behind', (engine) => {
   test('no code, verifier, token or secret is in the database, the log, an answer or a redirect', async (t) => {
@@ -53,7 +21,7 @@ onBothDatabases('what a login leaves behind', (engine) => {
       issued.add(new URL(url).searchParams.get('state') ?? '')
       issued.add(browser.cookies.get('svc_login') ?? '')
       const callback = new URL(await world[id].approve(url, { account: 'ada' }))
-      atRest += await stored(service)
+      atRest += (await stored(service)).toString('latin1')
       change(callback)
       const { headers, text } = await browser.open(callback.href)
       const { 'set-cookie': cookies, ...others } = headers
@@ -86,7 +54,7 @@ onBothDatabases('what a login leaves behind', (engine) => {
     assert.ok(issued.size >= 12)
     const passed = [...oidc.secrets, ...github.secrets]
     assert.ok(passed.length > 10)
-    const left = [atRest, await stored(service), service.log.join('\n'), ...answers].join('\n')
+    const left = [atRest, (await stored(service)).toString('latin1'), service.log.join('\n'), ...answers].join('\n')
     assert.ok(left.includes('identity.linked') && left.includes('a browser login failed'))
     for (const secret of [...passed, ...issued]) assert.ok(!left.includes(secret), secret.slice(0, 20))
   })
