@@ -1,4 +1,7 @@
-/** After every flow there is, no token that was ever issued is to be found anywhere: of each only its hash is kept. */
+/**
+ * After every flow that needs no provider, no token that was ever issued is to be found anywhere: of each only its hash
+ * is kept. (What providers issue: `secrecy.test.ts` of connections, `login-secrecy.test.ts` of sessions.)
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'

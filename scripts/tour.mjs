@@ -1,4 +1,4 @@
-// `npm run tour`: OAuth from end to end, against a real authorization server, in a minute.
+// `npm run tour`: OAuth from end to end, against a real authorization server, in half a minute.
 import { prepare, run, withPinnedNode } from './prepare.mjs'
 
 const node = prepare()

@@ -235,8 +235,8 @@ test('a Secret is opened only where it must be', () => {
     'proxy/proxy-call.ts', // puts the credential into the call
     'redaction/redactor.ts', // searches for it
     'sandbox/sandbox-route.ts', // makes the header that carries it
-    'sessions/browser-login-routes.ts',
-    'sessions/browser-login.ts', // puts the tokens of browser and session into their cookies
+    'sessions/browser-login-routes.ts', // puts the tokens of browser and session into their cookies
+    'sessions/browser-login.ts', // puts the provider's answer, as it came, to the address that it came to
     'sessions/issue-login-token.ts', // makes the link that carries it
     'sessions/session-routes.ts', // hands session and login tokens out, once
     'start-screen.ts', // prints the sign-in link

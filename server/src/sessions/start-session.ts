@@ -22,7 +22,7 @@ export interface SessionStart {
   via?: string
 }
 
-/** In the transaction that consumed what the user signed in with. */
+/** In the transaction that admits the user. */
 export async function startSession(
   { config, sessions, audit }: StartSessionNeeds,
   tx: Queries,
