@@ -162,10 +162,27 @@ onBothDatabases('a change of a provider', (engine) => {
     }))
     const foreign = await asAdmin('POST', path)
     assert.deepEqual([foreign.status, foreign.body.error.code], [400, 'invalid_field'])
-    const { body: preset } = await create({ preset: 'github', ...client })
-    const pinned = await asAdmin('POST', `/v4/providers/${preset.provider_id}/rediscover`)
-    assert.deepEqual([pinned.status, pinned.body.error.code], [409, 'conflict'])
     assert.equal((await recorded(service, 'provider.rediscovered')).length, 1)
+  })
+
+  test('a preset that is read anew is what this release says of it, and nobody is asked', async (t) => {
+    const { create, asAdmin } = await start(t)
+    const token_url = 'https://github.com/where/it/was'
+    const mine = { userinfo_endpoint: 'https://github.com/mine', api_hosts: ['api.github.com'] }
+    const made = await create({ preset: 'github', token_url, ...mine, ...client })
+    assert.equal(made.token_url, token_url)
+    const { status, body } = await asAdmin('POST', `/v4/providers/${made.provider_id}/rediscover`)
+    assert.deepEqual([status, body.token_url], [200, 'https://github.com/login/oauth/access_token'])
+    const kept = ['issuer_url', 'userinfo_endpoint', 'api_hosts', 'client_id', 'has_client_secret'] as const
+    for (const member of kept) assert.deepEqual(body[member], made[member], member)
+  })
+
+  test('a preset for another server is discovered there', async (t) => {
+    const { oauth, create, asAdmin } = await startProviderTest(t, engine)
+    const urls = { issuer_url: oauth.issuer, authorization_url: `${oauth.issuer}/auth` }
+    const { body: made } = await create({ preset: 'gitlab', ...urls, token_url: `${oauth.issuer}/was`, ...client })
+    const { status, body } = await asAdmin('POST', `/v4/providers/${made.provider_id}/rediscover`)
+    assert.deepEqual([status, body.token_url], [200, `${oauth.issuer}/token`])
   })
 
   test('a proposal that is read anew stays within its site', async (t) => {
