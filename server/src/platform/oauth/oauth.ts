@@ -68,7 +68,10 @@ export function createOAuth({ egress }: { egress: Egress }) {
   }
 
   return {
-    /** The metadata behind an issuer or a discovery URL. It must name the issuer that it was fetched from. */
+    /**
+     * The metadata behind an issuer or a discovery URL. It must name the issuer that it was fetched from; openid-client
+     * waives that for a bare issuer at login.microsoftonline.com and below b2clogin.com, which answer with a tenant's.
+     */
     discover: async (url: URL, suppliedBy: SuppliedBy): Promise<Metadata> => {
       const ask = async (algorithm: 'oidc' | 'oauth2') => {
         const options = { [oidc.customFetch]: fetchFor(suppliedBy), algorithm }
