@@ -77,10 +77,6 @@ export function wholeMetadata(metadata: Partial<Metadata>): Metadata {
   return { ...metadata, issuer: metadata.issuer ?? new URL(consent).origin }
 }
 
-export function isSameIssuer(one: string, other: string): boolean {
-  return new URL(one).href === new URL(other).href
-}
-
 export function readUrl(value: unknown, field: string): URL {
   const url = typeof value === 'string' && value.length <= maxUrlLength ? URL.parse(value) : null
   if (!url) throw invalid(field, 'The URL can not be parsed. Give a whole https URL.')

@@ -4,10 +4,10 @@
  */
 import type { Egress, SuppliedBy } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
-import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
+import { isSameIssuer, OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
-import { isSameIssuer, readMetadata, readUrl, urlsOf, wholeMetadata } from './endpoints.ts'
+import { readMetadata, readUrl, urlsOf, wholeMetadata } from './endpoints.ts'
 
 export interface FindMetadataNeeds {
   egress: Egress
@@ -45,7 +45,7 @@ export async function completeMetadata(
 ): Promise<Metadata> {
   if (!discovery) return wholeMetadata(given)
   const found = await discoverMetadata(needs, discovery, suppliedBy)
-  if (given.issuer !== undefined && !isSameIssuer(given.issuer, found.issuer)) throw foreignIssuer('issuer_url')
+  if (given.issuer !== undefined && !isSameIssuer(found.issuer, given.issuer)) throw foreignIssuer('issuer_url')
   if (suppliedBy === 'stranger') assertNoContradiction(given, found)
   return wholeMetadata({ ...found, ...given, issuer: found.issuer })
 }

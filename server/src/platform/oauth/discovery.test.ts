@@ -61,7 +61,6 @@ test('metadata of a foreign issuer is refused, wherever it stands', async (t) =>
     [`${wellKnown}/tenant`, '{origin}'],
     [`${server}/tenant`, '{origin}/other'],
     [`/a/../tenant${wellKnown}`, '{origin}/a'],
-    ['/.well-known/anything-else', '{origin}'],
     [wellKnown, 'not a url'],
     [wellKnown, ''],
     [wellKnown, 1],
@@ -70,6 +69,14 @@ test('metadata of a foreign issuer is refused, wherever it stands', async (t) =>
   for (const [path, issuer] of table) {
     const { found } = await discoverAt(t, path, issuer)
     await assert.rejects(found, { name: 'OAuthAnswerInvalid' }, `${path} as ${String(issuer)}`)
+  }
+})
+
+test('nobody is asked at an address that is no form of metadata', async (t) => {
+  for (const path of ['/.well-known/anything-else', '/tenant/.well-known/', `/a${wellKnown}/b`]) {
+    const { found, requests } = await discoverAt(t, path, '{origin}')
+    await assert.rejects(found, { name: 'OAuthAnswerInvalid' }, path)
+    assert.deepEqual(requests, [])
   }
 })
 

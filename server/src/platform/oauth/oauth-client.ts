@@ -34,6 +34,11 @@ export const metadataMembers = [
   'authorization_response_iss_parameter_supported',
 ] as const satisfies (keyof Metadata)[]
 
+/** Whatever the first is, and whether or not a bare host has its slash. */
+export function isSameIssuer(said: string, known: string): boolean {
+  return URL.parse(said)?.href === new URL(known).href
+}
+
 export const authMethods = ['client_secret_basic', 'client_secret_post', 'none'] as const
 export type AuthMethod = (typeof authMethods)[number]
 

@@ -12,7 +12,7 @@ import { joinScopes, splitScopes, translating } from './dialect.ts'
 import type { Dialect } from './dialect.ts'
 import { isNotFound, judging } from './failures.ts'
 import { keepingTokens } from './refresh-answer.ts'
-import { metadataMembers, OAuthAnswerInvalid } from './oauth-client.ts'
+import { isSameIssuer, metadataMembers, OAuthAnswerInvalid } from './oauth-client.ts'
 import type { AuthMethod, Metadata, OAuthClient, Tokens } from './oauth-client.ts'
 
 export interface CodeRequest {
@@ -241,11 +241,8 @@ function issuerOfDiscovery(url: URL): string | undefined {
   if (appended !== undefined) return origin + appended
   const inserted = /^\/\.well-known\/(?:openid-configuration|oauth-authorization-server)(\/.*)$/.exec(pathname)?.[1]
   if (inserted !== undefined) return origin + inserted
-  return pathname.includes('/.well-known/') ? 'an unknown form' : undefined
-}
-
-function isSameIssuer(one: string, other: string): boolean {
-  return URL.parse(one)?.href === (URL.parse(other)?.href ?? other)
+  if (pathname.includes('/.well-known/')) throw new OAuthAnswerInvalid('no address of metadata')
+  return undefined
 }
 
 function toRegistered(client: Record<string, unknown> & { client_id: string }): RegisteredClient {
