@@ -142,6 +142,26 @@ onBothDatabases('a change of a provider', (engine) => {
     assert.equal(await providers.lock(database, database.queries, id), undefined, 'nothing can be built on it now')
   })
 
+  test('of credentials that race each other each is taken whole', async (t) => {
+    const { service, create, asAdmin } = await start(t)
+    const { provider_id: id } = await create({ ...acme, ...client })
+    const secretFor = (number: number) => `the-secret-of-client-${number}`
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, (_, number) =>
+        asAdmin('PATCH', `/v4/providers/${id}/credentials`, {
+          client_id: `client-${number}`,
+          client_secret: secretFor(number),
+        }),
+      ),
+    )
+    assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
+    const { database, vault } = service
+    const providers = createProviderStore(vault)
+    const { clientId } = (await providers.find(database.queries, id)) ?? assert.fail('it is gone')
+    const secret = await providers.clientSecret(database.queries, id)
+    assert.equal(secret?.reveal(), secretFor(Number(clientId?.replace('client-', ''))))
+  })
+
   test('pinned metadata is read anew by an admin alone, and only of the same issuer', async (t) => {
     const service = await startProviderTest(t, engine)
     const { oauth, create, asAdmin } = service

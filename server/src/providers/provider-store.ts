@@ -102,14 +102,22 @@ export function createProviderStore(vault: Vault) {
     },
     findBySlug: (queries: Queries, slug: string) => findBy(queries, 'slug', slug),
 
-    /** In a transaction that builds on the provider: it can't be disabled or deleted before that ends. */
-    lock: async ({ engine }: Database, tx: Queries, providerId: string): Promise<Provider | undefined> => {
+    /**
+     * In a transaction that builds on the provider: it can't be disabled or deleted before that ends. One that then
+     * changes it locks `for update`: two that share a row would wait for each other.
+     */
+    lock: async (
+      { engine }: Database,
+      tx: Queries,
+      providerId: string,
+      strength: 'for share' | 'for update' = 'for share',
+    ): Promise<Provider | undefined> => {
       const row = await tx
         .selectFrom('providers')
         .selectAll()
         .where('provider_id', '=', providerId)
         .where('deleted_at', 'is', null)
-        .$if(engine === 'postgres', (query) => query.forShare())
+        .$if(engine === 'postgres', (query) => (strength === 'for share' ? query.forShare() : query.forUpdate()))
         .executeTakeFirst()
       return row && toProvider(row)
     },
