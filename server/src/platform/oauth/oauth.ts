@@ -188,10 +188,10 @@ export function createOAuth({ egress }: { egress: Egress }) {
     askApi: (
       client: OAuthClient,
       accessToken: Secret,
-      { method, url, body, headers }: ApiQuestion,
+      { method, url, body }: ApiQuestion,
     ): Promise<Record<string, unknown>> =>
       judging(async () => {
-        const sent = new Headers({ accept: 'application/json', 'user-agent': 'sallyport', ...headers })
+        const sent = new Headers({ accept: 'application/json', 'user-agent': 'sallyport' })
         const response = await oidc.fetchProtectedResource(
           configure(client),
           accessToken.reveal(),
@@ -217,7 +217,6 @@ export interface ApiQuestion {
   method: string
   url: string
   body?: string | undefined
-  headers?: Readonly<Record<string, string>> | undefined
 }
 
 function authentication(method: AuthMethod, secret: Secret | undefined, dialect: Dialect): oidc.ClientAuth {
