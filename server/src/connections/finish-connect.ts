@@ -111,7 +111,7 @@ async function connect(
 ): Promise<Connection> {
   const { config, database, oauth, providers, clock } = needs
   const provider = await providers.find(database.queries, flow.providerId)
-  if (provider?.status !== 'active' || provider.slug === null) throw new ConnectFailed('provider_disabled')
+  if (provider?.status !== 'active') throw new ConnectFailed('provider_disabled')
   const client = await clientOf(providers, database.queries, provider)
   const callback = new URL(redirectUri(config.baseUrl, provider.slug))
   callback.search = query.reveal()

@@ -46,7 +46,11 @@ export const providerClientSecret: SealedColumn = {
   ownerColumn: 'provider_id',
 }
 
-export type ProviderName = Pick<Provider, 'slug' | 'name'>
+export interface ProviderName {
+  /** null once it is deleted: another may then have it. */
+  slug: string | null
+  name: string
+}
 
 export function createProviderStore(vault: Vault) {
   const sealSecret = async (tx: Queries, providerId: string, secret: Secret | undefined) => {
@@ -263,6 +267,7 @@ async function findBy(queries: Queries, column: 'provider_id' | 'slug', value: s
 }
 
 function toProvider(row: ProviderRow): Provider {
+  if (row.slug === null) throw new Error('a deleted provider was read')
   return {
     providerId: row.provider_id,
     slug: row.slug,

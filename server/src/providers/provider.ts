@@ -3,8 +3,7 @@ import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
 /** An OAuth provider that people can connect. Its metadata is pinned: it changes only when an admin says so. */
 export interface Provider {
   providerId: string
-  /** null once it is deleted: another may then have it. */
-  slug: string | null
+  slug: string
   name: string
   source: ProviderSource
   /** The preset it was made from, whose quirks it keeps. */
