@@ -39,7 +39,6 @@ function judge(error: unknown): Error {
   if (error instanceof ClientError && error.code === 'OAUTH_RESPONSE_IS_NOT_JSON') return unavailable(error.message)
   if (error instanceof ClientError && error.code === 'OAUTH_PARSE_ERROR') return unavailable(error.message)
   if (error instanceof ClientError) return new OAuthAnswerInvalid(error.code ?? error.message)
-  if (error instanceof Error && error.name === 'TimeoutError') return unavailable('time-out')
   return new OAuthAnswerInvalid(error instanceof Error ? error.name : typeof error)
 }
 

@@ -50,21 +50,16 @@ export function createOAuth({ egress }: { egress: Egress }) {
     const fetch = egress.fetch(suppliedBy)
     return (url, options) => fetch(url, options)
   }
-  const fetchAs = ({ metadata, dialect, suppliedBy }: OAuthClient) =>
-    translating(fetchFor(suppliedBy), dialect, metadata.token_endpoint)
-  const configure = (client: OAuthClient) => {
-    const { metadata, clientId, clientSecret, authMethod, dialect } = client
+  const configure = (client: OAuthClient, wrap = (fetch: oidc.CustomFetch) => fetch) => {
+    const { metadata, clientId, clientSecret, authMethod, dialect, suppliedBy } = client
     const config = new oidc.Configuration(metadata, clientId, {}, authentication(authMethod, clientSecret, dialect))
-    config[oidc.customFetch] = fetchAs(client)
+    config[oidc.customFetch] = wrap(translating(fetchFor(suppliedBy), dialect, metadata.token_endpoint))
     return config
   }
   const configureRefresh = (client: OAuthClient) => {
     const { refreshEndpoint } = client.dialect
-    const metadata =
-      refreshEndpoint === undefined ? client.metadata : { ...client.metadata, token_endpoint: refreshEndpoint }
-    const config = configure({ ...client, metadata })
-    config[oidc.customFetch] = keepingTokens(fetchAs({ ...client, metadata }))
-    return config
+    const metadata = { ...client.metadata, ...(refreshEndpoint !== undefined && { token_endpoint: refreshEndpoint }) }
+    return configure({ ...client, metadata }, keepingTokens)
   }
 
   return {
@@ -111,7 +106,6 @@ export function createOAuth({ egress }: { egress: Egress }) {
         const fetch = fetchFor(suppliedBy)
         const response = await dynamicClientRegistrationRequest(metadata, wanted, {
           [oidc.customFetch]: (url: string, options: unknown) => fetch(url, options as Parameters<oidc.CustomFetch>[1]),
-          signal: AbortSignal.timeout(30_000),
         })
         return toRegistered(await processDynamicClientRegistrationResponse(response))
       }),
