@@ -1,3 +1,4 @@
+import { clientIdPattern, clientSecretPattern } from '@sallyport/protocol/providers'
 import type { Config } from '../platform/config.ts'
 import type { SuppliedBy } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -37,8 +38,10 @@ function without(error: RegistrationError): Registration {
   return { client: undefined, error }
 }
 
-function isUsable({ clientId, clientSecret }: Credentials): boolean {
-  return /^[\x20-\x7e]{1,500}$/.test(clientId) && (clientSecret === undefined || isRedactable(clientSecret))
+/** Held to what an admin's client is. */
+function isUsable({ clientId, clientSecret: secret }: Credentials): boolean {
+  const isSecret = secret === undefined || (secret.matches(clientSecretPattern) && isRedactable(secret))
+  return clientIdPattern.test(clientId) && isSecret
 }
 
 function reasonOf(error: unknown): RegistrationError {

@@ -2,6 +2,7 @@
  * Where a server speaks OAuth with an accent. Its answers are put into RFC 6749's words before openid-client reads
  * them, and our token requests into its own.
  */
+import { scopePattern } from '@sallyport/protocol/providers'
 import type { CustomFetch } from 'openid-client'
 
 export interface Dialect {
@@ -41,7 +42,7 @@ const mostScopes = 100
  */
 export function splitScopes(scope: string | undefined): string[] | undefined {
   if (scope === undefined) return undefined
-  const scopes = scope.split(/[\s,]+/).filter((one) => /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/.test(one))
+  const scopes = scope.split(/[\s,]+/).filter((one) => scopePattern.test(one))
   return [...new Set(scopes)].slice(0, mostScopes)
 }
 

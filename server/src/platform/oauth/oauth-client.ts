@@ -1,8 +1,11 @@
 /** What we are to an authorization server, and what it is to us: the pinned half of its metadata. */
+import type { AuthMethod } from '@sallyport/protocol/providers'
 import type { ServerMetadata } from 'openid-client'
 import type { SuppliedBy } from '../egress/egress.ts'
 import type { Secret } from '../secret.ts'
 import type { Dialect } from './dialect.ts'
+
+export type { AuthMethod }
 
 /** The members of RFC 8414 that we act on, under their own names. */
 export type Metadata = Pick<
@@ -38,9 +41,6 @@ export const metadataMembers = [
 export function isSameIssuer(said: string, known: string): boolean {
   return URL.parse(said)?.href === new URL(known).href
 }
-
-export const authMethods = ['client_secret_basic', 'client_secret_post', 'none'] as const
-export type AuthMethod = (typeof authMethods)[number]
 
 export interface OAuthClient {
   metadata: Metadata

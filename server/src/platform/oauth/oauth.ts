@@ -241,8 +241,6 @@ function issuerOfDiscovery(url: URL): string | undefined {
 function toRegistered(client: Record<string, unknown> & { client_id: string }): RegisteredClient {
   const secret = client['client_secret']
   const method = client['token_endpoint_auth_method']
-  // RFC 6749 appendix A.2, and no longer than one that an admin gives: another could not be sent.
-  if (typeof secret === 'string' && !/^[\x20-\x7e]{0,2000}$/.test(secret)) throw new OAuthAnswerInvalid('client secret')
   const clientSecret = typeof secret === 'string' && secret !== '' ? new Secret(secret) : undefined
   const authMethod =
     clientSecret === undefined ? 'none' : method === 'client_secret_post' ? 'client_secret_post' : 'client_secret_basic'
