@@ -41,7 +41,7 @@ const publicView = {
   scopes: Type.Array(Type.String()),
   api_hosts: Type.Array(Type.String()),
   device_flow: Type.Boolean({ description: 'Whether it can be connected from a device without a browser' }),
-  verified: Type.Boolean({ description: 'false: an agent proposed it, and nobody has looked at it' }),
+  verified: Type.Boolean({ description: 'false: its addresses come from an agent' }),
   status: Type.Enum(providerStatuses),
 }
 

@@ -39,7 +39,7 @@ export interface Injection {
 
 export const bearerInjection: Injection = { in: 'header', name: 'authorization', prefix: 'Bearer ' }
 
-/** Somebody who answers for the provider has looked at it: it does not come from an agent. */
+/** Somebody who answers for it gave its addresses. Credentials from an admin change nothing about whose they are. */
 export function isVerified({ source }: Provider): boolean {
   return source !== 'proposal'
 }

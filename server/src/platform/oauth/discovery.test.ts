@@ -80,7 +80,7 @@ test('nobody is asked at an address that is no form of metadata', async (t) => {
   }
 })
 
-test('of the metadata only what we act on is kept', async (t) => {
+test('of the metadata only the members that we know are kept', async (t) => {
   const { found } = await discoverAt(t, '', '{origin}', {
     revocation_endpoint: 'https://a.example/revoke',
     jwks_uri: 'https://a.example/jwks',

@@ -7,7 +7,7 @@ import type { Dialect } from './dialect.ts'
 
 export type { AuthMethod }
 
-/** The members of RFC 8414 that we act on, under their own names. */
+/** The members of RFC 8414 that are kept, under their own names: what we act on, and where else credentials go. */
 export type Metadata = Pick<
   ServerMetadata,
   | 'issuer'
