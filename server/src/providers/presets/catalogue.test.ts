@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getDomain, getPublicSuffix } from 'tldts'
-import { matchesHost } from './api-path.ts'
+import { matchesHost } from '../api-hosts.ts'
 import { findPreset, presets } from './catalogue.ts'
 import type { Preset } from './preset.ts'
 
