@@ -5,8 +5,8 @@
 import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config.ts'
-import { ServiceError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
+import { isUnavailable } from '../platform/oauth/failures.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import { Secret } from '../platform/secret.ts'
@@ -138,7 +138,7 @@ function toConnectFailed(error: unknown): ConnectFailed {
     return new ConnectFailed(spentCode.has(error.code) ? 'token_refused' : 'provider_error')
   }
   if (error instanceof OAuthAnswerInvalid) return new ConnectFailed('invalid_response')
-  if (error instanceof ServiceError && error.code !== 'not_ready') return new ConnectFailed('provider_unavailable')
+  if (isUnavailable(error)) return new ConnectFailed('provider_unavailable')
   throw error
 }
 

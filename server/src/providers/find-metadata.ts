@@ -4,6 +4,7 @@
  */
 import type { Egress, SuppliedBy } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { isUnavailable } from '../platform/oauth/failures.ts'
 import { isSameIssuer, OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
@@ -89,7 +90,7 @@ function coarse(error: unknown, field: string): unknown {
   if (error instanceof OAuthAnswerInvalid || error instanceof OAuthRefused) {
     return foreignIssuer(field, error.message)
   }
-  if (!(error instanceof ServiceError)) return error
+  if (!isUnavailable(error)) return error
   const { code, message: detail } = error
   if (code === 'address_not_allowed') return new ServiceError(code, { field, detail })
   return new ServiceError('provider_unavailable', { field, detail })

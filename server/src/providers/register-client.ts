@@ -2,6 +2,7 @@ import { clientIdPattern, clientSecretPattern } from '@sallyport/protocol/provid
 import type { Config } from '../platform/config.ts'
 import type { SuppliedBy } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { isUnavailable } from '../platform/oauth/failures.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
@@ -47,7 +48,7 @@ function isUsable({ clientId, clientSecret: secret }: Credentials): boolean {
 function reasonOf(error: unknown): RegistrationError {
   if (error instanceof OAuthRefused) return 'registration_refused'
   if (error instanceof OAuthAnswerInvalid) return 'registration_invalid'
-  if (!(error instanceof ServiceError)) throw error
+  if (!isUnavailable(error)) throw error
   if (error.code === 'address_not_allowed') {
     throw new ServiceError(error.code, { field: 'registration_endpoint', detail: error.message })
   }
