@@ -22,12 +22,10 @@ export interface Said {
 }
 
 /** Judged, and on nobody's word but the caller's. */
-export interface Description {
-  given: Partial<Metadata>
-  /** Where the rest is to be read; undefined where nothing is missing. */
-  discovery: { url: URL; field: string } | undefined
-  discoveryUrl: string | null
-}
+export type Description =
+  | { given: Metadata; discovery: undefined; discoveryUrl: null }
+  /** Where the rest is to be read. */
+  | { given: Partial<Metadata>; discovery: { url: URL; field: string }; discoveryUrl: string | null }
 
 export function describe({ egress }: FindMetadataNeeds, said: Said, suppliedBy: SuppliedBy): Description {
   const given = readMetadata(said.metadata)
@@ -44,7 +42,7 @@ export async function completeMetadata(
   { given, discovery }: Description,
   suppliedBy: SuppliedBy,
 ): Promise<Metadata> {
-  if (!discovery) return wholeMetadata(given)
+  if (!discovery) return given
   const found = await discoverMetadata(needs, discovery, suppliedBy)
   if (given.issuer !== undefined && !isSameIssuer(found.issuer, given.issuer)) throw foreignIssuer('issuer_url')
   if (suppliedBy === 'stranger') assertNoContradiction(given, found)

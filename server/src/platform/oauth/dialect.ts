@@ -4,6 +4,7 @@
  */
 import { scopePattern } from '@sallyport/protocol/providers'
 import type { CustomFetch } from 'openid-client'
+import { parseJson } from '../json.ts'
 
 export interface Dialect {
   /** Between scopes; a blank unless said otherwise. */
@@ -85,7 +86,7 @@ async function translateAnswer(response: Response, dialect: Dialect): Promise<Re
 
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = parseJson(text)
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined
