@@ -91,12 +91,11 @@ export function egressAllow(value: string): AllowEntry[] {
 }
 
 /** Read at the start: a file that goes missing later must not change whom the service trusts. */
-export function certificates(value: string): { path: string; pem: string } {
+export function certificates(value: string): { pem: string } {
   try {
     const pem = readFileSync(value, 'utf8')
     const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
-    if (found.length > 0 && found.every((one) => new X509Certificate(one).ca))
-      return { path: value, pem: found.join('\n') }
+    if (found.length > 0 && found.every((one) => new X509Certificate(one).ca)) return { pem: found.join('\n') }
   } catch {
     // Told below, with what it takes.
   }
