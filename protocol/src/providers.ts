@@ -8,7 +8,8 @@ export const providerStatuses = ['active', 'pending_credentials', 'disabled'] as
 export const Slug = Type.String({ pattern: '^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$', examples: ['github'] })
 
 /** One scope as RFC 6749 §3.3 spells it. */
-export const Scope = Type.String({ pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]{1,200}$' })
+export const scopePattern = /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/
+export const Scope = Type.String({ pattern: scopePattern.source })
 export const Scopes = Type.Array(Scope, { maxItems: 100, uniqueItems: true })
 
 const HttpsUrl = Text({ minLength: 1, maxLength: 2000 })
@@ -17,8 +18,13 @@ const HttpsUrl = Text({ minLength: 1, maxLength: 2000 })
 export const ApiHost = Type.String({ pattern: '^[a-z0-9.*:\\[\\]-]{1,255}$', examples: ['api.github.com'] })
 
 const authMethod = Type.Enum(['client_secret_basic', 'client_secret_post', 'none'])
-const ClientId = Type.String({ pattern: '^[\\x20-\\x7e]{1,500}$' })
-const ClientSecret = Type.String({ pattern: '^[\\x20-\\x7e]{1,2000}$' })
+export type AuthMethod = Static<typeof authMethod>
+
+/** RFC 6749 appendix A.1 and A.2: another could not be sent. */
+export const clientIdPattern = /^[\x20-\x7e]{1,500}$/
+export const clientSecretPattern = /^[\x20-\x7e]{1,2000}$/
+const ClientId = Type.String({ pattern: clientIdPattern.source })
+const ClientSecret = Type.String({ pattern: clientSecretPattern.source })
 
 export const Injection = Strict({
   in: Type.Literal('header'),
@@ -35,7 +41,7 @@ const publicView = {
   scopes: Type.Array(Type.String()),
   api_hosts: Type.Array(Type.String()),
   device_flow: Type.Boolean({ description: 'Whether it can be connected from a device without a browser' }),
-  verified: Type.Boolean({ description: 'false: an agent proposed it, and nobody has looked at it' }),
+  verified: Type.Boolean({ description: 'false: its addresses come from an agent' }),
   status: Type.Enum(providerStatuses),
 }
 

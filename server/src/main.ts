@@ -9,6 +9,7 @@ import type { Config } from './platform/config.ts'
 import { migrate } from './platform/database/migrate.ts'
 import type { Database } from './platform/database/database.ts'
 import { createEgress } from './platform/egress/egress.ts'
+import type { Egress } from './platform/egress/egress.ts'
 import { ServiceError } from './platform/errors.ts'
 import { holdLocalhost, letLocalhostGo, mainAddress } from './platform/http/localhost.ts'
 import { serveMetrics } from './platform/http/operations-routes.ts'
@@ -52,7 +53,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   // A link that signs somebody in is for the person at the machine. Behind a proxy nobody reads this but a collector.
   const showsLink = process.stdout.isTTY || (isLoopback(config.host) && isLoopback(config.baseUrl.hostname))
   process.stdout.write(startScreen(config, showsLink ? await ownerLink(app) : undefined))
-  stopOnSignal({ app, config, database, log, loopback, metricsServer, timers })
+  stopOnSignal({ app, config, database, egress, log, loopback, metricsServer, timers })
 }
 
 /** None where an admin has disabled the owner: the service is for the others too. */
@@ -83,6 +84,7 @@ interface Running {
   app: App
   config: Config
   database: Database
+  egress: Egress
   log: Log
   loopback: Server | undefined
   metricsServer: Server | undefined
@@ -90,7 +92,7 @@ interface Running {
 }
 
 /** The first signal lets calls in flight end, for a while; the second ends at once. */
-function stopOnSignal({ app, config, database, log, loopback, metricsServer, timers }: Running): void {
+function stopOnSignal({ app, config, database, egress, log, loopback, metricsServer, timers }: Running): void {
   let isStopping = false
   const stop = async (signal: string) => {
     if (isStopping) process.exit(1)
@@ -106,6 +108,7 @@ function stopOnSignal({ app, config, database, log, loopback, metricsServer, tim
     await Promise.race([Promise.all([app.http.close(), loopbackClosed]), cutOff.then(() => sleep(500))])
     await Promise.race([app.refreshesEnded(), sleep(refreshPatienceMs)])
     await app.flushRefusals()
+    await egress.close()
     await database.close()
     log.info('stopped')
     process.exit(0)

@@ -1,5 +1,5 @@
 import type { Tokens } from '../platform/oauth/oauth-client.ts'
-import { matchesHost } from '../providers/presets/api-path.ts'
+import { matchesHost } from '../providers/api-hosts.ts'
 import { findPreset } from '../providers/presets/catalogue.ts'
 import type { Provider } from '../providers/provider.ts'
 import { ConnectFailed } from './connect-flow.ts'
@@ -12,7 +12,7 @@ export function accountHost({ preset, apiHosts }: Provider, { extra }: Tokens): 
   const member = preset === null ? undefined : findPreset(preset)?.apiHostFrom
   if (member === undefined) return null
   const url = URL.parse(String(extra[member]))
-  if (url?.protocol !== 'https:' || url.port !== '' || !apiHosts.some((pattern) => matchesHost(pattern, url.host))) {
+  if (url?.protocol !== 'https:' || !apiHosts.some((pattern) => matchesHost(pattern, url.host))) {
     throw new ConnectFailed('invalid_response')
   }
   return url.host

@@ -15,7 +15,7 @@ export interface Wish {
 }
 
 export interface Choice {
-  provider: Provider & { slug: string }
+  provider: Provider
   scopes: string[]
   connectionId: string | null
 }
@@ -39,7 +39,7 @@ export async function chooseProvider(
   }
   const provider =
     id === undefined ? await providers.findBySlug(queries, providerSlug ?? '') : await providers.find(queries, id)
-  if (!provider?.slug) throw new ServiceError('not_found', { field, message: 'There is no such provider.' })
+  if (!provider) throw new ServiceError('not_found', { field, message: 'There is no such provider.' })
   const contradicts = (providerSlug ?? provider.slug) !== provider.slug
   if (contradicts || (renewed && renewed.providerId !== provider.providerId)) {
     throw new ServiceError('invalid_field', {
@@ -51,7 +51,7 @@ export async function chooseProvider(
     throw new ServiceError('conflict', { field, message: 'This provider can not be connected: it is not active.' })
   }
   return {
-    provider: { ...provider, slug: provider.slug },
+    provider,
     scopes: scopes ?? renewed?.scopes ?? provider.scopes,
     connectionId: renewed?.connectionId ?? null,
   }

@@ -1,4 +1,5 @@
 import { ServiceError } from '../platform/errors.ts'
+import { isUnavailable } from '../platform/oauth/failures.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
 import { isVerified } from '../providers/provider.ts'
@@ -66,6 +67,6 @@ export function judgeUserCode(code: string): string {
 
 /** Whoever polls is told one thing of all that can go wrong on the way to the provider: try again. */
 export function asUnavailable(error: unknown): unknown {
-  const isKnown = error instanceof OAuthRefused || error instanceof OAuthAnswerInvalid || error instanceof ServiceError
+  const isKnown = error instanceof OAuthRefused || error instanceof OAuthAnswerInvalid || isUnavailable(error)
   return isKnown ? new ServiceError('provider_unavailable', { detail: error.message }) : error
 }

@@ -5,8 +5,8 @@
 import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config.ts'
-import { ServiceError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
+import { isUnavailable } from '../platform/oauth/failures.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import { Secret } from '../platform/secret.ts'
@@ -118,7 +118,7 @@ async function connect(
   requestId: string,
 ): Promise<Connection> {
   const { config, database, oauth, providers, clock } = needs
-  if (provider?.status !== 'active' || provider.slug === null) throw new ConnectFailed('provider_disabled')
+  if (provider?.status !== 'active') throw new ConnectFailed('provider_disabled')
   const client = await clientOf(providers, database.queries, provider)
   const callback = new URL(redirectUri(config.baseUrl, provider.slug))
   callback.search = query.reveal()
@@ -145,7 +145,7 @@ function toConnectFailed(error: unknown): ConnectFailed {
     return new ConnectFailed(spentCode.has(error.code) ? 'token_refused' : 'provider_error')
   }
   if (error instanceof OAuthAnswerInvalid) return new ConnectFailed('invalid_response')
-  if (error instanceof ServiceError && error.code !== 'not_ready') return new ConnectFailed('provider_unavailable')
+  if (isUnavailable(error)) return new ConnectFailed('provider_unavailable')
   throw error
 }
 

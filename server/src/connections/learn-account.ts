@@ -1,7 +1,7 @@
 import type { Log } from '../platform/log.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
 import type { OAuthClient, Tokens } from '../platform/oauth/oauth-client.ts'
-import { matchesHost } from '../providers/presets/api-path.ts'
+import { matchesHost } from '../providers/api-hosts.ts'
 import { findPreset } from '../providers/presets/catalogue.ts'
 import type { AccountSource } from '../providers/presets/preset.ts'
 import type { Provider } from '../providers/provider.ts'

@@ -166,7 +166,7 @@ test('proxies that are trusted are addresses or ranges', () => {
     '2001:db8::/32',
   ])
   const wrong = ['true', '*', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '::/129', '10.0.0.0/-1', '10.0.0.1,', 'a.b']
-  for (const value of [...wrong, '0.0.0.0/0', '::/0']) {
+  for (const value of [...wrong, '0.0.0.0/0', '::/0', '10.1.2.3/8', '2001:db8::1/32']) {
     refuses({ SALLYPORT_TRUST_PROXY: value }, /^SALLYPORT_TRUST_PROXY: got ".*"; takes IP addresses or CIDR ranges/)
   }
 })

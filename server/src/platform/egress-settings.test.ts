@@ -58,7 +58,7 @@ test('the file of authorities is read at the start', async (t) => {
   writeFileSync(twice, `# two of them\n${caPem}\n# again\n${caPem}`)
   const read = (path: string) =>
     readConfig({ SALLYPORT_EGRESS_ALLOW: '10.0.0.0/8', SALLYPORT_EGRESS_CA_FILE: path }).egressCaFile
-  assert.deepEqual(read(caFile), { path: caFile, pem: caPem.trim() })
+  assert.deepEqual(read(caFile), { pem: caPem.trim() })
   assert.equal(read(twice)?.pem.match(/BEGIN/g)?.length, 2)
 })
 

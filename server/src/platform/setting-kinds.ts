@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { parseRange } from './egress/address.ts'
 import { parseAllowEntry } from './egress/allow-list.ts'
 import type { AllowEntry } from './egress/allow-list.ts'
 
@@ -77,16 +78,11 @@ export function origins(value: string): string[] {
 
 export function addresses(value: string): string[] {
   const list = value.split(',').map((entry) => entry.trim())
-  const isAddress = (entry: string) => {
-    const [address = '', prefix, ...rest] = entry.split('/')
-    const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
-    return (
-      bits > 0 &&
-      rest.length === 0 &&
-      (prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits))
+  if (!list.every((entry) => parseRange(entry))) {
+    throw new TypeError(
+      'IP addresses or CIDR ranges that begin at their first address (10.0.0.0/8), separated by commas',
     )
   }
-  if (!list.every(isAddress)) throw new TypeError('IP addresses or CIDR ranges, separated by commas')
   return list
 }
 
@@ -95,12 +91,11 @@ export function egressAllow(value: string): AllowEntry[] {
 }
 
 /** Read at the start: a file that goes missing later must not change whom the service trusts. */
-export function certificates(value: string): { path: string; pem: string } {
+export function certificates(value: string): { pem: string } {
   try {
     const pem = readFileSync(value, 'utf8')
     const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
-    if (found.length > 0 && found.every((one) => new X509Certificate(one).ca))
-      return { path: value, pem: found.join('\n') }
+    if (found.length > 0 && found.every((one) => new X509Certificate(one).ca)) return { pem: found.join('\n') }
   } catch {
     // Told below, with what it takes.
   }

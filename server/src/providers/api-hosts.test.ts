@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ServiceError } from '../platform/errors.ts'
-import { defaultApiHosts, readApiHosts } from './api-hosts.ts'
+import { defaultApiHosts, matchesHost, readApiHosts } from './api-hosts.ts'
 
 function allows(entry: string, kept = entry): void {
   assert.deepEqual(readApiHosts([entry]), [kept], entry)
@@ -63,4 +63,30 @@ test('by default the hosts are those of issuer and token endpoint, with a port t
     defaultApiHosts({ issuer, authorization_endpoint: 'https://a.com/', token_endpoint: 'https://t.acme.com:8443/t' }),
     ['login.acme.com', 't.acme.com:8443'],
   )
+})
+
+test('an entry stands for its host on its port, and a wildcard for all below it', () => {
+  const table: [string, string, boolean][] = [
+    ['api.example.com', 'api.example.com', true],
+    ['api.example.com', 'API.Example.com.', true],
+    ['api.example.com', 'api.example.com:443', true],
+    ['api.example.com', 'api.example.com:8443', false],
+    ['api.example.com:8443', 'api.example.com:8443', true],
+    ['api.example.com:8443', 'api.example.com', false],
+    ['api.example.com:8443', 'api.example.com:843', false],
+    ['api.example.com', 'example.com', false],
+    ['api.example.com', 'a.api.example.com', false],
+    ['api.example.com', 'api.example.com.evil.example', false],
+    ['*.example.com', 'a.example.com', true],
+    ['*.example.com', 'a.b.example.com', true],
+    ['*.example.com', 'a.example.com:8443', false],
+    ['*.example.com:8443', 'a.example.com:8443', true],
+    ['*.example.com', 'example.com', false],
+    ['*.example.com', '.example.com', false],
+    ['*.example.com', 'badexample.com', false],
+    ['[2001:db8::1]:8443', '[2001:db8::1]:8443', true],
+    ['[2001:db8::1]', '[2001:db8::1]:8443', false],
+    ['a:b:c', 'a:b:c', false],
+  ]
+  for (const [entry, host, expected] of table) assert.equal(matchesHost(entry, host), expected, `${entry} ${host}`)
 })

@@ -6,6 +6,8 @@ import { getDomain } from 'tldts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 
+const hostAndPort = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/
+
 export function readApiHosts(entries: readonly string[]): string[] {
   return [...new Set(entries.map((entry, index) => readApiHost(entry, `api_hosts.${index}`)))]
 }
@@ -15,11 +17,24 @@ export function defaultApiHosts({ issuer, token_endpoint }: Metadata): string[] 
   return [...new Set([issuer, token_endpoint].flatMap((url) => (url === undefined ? [] : [new URL(url).host])))]
 }
 
+/** Whether a call's host, as a URL writes it, is one that the entry stands for. Without a port both mean 443. */
+export function matchesHost(entry: string, host: string): boolean {
+  const [wanted, called] = [namedIn(entry), namedIn(host)]
+  if (!wanted || wanted.port !== called?.port) return false
+  if (!wanted.name.startsWith('*.')) return called.name === wanted.name
+  return called.name.endsWith(wanted.name.slice(1)) && called.name.length >= wanted.name.length
+}
+
+function namedIn(host: string): { name: string; port: string } | undefined {
+  const [, name, port] = hostAndPort.exec(host.toLowerCase()) ?? []
+  return name === undefined ? undefined : { name: name.replace(/\.$/, ''), port: port ?? '443' }
+}
+
 function readApiHost(entry: string, field: string): string {
   const refuse = (message: string) => new ServiceError('invalid_field', { field, message: `"${field}" ${message}` })
   const isWildcard = entry.startsWith('*.')
   const rest = isWildcard ? entry.slice(2) : entry
-  const [, name = '', port] = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/.exec(rest) ?? []
+  const [, name = '', port] = hostAndPort.exec(rest) ?? []
   // Leading zeros and odd writings of an address would be a second text for the same place.
   if (port !== undefined && !(/^[1-9]\d{0,4}$/.test(port) && Number(port) <= 65_535)) {
     throw refuse('has a port that is none. Write a number from 1 to 65535.')

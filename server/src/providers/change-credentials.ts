@@ -27,7 +27,7 @@ export async function changeCredentials(
 ): Promise<Provider> {
   return database.transaction(async (tx) => {
     // Locked, or another change could come between the client and its secret.
-    const found = await providers.lock(database, tx, providerId)
+    const found = await providers.lock(database, tx, providerId, 'for update')
     if (!found) throw new ServiceError('not_found')
     const isKept = !given.clientSecret && given.clientId === found.clientId && given.authMethod !== 'none'
     const clientSecret = isKept ? await providers.clientSecret(tx, providerId) : given.clientSecret

@@ -25,17 +25,7 @@ export async function clientOf(providers: ProviderStore, queries: Queries, provi
 
 /** The quirks of a preset. An address among them holds for its own server: another's secret must not go there. */
 export function dialectOf(preset: Preset, { metadata }: Pick<Provider, 'metadata'>): Dialect {
+  const { refreshEndpoint, ...anywhere } = preset.dialect ?? plainDialect
   const isOwnServer = metadata.token_endpoint === preset.tokenUrl
-  return {
-    ...(preset.scopeSeparator !== undefined && { scopeSeparator: preset.scopeSeparator }),
-    ...(preset.scopeParameter !== undefined && { scopeParameter: preset.scopeParameter }),
-    ...(preset.tokenRequest !== undefined && { tokenRequest: preset.tokenRequest }),
-    ...(preset.tokenHeaders !== undefined && { tokenHeaders: preset.tokenHeaders }),
-    ...(preset.errorsWithStatus200 !== undefined && { errorsWithStatus200: preset.errorsWithStatus200 }),
-    ...(preset.tokenAnswer === 'slack_user' && { tokensIn: 'authed_user' }),
-    ...(preset.tokenAnswer === 'scopes_array' && { scopeArray: true }),
-    ...(preset.pkce === 'not_sent' && { omitsPkce: true }),
-    ...(preset.isBasicUnencoded && { isBasicUnencoded: true }),
-    ...(preset.refreshUrl !== undefined && isOwnServer && { refreshEndpoint: preset.refreshUrl }),
-  }
+  return { ...anywhere, ...(refreshEndpoint !== undefined && isOwnServer && { refreshEndpoint }) }
 }

@@ -108,7 +108,7 @@ function readCalling(
   return {
     apiHosts: apiHosts && readApiHosts(apiHosts),
     authorizationParams: readAuthorizationParams({ ...preset?.authorizationParams, ...authorizationParams }),
-    injection: injection ? readInjection(injection) : (preset?.injection ?? bearerInjection),
+    injection: injection ? readInjection(injection) : bearerInjection,
     allowRange: allowRange ?? false,
   }
 }

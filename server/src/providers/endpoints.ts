@@ -43,7 +43,7 @@ export const ownParameters: ReadonlySet<string> = new Set([
 
 const maxUrlLength = 2000
 
-/** A copy that holds what we act on and nothing else, in the form that it is later sent in. */
+/** A copy that holds the members we know and nothing else, in the form that they are later sent in. */
 export function readMetadata(said: Readonly<Partial<Record<keyof Metadata, unknown>>>): Partial<Metadata> {
   const endpoints = endpointNames
     .filter((name) => said[name] !== undefined)
@@ -75,10 +75,6 @@ export function wholeMetadata(metadata: Partial<Metadata>): Metadata {
   const consent = authorization_endpoint ?? device_authorization_endpoint
   if (consent === undefined) throw missing('authorization_url')
   return { ...metadata, issuer: metadata.issuer ?? new URL(consent).origin }
-}
-
-export function isSameIssuer(one: string, other: string): boolean {
-  return new URL(one).href === new URL(other).href
 }
 
 export function readUrl(value: unknown, field: string): URL {

@@ -4,10 +4,11 @@
  */
 import type { Egress, SuppliedBy } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
-import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
+import { isUnavailable } from '../platform/oauth/failures.ts'
+import { isSameIssuer, OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
-import { isSameIssuer, readMetadata, readUrl, urlsOf, wholeMetadata } from './endpoints.ts'
+import { readMetadata, readUrl, urlsOf, wholeMetadata } from './endpoints.ts'
 
 export interface FindMetadataNeeds {
   egress: Egress
@@ -21,12 +22,10 @@ export interface Said {
 }
 
 /** Judged, and on nobody's word but the caller's. */
-export interface Description {
-  given: Partial<Metadata>
-  /** Where the rest is to be read; undefined where nothing is missing. */
-  discovery: { url: URL; field: string } | undefined
-  discoveryUrl: string | null
-}
+export type Description =
+  | { given: Metadata; discovery: undefined; discoveryUrl: null }
+  /** Where the rest is to be read. */
+  | { given: Partial<Metadata>; discovery: { url: URL; field: string }; discoveryUrl: string | null }
 
 export function describe({ egress }: FindMetadataNeeds, said: Said, suppliedBy: SuppliedBy): Description {
   const given = readMetadata(said.metadata)
@@ -43,9 +42,9 @@ export async function completeMetadata(
   { given, discovery }: Description,
   suppliedBy: SuppliedBy,
 ): Promise<Metadata> {
-  if (!discovery) return wholeMetadata(given)
+  if (!discovery) return given
   const found = await discoverMetadata(needs, discovery, suppliedBy)
-  if (given.issuer !== undefined && !isSameIssuer(given.issuer, found.issuer)) throw foreignIssuer('issuer_url')
+  if (given.issuer !== undefined && !isSameIssuer(found.issuer, given.issuer)) throw foreignIssuer('issuer_url')
   if (suppliedBy === 'stranger') assertNoContradiction(given, found)
   return wholeMetadata({ ...found, ...given, issuer: found.issuer })
 }
@@ -89,7 +88,7 @@ function coarse(error: unknown, field: string): unknown {
   if (error instanceof OAuthAnswerInvalid || error instanceof OAuthRefused) {
     return foreignIssuer(field, error.message)
   }
-  if (!(error instanceof ServiceError)) return error
+  if (!isUnavailable(error)) return error
   const { code, message: detail } = error
   if (code === 'address_not_allowed') return new ServiceError(code, { field, detail })
   return new ServiceError('provider_unavailable', { field, detail })

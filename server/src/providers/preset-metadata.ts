@@ -3,14 +3,13 @@ import type { Preset } from './presets/preset.ts'
 
 /** A preset's endpoints under RFC 8414's names. */
 export function presetMetadata(preset: Preset): Metadata {
-  const { deviceAuthorizationUrl, revocationUrl, introspectionUrl, userinfoUrl } = preset
+  const { deviceAuthorizationUrl, revocationUrl, userinfoUrl } = preset
   return {
     issuer: preset.issuerUrl,
     authorization_endpoint: preset.authorizationUrl,
     token_endpoint: preset.tokenUrl,
     ...(deviceAuthorizationUrl !== undefined && { device_authorization_endpoint: deviceAuthorizationUrl }),
     ...(revocationUrl !== undefined && { revocation_endpoint: revocationUrl }),
-    ...(introspectionUrl !== undefined && { introspection_endpoint: introspectionUrl }),
     ...(userinfoUrl !== undefined && { userinfo_endpoint: userinfoUrl }),
     ...(preset.issParameter && { authorization_response_iss_parameter_supported: true }),
   }

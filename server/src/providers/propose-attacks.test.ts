@@ -42,6 +42,8 @@ onBothDatabases('attack', (engine) => {
       ['registration_endpoint', 'registration_endpoint'],
       ['device_authorization_endpoint', 'device_authorization_endpoint'],
       ['revocation_endpoint', 'revocation_endpoint'],
+      ['introspection_endpoint', 'introspection_endpoint'],
+      ['pushed_authorization_request_endpoint', 'pushed_authorization_request_endpoint'],
       ['userinfo_endpoint', 'userinfo_endpoint'],
     ]
     for (const [member, field] of members) {

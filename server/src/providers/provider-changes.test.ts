@@ -142,6 +142,26 @@ onBothDatabases('a change of a provider', (engine) => {
     assert.equal(await providers.lock(database, database.queries, id), undefined, 'nothing can be built on it now')
   })
 
+  test('of credentials that race each other each is taken whole', async (t) => {
+    const { service, create, asAdmin } = await start(t)
+    const { provider_id: id } = await create({ ...acme, ...client })
+    const secretFor = (number: number) => `the-secret-of-client-${number}`
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, (_, number) =>
+        asAdmin('PATCH', `/v4/providers/${id}/credentials`, {
+          client_id: `client-${number}`,
+          client_secret: secretFor(number),
+        }),
+      ),
+    )
+    assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]))
+    const { database, vault } = service
+    const providers = createProviderStore(vault)
+    const { clientId } = (await providers.find(database.queries, id)) ?? assert.fail('it is gone')
+    const secret = await providers.clientSecret(database.queries, id)
+    assert.equal(secret?.reveal(), secretFor(Number(clientId?.replace('client-', ''))))
+  })
+
   test('pinned metadata is read anew by an admin alone, and only of the same issuer', async (t) => {
     const service = await startProviderTest(t, engine)
     const { oauth, create, asAdmin } = service
@@ -162,10 +182,27 @@ onBothDatabases('a change of a provider', (engine) => {
     }))
     const foreign = await asAdmin('POST', path)
     assert.deepEqual([foreign.status, foreign.body.error.code], [400, 'invalid_field'])
-    const { body: preset } = await create({ preset: 'github', ...client })
-    const pinned = await asAdmin('POST', `/v4/providers/${preset.provider_id}/rediscover`)
-    assert.deepEqual([pinned.status, pinned.body.error.code], [409, 'conflict'])
     assert.equal((await recorded(service, 'provider.rediscovered')).length, 1)
+  })
+
+  test('a preset that is read anew is what this release says of it, and nobody is asked', async (t) => {
+    const { create, asAdmin } = await start(t)
+    const token_url = 'https://github.com/where/it/was'
+    const mine = { userinfo_endpoint: 'https://github.com/mine', api_hosts: ['api.github.com'] }
+    const made = await create({ preset: 'github', token_url, ...mine, ...client })
+    assert.equal(made.token_url, token_url)
+    const { status, body } = await asAdmin('POST', `/v4/providers/${made.provider_id}/rediscover`)
+    assert.deepEqual([status, body.token_url], [200, 'https://github.com/login/oauth/access_token'])
+    const kept = ['issuer_url', 'userinfo_endpoint', 'api_hosts', 'client_id', 'has_client_secret'] as const
+    for (const member of kept) assert.deepEqual(body[member], made[member], member)
+  })
+
+  test('a preset for another server is discovered there', async (t) => {
+    const { oauth, create, asAdmin } = await startProviderTest(t, engine)
+    const urls = { issuer_url: oauth.issuer, authorization_url: `${oauth.issuer}/auth` }
+    const { body: made } = await create({ preset: 'gitlab', ...urls, token_url: `${oauth.issuer}/was`, ...client })
+    const { status, body } = await asAdmin('POST', `/v4/providers/${made.provider_id}/rediscover`)
+    assert.deepEqual([status, body.token_url], [200, `${oauth.issuer}/token`])
   })
 
   test('a proposal that is read anew stays within its site', async (t) => {

@@ -46,7 +46,10 @@ export const providerClientSecret: SealedColumn = {
   ownerColumn: 'provider_id',
 }
 
-export type ProviderName = Pick<Provider, 'slug' | 'name' | 'source'>
+export interface ProviderName extends Pick<Provider, 'name' | 'source'> {
+  /** null once it is deleted: another may then have it. */
+  slug: string | null
+}
 
 export function createProviderStore(vault: Vault) {
   const sealSecret = async (tx: Queries, providerId: string, secret: Secret | undefined) => {
@@ -102,14 +105,22 @@ export function createProviderStore(vault: Vault) {
     },
     findBySlug: (queries: Queries, slug: string) => findBy(queries, 'slug', slug),
 
-    /** In a transaction that builds on the provider: it can't be disabled or deleted before that ends. */
-    lock: async ({ engine }: Database, tx: Queries, providerId: string): Promise<Provider | undefined> => {
+    /**
+     * In a transaction that builds on the provider: it can't be disabled or deleted before that ends. One that then
+     * changes it locks `for update`: two that share a row would wait for each other.
+     */
+    lock: async (
+      { engine }: Database,
+      tx: Queries,
+      providerId: string,
+      strength: 'for share' | 'for update' = 'for share',
+    ): Promise<Provider | undefined> => {
       const row = await tx
         .selectFrom('providers')
         .selectAll()
         .where('provider_id', '=', providerId)
         .where('deleted_at', 'is', null)
-        .$if(engine === 'postgres', (query) => query.forShare())
+        .$if(engine === 'postgres', (query) => (strength === 'for share' ? query.forShare() : query.forUpdate()))
         .executeTakeFirst()
       return row && toProvider(row)
     },
@@ -255,6 +266,7 @@ async function findBy(queries: Queries, column: 'provider_id' | 'slug', value: s
 }
 
 function toProvider(row: ProviderRow): Provider {
+  if (row.slug === null) throw new Error('a deleted provider was read')
   return {
     providerId: row.provider_id,
     slug: row.slug,

@@ -6,7 +6,7 @@ export function publicView(provider: Provider): PublicView {
   return {
     provider_id: provider.providerId,
     provider_name: provider.name,
-    slug: provider.slug ?? '',
+    slug: provider.slug,
     issuer_url: provider.metadata.issuer,
     scopes: provider.scopes,
     api_hosts: provider.apiHosts,
@@ -38,7 +38,7 @@ export function detailsView(provider: Provider, baseUrl: URL): ProviderDetails {
     injection: provider.injection,
     allow_range: provider.allowRange,
     registration_error: provider.registrationError,
-    redirect_uri: redirectUri(baseUrl, provider.slug ?? ''),
+    redirect_uri: redirectUri(baseUrl, provider.slug),
     created_at: provider.createdAt.toISOString(),
     updated_at: provider.updatedAt.toISOString(),
   }

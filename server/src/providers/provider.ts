@@ -3,8 +3,7 @@ import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
 /** An OAuth provider that people can connect. Its metadata is pinned: it changes only when an admin says so. */
 export interface Provider {
   providerId: string
-  /** null once it is deleted: another may then have it. */
-  slug: string | null
+  slug: string
   name: string
   source: ProviderSource
   /** The preset it was made from, whose quirks it keeps. */
@@ -40,7 +39,7 @@ export interface Injection {
 
 export const bearerInjection: Injection = { in: 'header', name: 'authorization', prefix: 'Bearer ' }
 
-/** Somebody who answers for the provider has looked at it: it does not come from an agent. */
+/** Somebody who answers for it gave its addresses. Credentials from an admin change nothing about whose they are. */
 export function isVerified({ source }: Pick<Provider, 'source'>): boolean {
   return source !== 'proposal'
 }

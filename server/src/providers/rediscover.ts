@@ -2,9 +2,13 @@ import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
-import { isSameIssuer, urlsOf } from './endpoints.ts'
+import { isSameIssuer } from '../platform/oauth/oauth-client.ts'
+import type { Metadata } from '../platform/oauth/oauth-client.ts'
+import { urlsOf } from './endpoints.ts'
 import { discoverMetadata } from './find-metadata.ts'
 import type { FindMetadataNeeds } from './find-metadata.ts'
+import { presetMetadata } from './preset-metadata.ts'
+import { findPreset } from './presets/catalogue.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderStore } from './provider-store.ts'
 import { assertOneSite } from './site.ts'
@@ -16,7 +20,7 @@ export interface RediscoverNeeds extends FindMetadataNeeds {
   clock: Clock
 }
 
-/** Reads the pinned metadata anew. What is not discovered stays as it was; so do issuer, client and hosts. */
+/** Reads the pinned metadata anew. What is not found stays as it was; so do issuer, client and hosts. */
 export async function rediscoverProvider(
   needs: RediscoverNeeds,
   providerId: string,
@@ -25,18 +29,9 @@ export async function rediscoverProvider(
   const { database, providers, audit, clock } = needs
   const before = await providers.find(database.queries, providerId)
   if (!before) throw new ServiceError('not_found')
-  if (before.preset !== null) {
-    throw new ServiceError('conflict', { message: "A preset's endpoints are pinned. They change with the service." })
-  }
-  const isProposal = before.source === 'proposal'
-  const field = before.discoveryUrl === null ? 'issuer_url' : 'discovery_url'
-  const url = new URL(before.discoveryUrl ?? before.metadata.issuer)
-  const found = await discoverMetadata(needs, { url, field }, isProposal ? 'stranger' : 'operator')
-  if (!isSameIssuer(found.issuer, before.metadata.issuer)) {
-    throw new ServiceError('conflict', { message: 'The issuer is another one now. Create a provider for it.' })
-  }
+  const found = presetFor(before) ?? (await discoverFor(needs, before))
   const metadata = { ...before.metadata, ...found, issuer: before.metadata.issuer }
-  if (isProposal) assertOneSite(urlsOf(metadata))
+  if (before.source === 'proposal') assertOneSite(urlsOf(metadata))
   return database.transaction(async (tx) => {
     const at = clock()
     const provider = await providers.setMetadata(tx, providerId, metadata, at)
@@ -45,4 +40,20 @@ export async function rediscoverProvider(
     await audit.append(tx, { event: 'provider.rediscovered', at, requestId, detail })
     return provider
   })
+}
+
+/** A preset's endpoints come with this release. On another server they are that server's to say. */
+function presetFor({ preset, metadata }: Provider): Metadata | undefined {
+  const own = preset === null ? undefined : findPreset(preset)
+  return own?.issuerUrl === metadata.issuer ? presetMetadata(own) : undefined
+}
+
+async function discoverFor(needs: RediscoverNeeds, { source, discoveryUrl, metadata }: Provider): Promise<Metadata> {
+  const field = discoveryUrl === null ? 'issuer_url' : 'discovery_url'
+  const url = new URL(discoveryUrl ?? metadata.issuer)
+  const found = await discoverMetadata(needs, { url, field }, source === 'proposal' ? 'stranger' : 'operator')
+  if (!isSameIssuer(found.issuer, metadata.issuer)) {
+    throw new ServiceError('conflict', { message: 'The issuer is another one now. Create a provider for it.' })
+  }
+  return found
 }

@@ -1,6 +1,8 @@
+import { clientIdPattern, clientSecretPattern } from '@sallyport/protocol/providers'
 import type { Config } from '../platform/config.ts'
 import type { SuppliedBy } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { isUnavailable } from '../platform/oauth/failures.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
@@ -37,14 +39,16 @@ function without(error: RegistrationError): Registration {
   return { client: undefined, error }
 }
 
-function isUsable({ clientId, clientSecret }: Credentials): boolean {
-  return /^[\x20-\x7e]{1,500}$/.test(clientId) && (clientSecret === undefined || isRedactable(clientSecret))
+/** Held to what an admin's client is. */
+function isUsable({ clientId, clientSecret: secret }: Credentials): boolean {
+  const isSecret = secret === undefined || (secret.matches(clientSecretPattern) && isRedactable(secret))
+  return clientIdPattern.test(clientId) && isSecret
 }
 
 function reasonOf(error: unknown): RegistrationError {
   if (error instanceof OAuthRefused) return 'registration_refused'
   if (error instanceof OAuthAnswerInvalid) return 'registration_invalid'
-  if (!(error instanceof ServiceError)) throw error
+  if (!isUnavailable(error)) throw error
   if (error.code === 'address_not_allowed') {
     throw new ServiceError(error.code, { field: 'registration_endpoint', detail: error.message })
   }

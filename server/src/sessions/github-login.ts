@@ -26,7 +26,7 @@ export function createGitHubLogin({ config, oauth }: GitHubLoginNeeds): LoginPro
     // Read once: a command that gives it must not run whenever anyone comes along.
     clientSecret: config.githubClientSecret.read(),
     authMethod: 'client_secret_post',
-    dialect: { tokenHeaders: { accept: 'application/json' }, errorsWithStatus200: true },
+    dialect: { errorsWithStatus200: true },
     suppliedBy: 'operator',
   }
   return {

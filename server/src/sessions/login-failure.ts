@@ -1,5 +1,5 @@
 import type { LoginErrorCode } from '@sallyport/protocol/sessions'
-import { ServiceError } from '../platform/errors.ts'
+import { isUnavailable } from '../platform/oauth/failures.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 
 /** A browser login that did not work. The browser is told the code alone; the reason is for the log. */
@@ -13,18 +13,7 @@ export class LoginFailed extends Error {
   }
 }
 
-/** What can go wrong between us and a provider; anything else is our own failure and stays what it is. */
-const onTheWay = new Set([
-  'provider_unavailable',
-  'address_not_allowed',
-  'invalid_url',
-  'upstream_unreachable',
-  'upstream_tls_error',
-  'upstream_timeout',
-  'upstream_body_too_large',
-])
-
-/** Runs what asks the provider. */
+/** Runs what asks the provider. What is our own failure stays what it is. */
 export async function asking<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
@@ -33,9 +22,7 @@ export async function asking<T>(ask: () => Promise<T>): Promise<T> {
     if (error instanceof OAuthRefused) {
       throw new LoginFailed(error.code === 'access_denied' ? 'access_denied' : 'provider_error', error.message)
     }
-    if (error instanceof ServiceError && onTheWay.has(error.code)) {
-      throw new LoginFailed('provider_unavailable', error.detail ?? error.code)
-    }
+    if (isUnavailable(error)) throw new LoginFailed('provider_unavailable', error.detail ?? error.code)
     throw error
   }
 }

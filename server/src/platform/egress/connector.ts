@@ -8,10 +8,9 @@ import type { LookupFunction } from 'node:net'
 import { connect } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
 import type { buildConnector } from 'undici'
-import { ServiceError } from '../errors.ts'
 import { parseAddress } from './address.ts'
 import type { AllowList, Place, SuppliedBy } from './allow-list.ts'
-import { codeOf, notAllowed, timedOut, tlsFailure, unreachable } from './failures.ts'
+import { codeOf, invalidUrl, notAllowed, timedOut, tlsFailure, unreachable } from './failures.ts'
 import type { Trust } from './trust.ts'
 
 /** Asks for all addresses of a name. */
@@ -51,7 +50,7 @@ export function createConnector(needs: Needs): Connector {
     { hostname, port, protocol }: buildConnector.Options,
     isLate: AbortSignal,
   ): Promise<TLSSocket> => {
-    if (protocol !== 'https:') throw new ServiceError('invalid_url')
+    if (protocol !== 'https:') throw invalidUrl('The URL is not https.')
     const place = { host: hostname, port: port === '' ? 443 : Number(port) }
     const addresses = await inTime(resolve(place), isLate)
     const isListed = addresses.every((address) => needs.list.listsAddress(address, place, needs.suppliedBy))
@@ -96,7 +95,7 @@ export function createConnector(needs: Needs): Connector {
         )
     },
     stop: () => {
-      for (const late of opening) late.abort(new ServiceError('upstream_unreachable', { detail: 'stopped' }))
+      for (const late of opening) late.abort(unreachable('every host', 'stopped'))
     },
   }
 }

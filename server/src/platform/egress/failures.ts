@@ -1,24 +1,50 @@
 /** Failures of a connection, in our codes. The log gets host and reason: what the library says may quote what was sent. */
+import type { ErrorCode } from '@sallyport/protocol/errors'
 import { ServiceError } from '../errors.ts'
 
+/** All that a call can fail with on its way. Egress makes its errors here alone, so none is missing. */
+const codes = [
+  'invalid_url',
+  'address_not_allowed',
+  'upstream_unreachable',
+  'upstream_tls_error',
+  'upstream_timeout',
+  'upstream_body_too_large',
+] as const satisfies ErrorCode[]
+
+export function isEgressFailure(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && codes.some((code) => code === error.code)
+}
+
+function failure(
+  code: (typeof codes)[number],
+  { field, ...told }: { message: string; field?: string | undefined } | { detail: string; field?: string | undefined },
+): ServiceError {
+  return new ServiceError(code, { ...told, ...(field !== undefined && { field }) })
+}
+
+export function invalidUrl(message: string, field?: string): ServiceError {
+  return failure('invalid_url', { message, field })
+}
+
+export function notAllowed(host: string, reason: string, field?: string): ServiceError {
+  return failure('address_not_allowed', { detail: `${host}: ${reason}`, field })
+}
+
 export function unreachable(host: string, reason: string): ServiceError {
-  return new ServiceError('upstream_unreachable', { detail: `${host}: ${reason}` })
+  return failure('upstream_unreachable', { detail: `${host}: ${reason}` })
 }
 
 export function tlsFailure(host: string, reason: string): ServiceError {
-  return new ServiceError('upstream_tls_error', { detail: `${host}: ${reason}` })
+  return failure('upstream_tls_error', { detail: `${host}: ${reason}` })
 }
 
 export function timedOut(host: string, waitedFor: string): ServiceError {
-  return new ServiceError('upstream_timeout', { detail: `${host}: no ${waitedFor} in time` })
+  return failure('upstream_timeout', { detail: `${host}: no ${waitedFor} in time` })
 }
 
 export function tooLarge(host: string, reason: string): ServiceError {
-  return new ServiceError('upstream_body_too_large', { detail: `${host}: ${reason}` })
-}
-
-export function notAllowed(host: string, reason: string): ServiceError {
-  return new ServiceError('address_not_allowed', { detail: `${host}: ${reason}` })
+  return failure('upstream_body_too_large', { detail: `${host}: ${reason}` })
 }
 
 /** Whatever undici or a socket failed with, once a connection stood. */

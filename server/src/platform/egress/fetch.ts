@@ -1,10 +1,9 @@
 /** What libraries that expect a fetch are given. The answer is read whole before they see it. */
-import { ServiceError } from '../errors.ts'
 import type { SuppliedBy } from './allow-list.ts'
 import { acceptedEncodings, readDecoded } from './decoding.ts'
 import type { EgressRequest } from './egress.ts'
 import type { Answer, EgressLimits } from './exchange.ts'
-import { unreachable } from './failures.ts'
+import { invalidUrl, unreachable } from './failures.ts'
 
 export interface FetchInit {
   method?: string | undefined
@@ -27,7 +26,7 @@ export function createFetch(
 ): EgressFetch {
   return async (text, init = {}) => {
     const url = URL.parse(text)
-    if (!url) throw new ServiceError('invalid_url', { message: 'The URL can not be parsed. Give a whole https URL.' })
+    if (!url) throw invalidUrl('The URL can not be parsed. Give a whole https URL.')
     const { method = 'GET', signal } = init
     const { headers, body } = await outgoing(init)
     const abort = signal ? { signal } : {}

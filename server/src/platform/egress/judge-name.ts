@@ -3,10 +3,10 @@
  * connection is judged again, by what the name then leads to. A name that leads nowhere just now is let through.
  */
 import { isIP } from 'node:net'
-import { ServiceError } from '../errors.ts'
 import { placeOf } from './allow-list.ts'
 import type { AllowList, SuppliedBy } from './allow-list.ts'
 import type { Lookup } from './connector.ts'
+import { notAllowed } from './failures.ts'
 
 const patienceMs = 5000
 
@@ -21,7 +21,7 @@ export async function judgeName(
   for (const { address } of await inTime(lookup(place.host))) {
     const reason = list.judge(address, place, suppliedBy)
     if (reason === undefined) continue
-    throw new ServiceError('address_not_allowed', { field, detail: `${place.host}: ${reason}` })
+    throw notAllowed(place.host, reason, field)
   }
 }
 

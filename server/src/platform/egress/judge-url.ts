@@ -4,21 +4,19 @@
  * What was judged here is also what is connected to, so nothing can read one way and lead another.
  */
 import { isIP } from 'node:net'
-import { ServiceError } from '../errors.ts'
 import { placeOf } from './allow-list.ts'
 import type { AllowList, SuppliedBy } from './allow-list.ts'
+import { invalidUrl, notAllowed } from './failures.ts'
 
 export function judgeUrl(list: AllowList, url: URL, suppliedBy: SuppliedBy, field?: string): void {
-  const at = field === undefined ? {} : { field }
-  const invalid = (message: string) => new ServiceError('invalid_url', { ...at, message })
+  const invalid = (message: string) => invalidUrl(message, field)
   if (url.protocol !== 'https:') throw invalid('The URL is not https.')
   if (url.username !== '' || url.password !== '')
     throw invalid('The URL holds a user name or password. Leave them out.')
   // A second name for the same host would pass by the list, and by whoever compares hosts.
   if (url.hostname.endsWith('.')) throw invalid("The URL's host ends with a dot. Leave it out.")
   const place = placeOf(url)
-  const refused = (reason: string) =>
-    new ServiceError('address_not_allowed', { ...at, detail: `${url.host}: ${reason}` })
+  const refused = (reason: string) => notAllowed(url.host, reason, field)
   if (suppliedBy === 'stranger' && place.port !== 443 && !list.listsPlace(place)) throw refused('port')
   const reason = isIP(place.host) === 0 ? undefined : list.judge(place.host, place, suppliedBy)
   if (reason !== undefined) throw refused(reason)

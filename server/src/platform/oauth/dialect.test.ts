@@ -74,15 +74,28 @@ test('an error that is no word is not repeated', async (t) => {
 test("a person's tokens are taken from where they stand, not the bot's beside them", async (t) => {
   const inner = { access_token: accessToken, token_type: 'user', scope: 'a,b', refresh_token: 'a-refresh-token-2' }
   const body = { ok: true, access_token: 'the-token-of-the-bot', token_type: 'bot', scope: 'bot', authed_user: inner }
-  const tokens = await takes(t, { tokensIn: 'authed_user' }, body)
+  const dialect: Dialect = { tokensIn: 'authed_user', isAlwaysBearer: true }
+  const tokens = await takes(t, dialect, body)
   assert.equal(tokens.accessToken.reveal(), accessToken)
   assert.equal(tokens.refreshToken?.reveal(), 'a-refresh-token-2')
   assert.deepEqual(tokens.scopes, ['a', 'b'])
   assert.ok(!JSON.stringify(tokens.extra).includes('token-of'), 'none is left in what else stood there')
-  const atTop = await takes(t, { tokensIn: 'authed_user' }, { access_token: accessToken, token_type: 'user' })
+  const atTop = await takes(t, dialect, { access_token: accessToken, token_type: 'user' })
   assert.equal(atTop.accessToken.reveal(), accessToken, 'a refresh has them at the top')
-  const none = await askToken(t, { tokensIn: 'authed_user' }, { body: { ...body, authed_user: { id: 'U1' } } })
+  const none = await askToken(t, dialect, { body: { ...body, authed_user: { id: 'U1' } } })
   await assert.rejects(none.tokens, { name: 'OAuthAnswerInvalid' }, 'the token of the bot is not taken instead')
+})
+
+test('a kind of token that nobody else knows is taken only where the server is known for it', async (t) => {
+  const [own, silent] = [{ access_token: accessToken, token_type: 'user' }, { access_token: accessToken }]
+  for (const body of [own, silent]) {
+    const tokens = await takes(t, { isAlwaysBearer: true }, body)
+    assert.equal(tokens.accessToken.reveal(), accessToken)
+  }
+  for (const dialect of [plainDialect, {}, { scopeArray: true }, { tokensIn: 'authed_user' }]) {
+    const { tokens } = await askToken(t, dialect, { body: own })
+    await assert.rejects(tokens, { name: 'OAuthAnswerInvalid' }, JSON.stringify(dialect))
+  }
 })
 
 test('scopes come as text with any separator, or as a list under either name', async (t) => {
@@ -101,19 +114,17 @@ test('scopes come as text with any separator, or as a list under either name', a
   }
 })
 
-test('a token request goes out as a form, or as JSON with its own headers where that is wanted', async (t) => {
+test('a token request goes out as a form, or as JSON where that is wanted', async (t) => {
   const answer = { body: { access_token: accessToken, token_type: 'bearer' } }
   const form = await askToken(t, {}, answer)
   await form.tokens
   assert.match(form.asked[0]?.headers['content-type'] ?? '', /^application\/x-www-form-urlencoded/)
   const wanted = { grant_type: 'refresh_token', refresh_token: 'a-refresh-token', client_id: 'our-client' }
-  const own = await askToken(t, { tokenRequest: 'json', tokenHeaders: { 'x-version': '2' } }, answer)
+  const own = await askToken(t, { tokenRequest: 'json' }, answer)
   await own.tokens
-  assert.deepEqual(
-    [own.asked[0]?.headers['content-type'], own.asked[0]?.headers['x-version']],
-    [json['content-type'], '2'],
-  )
-  const sent = JSON.parse(own.asked[0]?.body ?? '') as object
+  assert.equal(own.asked[0]?.headers['content-type'], json['content-type'])
+  for (const { asked } of [form, own]) assert.equal(asked[0]?.headers.accept, 'application/json')
+  const sent = JSON.parse(own.asked[0].body) as object
   assert.deepEqual({ ...sent, ...wanted }, sent)
   const inForm = Object.fromEntries(new URLSearchParams(form.asked[0]?.body))
   assert.deepEqual({ ...inForm, ...wanted }, inForm)
@@ -151,7 +162,7 @@ test("GitHub's own ways are understood, from the code to the account", async (t)
     clientId: github.client.clientId,
     clientSecret: new Secret(github.client.clientSecret),
     authMethod: 'client_secret_post',
-    dialect: { tokenHeaders: { accept: 'application/json' }, errorsWithStatus200: true },
+    dialect: { errorsWithStatus200: true },
     suppliedBy: 'operator',
   }
   const request = { redirectUri: github.client.redirectUri, scopes: ['read:user', 'user:email'], params: {} }

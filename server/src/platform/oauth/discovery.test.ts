@@ -61,7 +61,6 @@ test('metadata of a foreign issuer is refused, wherever it stands', async (t) =>
     [`${wellKnown}/tenant`, '{origin}'],
     [`${server}/tenant`, '{origin}/other'],
     [`/a/../tenant${wellKnown}`, '{origin}/a'],
-    ['/.well-known/anything-else', '{origin}'],
     [wellKnown, 'not a url'],
     [wellKnown, ''],
     [wellKnown, 1],
@@ -73,7 +72,15 @@ test('metadata of a foreign issuer is refused, wherever it stands', async (t) =>
   }
 })
 
-test('of the metadata only what we act on is kept', async (t) => {
+test('nobody is asked at an address that is no form of metadata', async (t) => {
+  for (const path of ['/.well-known/anything-else', '/tenant/.well-known/', `/a${wellKnown}/b`]) {
+    const { found, requests } = await discoverAt(t, path, '{origin}')
+    await assert.rejects(found, { name: 'OAuthAnswerInvalid' }, path)
+    assert.deepEqual(requests, [])
+  }
+})
+
+test('of the metadata only the members that we know are kept', async (t) => {
   const { found } = await discoverAt(t, '', '{origin}', {
     revocation_endpoint: 'https://a.example/revoke',
     jwks_uri: 'https://a.example/jwks',

@@ -4,6 +4,7 @@ import {
   ResponseBodyError,
   WWWAuthenticateChallengeError,
 } from 'openid-client'
+import { isEgressFailure } from '../egress/failures.ts'
 import { ServiceError } from '../errors.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from './oauth-client.ts'
 
@@ -14,6 +15,11 @@ export async function judging<T>(step: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw judge(error)
   }
+}
+
+/** The server could not be asked, or failed: nobody knows its answer. What else is no refusal is a fault of ours. */
+export function isUnavailable(error: unknown): error is ServiceError {
+  return isEgressFailure(error) || (error instanceof ServiceError && error.code === 'provider_unavailable')
 }
 
 /** The server is there, and has nothing at this address. */
@@ -39,7 +45,6 @@ function judge(error: unknown): Error {
   if (error instanceof ClientError && error.code === 'OAUTH_RESPONSE_IS_NOT_JSON') return unavailable(error.message)
   if (error instanceof ClientError && error.code === 'OAUTH_PARSE_ERROR') return unavailable(error.message)
   if (error instanceof ClientError) return new OAuthAnswerInvalid(error.code ?? error.message)
-  if (error instanceof Error && error.name === 'TimeoutError') return unavailable('time-out')
   return new OAuthAnswerInvalid(error instanceof Error ? error.name : typeof error)
 }
 

@@ -1,10 +1,13 @@
 /** What we are to an authorization server, and what it is to us: the pinned half of its metadata. */
+import type { AuthMethod } from '@sallyport/protocol/providers'
 import type { ServerMetadata } from 'openid-client'
 import type { SuppliedBy } from '../egress/egress.ts'
 import type { Secret } from '../secret.ts'
 import type { Dialect } from './dialect.ts'
 
-/** The members of RFC 8414 that we act on, under their own names. */
+export type { AuthMethod }
+
+/** The members of RFC 8414 that are kept, under their own names: what we act on, and where else credentials go. */
 export type Metadata = Pick<
   ServerMetadata,
   | 'issuer'
@@ -34,8 +37,10 @@ export const metadataMembers = [
   'authorization_response_iss_parameter_supported',
 ] as const satisfies (keyof Metadata)[]
 
-export const authMethods = ['client_secret_basic', 'client_secret_post', 'none'] as const
-export type AuthMethod = (typeof authMethods)[number]
+/** Whatever the first is, and whether or not a bare host has its slash. */
+export function isSameIssuer(said: string, known: string): boolean {
+  return URL.parse(said)?.href === new URL(known).href
+}
 
 export interface OAuthClient {
   metadata: Metadata

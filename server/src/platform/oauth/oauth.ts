@@ -12,7 +12,7 @@ import { joinScopes, splitScopes, translating } from './dialect.ts'
 import type { Dialect } from './dialect.ts'
 import { isNotFound, judging } from './failures.ts'
 import { keepingTokens } from './refresh-answer.ts'
-import { metadataMembers, OAuthAnswerInvalid } from './oauth-client.ts'
+import { isSameIssuer, metadataMembers, OAuthAnswerInvalid } from './oauth-client.ts'
 import type { AuthMethod, Metadata, OAuthClient, Tokens } from './oauth-client.ts'
 
 export interface CodeRequest {
@@ -50,25 +50,23 @@ export function createOAuth({ egress }: { egress: Egress }) {
     const fetch = egress.fetch(suppliedBy)
     return (url, options) => fetch(url, options)
   }
-  const fetchAs = ({ metadata, dialect, suppliedBy }: OAuthClient) =>
-    translating(fetchFor(suppliedBy), dialect, metadata.token_endpoint)
-  const configure = (client: OAuthClient) => {
-    const { metadata, clientId, clientSecret, authMethod, dialect } = client
+  const configure = (client: OAuthClient, wrap = (fetch: oidc.CustomFetch) => fetch) => {
+    const { metadata, clientId, clientSecret, authMethod, dialect, suppliedBy } = client
     const config = new oidc.Configuration(metadata, clientId, {}, authentication(authMethod, clientSecret, dialect))
-    config[oidc.customFetch] = fetchAs(client)
+    config[oidc.customFetch] = wrap(translating(fetchFor(suppliedBy), dialect, metadata.token_endpoint))
     return config
   }
   const configureRefresh = (client: OAuthClient) => {
     const { refreshEndpoint } = client.dialect
-    const metadata =
-      refreshEndpoint === undefined ? client.metadata : { ...client.metadata, token_endpoint: refreshEndpoint }
-    const config = configure({ ...client, metadata })
-    config[oidc.customFetch] = keepingTokens(fetchAs({ ...client, metadata }))
-    return config
+    const metadata = { ...client.metadata, ...(refreshEndpoint !== undefined && { token_endpoint: refreshEndpoint }) }
+    return configure({ ...client, metadata }, keepingTokens)
   }
 
   return {
-    /** The metadata behind an issuer or a discovery URL. It must name the issuer that it was fetched from. */
+    /**
+     * The metadata behind an issuer or a discovery URL. It must name the issuer that it was fetched from; openid-client
+     * waives that for a bare issuer at login.microsoftonline.com and below b2clogin.com, which answer with a tenant's.
+     */
     discover: async (url: URL, suppliedBy: SuppliedBy): Promise<Metadata> => {
       const ask = async (algorithm: 'oidc' | 'oauth2') => {
         const options = { [oidc.customFetch]: fetchFor(suppliedBy), algorithm }
@@ -108,7 +106,6 @@ export function createOAuth({ egress }: { egress: Egress }) {
         const fetch = fetchFor(suppliedBy)
         const response = await dynamicClientRegistrationRequest(metadata, wanted, {
           [oidc.customFetch]: (url: string, options: unknown) => fetch(url, options as Parameters<oidc.CustomFetch>[1]),
-          signal: AbortSignal.timeout(30_000),
         })
         return toRegistered(await processDynamicClientRegistrationResponse(response))
       }),
@@ -185,10 +182,10 @@ export function createOAuth({ egress }: { egress: Egress }) {
     askApi: (
       client: OAuthClient,
       accessToken: Secret,
-      { method, url, body, headers }: ApiQuestion,
+      { method, url, body }: ApiQuestion,
     ): Promise<Record<string, unknown>> =>
       judging(async () => {
-        const sent = new Headers({ accept: 'application/json', 'user-agent': 'sallyport', ...headers })
+        const sent = new Headers({ accept: 'application/json', 'user-agent': 'sallyport' })
         const response = await oidc.fetchProtectedResource(
           configure(client),
           accessToken.reveal(),
@@ -214,7 +211,6 @@ export interface ApiQuestion {
   method: string
   url: string
   body?: string | undefined
-  headers?: Readonly<Record<string, string>> | undefined
 }
 
 function authentication(method: AuthMethod, secret: Secret | undefined, dialect: Dialect): oidc.ClientAuth {
@@ -238,18 +234,13 @@ function issuerOfDiscovery(url: URL): string | undefined {
   if (appended !== undefined) return origin + appended
   const inserted = /^\/\.well-known\/(?:openid-configuration|oauth-authorization-server)(\/.*)$/.exec(pathname)?.[1]
   if (inserted !== undefined) return origin + inserted
-  return pathname.includes('/.well-known/') ? 'an unknown form' : undefined
-}
-
-function isSameIssuer(one: string, other: string): boolean {
-  return URL.parse(one)?.href === (URL.parse(other)?.href ?? other)
+  if (pathname.includes('/.well-known/')) throw new OAuthAnswerInvalid('no address of metadata')
+  return undefined
 }
 
 function toRegistered(client: Record<string, unknown> & { client_id: string }): RegisteredClient {
   const secret = client['client_secret']
   const method = client['token_endpoint_auth_method']
-  // RFC 6749 appendix A.2, and no longer than one that an admin gives: another could not be sent.
-  if (typeof secret === 'string' && !/^[\x20-\x7e]{0,2000}$/.test(secret)) throw new OAuthAnswerInvalid('client secret')
   const clientSecret = typeof secret === 'string' && secret !== '' ? new Secret(secret) : undefined
   const authMethod =
     clientSecret === undefined ? 'none' : method === 'client_secret_post' ? 'client_secret_post' : 'client_secret_basic'

@@ -2,6 +2,7 @@
  * Whether a call falls under a path of a preset. Servers read odd paths differently, so every reading that one of them
  * might make is tried: it is better to refuse a strange call than to let one through.
  */
+import { matchesHost } from '../api-hosts.ts'
 
 /**
  * `path` covers itself and everything below it. `*` stands for any text within one segment, a segment `**` for any
@@ -26,19 +27,13 @@ interface Segment {
 }
 
 export function matchesApiPath(entry: ApiPath, call: ApiCall): boolean {
-  if (!matchesHost(entry.host, call.host)) return false
+  // A port is not looked at: the same server answers, or none.
+  if (!matchesHost(entry.host, call.host.replace(/:\d*$/, ''))) return false
   const method = call.method.trim().toUpperCase()
   if (entry.methods && !entry.methods.some((one) => one.toUpperCase() === method)) return false
   const pattern = entry.path.split('/').filter((part) => part !== '')
   const segments = segmentsOf(call.path)
   return covers(pattern, segments) || covers(pattern, withoutDots(segments))
-}
-
-/** A port is not looked at: the same server answers, or none. */
-export function matchesHost(pattern: string, host: string): boolean {
-  const name = host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')
-  const wanted = pattern.toLowerCase()
-  return wanted.startsWith('*.') ? name.endsWith(wanted.slice(1)) && name.length >= wanted.length : name === wanted
 }
 
 function segmentsOf(path: string): Segment[] {

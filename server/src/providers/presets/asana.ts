@@ -12,8 +12,6 @@ export const asana: Preset = {
   tokenUrl: 'https://app.asana.com/-/oauth_token',
   revocationUrl: 'https://app.asana.com/-/oauth_revoke',
   userinfoUrl: 'https://app.asana.com/api/1.0/openid_connect/userinfo',
-  isOidc: true,
-  pkce: 'checked',
   tokenEndpointAuthMethod: 'client_secret_post',
   defaultScopes: ['users:read', 'workspaces:read', 'projects:read', 'tasks:read'],
   account: {

@@ -10,9 +10,8 @@ export const atlassian: Preset = {
   issuerUrl: 'https://auth.atlassian.com',
   authorizationUrl: 'https://auth.atlassian.com/authorize',
   tokenUrl: 'https://auth.atlassian.com/oauth/token',
-  isOidc: false,
-  pkce: 'undocumented',
   tokenEndpointAuthMethod: 'client_secret_post',
+  dialect: { isAlwaysBearer: true },
   defaultScopes: ['read:me', 'read:jira-work', 'offline_access'],
   authorizationParams: { audience: 'api.atlassian.com', prompt: 'consent' },
   account: {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getDomain, getPublicSuffix } from 'tldts'
-import { matchesHost } from './api-path.ts'
+import { matchesHost } from '../api-hosts.ts'
 import { findPreset, presets } from './catalogue.ts'
 import type { Preset } from './preset.ts'
 
 const withPrivate = { allowPrivateDomains: true }
 
 function endpointsOf(preset: Preset): string[] {
-  const { authorizationUrl, tokenUrl, refreshUrl, deviceAuthorizationUrl, revocationUrl, introspectionUrl } = preset
-  const optional = [refreshUrl, deviceAuthorizationUrl, revocationUrl, introspectionUrl, preset.userinfoUrl]
+  const { authorizationUrl, tokenUrl, deviceAuthorizationUrl, revocationUrl, userinfoUrl, dialect } = preset
+  const optional = [dialect?.refreshEndpoint, deviceAuthorizationUrl, revocationUrl, userinfoUrl]
   return [authorizationUrl, tokenUrl, ...optional.filter((url) => url !== undefined)]
 }
 
@@ -67,7 +67,7 @@ for (const preset of presets) {
       assert.match(path, /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/)
     assert.ok(account.labels.length > 0)
     if (account.from === 'id_token') {
-      assert.ok(preset.isOidc && preset.defaultScopes.includes('openid'))
+      assert.ok(preset.defaultScopes.includes('openid'))
     }
     if (account.from !== 'request') return
     const { hostname } = new URL(account.url)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { matchesApiPath, matchesHost } from './api-path.ts'
+import { matchesHost } from '../api-hosts.ts'
+import { matchesApiPath } from './api-path.ts'
 import type { ApiPath } from './api-path.ts'
 import { presets } from './catalogue.ts'
 

@@ -11,8 +11,6 @@ export const discord: Preset = {
   tokenUrl: 'https://discord.com/api/oauth2/token',
   revocationUrl: 'https://discord.com/api/oauth2/token/revoke',
   issParameter: true,
-  isOidc: false,
-  pkce: 'checked',
   tokenEndpointAuthMethod: 'client_secret_post',
   defaultScopes: ['identify', 'guilds'],
   account: {

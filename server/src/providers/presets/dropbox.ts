@@ -10,8 +10,6 @@ export const dropbox: Preset = {
   authorizationUrl: 'https://www.dropbox.com/oauth2/authorize',
   tokenUrl: 'https://api.dropboxapi.com/oauth2/token',
   userinfoUrl: 'https://api.dropboxapi.com/2/openid/userinfo',
-  isOidc: true,
-  pkce: 'checked',
   tokenEndpointAuthMethod: 'client_secret_post',
   defaultScopes: ['account_info.read', 'files.metadata.read'],
   authorizationParams: { token_access_type: 'offline' },

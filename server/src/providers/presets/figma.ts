@@ -9,11 +9,12 @@ export const figma: Preset = {
   issuerUrl: 'https://www.figma.com',
   authorizationUrl: 'https://www.figma.com/oauth',
   tokenUrl: 'https://api.figma.com/v1/oauth/token',
-  refreshUrl: 'https://api.figma.com/v1/oauth/refresh',
-  isOidc: false,
-  pkce: 'undocumented',
   tokenEndpointAuthMethod: 'client_secret_basic',
-  isBasicUnencoded: true,
+  dialect: {
+    isBasicUnencoded: true,
+    isAlwaysBearer: true,
+    refreshEndpoint: 'https://api.figma.com/v1/oauth/refresh',
+  },
   defaultScopes: ['current_user:read', 'file_content:read'],
   account: {
     from: 'request',

@@ -11,8 +11,6 @@ export const google: Preset = {
   deviceAuthorizationUrl: 'https://oauth2.googleapis.com/device/code',
   revocationUrl: 'https://oauth2.googleapis.com/revoke',
   userinfoUrl: 'https://openidconnect.googleapis.com/v1/userinfo',
-  isOidc: true,
-  pkce: 'checked',
   tokenEndpointAuthMethod: 'client_secret_post',
   defaultScopes: ['openid', 'email', 'profile'],
   // A refresh token comes only with the first consent, so the consent is asked for each time.

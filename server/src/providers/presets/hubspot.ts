@@ -9,12 +9,9 @@ export const hubspot: Preset = {
   authorizationUrl: 'https://app.hubspot.com/oauth/authorize',
   tokenUrl: 'https://api.hubapi.com/oauth/2026-03/token',
   revocationUrl: 'https://api.hubapi.com/oauth/2026-03/token/revoke',
-  introspectionUrl: 'https://api.hubapi.com/oauth/2026-03/token/introspect',
-  isOidc: false,
-  pkce: 'checked',
   tokenEndpointAuthMethod: 'client_secret_post',
+  dialect: { scopeArray: true },
   defaultScopes: ['oauth'],
-  tokenAnswer: 'scopes_array',
   account: { from: 'token_answer', id: 'hub_id', labels: ['hub_id'] },
   apiHosts: [host],
   // The batch endpoints of the CRM work on one kind of object each, so the path still says what is done.

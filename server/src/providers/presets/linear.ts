@@ -9,11 +9,9 @@ export const linear: Preset = {
   authorizationUrl: 'https://linear.app/oauth/authorize',
   tokenUrl: 'https://api.linear.app/oauth/token',
   revocationUrl: 'https://api.linear.app/oauth/revoke',
-  isOidc: false,
-  pkce: 'checked',
   tokenEndpointAuthMethod: 'client_secret_post',
+  dialect: { scopeSeparator: ',' },
   defaultScopes: ['read'],
-  scopeSeparator: ',',
   account: {
     from: 'request',
     method: 'POST',

@@ -12,8 +12,6 @@ export const microsoft: Preset = {
   tokenUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/token',
   deviceAuthorizationUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/devicecode',
   userinfoUrl: 'https://graph.microsoft.com/oidc/userinfo',
-  isOidc: true,
-  pkce: 'checked',
   tokenEndpointAuthMethod: 'client_secret_post',
   // Without `openid`: the id token's issuer differs per tenant, and the account is known from Graph.
   defaultScopes: ['offline_access', 'User.Read'],

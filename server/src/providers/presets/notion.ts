@@ -8,15 +8,12 @@ export const notion: Preset = {
   issuerUrl: 'https://api.notion.com',
   authorizationUrl: 'https://api.notion.com/v1/oauth/authorize',
   tokenUrl: 'https://api.notion.com/v1/oauth/token',
-  isOidc: false,
-  // The body of a token request is validated, and a verifier is not a documented member.
-  pkce: 'not_sent',
   tokenEndpointAuthMethod: 'client_secret_basic',
-  isBasicUnencoded: true,
+  // The body of a token request is validated: a form and a verifier are not documented to be taken.
+  dialect: { isBasicUnencoded: true, omitsPkce: true, tokenRequest: 'json' },
   // What it may do is ticked in the integration, and which pages it sees the person picks.
   defaultScopes: [],
   authorizationParams: { owner: 'user' },
-  tokenRequest: 'json',
   account: {
     from: 'token_answer',
     id: 'bot_id',

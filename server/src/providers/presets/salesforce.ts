@@ -10,10 +10,7 @@ export const salesforce: Preset = {
   authorizationUrl: 'https://login.salesforce.com/services/oauth2/authorize',
   tokenUrl: 'https://login.salesforce.com/services/oauth2/token',
   revocationUrl: 'https://login.salesforce.com/services/oauth2/revoke',
-  introspectionUrl: 'https://login.salesforce.com/services/oauth2/introspect',
   userinfoUrl: 'https://login.salesforce.com/services/oauth2/userinfo',
-  isOidc: true,
-  pkce: 'checked',
   tokenEndpointAuthMethod: 'client_secret_post',
   // Without `openid`: an org with a domain of its own may put that into the id token as its issuer.
   defaultScopes: ['id', 'api', 'refresh_token'],

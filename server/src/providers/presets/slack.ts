@@ -8,15 +8,18 @@ export const slack: Preset = {
   issuerUrl: 'https://slack.com',
   authorizationUrl: 'https://slack.com/oauth/v2/authorize',
   tokenUrl: 'https://slack.com/api/oauth.v2.access',
-  isOidc: false,
-  // An app must opt in to PKCE, which makes it a public client for good.
-  pkce: 'not_sent',
   tokenEndpointAuthMethod: 'client_secret_post',
+  dialect: {
+    // An app must opt in to PKCE, which makes it a public client for good.
+    omitsPkce: true,
+    scopeSeparator: ',',
+    scopeParameter: 'user_scope',
+    // A bot's token can stand beside the person's; after a refresh theirs is at the top.
+    tokensIn: 'authed_user',
+    isAlwaysBearer: true,
+    errorsWithStatus200: true,
+  },
   defaultScopes: ['channels:read', 'users:read'],
-  scopeSeparator: ',',
-  scopeParameter: 'user_scope',
-  tokenAnswer: 'slack_user',
-  errorsWithStatus200: true,
   account: {
     from: 'request',
     method: 'POST',

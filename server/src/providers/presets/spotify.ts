@@ -6,8 +6,6 @@ export const spotify: Preset = {
   issuerUrl: 'https://accounts.spotify.com',
   authorizationUrl: 'https://accounts.spotify.com/authorize',
   tokenUrl: 'https://accounts.spotify.com/api/token',
-  isOidc: false,
-  pkce: 'checked',
   tokenEndpointAuthMethod: 'client_secret_basic',
   defaultScopes: ['user-read-private', 'user-read-email'],
   account: {

@@ -10,10 +10,8 @@ export const zoom: Preset = {
   tokenUrl: 'https://zoom.us/oauth/token',
   deviceAuthorizationUrl: 'https://zoom.us/oauth/devicecode',
   revocationUrl: 'https://zoom.us/oauth/revoke',
-  isOidc: false,
-  pkce: 'checked',
   tokenEndpointAuthMethod: 'client_secret_basic',
-  isBasicUnencoded: true,
+  dialect: { isBasicUnencoded: true },
   defaultScopes: ['user:read:user'],
   account: {
     from: 'request',
