@@ -51,7 +51,8 @@ const everything = [
 const rows = [
   ['platform'],
   ['redaction', 'audit'],
-  ['agents', 'sessions', 'providers', 'devices'],
+  ['agents', 'sessions', 'providers'],
+  ['devices'],
   ['connections'],
   ['grants', 'callbacks'],
   ['access-requests', 'proxy'],

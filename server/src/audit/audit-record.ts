@@ -23,11 +23,29 @@ export type AuditEvent =
   | 'connection.revoked_remotely'
   | 'user.created'
   | 'identity.linked'
+  | 'access_request.created'
+  | 'access_request.approved'
+  | 'access_request.denied'
+  | 'access_request.cancelled'
+  | 'grant.revoked'
+  | 'pairing_code.issued'
+  | 'device.paired'
+  | 'device.enrolled'
+  | 'device.revoked'
+  | 'device_approval.required'
+  | 'device_approval.lifted'
+  | 'device_approval.reset'
+  | 'agent.blocked'
+  | 'agent.unmuted'
+  | 'callback.delivered'
+  | 'callback.failed'
   | 'sandbox.started'
   | 'proxy.attempt'
   | 'proxy.outcome'
   | 'proxy.refused'
   | 'keys.rotated'
+
+type Fact = string | number | boolean | null | Fact[] | { [name: string]: Fact }
 
 export interface AuditRecord {
   /** Given where a record belongs to an earlier one; otherwise it gets its own. */
@@ -39,5 +57,5 @@ export interface AuditRecord {
   userId?: string | undefined
   grantId?: string | undefined
   /** Facts that belong to the event. Never a credential, a query value or a body. */
-  detail?: Record<string, string | number | string[] | null>
+  detail?: Record<string, Fact>
 }

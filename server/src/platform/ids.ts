@@ -3,7 +3,24 @@ import { randomBytes } from 'node:crypto'
 /** Crockford's alphabet in lower case: no i, l, o or u. Its order is the order of its values. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
-export type IdPrefix = 'agt' | 'aud' | 'cfl' | 'con' | 'dfl' | 'fmr' | 'grt' | 'lfl' | 'prv' | 'req' | 'ses' | 'usr'
+export type IdPrefix =
+  | 'agt'
+  | 'arq'
+  | 'aud'
+  | 'cfl'
+  | 'chl'
+  | 'con'
+  | 'dev'
+  | 'dfl'
+  | 'dlv'
+  | 'fmr'
+  | 'grt'
+  | 'lfl'
+  | 'prv'
+  | 'psh'
+  | 'req'
+  | 'ses'
+  | 'usr'
 
 /** `<prefix>_` and a UUIDv7 in base32. Ids made later sort later, to the millisecond. */
 export function newId(prefix: IdPrefix, now: Date): string {

@@ -6,7 +6,7 @@ import { Secret } from './secret.ts'
  * The tokens that we issue. A prefix and a checksum let secret scanners recognise them, and let us turn down
  * a mistyped one without a look-up. They are stored as SHA-256 only: 256 random bits need no slower hash.
  */
-export type TokenKind = 'admin' | 'agent' | 'connect' | 'login' | 'prelogin' | 'sandbox' | 'session'
+export type TokenKind = 'admin' | 'agent' | 'connect' | 'device' | 'login' | 'prelogin' | 'sandbox' | 'session'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const randomLength = 43

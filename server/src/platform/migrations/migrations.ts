@@ -1,6 +1,7 @@
 import type { Migration } from '../database/migrate.ts'
 import { foundation } from './0001-foundation.ts'
 import { providersAndConnections } from './0002-providers-and-connections.ts'
+import { approvals } from './0003-approvals.ts'
 
 /** In order, and forward only: what has once been released is never edited. docs/storage.md describes the result. */
-export const migrations: readonly Migration[] = [foundation, providersAndConnections]
+export const migrations: readonly Migration[] = [foundation, providersAndConnections, approvals]
