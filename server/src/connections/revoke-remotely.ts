@@ -3,6 +3,7 @@
  * ended the connection; whoever finds it due carries it out, again and again until the provider has answered.
  */
 import type { AuditStore } from '../audit/audit-store.ts'
+import { later } from '../platform/backoff.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { Log } from '../platform/log.ts'
@@ -28,8 +29,7 @@ export interface RevokeRemotelyNeeds {
 
 /** Longer than two calls to the provider can take: nobody else begins meanwhile. */
 const leaseMs = 60_000
-const firstPauseMs = 10_000
-const longestPauseMs = 3_600_000
+const pause = { firstMs: 10_000, longestMs: 3_600_000 }
 const givenUpAfterMs = 3 * 86_400_000
 const atOnce = 20
 
@@ -53,7 +53,7 @@ export function createRevokeRemotely(needs: RevokeRemotelyNeeds) {
       const endedAt = claimed.connection.revokedAt ?? now
       const isTooLate = now.getTime() - endedAt.getTime() > givenUpAfterMs
       if (isFinal || isTooLate) await conclude(needs, claimed.connection, 'failed')
-      else await revocations.postpone(database.queries, connectionId, later(now, claimed.attempts))
+      else await revocations.postpone(database.queries, connectionId, later(now, claimed.attempts, pause))
     }
   }
 
@@ -101,9 +101,4 @@ async function conclude(
     const detail = { connection_id: connectionId, outcome }
     await audit.append(tx, { event: 'connection.revoked_remotely', at: clock(), userId, detail })
   })
-}
-
-function later(now: Date, attempts: number): Date {
-  const pause = Math.min(firstPauseMs * 2 ** (attempts - 1), longestPauseMs)
-  return new Date(now.getTime() + pause * (0.75 + Math.random() / 2))
 }

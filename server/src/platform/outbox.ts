@@ -1,0 +1,76 @@
+/**
+ * Carries out what a commit left to be done outside. What is due stands in the database, so a crash loses nothing; an
+ * item is leased to whoever claims it, and the lease makes another try of one that was never settled.
+ */
+import type { Log } from './log.ts'
+
+interface OutboxNeeds<Item> {
+  /** For the log. */
+  what: string
+  /** Leases up to so many items that are due, each to this caller alone. */
+  claim: (limit: number) => Promise<Item[]>
+  /** Does it and settles it: done, given up, or due again later. */
+  carryOut: (item: Item) => Promise<void>
+  atOnce: number
+  log: Log
+}
+
+export interface Outbox {
+  /** Everything that is due now; resolves when nothing is any more. */
+  due: () => Promise<void>
+  /** Something new may be due. */
+  kick: () => void
+  /** Begins nothing more; resolves once nothing is under way. */
+  ended: () => Promise<void>
+}
+
+export function createOutbox<Item>({ what, claim, carryOut, atOnce, log }: OutboxNeeds<Item>): Outbox {
+  const underWay = new Set<Promise<void>>()
+  let isEnding = false
+  let round: Promise<void> | undefined
+  let news = Promise.withResolvers<undefined>()
+
+  const begin = (item: Item) => {
+    const work = carryOut(item)
+      .catch((error: unknown) => {
+        log.error({ err: error }, `${what}: one could not be settled`)
+      })
+      .finally(() => underWay.delete(work))
+    underWay.add(work)
+  }
+
+  // A slow one takes its own place only: whenever another is through, the next is claimed.
+  const work = async () => {
+    for (;;) {
+      const wakened = news.promise
+      const free = isEnding ? 0 : atOnce - underWay.size
+      const items = free > 0 ? await claim(free) : []
+      items.forEach(begin)
+      if (items.length > 0 && items.length === free) continue
+      if (underWay.size === 0) return
+      await Promise.race([...underWay, ...(isEnding ? [] : [wakened])])
+    }
+  }
+
+  const due = (): Promise<void> => {
+    news.resolve(undefined)
+    news = Promise.withResolvers()
+    round ??= work().finally(() => {
+      round = undefined
+    })
+    return round
+  }
+
+  return {
+    due,
+    kick: () => {
+      due().catch((error: unknown) => {
+        log.error({ err: error }, `${what}: what is due could not be read`)
+      })
+    },
+    ended: async () => {
+      isEnding = true
+      await Promise.all(underWay)
+    },
+  }
+}
