@@ -26,6 +26,11 @@ export function DisplayName(options: TextOptions) {
   return Type.String({ pattern: `^(?=.*${visible})[^${misleading}]*$`, ...options })
 }
 
+/** What somebody says in their own words: lines and tabs, but nothing else that would change how it is read. */
+export function Prose(options: TextOptions) {
+  return Type.String({ pattern: `^(?:[^${misleading}]|[\\t\\n\\r])*$`, ...options })
+}
+
 const misleadingCharacters = new RegExp(`[${misleading}]`, 'gu')
 const showsSomething = new RegExp(visible, 'u')
 

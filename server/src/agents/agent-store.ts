@@ -89,6 +89,12 @@ export const agentStore = {
     const row = await queries.selectFrom('agents').selectAll().where('agent_id', '=', agentId).executeTakeFirst()
     return row && toAgent(row)
   },
+
+  findAll: async (queries: Queries, agentIds: readonly string[]): Promise<Agent[]> => {
+    if (agentIds.length === 0) return []
+    const rows = await queries.selectFrom('agents').selectAll().where('agent_id', 'in', agentIds).execute()
+    return rows.map(toAgent)
+  },
 }
 
 export type AgentStore = typeof agentStore

@@ -117,6 +117,18 @@ export const settings = {
     'The same for all agents together',
     integer(1, 1_000_000),
   ),
+  accessRequestsPending: setting(
+    'SALLYPORT_ACCESS_REQUESTS_PENDING',
+    '20',
+    'Access requests of one agent that may wait for an answer',
+    integer(1, 1_000_000),
+  ),
+  accessRequestsPerHour: setting(
+    'SALLYPORT_ACCESS_REQUESTS_PER_HOUR',
+    '30',
+    'Access requests that one agent may make an hour',
+    integer(1, 1_000_000),
+  ),
   loginTokenSeconds: setting(
     'SALLYPORT_LOGIN_TOKEN_SECONDS',
     '900',

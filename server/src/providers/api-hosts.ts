@@ -8,8 +8,8 @@ import type { Metadata } from '../platform/oauth/oauth-client.ts'
 
 const hostAndPort = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/
 
-export function readApiHosts(entries: readonly string[]): string[] {
-  return [...new Set(entries.map((entry, index) => readApiHost(entry, `api_hosts.${index}`)))]
+export function readApiHosts(entries: readonly string[], field = 'api_hosts'): string[] {
+  return [...new Set(entries.map((entry, index) => readApiHost(entry, `${field}.${index}`)))]
 }
 
 /** Those that hold the person's data for sure: anything more has to be said. */

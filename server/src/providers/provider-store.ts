@@ -46,7 +46,7 @@ export const providerClientSecret: SealedColumn = {
   ownerColumn: 'provider_id',
 }
 
-export interface ProviderName extends Pick<Provider, 'name' | 'source'> {
+export interface ProviderName extends Pick<Provider, 'name' | 'source' | 'apiHosts'> {
   /** null once it is deleted: another may then have it. */
   slug: string | null
 }
@@ -98,10 +98,15 @@ export function createProviderStore(vault: Vault) {
       if (providerIds.length === 0) return new Map()
       const rows = await queries
         .selectFrom('providers')
-        .select(['provider_id', 'slug', 'name', 'source'])
+        .select(['provider_id', 'slug', 'name', 'source', 'api_hosts'])
         .where('provider_id', 'in', [...new Set(providerIds)])
         .execute()
-      return new Map(rows.map(({ provider_id, ...name }) => [provider_id, name]))
+      return new Map(
+        rows.map(({ provider_id, api_hosts, ...name }) => [
+          provider_id,
+          { ...name, apiHosts: JSON.parse(api_hosts) as string[] },
+        ]),
+      )
     },
     findBySlug: (queries: Queries, slug: string) => findBy(queries, 'slug', slug),
 

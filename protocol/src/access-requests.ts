@@ -1,0 +1,142 @@
+import { Type, type Static } from 'typebox'
+import { Page, PageQuery } from './lists.ts'
+import { Nullable, Prose, RecordId, Strict, Text, Timestamp } from './schema.ts'
+
+export const accessRequestStatuses = ['pending', 'approved', 'denied', 'expired', 'cancelled'] as const
+
+const Hosts = Type.Array(Text({ minLength: 1, maxLength: 300 }), {
+  minItems: 1,
+  maxItems: 50,
+  description: 'Host names, or *.name for all below it, each with an optional port',
+})
+const Methods = Type.Array(Text({ minLength: 1, maxLength: 30 }), { minItems: 1, maxItems: 20 })
+const Paths = Type.Array(Text({ minLength: 1, maxLength: 1024 }), {
+  minItems: 1,
+  maxItems: 50,
+  description: 'Path prefixes by whole segments; a segment * stands for any one segment',
+})
+const MaxCalls = Type.Integer({ minimum: 1, maximum: 1_000_000_000 })
+
+export const CreateAccessRequestBody = Strict({
+  provider: Text({ minLength: 1, maxLength: 100, description: "The provider's slug" }),
+  hosts: Type.Optional(Hosts),
+  methods: Type.Optional(Methods),
+  paths: Type.Optional(Paths),
+  max_calls: Type.Optional(MaxCalls),
+  reason: Type.Optional(Prose({ maxLength: 1000, description: 'Shown to the person as it is, as your own words' })),
+  user_id: Type.Optional(
+    Text({ minLength: 1, maxLength: 254, description: 'Who should decide: a user_id or an e-mail address' }),
+  ),
+  callback_url: Type.Optional(Text({ minLength: 1, maxLength: 2000 })),
+})
+export type CreateAccessRequestBody = Static<typeof CreateAccessRequestBody>
+
+export const callbackStatuses = ['waiting', 'pending', 'delivered', 'failed'] as const
+
+const record = {
+  access_request_id: RecordId('arq'),
+  status: Type.Enum(accessRequestStatuses),
+  agent: Type.Object({
+    agent_id: RecordId('agt'),
+    name: Type.String({ description: 'As the agent calls itself; nobody has verified it' }),
+    registered_at: Timestamp,
+  }),
+  provider: Nullable(Type.String({ description: "The provider's slug; null once it is deleted" })),
+  provider_name: Type.String(),
+  verified: Type.Boolean({ description: 'Whether somebody who runs this service answers for the provider' }),
+  api_hosts: Type.Array(Type.String(), { description: 'Where the provider’s tokens may go at all' }),
+  hosts: Nullable(Hosts),
+  methods: Nullable(Methods),
+  paths: Nullable(Paths),
+  max_calls: Nullable(MaxCalls),
+  reason: Nullable(Type.String()),
+  user_hint: Nullable(Type.String({ description: 'What user_id held when it was created' })),
+  approval_url: Type.String({ description: 'Where the person decides; send them there' }),
+  created_at: Timestamp,
+  expires_at: Timestamp,
+  decided_at: Nullable(Timestamp),
+  approved_by: Nullable(RecordId('usr')),
+  denial_reason: Nullable(Type.String()),
+  grant_id: Nullable(RecordId('grt')),
+  callback: Nullable(
+    Type.Object(
+      {
+        status: Type.Enum(callbackStatuses),
+        attempts: Type.Integer(),
+        last_error: Nullable(Type.String({ description: 'A coarse code' })),
+      },
+      { description: 'How the callback fares; shown to the agent alone' },
+    ),
+  ),
+}
+
+export const AccessRequest = Type.Object(record)
+export type AccessRequest = Static<typeof AccessRequest>
+
+export const CreateAccessRequestReply = Type.Object({
+  ...record,
+  callback_secret: Type.Optional(
+    Type.String({ description: 'Verifies the callback (Standard Webhooks). It is shown this once.' }),
+  ),
+})
+
+export const ListPendingQuery = PageQuery
+export const AccessRequestPage = Page('access_requests', AccessRequest)
+
+/** What an approval says beyond yes. Each member can only narrow what was asked for. */
+const decision = {
+  allowed_hosts: Type.Optional(Hosts),
+  allowed_methods: Type.Optional(Methods),
+  allowed_paths: Type.Optional(Paths),
+  max_calls: Type.Optional(MaxCalls),
+  expires_at: Type.Optional(Type.String({ format: 'date-time', maxLength: 40 })),
+}
+const ConnectionId = Text({ minLength: 1, maxLength: 100 })
+
+const signature = {
+  challenge_id: Type.Optional(Text({ minLength: 1, maxLength: 100 })),
+  signature: Type.Optional(Text({ minLength: 1, maxLength: 200, description: 'ECDSA in DER, base64url' })),
+}
+
+export const ApproveBody = Strict({ connection_id: ConnectionId, ...decision, ...signature })
+export type ApproveBody = Static<typeof ApproveBody>
+
+/** Members that are not known here pass: the contract leaves them open. */
+export const DenyBody = Type.Optional(
+  Type.Object({
+    reason: Type.Optional(Prose({ maxLength: 1000, description: 'Told to the agent' })),
+    block: Type.Optional(Type.Boolean({ description: 'Never notify me of this agent again' })),
+    ...signature,
+  }),
+)
+
+/** The decision that will be signed. Members that are not known here pass, and are not part of it. */
+export const ChallengeBody = Type.Optional(Type.Object({ connection_id: Type.Optional(ConnectionId), ...decision }))
+
+export const decisionMembers = [
+  'connection_id',
+  'allowed_hosts',
+  'allowed_methods',
+  'allowed_paths',
+  'max_calls',
+  'expires_at',
+] as const
+
+export const ChallengeReply = Type.Object({
+  challenge_id: RecordId('chl'),
+  nonce: Type.String(),
+  expires_at: Timestamp,
+  signing_input: Type.Object(
+    { approve: Type.String(), deny: Type.String() },
+    { description: 'What to sign for either verdict (spec v4, Rules 2)' },
+  ),
+})
+
+export const MutedAgent = Type.Object({
+  agent_id: RecordId('agt'),
+  name: Type.String(),
+  muted_at: Timestamp,
+  muted_until: Nullable(Timestamp),
+  blocked: Type.Boolean({ description: 'Muted for good' }),
+})
+export const MutedAgentPage = Page('muted_agents', MutedAgent)

@@ -1,0 +1,133 @@
+/** The one place where a grant comes from a person's yes. Grant, status, callback and record are one commit. */
+import { canonicalJson } from '@sallyport/protocol/canonical-json'
+import type { AgentStore } from '../agents/agent-store.ts'
+import { statusOf as connectionStatusOf } from '../connections/connection.ts'
+import type { Connection } from '../connections/connection.ts'
+import type { ConnectionStore } from '../connections/connection-store.ts'
+import type { Grant } from '../grants/grant.ts'
+import type { GrantStore } from '../grants/grant-store.ts'
+import type { Queries } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import type { Provider } from '../providers/provider.ts'
+import type { AccessRequest } from './access-request.ts'
+import { judgeSigned, lockPending, releaseCallback } from './decide.ts'
+import type { DecideNeeds, Decider, Signature, Signed } from './decide.ts'
+import { grantedBy } from './decision.ts'
+import type { Decision } from './decision.ts'
+import { receiptFor } from './receipt.ts'
+
+export interface ApproveNeeds extends DecideNeeds {
+  agents: AgentStore
+  connections: ConnectionStore
+  grants: GrantStore
+}
+
+export interface Approval {
+  decision: Decision
+  /** The decision's members exactly as they were sent: what a device signed has to equal them. */
+  sent: Record<string, unknown>
+  signed: Signed | undefined
+}
+
+export async function approveAccessRequest(
+  needs: ApproveNeeds,
+  decider: Decider,
+  accessRequestId: string,
+  { decision, sent, signed }: Approval,
+  requestId: string,
+): Promise<Grant> {
+  const { database, accessRequests, grants, audit, clock } = needs
+  const { userId } = decider.user
+  const grant = await database.transaction(async (tx) => {
+    const now = clock()
+    const request = await lockPending(needs, tx, decider, accessRequestId, now)
+    const { provider, connection } = await judgeWhatItStandsOn(needs, tx, request, decision, userId, now)
+    const granted = grantedBy(decision, request, provider, connection, now)
+    const signature = await judgeSigned(needs, tx, decider, request, 'approve', signed)
+    await judgeScope(needs, tx, decider, sent, signature)
+    const approved: Grant = {
+      grantId: newId('grt', now),
+      agentId: request.agentId,
+      kind: 'connection',
+      userId,
+      connectionId: connection.connectionId,
+      accessRequestId,
+      ...granted,
+      calls: 0,
+      lastUsedAt: null,
+      createdAt: now,
+      revokedAt: null,
+      revokedBy: null,
+      isCutOff: false,
+    }
+    const receipt = receiptFor(approved, userId, signature)
+    await grants.insert(tx, approved, receipt)
+    const ending = { status: 'approved', by: userId, on: signature?.device.deviceId ?? null } as const
+    const ended = await accessRequests.end(tx, accessRequestId, { ...ending, grantId: approved.grantId }, now)
+    if (!ended) throw new ServiceError('request_not_pending')
+    await releaseCallback(needs, tx, ended, now)
+    await audit.append(tx, {
+      event: 'access_request.approved',
+      at: now,
+      requestId,
+      agentId: request.agentId,
+      userId,
+      grantId: approved.grantId,
+      detail: { access_request_id: accessRequestId, receipt },
+    })
+    return approved
+  })
+  needs.onDecided()
+  return grant
+}
+
+/** The agent may still act, the provider is in use, and the account is this user's own, live, and of that provider. */
+async function judgeWhatItStandsOn(
+  { database, agents, providers, connections }: ApproveNeeds,
+  tx: Queries,
+  { agentId, providerId }: AccessRequest,
+  { connectionId }: Decision,
+  userId: string,
+  now: Date,
+): Promise<{ provider: Provider; connection: Connection }> {
+  if ((await agents.find(tx, agentId))?.disabledAt !== null) {
+    throw new ServiceError('conflict', { message: 'The agent that asked is disabled.' })
+  }
+  const provider = await providers.lock(database, tx, providerId)
+  if (provider?.status !== 'active') {
+    throw new ServiceError('conflict', { message: 'The provider is not in use any more.' })
+  }
+  const field = 'connection_id'
+  const connection = await connections.lockOfUser(database, tx, userId, connectionId)
+  if (!connection || connection.status === 'revoked') {
+    throw new ServiceError('not_found', { field, message: 'You have no such connection.' })
+  }
+  if (connection.providerId !== providerId) {
+    throw new ServiceError('invalid_field', { field, message: 'This connection is one to another provider.' })
+  }
+  if (connectionStatusOf(connection, now) !== 'active') throw new ServiceError('connection_needs_reauth', { field })
+  return { provider, connection }
+}
+
+/**
+ * A phone's yes is to what it showed. Whoever only relays it can not change that; and without a decision in the
+ * challenge only the phone's own session may send one. Read here, so that no session races the switch to device-only.
+ */
+async function judgeScope(
+  { users }: ApproveNeeds,
+  tx: Queries,
+  { user, device }: Decider,
+  sent: Record<string, unknown>,
+  signature: Signature | undefined,
+): Promise<void> {
+  const current = await users.find(tx, user.userId)
+  if (!current || current.disabledAt) throw new ServiceError('unauthenticated')
+  if (!signature) {
+    if (current.requiresDevice) throw new ServiceError('device_signature_required')
+    return
+  }
+  const { decision } = signature.challenge
+  const isByThatDevice = device?.deviceId === signature.device.deviceId
+  if (decision === null ? !isByThatDevice : decision !== canonicalJson(sent)) throw new ServiceError('decision_mismatch')
+}

@@ -1,0 +1,51 @@
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { User } from '../sessions/user.ts'
+import type { AccessRequestStore } from './access-request-store.ts'
+import type { MutedAgent } from './muted-agent.ts'
+import type { MutedAgentStore } from './muted-agent-store.ts'
+
+export interface BlockNeeds {
+  database: Database
+  accessRequests: AccessRequestStore
+  mutedAgents: MutedAgentStore
+  audit: AuditStore
+  clock: Clock
+}
+
+/** For good: its questions reach neither this user's devices nor their list. Its grants stay, until they are revoked. */
+export async function blockAgent(
+  { database, accessRequests, mutedAgents, audit, clock }: BlockNeeds,
+  { userId }: User,
+  agentId: string,
+  requestId: string,
+): Promise<MutedAgent> {
+  return database.transaction(async (tx) => {
+    const at = clock()
+    // Of agents that never asked them a user learns nothing, not even that they exist.
+    if (!(await accessRequests.hasAsked(tx, agentId, userId))) throw new ServiceError('not_found')
+    const before = await mutedAgents.find(tx, userId, agentId, at)
+    if (before?.mutedUntil === null) return before
+    await mutedAgents.mute(tx, { userId, agentId }, null, at)
+    await audit.append(tx, { event: 'agent.blocked', at, requestId, agentId, userId })
+    const blocked = await mutedAgents.find(tx, userId, agentId, at)
+    if (!blocked) throw new Error('it was blocked just now')
+    return blocked
+  })
+}
+
+/** Lets its questions through again. */
+export async function unmuteAgent(
+  { database, accessRequests, mutedAgents, audit, clock }: BlockNeeds,
+  { userId }: User,
+  agentId: string,
+  requestId: string,
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    if (!(await accessRequests.hasAsked(tx, agentId, userId))) throw new ServiceError('not_found')
+    if (!(await mutedAgents.unmute(tx, userId, agentId))) return
+    await audit.append(tx, { event: 'agent.unmuted', at: clock(), requestId, agentId, userId })
+  })
+}

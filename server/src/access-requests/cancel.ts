@@ -1,0 +1,33 @@
+import type { Agent } from '../agents/agent.ts'
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { AccessRequest } from './access-request.ts'
+import type { AccessRequestStore } from './access-request-store.ts'
+
+export interface CancelNeeds {
+  database: Database
+  accessRequests: AccessRequestStore
+  audit: AuditStore
+  clock: Clock
+}
+
+export async function cancelAccessRequest(
+  { database, accessRequests, audit, clock }: CancelNeeds,
+  { agentId }: Agent,
+  accessRequestId: string,
+  requestId: string,
+): Promise<AccessRequest> {
+  return database.transaction(async (tx) => {
+    const now = clock()
+    const found = await accessRequests.lock(database, tx, accessRequestId)
+    if (found?.agentId !== agentId) throw new ServiceError('not_found')
+    if (found.status === 'cancelled') return found
+    const cancelled = await accessRequests.end(tx, accessRequestId, { status: 'cancelled' }, now)
+    if (!cancelled) throw new ServiceError('request_not_pending')
+    const detail = { access_request_id: accessRequestId }
+    await audit.append(tx, { event: 'access_request.cancelled', at: now, requestId, agentId, detail })
+    return cancelled
+  })
+}

@@ -1,0 +1,133 @@
+import type { Agent } from '../agents/agent.ts'
+import type { AuditStore } from '../audit/audit-store.ts'
+import { judgeCallbackUrl, mintCallbackSecret } from '../callbacks/callback.ts'
+import type { CallbackStore } from '../callbacks/callback-store.ts'
+import { readMethods } from '../grants/method.ts'
+import { readPathPatterns } from '../grants/path-pattern.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../platform/config.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
+import type { Egress } from '../platform/egress/egress.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import { perHour, takeFromLimit } from '../platform/rate-limits.ts'
+import type { Secret } from '../platform/secret.ts'
+import type { Provider } from '../providers/provider.ts'
+import type { ProviderStore } from '../providers/provider-store.ts'
+import { normaliseEmail } from '../sessions/user.ts'
+import type { User } from '../sessions/user.ts'
+import type { UserStore } from '../sessions/user-store.ts'
+import { lifetimeMs } from './access-request.ts'
+import type { AccessRequest } from './access-request.ts'
+import type { AccessRequestStore } from './access-request-store.ts'
+import { ofProvider, readHostsWithin } from './decision.ts'
+import { notify } from './notify.ts'
+import type { NotifyNeeds } from './notify.ts'
+
+export interface CreateNeeds extends NotifyNeeds {
+  config: NotifyNeeds['config'] & Pick<Config, 'accessRequestsPending' | 'accessRequestsPerHour'>
+  database: Database
+  egress: Egress
+  providers: ProviderStore
+  users: UserStore
+  accessRequests: AccessRequestStore
+  callbacks: CallbackStore
+  audit: AuditStore
+  clock: Clock
+}
+
+export interface Wanted {
+  provider: string
+  hosts: string[] | undefined
+  methods: string[] | undefined
+  paths: string[] | undefined
+  maxCalls: number | undefined
+  reason: string | undefined
+  userHint: string | undefined
+  callbackUrl: string | undefined
+}
+
+/** Asks. The answer is the same whether the hint means somebody or nobody: an agent must not learn who has an account. */
+export async function createAccessRequest(
+  needs: CreateNeeds,
+  agent: Agent,
+  wanted: Wanted,
+  requestId: string,
+): Promise<{ request: AccessRequest; callbackSecret: Secret | undefined }> {
+  const { config, database, egress, accessRequests, callbacks, audit, clock } = needs
+  const { agentId } = agent
+  const callbackUrl = wanted.callbackUrl === undefined ? undefined : judgeCallbackUrl(egress, wanted.callbackUrl)
+  const callbackSecret = callbackUrl && mintCallbackSecret()
+  const methods = wanted.methods ? readMethods(wanted.methods, 'methods') : null
+  const paths = wanted.paths ? readPathPatterns(wanted.paths, 'paths') : null
+
+  const request = await database.transaction(async (tx) => {
+    const now = clock()
+    const provider = await activeProvider(needs, tx, wanted.provider)
+    const hosts = wanted.hosts ? readHostsWithin(wanted.hosts, provider.apiHosts, 'hosts', ofProvider) : null
+    // The bucket's row is locked until this ends, so an agent's requests are counted one after the other.
+    await takeFromLimit(tx, `access-requests:${agentId}`, perHour(config.accessRequestsPerHour), now)
+    if ((await accessRequests.countPending(tx, agentId, now)) >= config.accessRequestsPending) throw tooManyPending()
+    const user = wanted.userHint === undefined ? undefined : await hinted(needs.users, tx, wanted.userHint)
+    const created: AccessRequest = {
+      accessRequestId: newId('arq', now),
+      agentId,
+      providerId: provider.providerId,
+      userHint: wanted.userHint ?? null,
+      userId: user?.userId ?? null,
+      hosts,
+      methods,
+      paths,
+      maxCalls: wanted.maxCalls ?? null,
+      reason: wanted.reason ?? null,
+      status: 'pending',
+      createdAt: now,
+      expiresAt: new Date(now.getTime() + lifetimeMs),
+      decidedAt: null,
+      decidedBy: null,
+      decidedOn: null,
+      denialReason: null,
+      grantId: null,
+    }
+    await accessRequests.insert(tx, created)
+    const { accessRequestId } = created
+    if (callbackUrl && callbackSecret) {
+      await callbacks.insert(tx, { accessRequestId, agentId, url: callbackUrl, secret: callbackSecret, now })
+    }
+    await audit.append(tx, {
+      event: 'access_request.created',
+      at: now,
+      requestId,
+      agentId,
+      userId: user?.userId,
+      detail: { access_request_id: accessRequestId, provider: provider.slug },
+    })
+    if (user) await notify(needs, tx, user, { request: created, agent, provider }, now)
+    return created
+  })
+  return { request, callbackSecret }
+}
+
+async function activeProvider({ database, providers }: CreateNeeds, tx: Queries, slug: string): Promise<Provider> {
+  const field = 'provider'
+  const found = await providers.findBySlug(tx, slug)
+  const provider = found && (await providers.lock(database, tx, found.providerId))
+  if (!provider) throw new ServiceError('not_found', { field, message: 'There is no such provider.' })
+  if (provider.status !== 'active') {
+    throw new ServiceError('conflict', { field, message: 'This provider is not active: nobody can connect it.' })
+  }
+  return provider
+}
+
+/** One user or nobody: by id, else by an e-mail address that an admin gave or a provider verified. */
+async function hinted(users: UserStore, tx: Queries, hint: string): Promise<User | undefined> {
+  const user = (await users.find(tx, hint)) ?? (await users.findByEmail(tx, normaliseEmail(hint)))
+  return user?.disabledAt ? undefined : user
+}
+
+function tooManyPending(): ServiceError {
+  return new ServiceError('rate_limited', {
+    message: 'Too many of your access requests wait for an answer. Cancel some, or wait.',
+    retryAfterSeconds: 3600,
+  })
+}

@@ -1,0 +1,126 @@
+import {
+  AccessRequest as AccessRequestView,
+  ApproveBody,
+  ChallengeBody,
+  ChallengeReply,
+  decisionMembers,
+  DenyBody,
+} from '@sallyport/protocol/access-requests'
+import { approvalMessage } from '@sallyport/protocol/approval-message'
+import { Grant as GrantView } from '@sallyport/protocol/grants'
+import { IdInPath } from '@sallyport/protocol/schema'
+import { actingDevice, actingPerson } from '../authenticate.ts'
+import { grantView } from '../grants/grant-view.ts'
+import type { GrantViewNeeds } from '../grants/grant-view.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Http } from '../platform/http/http.ts'
+import { viewOf } from './access-request-view.ts'
+import type { ViewNeeds } from './access-request-view.ts'
+import { approveAccessRequest } from './approve.ts'
+import type { ApproveNeeds } from './approve.ts'
+import { challengeDevice } from './challenge-device.ts'
+import type { ChallengeDeviceNeeds } from './challenge-device.ts'
+import type { Signed } from './decide.ts'
+import { denyAccessRequest } from './deny.ts'
+import type { DenyNeeds } from './deny.ts'
+
+const tags = ['Access requests']
+
+type DecisionRouteNeeds = ViewNeeds & GrantViewNeeds & ApproveNeeds & DenyNeeds & ChallengeDeviceNeeds
+
+export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
+  http.post(
+    '/v4/access-requests/:id/challenge',
+    {
+      config: { allow: ['device'] },
+      schema: {
+        tags,
+        summary: 'A challenge for this device to sign, tied to the decision where the body holds one',
+        params: IdInPath,
+        body: ChallengeBody,
+        response: { 201: ChallengeReply },
+      },
+    },
+    async (request, reply) => {
+      const { user, device } = actingDevice(request)
+      const { id } = request.params
+      const challenge = await challengeDevice(needs, { user, device }, id, decisionIn(request.body))
+      const { challengeId, nonce, expiresAt } = challenge
+      return reply.code(201).send({
+        challenge_id: challengeId,
+        nonce,
+        expires_at: expiresAt.toISOString(),
+        signing_input: {
+          approve: approvalMessage(challengeId, nonce, id, 'approve'),
+          deny: approvalMessage(challengeId, nonce, id, 'deny'),
+        },
+      })
+    },
+  )
+
+  http.post(
+    '/v4/access-requests/:id/approve',
+    {
+      config: { allow: ['user', 'device'] },
+      schema: {
+        tags,
+        summary: 'Approve: a grant comes into being, never wider than what was asked for',
+        params: IdInPath,
+        body: ApproveBody,
+        response: { 201: GrantView },
+      },
+    },
+    async (request, reply) => {
+      const { user, device } = actingPerson(request)
+      const { body } = request
+      const decision = {
+        connectionId: body.connection_id,
+        allowedHosts: body.allowed_hosts,
+        allowedMethods: body.allowed_methods,
+        allowedPaths: body.allowed_paths,
+        maxCalls: body.max_calls,
+        expiresAt: body.expires_at,
+      }
+      const approval = { decision, sent: decisionIn(body) ?? {}, signed: signatureIn(body) }
+      const grant = await approveAccessRequest(needs, { user, device }, request.params.id, approval, request.id)
+      return reply.code(201).send(await grantView(needs, grant, { user }))
+    },
+  )
+
+  http.post(
+    '/v4/access-requests/:id/deny',
+    {
+      config: { allow: ['user', 'device'] },
+      schema: {
+        tags,
+        summary: 'Deny: nothing is granted, and the agent is not pushed to you for a day',
+        params: IdInPath,
+        body: DenyBody,
+        response: { 200: AccessRequestView },
+      },
+    },
+    async (request) => {
+      const { user, device } = actingPerson(request)
+      const { reason, block = false, ...signed } = request.body ?? {}
+      const denial = { reason, block, signed: signatureIn(signed) }
+      const denied = await denyAccessRequest(needs, { user, device }, request.params.id, denial, request.id)
+      return viewOf(needs, denied, { user })
+    },
+  )
+}
+
+function decisionIn(body: object | undefined): Record<string, unknown> | undefined {
+  const members = Object.entries(body ?? {}).filter(([name]) => (decisionMembers as readonly string[]).includes(name))
+  return members.length > 0 ? Object.fromEntries(members) : undefined
+}
+
+function signatureIn(body: {
+  challenge_id?: string | undefined
+  signature?: string | undefined
+}): Signed | undefined {
+  const { challenge_id: challengeId, signature } = body
+  if (challengeId !== undefined && signature !== undefined) return { challengeId, signature }
+  if (challengeId === undefined && signature === undefined) return undefined
+  const field = signature === undefined ? 'signature' : 'challenge_id'
+  throw new ServiceError('missing_field', { field, message: '"challenge_id" and "signature" go together.' })
+}

@@ -1,0 +1,126 @@
+/** What an approval grants. It can only narrow: hosts, methods, paths and calls lie within what was asked for. */
+import type { Connection } from '../connections/connection.ts'
+import { coversHostPattern } from '../grants/host-pattern.ts'
+import { readMethods } from '../grants/method.ts'
+import { coversPathPattern, readPathPatterns } from '../grants/path-pattern.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { readApiHosts } from '../providers/api-hosts.ts'
+import type { Provider } from '../providers/provider.ts'
+import type { AccessRequest } from './access-request.ts'
+
+/** What the person said, as it was sent. */
+export interface Decision {
+  connectionId: string
+  allowedHosts?: string[] | undefined
+  allowedMethods?: string[] | undefined
+  allowedPaths?: string[] | undefined
+  maxCalls?: number | undefined
+  expiresAt?: string | undefined
+}
+
+export interface Granted {
+  allowedHosts: string[]
+  allowedMethods: string[] | null
+  allowedPaths: string[] | null
+  maxCalls: number | null
+  expiresAt: Date | null
+}
+
+export function grantedBy(
+  decision: Decision,
+  request: Pick<AccessRequest, 'hosts' | 'methods' | 'paths' | 'maxCalls'>,
+  { apiHosts }: Pick<Provider, 'apiHosts'>,
+  { apiHost }: Pick<Connection, 'apiHost'>,
+  now: Date,
+): Granted {
+  return {
+    allowedHosts: grantedHosts(decision, request, apiHosts, apiHost),
+    allowedMethods: grantedMethods(decision, request),
+    allowedPaths: grantedPaths(decision, request),
+    maxCalls: grantedCalls(decision, request),
+    expiresAt: grantedUntil(decision, now),
+  }
+}
+
+export const ofProvider = 'the api_hosts of the provider'
+const asked = 'what was asked for'
+
+/** Hosts that a request names, within those of its provider. */
+export function readHostsWithin(entries: readonly string[], outer: readonly string[], field: string, limit: string): string[] {
+  const hosts = readApiHosts(entries, field)
+  for (const [index, host] of hosts.entries()) {
+    if (!outer.some((one) => coversHostPattern(one, host))) throw outside(`${field}.${index}`, limit)
+  }
+  return hosts
+}
+
+function grantedHosts(
+  { allowedHosts }: Decision,
+  { hosts }: Pick<AccessRequest, 'hosts'>,
+  apiHosts: readonly string[],
+  apiHost: string | null,
+): string[] {
+  // The provider may have lost a host since it was asked for.
+  const within = (entries: readonly string[]) =>
+    entries.filter((entry) => apiHosts.some((one) => coversHostPattern(one, entry)))
+  const field = 'allowed_hosts'
+  const chosen = allowedHosts
+    ? within(readHostsWithin(allowedHosts, hosts ?? apiHosts, field, hosts ? asked : ofProvider))
+    : // A wildcard stands in a grant only where somebody wrote it.
+      within(hosts ?? apiHosts.filter((entry) => !entry.startsWith('*.')))
+  const granted = apiHost === null ? chosen : accountHost(chosen, apiHost)
+  if (granted.length === 0) {
+    throw new ServiceError(allowedHosts ? 'invalid_field' : 'missing_field', {
+      field,
+      message: `No host is left that this account's token may go to. Name one in "${field}".`,
+    })
+  }
+  return granted
+}
+
+/** Some accounts live on one host of their own: their token goes there and nowhere else. */
+function accountHost(chosen: readonly string[], apiHost: string): string[] {
+  return chosen.some((entry) => coversHostPattern(entry, apiHost)) ? [apiHost] : []
+}
+
+function grantedMethods(
+  { allowedMethods }: Decision,
+  { methods }: Pick<AccessRequest, 'methods'>,
+): string[] | null {
+  if (!allowedMethods) return methods
+  const chosen = readMethods(allowedMethods, 'allowed_methods')
+  const strange = chosen.findIndex((method) => methods !== null && !methods.includes(method))
+  if (strange !== -1) throw outside(`allowed_methods.${strange}`, asked)
+  return chosen
+}
+
+function grantedPaths({ allowedPaths }: Decision, { paths }: Pick<AccessRequest, 'paths'>): string[] | null {
+  if (!allowedPaths) return paths
+  const chosen = readPathPatterns(allowedPaths, 'allowed_paths')
+  const strange = chosen.findIndex((path) => paths !== null && !paths.some((one) => coversPathPattern(one, path)))
+  if (strange !== -1) throw outside(`allowed_paths.${strange}`, asked)
+  return chosen
+}
+
+function grantedCalls({ maxCalls }: Decision, request: Pick<AccessRequest, 'maxCalls'>): number | null {
+  if (maxCalls === undefined) return request.maxCalls
+  if (request.maxCalls !== null && maxCalls > request.maxCalls) throw outside('max_calls', asked)
+  return maxCalls
+}
+
+function grantedUntil({ expiresAt }: Decision, now: Date): Date | null {
+  if (expiresAt === undefined) return null
+  const until = new Date(expiresAt)
+  // A leap second is valid RFC 3339, and no Date.
+  if (Number.isNaN(until.getTime()) || until <= now) {
+    throw new ServiceError('invalid_field', { field: 'expires_at', message: '"expires_at" is not in the future.' })
+  }
+  return until
+}
+
+function outside(field: string, limit: string): ServiceError {
+  return new ServiceError('invalid_field', {
+    field,
+    message: `"${field}" is not within ${limit}.`,
+  })
+}

@@ -1,0 +1,55 @@
+import type { AccessRequest } from './access-request.ts'
+import { judgeSigned, lockPending, releaseCallback } from './decide.ts'
+import type { DecideNeeds, Decider, Signed } from './decide.ts'
+import { muteMs } from './muted-agent.ts'
+import type { MutedAgentStore } from './muted-agent-store.ts'
+import { ServiceError } from '../platform/errors.ts'
+
+export interface DenyNeeds extends DecideNeeds {
+  mutedAgents: MutedAgentStore
+}
+
+export interface Denial {
+  reason: string | undefined
+  /** The agent's questions are never pushed to this user again. */
+  block: boolean
+  signed: Signed | undefined
+}
+
+/** No needs no key but on a device: whoever holds a session may refuse. The agent's pushes are mute for a day. */
+export async function denyAccessRequest(
+  needs: DenyNeeds,
+  decider: Decider,
+  accessRequestId: string,
+  { reason, block, signed }: Denial,
+  requestId: string,
+): Promise<AccessRequest> {
+  const { database, accessRequests, mutedAgents, audit, clock } = needs
+  const { userId } = decider.user
+  const denied = await database.transaction(async (tx) => {
+    const now = clock()
+    const request = await lockPending(needs, tx, decider, accessRequestId, now)
+    const signature = await judgeSigned(needs, tx, decider, request, 'deny', signed)
+    const on = signature?.device.deviceId ?? null
+    const ending = { status: 'denied', by: userId, on, reason: reason ?? null } as const
+    const ended = await accessRequests.end(tx, accessRequestId, ending, now)
+    if (!ended) throw new ServiceError('request_not_pending')
+    await mutedAgents.mute(tx, { userId, agentId: ended.agentId }, block ? null : later(now), now)
+    await releaseCallback(needs, tx, ended, now)
+    await audit.append(tx, {
+      event: 'access_request.denied',
+      at: now,
+      requestId,
+      agentId: ended.agentId,
+      userId,
+      detail: { access_request_id: accessRequestId, device_id: on, blocked: block },
+    })
+    return ended
+  })
+  needs.onDecided()
+  return denied
+}
+
+function later(now: Date): Date {
+  return new Date(now.getTime() + muteMs)
+}

@@ -1,0 +1,77 @@
+import { MutedAgent as MutedAgentView, MutedAgentPage } from '@sallyport/protocol/access-requests'
+import { PageQuery } from '@sallyport/protocol/lists'
+import { IdInPath, NoBody, Strict } from '@sallyport/protocol/schema'
+import type { Static } from 'typebox'
+import { actingUser } from '../authenticate.ts'
+import { pageRequest } from '../platform/database/paging.ts'
+import type { Http } from '../platform/http/http.ts'
+import { blockAgent, unmuteAgent } from './block-agent.ts'
+import type { BlockNeeds } from './block-agent.ts'
+import type { MutedAgent } from './muted-agent.ts'
+
+const tags = ['Access requests']
+
+export function mutedAgentRoutes(http: Http, needs: BlockNeeds): void {
+  const { database, mutedAgents, clock } = needs
+
+  http.get(
+    '/v4/muted-agents',
+    {
+      config: { allow: ['user'] },
+      schema: {
+        tags,
+        summary: 'Agents that you are not notified of: denied lately, or blocked',
+        querystring: PageQuery,
+        response: { 200: MutedAgentPage },
+      },
+    },
+    async (request) => {
+      const { user } = actingUser(request)
+      const page = await mutedAgents.listOfUser(database.queries, user.userId, pageRequest(request.query), clock())
+      return { muted_agents: page.records.map(view), next_cursor: page.nextCursor }
+    },
+  )
+
+  http.post(
+    '/v4/muted-agents/:id/block',
+    {
+      config: { allow: ['user'] },
+      schema: {
+        tags,
+        summary: 'Never be notified of an agent again, nor see what it asks for',
+        params: IdInPath,
+        body: NoBody,
+        response: { 200: MutedAgentView },
+      },
+    },
+    async (request) => view(await blockAgent(needs, actingUser(request).user, request.params.id, request.id)),
+  )
+
+  http.post(
+    '/v4/muted-agents/:id/unmute',
+    {
+      config: { allow: ['user'] },
+      schema: {
+        tags,
+        summary: 'Be notified of an agent again',
+        params: IdInPath,
+        body: NoBody,
+        response: { 200: Strict({}) },
+      },
+    },
+    async (request) => {
+      await unmuteAgent(needs, actingUser(request).user, request.params.id, request.id)
+      return {}
+    },
+  )
+}
+
+function view({ agentId, name, mutedAt, mutedUntil }: MutedAgent): Static<typeof MutedAgentView> {
+  return {
+    agent_id: agentId,
+    name,
+    muted_at: mutedAt.toISOString(),
+    muted_until: mutedUntil?.toISOString() ?? null,
+    blocked: mutedUntil === null,
+  }
+}

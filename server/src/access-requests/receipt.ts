@@ -1,0 +1,37 @@
+import type { Receipt } from '@sallyport/protocol/grants'
+import type { Grant } from '../grants/grant.ts'
+import type { Signature } from './decide.ts'
+
+/** What proves the approval later, without us: what was signed, by which key, and what the signature does not cover. */
+export function receiptFor(grant: Grant, approvedBy: string, signature: Signature | undefined): Receipt {
+  const granted = {
+    connection_id: grant.connectionId ?? '',
+    allowed_hosts: grant.allowedHosts,
+    allowed_methods: grant.allowedMethods,
+    allowed_paths: grant.allowedPaths,
+    max_calls: grant.maxCalls,
+    expires_at: grant.expiresAt?.toISOString() ?? null,
+  }
+  const text = signature?.challenge.decision ?? null
+  const decision = text === null ? null : (JSON.parse(text) as Record<string, unknown>)
+  return {
+    grant_id: grant.grantId,
+    access_request_id: grant.accessRequestId ?? '',
+    verdict: 'approve',
+    signed: signature !== undefined,
+    scope_signed: decision !== null,
+    signing_input: signature?.message ?? null,
+    signature: signature?.signature ?? null,
+    challenge: signature
+      ? { challenge_id: signature.challengeId, nonce: signature.challenge.nonce }
+      : null,
+    decision,
+    device: signature?.device.publicKey
+      ? { device_id: signature.device.deviceId, public_key_jwk: signature.device.publicKey }
+      : null,
+    approved_by: approvedBy,
+    approved_at: grant.createdAt.toISOString(),
+    grant: granted,
+    unsigned: Object.keys(granted).filter((member) => !decision || !(member in decision)),
+  }
+}
