@@ -5,6 +5,8 @@ import { agentRoutes } from './agents/agent-routes.ts'
 import { agentStore } from './agents/agent-store.ts'
 import { auditStore } from './audit/audit-store.ts'
 import { authenticateCalls } from './authenticate.ts'
+import { createCallbackStore } from './callbacks/callback-store.ts'
+import { createDeliverCallbacks } from './callbacks/deliver-callbacks.ts'
 import { connectRoutes } from './connections/connect-routes.ts'
 import { createConnectFlowStore } from './connections/connect-flow-store.ts'
 import { connectionRoutes } from './connections/connection-routes.ts'
@@ -17,6 +19,8 @@ import { createRefreshStore } from './connections/refresh-store.ts'
 import { createRevocationStore } from './connections/revocation-store.ts'
 import { createRevokeRemotely } from './connections/revoke-remotely.ts'
 import { settleRefreshes } from './connections/settle-refreshes.ts'
+import { challengeStore } from './devices/challenge-store.ts'
+import { deviceStore } from './devices/device-store.ts'
 import { grantStore } from './grants/grant-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
@@ -70,11 +74,13 @@ export interface App {
   beginStop: () => void
   /** Periodic work; the caller says when. */
   sweep: () => Promise<void>
-  /** What providers still have to be asked, of connections that ended or were left in the middle of a refresh. */
+  /** What providers still have to be asked, of connections that ended or were left in the middle of a refresh; callbacks. */
   catchUp: () => Promise<void>
   flushRefusals: () => Promise<void>
   /** Resolves once no refresh is under way; from now on none begins. */
   refreshesEnded: () => Promise<void>
+  /** The same of callbacks. */
+  callbacksEnded: () => Promise<void>
   /** A link that signs in the local owner, once. */
   ownerLoginUrl: () => Promise<Secret>
 }
@@ -88,6 +94,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
     loginTokens: loginTokenStore,
     loginFlows: createLoginFlowStore(vault),
     identities: identityStore,
+    devices: deviceStore,
+    challenges: challengeStore,
     providers: createProviderStore(vault),
     connections: createConnectionStore(vault),
     refreshes: createRefreshStore(vault),
@@ -97,12 +105,14 @@ export async function createApp(given: AppNeeds): Promise<App> {
     deviceFlows: createDeviceFlowStore(vault),
     grants: grantStore,
     sandboxes: createSandboxStore(vault),
+    callbacks: createCallbackStore(vault),
     audit: auditStore,
   }
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const refusals = createRefusals(needs)
   const { freshToken, refreshesEnded } = createFreshToken(needs)
   const revokeRemotely = createRevokeRemotely(needs)
+  const deliverCallbacks = createDeliverCallbacks(needs)
   const metrics = createMetrics()
   const proxyCalls = metrics.counter('sallyport_proxy_calls_total', 'Proxied calls by outcome', ['outcome'])
   let isStopping = false
@@ -146,11 +156,15 @@ export async function createApp(given: AppNeeds): Promise<App> {
     },
     sweep: () => sweep(needs),
     catchUp: async () => {
-      await revokeRemotely.due()
-      await settleRefreshes(needs, freshToken)
+      const askProviders = async () => {
+        await revokeRemotely.due()
+        await settleRefreshes(needs, freshToken)
+      }
+      await Promise.all([askProviders(), deliverCallbacks.due()])
     },
     flushRefusals: () => refusals.flush(),
     refreshesEnded,
+    callbacksEnded: deliverCallbacks.ended,
     ownerLoginUrl: async () => {
       const { loginToken } = await issueLoginToken(needs, { handle: ownerHandle }, {})
       return loginUrl(config, loginToken)

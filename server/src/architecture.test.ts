@@ -224,6 +224,7 @@ test('a Secret is opened only where it must be', () => {
   const opens = code.filter(({ text }) => text.includes('.reveal()')).map(({ path }) => path.replace('server/src/', ''))
   assert.deepEqual(opens.sort(), [
     'agents/agent-routes.ts', // hands the token to the agent, once
+    'callbacks/callback.ts', // signs with it
     'connections/connect-routes.ts', // gives the browser its hold on an answer that waits
     'connections/finish-connect.ts', // reads the answer that a provider sent
     'platform/config.ts', // judges what was set

@@ -1,3 +1,4 @@
+import { callbackSecret } from './callbacks/callback-store.ts'
 import { flowAnswer, flowVerifier } from './connections/connect-flow-store.ts'
 import { accessTokenColumn, refreshTokenColumn } from './connections/connection-store.ts'
 import { deviceCode } from './connections/device-flow-store.ts'
@@ -18,4 +19,5 @@ export const sealedColumns: readonly SealedColumn[] = [
   flowAnswer,
   deviceCode,
   loginVerifier,
+  callbackSecret,
 ]

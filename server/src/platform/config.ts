@@ -4,6 +4,7 @@
  */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { deviceSettings } from './device-settings.ts'
 import { loginContradictions, loginSecretSettings, loginSettings } from './login-settings.ts'
 import { addresses, addressOrName, baseUrl, certificates, egressAllow, flag } from './setting-kinds.ts'
 import { integer, oneOf, optional, origins, text } from './setting-kinds.ts'
@@ -217,6 +218,7 @@ export const settings = {
     integer(0, 300),
   ),
   ...loginSettings,
+  ...deviceSettings,
 }
 
 /** Settings that hold a secret: each may also come as NAME_FILE (a path) or NAME_COMMAND (what it prints). */

@@ -92,8 +92,10 @@ export const approvals: Migration = {
         payload text,
         attempts ${number} not null,
         attempt_after ${number},
-        given_up_at ${number},
-        last_error text
+        is_leased ${number} not null,
+        give_up_after ${number},
+        last_error text,
+        created_at ${number} not null
       )${strict}`,
       `create index callbacks_by_attempt_after on callbacks (attempt_after)`,
       byKey('callbacks', 'secret'),

@@ -1,0 +1,223 @@
+import type {} from '../agents/agent-store.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
+import { newId } from '../platform/ids.ts'
+import type { Secret } from '../platform/secret.ts'
+import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
+import type { CallbackPayload, CallbackState, CallbackStatus, ClaimedCallback } from './callback.ts'
+
+declare module '../platform/database/tables.ts' {
+  interface Tables {
+    callbacks: {
+      delivery_id: string
+      access_request_id: string
+      agent_id: string
+      url: string
+      secret: Uint8Array | null
+      secret_key_id: string | null
+      status: CallbackStatus
+      payload: string | null
+      attempts: number
+      attempt_after: number | null
+      /** 1 from claiming to settling; `attempt_after` is the lease's end then. */
+      is_leased: 0 | 1
+      give_up_after: number | null
+      last_error: string | null
+      created_at: number
+    }
+  }
+}
+
+export const callbackSecret: SealedColumn = {
+  table: 'callbacks',
+  column: 'secret',
+  rowColumn: 'delivery_id',
+  ownerColumn: 'agent_id',
+}
+
+/** A receiver that is away is tried again for so long after the decision. */
+const patienceMs = 24 * 3_600_000
+
+/** The lease, and the number of the attempt, which tells one lease from the next. */
+type Lease = Pick<ClaimedCallback, 'deliveryId' | 'attempts'>
+
+export function createCallbackStore(vault: Vault) {
+  return {
+    /** Nothing is sent before `release`. The delivery's id is the `webhook-id` for good. */
+    insert: async (
+      tx: Queries,
+      callback: { accessRequestId: string; agentId: string; url: URL; secret: Secret; now: Date },
+    ): Promise<void> => {
+      const { accessRequestId, agentId, url, secret, now } = callback
+      const deliveryId = newId('dlv', now)
+      const { bytes, keyId } = await vault.seal(tx, callbackSecret, { row: deliveryId, owner: agentId }, secret)
+      await tx
+        .insertInto('callbacks')
+        .values({
+          delivery_id: deliveryId,
+          access_request_id: accessRequestId,
+          agent_id: agentId,
+          url: url.href,
+          secret: bytes,
+          secret_key_id: keyId,
+          status: 'waiting',
+          payload: null,
+          attempts: 0,
+          attempt_after: null,
+          is_leased: 0,
+          give_up_after: null,
+          last_error: null,
+          created_at: now.getTime(),
+        })
+        .execute()
+    },
+
+    /** In the commit that decides. Without a callback nothing happens, nor where it was released before. */
+    release: async (tx: Queries, accessRequestId: string, payload: CallbackPayload, now: Date): Promise<void> => {
+      const { event, access_request_id, status, grant_id, provider, agent_id } = payload
+      await tx
+        .updateTable('callbacks')
+        .set({
+          status: 'pending',
+          // The bytes that are sent each time.
+          payload: JSON.stringify({ event, access_request_id, status, grant_id, provider, agent_id }),
+          attempt_after: now.getTime(),
+          give_up_after: now.getTime() + patienceMs,
+        })
+        .where('access_request_id', '=', accessRequestId)
+        .where('status', '=', 'waiting')
+        .execute()
+    },
+
+    stateOf: async (queries: Queries, accessRequestId: string): Promise<CallbackState | undefined> => {
+      const row = await queries
+        .selectFrom('callbacks')
+        .select(['status', 'attempts', 'last_error'])
+        .where('access_request_id', '=', accessRequestId)
+        .executeTakeFirst()
+      return row && { status: row.status, attempts: row.attempts, lastError: row.last_error }
+    },
+
+    /**
+     * Leases what is due, the longest waiting first, to this caller alone. An agent never has more than `perAgent`
+     * under way, over all instances: its slow receivers hold up its own callbacks and nobody else's.
+     */
+    claim: (
+      { engine, transaction }: Database,
+      { now, until, limit, perAgent }: { now: Date; until: Date; limit: number; perAgent: number },
+    ): Promise<ClaimedCallback[]> =>
+      transaction(async (tx) => {
+        // Each agent's line: what is under way stands before what is due.
+        const lines = tx
+          .selectFrom('callbacks')
+          .select((eb) => [
+            'delivery_id',
+            eb.fn
+              .agg<number>('row_number')
+              .over((line) => line.partitionBy('agent_id').orderBy('is_leased', 'desc').orderBy('attempt_after'))
+              .as('place'),
+          ])
+          .where('attempt_after', '<=', until.getTime())
+          .where((eb) => eb.or([eb('attempt_after', '<=', now.getTime()), eb('is_leased', '=', 1)]))
+        const due = await tx
+          .selectFrom('callbacks')
+          .select('delivery_id')
+          .where('attempt_after', '<=', now.getTime())
+          .where(
+            'delivery_id',
+            'in',
+            tx.selectFrom(lines.as('lines')).select('delivery_id').where('place', '<=', perAgent),
+          )
+          .orderBy('attempt_after')
+          .limit(limit)
+          // What another instance is claiming at this moment is its own.
+          .$if(engine === 'postgres', (query) => query.forUpdate().skipLocked())
+          .execute()
+        if (due.length === 0) return []
+        const ids = due.map(({ delivery_id }) => delivery_id)
+        const rows = await tx
+          .updateTable('callbacks')
+          .set((eb) => ({ attempts: eb('attempts', '+', 1), attempt_after: until.getTime(), is_leased: 1 }))
+          .where('delivery_id', 'in', ids)
+          .where('attempt_after', '<=', now.getTime())
+          .returning(['delivery_id', 'access_request_id', 'agent_id', 'url', 'payload', 'attempts', 'give_up_after'])
+          .execute()
+        return rows.map((row) => ({
+          deliveryId: row.delivery_id,
+          accessRequestId: row.access_request_id,
+          agentId: row.agent_id,
+          url: new URL(row.url),
+          body: row.payload ?? '',
+          attempts: row.attempts,
+          giveUpAfter: new Date(row.give_up_after ?? 0),
+        }))
+      }),
+
+    secretOf: async (
+      queries: Queries,
+      { deliveryId, agentId }: Pick<ClaimedCallback, 'deliveryId' | 'agentId'>,
+    ): Promise<Secret | undefined> => {
+      const row = await queries
+        .selectFrom('callbacks')
+        .select(['secret', 'secret_key_id'])
+        .where('delivery_id', '=', deliveryId)
+        .executeTakeFirst()
+      if (!row?.secret || row.secret_key_id === null) return undefined
+      const sealed = { bytes: row.secret, keyId: row.secret_key_id }
+      return vault.open(queries, callbackSecret, { row: deliveryId, owner: agentId }, sealed)
+    },
+
+    /** Nothing where another has taken over meanwhile, or delivered it. */
+    postpone: async (queries: Queries, lease: Lease, until: Date, error: string): Promise<void> => {
+      await queries
+        .updateTable('callbacks')
+        .set({ attempt_after: until.getTime(), is_leased: 0, last_error: error })
+        .where('delivery_id', '=', lease.deliveryId)
+        .where('attempts', '=', lease.attempts)
+        .where('status', '=', 'pending')
+        .execute()
+    },
+
+    /**
+     * Secret and payload go with it. False where it has ended already, or where another has taken a failing one over:
+     * a delivery counts whoever made it.
+     */
+    end: async (tx: Queries, lease: Lease, outcome: { error: string | null }): Promise<boolean> => {
+      const { error } = outcome
+      const row = await tx
+        .updateTable('callbacks')
+        .set({ status: error === null ? 'delivered' : 'failed', last_error: error, ...nothingToSend })
+        .where('delivery_id', '=', lease.deliveryId)
+        .where('status', '=', 'pending')
+        .$if(error !== null, (query) => query.where('attempts', '=', lease.attempts))
+        .returning('delivery_id')
+        .executeTakeFirst()
+      return row !== undefined
+    },
+
+    /** With their access requests. */
+    dropOf: async (tx: Queries, accessRequestIds: readonly string[]): Promise<void> => {
+      if (accessRequestIds.length === 0) return
+      await tx.deleteFrom('callbacks').where('access_request_id', 'in', accessRequestIds).execute()
+    },
+
+    /** Of requests that nobody can decide any more. */
+    dropWaitingBefore: async (tx: Queries, before: Date): Promise<void> => {
+      await tx
+        .deleteFrom('callbacks')
+        .where('status', '=', 'waiting')
+        .where('created_at', '<', before.getTime())
+        .execute()
+    },
+  }
+}
+
+export type CallbackStore = ReturnType<typeof createCallbackStore>
+
+const nothingToSend = {
+  secret: null,
+  secret_key_id: null,
+  payload: null,
+  attempt_after: null,
+  is_leased: 0,
+  give_up_after: null,
+} as const

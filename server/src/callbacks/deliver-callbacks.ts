@@ -1,0 +1,133 @@
+/**
+ * Sends what decided access requests left in the outbox, signed as Standard Webhooks says, at least once and with one
+ * `webhook-id`. It trusts nothing of the receiver: its answer counts by its status, and what it says is not kept.
+ */
+import type { AuditStore } from '../audit/audit-store.ts'
+import { later } from '../platform/backoff.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import type { Egress } from '../platform/egress/egress.ts'
+import type { Log } from '../platform/log.ts'
+import { createOutbox } from '../platform/outbox.ts'
+import type { Outbox } from '../platform/outbox.ts'
+import { signatureOf } from './callback.ts'
+import type { ClaimedCallback } from './callback.ts'
+import type { CallbackStore } from './callback-store.ts'
+import { failureOf, judgeAnswer } from './delivery-outcome.ts'
+import type { Failure } from './delivery-outcome.ts'
+
+export interface DeliverCallbacksNeeds {
+  database: Database
+  egress: Egress
+  callbacks: CallbackStore
+  audit: AuditStore
+  clock: Clock
+  log: Log
+}
+
+const answerWithinMs = 10_000
+/** Longer than an attempt can take: nobody else sends meanwhile. */
+const leaseMs = 30_000
+const atOnce = 20
+const perAgent = 5
+/** A receiver that comes back after a long outage hears from us within minutes. */
+const pause = { firstMs: 5_000, longestMs: 900_000 }
+/** No more of an answer is read. */
+const maxAnswerBytes = 65_536
+
+/** `patienceMs`: how long a receiver may take. */
+export function createDeliverCallbacks(needs: DeliverCallbacksNeeds, patienceMs = answerWithinMs): Outbox {
+  const { database, callbacks, clock, log } = needs
+  return createOutbox({
+    what: 'callbacks',
+    atOnce,
+    log,
+    claim: (limit) => {
+      const now = clock()
+      return callbacks.claim(database, { now, until: new Date(now.getTime() + leaseMs), limit, perAgent })
+    },
+    carryOut: async (callback) => {
+      const failure = await send(needs, callback, patienceMs)
+      if (!failure) {
+        await conclude(needs, callback, null)
+        return
+      }
+      const { deliveryId, attempts, giveUpAfter } = callback
+      const { error, cause } = failure
+      const err = cause === undefined ? {} : { err: cause }
+      log.info({ delivery_id: deliveryId, attempts, error, ...err }, 'a callback did not arrive')
+      const now = clock()
+      if (failure.isFinal || now >= giveUpAfter) await conclude(needs, callback, error)
+      else await callbacks.postpone(database.queries, callback, nextAttempt(now, callback, failure), error)
+    },
+  })
+}
+
+/** Undefined where it arrived. */
+async function send(
+  { database, egress, callbacks, clock }: DeliverCallbacksNeeds,
+  callback: ClaimedCallback,
+  patienceMs: number,
+): Promise<Failure | undefined> {
+  const { deliveryId, url, body } = callback
+  const heardEnough = new AbortController()
+  try {
+    const secret = await callbacks.secretOf(database.queries, callback)
+    if (!secret) throw new Error('a callback without its secret')
+    const timestamp = String(Math.floor(clock().getTime() / 1000))
+    const limits = { connectMs: patienceMs, firstByteMs: patienceMs, wholeMs: patienceMs, maxBytes: Infinity }
+    const answer = await egress.request({
+      url,
+      method: 'POST',
+      headers: [
+        ['content-type', 'application/json'],
+        ['user-agent', 'sallyport'],
+        ['webhook-id', deliveryId],
+        ['webhook-timestamp', timestamp],
+        ['webhook-signature', signatureOf(secret, deliveryId, timestamp, body)],
+      ],
+      body: Buffer.from(body),
+      suppliedBy: 'stranger',
+      limits,
+      signal: heardEnough.signal,
+    })
+    const failure = judgeAnswer(answer, clock())
+    // A receiver that dies over its answer may have kept nothing of what it got.
+    if (!failure) await hearOut(answer.body)
+    return failure
+  } catch (error) {
+    return failureOf(error)
+  } finally {
+    heardEnough.abort()
+  }
+}
+
+async function hearOut(body: AsyncIterable<Uint8Array>): Promise<void> {
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > maxAnswerBytes) return
+  }
+}
+
+/** The last one falls on the end of our patience. */
+function nextAttempt(now: Date, { attempts, giveUpAfter }: ClaimedCallback, { notBefore }: Failure): Date {
+  const times = [later(now, attempts, pause), notBefore ?? now].map((time) => time.getTime())
+  return new Date(Math.min(Math.max(...times), giveUpAfter.getTime()))
+}
+
+async function conclude(
+  { database, callbacks, audit, clock }: DeliverCallbacksNeeds,
+  callback: ClaimedCallback,
+  error: string | null,
+): Promise<void> {
+  const { deliveryId, accessRequestId, agentId, attempts, url } = callback
+  await database.transaction(async (tx) => {
+    if (!(await callbacks.end(tx, callback, { error }))) return
+    // Of the URL the host alone: the rest may be what a receiver knows its callers by.
+    const told = { access_request_id: accessRequestId, delivery_id: deliveryId, host: url.host, attempts }
+    const record = { at: clock(), agentId }
+    if (error === null) await audit.append(tx, { ...record, event: 'callback.delivered', detail: told })
+    else await audit.append(tx, { ...record, event: 'callback.failed', detail: { ...told, error } })
+  })
+}

@@ -1,0 +1,178 @@
+/**
+ * The pushes that a commit left to be sent. Whoever claims one has it alone until the lease is over; the number of its
+ * attempts tells this lease from the next, so that a sender who comes back too late changes nothing.
+ */
+import type { Database, Queries } from '../platform/database/database.ts'
+import { newId } from '../platform/ids.ts'
+import type { Secret } from '../platform/secret.ts'
+import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
+import type {} from '../sessions/user-store.ts'
+import type { PushMessage } from './push-message.ts'
+
+declare module '../platform/database/tables.ts' {
+  interface Tables {
+    devices: {
+      device_id: string
+      user_id: string
+      name: string | null
+      platform: 'ios' | 'android' | 'web'
+      token_hash: Uint8Array
+      public_key: string | null
+      key_thumbprint: string | null
+      key_enrolled_at: number | null
+      push_token: Uint8Array | null
+      push_token_key_id: string | null
+      push_environment: 'production' | 'sandbox'
+      created_at: number
+      last_seen_at: number
+      revoked_at: number | null
+    }
+    pushes: {
+      push_id: string
+      device_id: string
+      access_request_id: string
+      message: string
+      created_at: number
+      expires_at: number
+      attempts: number
+      attempt_after: number
+    }
+  }
+}
+
+export const pushToken: SealedColumn = {
+  table: 'devices',
+  column: 'push_token',
+  rowColumn: 'device_id',
+  ownerColumn: 'user_id',
+}
+
+export interface ClaimedPush {
+  pushId: string
+  deviceId: string
+  message: PushMessage
+  expiresAt: Date
+  attempts: number
+}
+
+/** Where a push can go to just now. */
+export interface PushAddress {
+  platform: 'ios' | 'android' | 'web'
+  environment: 'production' | 'sandbox'
+  token: Secret
+  /** As it is stored: tells the token from one that has taken its place. */
+  sealedToken: Uint8Array
+}
+
+export function createPushStore(vault: Vault) {
+  return {
+    /** One for each of the user's live devices that has a push token; says how many. */
+    enqueue: async (
+      tx: Queries,
+      { userId, message, now, expiresAt }: { userId: string; message: PushMessage; now: Date; expiresAt: Date },
+    ): Promise<number> => {
+      const devices = await tx
+        .selectFrom('devices')
+        .select('device_id')
+        .where('user_id', '=', userId)
+        .where('revoked_at', 'is', null)
+        .where('push_token', 'is not', null)
+        .execute()
+      if (devices.length === 0) return 0
+      const { accessRequestId, ...shown } = message
+      const rows = devices.map(({ device_id }) => ({
+        push_id: newId('psh', now),
+        device_id,
+        access_request_id: accessRequestId,
+        message: JSON.stringify(shown),
+        created_at: now.getTime(),
+        expires_at: expiresAt.getTime(),
+        attempts: 0,
+        attempt_after: now.getTime(),
+      }))
+      await tx.insertInto('pushes').values(rows).execute()
+      return rows.length
+    },
+
+    /** Those that are due, each for this caller alone until the lease is over. */
+    claim: async ({ engine, queries }: Database, now: Date, until: Date, limit: number): Promise<ClaimedPush[]> => {
+      const rows = await queries
+        .with('due', (db) =>
+          db
+            .selectFrom('pushes')
+            .select('push_id')
+            .where('attempt_after', '<=', now.getTime())
+            .orderBy('attempt_after')
+            .limit(limit)
+            // What another instance is claiming at this moment is not waited for.
+            .$if(engine === 'postgres', (select) => select.forUpdate().skipLocked()),
+        )
+        .updateTable('pushes')
+        .set((eb) => ({ attempt_after: until.getTime(), attempts: eb('attempts', '+', 1) }))
+        .where('push_id', 'in', (eb) => eb.selectFrom('due').select('push_id'))
+        .returningAll()
+        .execute()
+      return rows.map((row) => ({
+        pushId: row.push_id,
+        deviceId: row.device_id,
+        message: {
+          ...(JSON.parse(row.message) as Omit<PushMessage, 'accessRequestId'>),
+          accessRequestId: row.access_request_id,
+        },
+        expiresAt: new Date(row.expires_at),
+        attempts: row.attempts,
+      }))
+    },
+
+    /** None where the device was revoked, its user disabled or its token forgotten since. */
+    addressOf: async (queries: Queries, deviceId: string): Promise<PushAddress | undefined> => {
+      const row = await queries
+        .selectFrom('devices')
+        .innerJoin('users', 'users.user_id', 'devices.user_id')
+        .select(['devices.user_id', 'platform', 'push_environment', 'push_token', 'push_token_key_id'])
+        .where('device_id', '=', deviceId)
+        .where('devices.revoked_at', 'is', null)
+        .where('users.disabled_at', 'is', null)
+        .executeTakeFirst()
+      if (!row?.push_token || row.push_token_key_id === null) return undefined
+      const sealed = { bytes: row.push_token, keyId: row.push_token_key_id }
+      const token = await vault.open(queries, pushToken, { row: deviceId, owner: row.user_id }, sealed)
+      return { platform: row.platform, environment: row.push_environment, token, sealedToken: row.push_token }
+    },
+
+    /** Done or given up. Nothing where the lease has passed on to somebody else. */
+    drop: async (queries: Queries, { pushId, attempts }: ClaimedPush): Promise<void> => {
+      await queries.deleteFrom('pushes').where('push_id', '=', pushId).where('attempts', '=', attempts).execute()
+    },
+
+    /** Nobody needs to be told of it any more. */
+    dropOf: async (tx: Queries, accessRequestId: string): Promise<void> => {
+      await tx.deleteFrom('pushes').where('access_request_id', '=', accessRequestId).execute()
+    },
+
+    postpone: async (queries: Queries, { pushId, attempts }: ClaimedPush, until: Date): Promise<void> => {
+      await queries
+        .updateTable('pushes')
+        .set({ attempt_after: until.getTime() })
+        .where('push_id', '=', pushId)
+        .where('attempts', '=', attempts)
+        .execute()
+    },
+
+    /** False where another token has taken its place. What the device was still to be told goes with it. */
+    forgetToken: async (tx: Queries, deviceId: string, { sealedToken }: PushAddress): Promise<boolean> => {
+      const row = await tx
+        .updateTable('devices')
+        .set({ push_token: null, push_token_key_id: null })
+        .where('device_id', '=', deviceId)
+        .where('push_token', '=', sealedToken)
+        .returning('device_id')
+        .executeTakeFirst()
+      if (!row) return false
+      await tx.deleteFrom('pushes').where('device_id', '=', deviceId).execute()
+      return true
+    },
+  }
+}
+
+export type PushStore = ReturnType<typeof createPushStore>
