@@ -173,13 +173,21 @@ export const accessRequestStore = {
     return row !== undefined
   },
 
-  /** Those that never led to a grant tell nobody anything after a while. */
-  dropUnapprovedBefore: async (tx: Queries, before: Date): Promise<void> => {
-    await tx
-      .deleteFrom('access_requests')
-      .where('status', '<>', 'approved')
+  /** Those that never led to a grant, and ended so long ago that they tell nobody anything. */
+  listUnapprovedBefore: async (queries: Queries, before: Date, limit: number): Promise<string[]> => {
+    const rows = await queries
+      .selectFrom('access_requests')
+      .select('access_request_id')
+      .where('status', 'in', ['pending', 'denied', 'cancelled'])
       .where('expires_at', '<', before.getTime())
+      .limit(limit)
       .execute()
+    return rows.map(({ access_request_id }) => access_request_id)
+  },
+
+  drop: async (tx: Queries, accessRequestIds: readonly string[]): Promise<void> => {
+    if (accessRequestIds.length === 0) return
+    await tx.deleteFrom('access_requests').where('access_request_id', 'in', accessRequestIds).execute()
   },
 }
 
