@@ -20,12 +20,20 @@ onBothDatabases('grants', (engine) => {
       grantId,
       agentId,
       kind: 'sandbox',
+      userId: null,
+      connectionId: null,
+      accessRequestId: null,
       allowedHosts: [new URL(echoUrl).host],
       allowedMethods: null,
       allowedPaths: ['/v4/sandbox/echo'],
+      maxCalls: null,
+      calls: 0,
+      lastUsedAt: null,
       createdAt: new Date('2026-11-15T12:00:00.000Z'),
       expiresAt: new Date('2026-11-15T13:00:00.000Z'),
       revokedAt: null,
+      revokedBy: null,
+      isCutOff: false,
     })
     const stranger = await service.registerAgent()
     assert.equal(await grantStore.findOfAgent(queries, stranger.agentId, grantId), undefined)

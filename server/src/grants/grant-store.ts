@@ -1,21 +1,34 @@
 import { sql } from 'kysely'
+import type { Receipt } from '@sallyport/protocol/grants'
 import type {} from '../agents/agent-store.ts'
+import type {} from '../connections/connection-store.ts'
 import type { Queries } from '../platform/database/database.ts'
+import { pageOf } from '../platform/database/paging.ts'
+import type { Page, PageRequest } from '../platform/database/paging.ts'
 import { fromTime } from '../platform/database/times.ts'
-import type { Grant } from './grant.ts'
+import type {} from '../providers/provider-store.ts'
+import type {} from '../sessions/user-store.ts'
+import type { Grant, GrantStatus, RevokedBy } from './grant.ts'
 
 interface GrantRow {
   grant_id: string
   agent_id: string
-  kind: 'sandbox'
+  kind: Grant['kind']
+  user_id: string | null
+  connection_id: string | null
+  access_request_id: string | null
   allowed_hosts: string
   allowed_methods: string | null
   allowed_paths: string | null
+  max_calls: number | null
+  calls: number
+  last_used_at: number | null
   created_at: number
   expires_at: number | null
   revoked_at: number | null
-  calls: number
-  last_used_at: number | null
+  revoked_by: RevokedBy | null
+  is_signed: number
+  receipt: string | null
 }
 
 declare module '../platform/database/tables.ts' {
@@ -24,37 +37,100 @@ declare module '../platform/database/tables.ts' {
   }
 }
 
+/** What is shown of a grant beside its own terms. */
+export interface GrantDescription {
+  agentName: string
+  /** null in the sandbox; the slug also once the provider is deleted. */
+  providerSlug: string | null
+  providerName: string | null
+  accountLabel: string | null
+  isSigned: boolean
+}
+
 export const grantStore = {
-  insert: async (tx: Queries, grant: Grant): Promise<void> => {
+  insert: async (tx: Queries, grant: Grant, receipt: Receipt | null): Promise<void> => {
     await tx
       .insertInto('grants')
       .values({
         grant_id: grant.grantId,
         agent_id: grant.agentId,
         kind: grant.kind,
+        user_id: grant.userId,
+        connection_id: grant.connectionId,
+        access_request_id: grant.accessRequestId,
         allowed_hosts: JSON.stringify(grant.allowedHosts),
         allowed_methods: grant.allowedMethods && JSON.stringify(grant.allowedMethods),
         allowed_paths: grant.allowedPaths && JSON.stringify(grant.allowedPaths),
+        max_calls: grant.maxCalls,
+        calls: 0,
+        last_used_at: null,
         created_at: grant.createdAt.getTime(),
         expires_at: grant.expiresAt?.getTime() ?? null,
         revoked_at: null,
-        calls: 0,
-        last_used_at: null,
+        revoked_by: null,
+        is_signed: receipt?.signed === true ? 1 : 0,
+        receipt: receipt && JSON.stringify(receipt),
       })
       .execute()
   },
 
   findOfAgent: async (queries: Queries, agentId: string, grantId: string): Promise<Grant | undefined> => {
-    const row = await queries
-      .selectFrom('grants')
-      .selectAll()
-      .where('grant_id', '=', grantId)
-      .where('agent_id', '=', agentId)
+    const row = await withFoundation(queries)
+      .where('grants.grant_id', '=', grantId)
+      .where('grants.agent_id', '=', agentId)
       .executeTakeFirst()
     return row && toGrant(row)
   },
 
-  /** Counts a call, where grant and agent are still live in this very transaction; false where they are not. */
+  /** One that this user approved. */
+  findOfUser: async (queries: Queries, userId: string, grantId: string): Promise<Grant | undefined> => {
+    const row = await withFoundation(queries)
+      .where('grants.grant_id', '=', grantId)
+      .where('grants.user_id', '=', userId)
+      .executeTakeFirst()
+    return row && toGrant(row)
+  },
+
+  listOfAgent: (queries: Queries, agentId: string, page: PageRequest<GrantStatus>, now: Date): Promise<Page<Grant>> =>
+    pageThrough(withFoundation(queries).where('grants.agent_id', '=', agentId), page, now),
+
+  listOfUser: (queries: Queries, userId: string, page: PageRequest<GrantStatus>, now: Date): Promise<Page<Grant>> =>
+    pageThrough(withFoundation(queries).where('grants.user_id', '=', userId), page, now),
+
+  describe: async (queries: Queries, grantIds: readonly string[]): Promise<Map<string, GrantDescription>> => {
+    if (grantIds.length === 0) return new Map()
+    const rows = await queries
+      .selectFrom('grants')
+      .innerJoin('agents', 'agents.agent_id', 'grants.agent_id')
+      .leftJoin('connections', 'connections.connection_id', 'grants.connection_id')
+      .leftJoin('providers', 'providers.provider_id', 'connections.provider_id')
+      .select(['grants.grant_id', 'grants.is_signed', 'agents.name as agent_name', 'connections.account_label'])
+      .select(['providers.slug', 'providers.name as provider_name'])
+      .where('grants.grant_id', 'in', grantIds)
+      .execute()
+    return new Map(
+      rows.map((row) => [
+        row.grant_id,
+        {
+          agentName: row.agent_name,
+          providerSlug: row.slug,
+          providerName: row.provider_name,
+          accountLabel: row.account_label,
+          isSigned: row.is_signed === 1,
+        },
+      ]),
+    )
+  },
+
+  receiptOf: async (queries: Queries, grantId: string): Promise<Receipt | undefined> => {
+    const row = await queries.selectFrom('grants').select('receipt').where('grant_id', '=', grantId).executeTakeFirst()
+    return row?.receipt == null ? undefined : (JSON.parse(row.receipt) as Receipt)
+  },
+
+  /**
+   * Counts a call, where the grant has one left and all that it stands on is live in this very transaction; false
+   * where that is not so.
+   */
   countCall: async (tx: Queries, grantId: string, now: Date): Promise<boolean> => {
     const row = await tx
       .updateTable('grants')
@@ -62,7 +138,36 @@ export const grantStore = {
       .where('grant_id', '=', grantId)
       .where('revoked_at', 'is', null)
       .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now.getTime())]))
+      .where((eb) => eb.or([eb('max_calls', 'is', null), eb('calls', '<', eb.ref('max_calls'))]))
       .where('agent_id', 'in', (eb) => eb.selectFrom('agents').select('agent_id').where('disabled_at', 'is', null))
+      .where((eb) =>
+        eb.or([
+          eb('user_id', 'is', null),
+          eb('user_id', 'in', eb.selectFrom('users').select('user_id').where('disabled_at', 'is', null)),
+        ]),
+      )
+      .where((eb) =>
+        eb.or([
+          eb('connection_id', 'is', null),
+          eb(
+            'connection_id',
+            'in',
+            eb.selectFrom('connections').select('connection_id').where('status', '<>', 'revoked'),
+          ),
+        ]),
+      )
+      .returning('grant_id')
+      .executeTakeFirst()
+    return row !== undefined
+  },
+
+  /** False where it was revoked already. */
+  revoke: async (tx: Queries, grantId: string, by: RevokedBy, now: Date): Promise<boolean> => {
+    const row = await tx
+      .updateTable('grants')
+      .set({ revoked_at: now.getTime(), revoked_by: by })
+      .where('grant_id', '=', grantId)
+      .where('revoked_at', 'is', null)
       .returning('grant_id')
       .executeTakeFirst()
     return row !== undefined
@@ -72,7 +177,7 @@ export const grantStore = {
   revokeOtherSandboxes: async (tx: Queries, agentId: string, grantId: string, now: Date): Promise<void> => {
     await tx
       .updateTable('grants')
-      .set({ revoked_at: now.getTime() })
+      .set({ revoked_at: now.getTime(), revoked_by: 'sandbox' })
       .where('agent_id', '=', agentId)
       .where('kind', '=', 'sandbox')
       .where('grant_id', '<>', grantId)
@@ -87,17 +192,79 @@ export const grantStore = {
 
 export type GrantStore = typeof grantStore
 
-function toGrant(row: GrantRow): Grant {
+const columns = [
+  'grants.grant_id',
+  'grants.agent_id',
+  'grants.kind',
+  'grants.user_id',
+  'grants.connection_id',
+  'grants.access_request_id',
+  'grants.allowed_hosts',
+  'grants.allowed_methods',
+  'grants.allowed_paths',
+  'grants.max_calls',
+  'grants.calls',
+  'grants.last_used_at',
+  'grants.created_at',
+  'grants.expires_at',
+  'grants.revoked_at',
+  'grants.revoked_by',
+] as const
+
+/** SQLite has numbers for truth. */
+type Truth = boolean | number
+
+// The rules of statusOf, word for word; null is neither true nor false, so each part says what it means by it.
+const isCutOff = sql<Truth>`(coalesce(connections.status = 'revoked', false) or users.disabled_at is not null)`
+const isRevoked = sql<boolean>`(grants.revoked_at is not null or ${isCutOff})`
+const isOver = (now: Date) =>
+  sql<boolean>`(coalesce(grants.expires_at <= ${now.getTime()}, false) or coalesce(grants.calls >= grants.max_calls, false))`
+
+/** With what it stands on: a connection that ended, or a user who was disabled, ends it too. */
+function withFoundation(queries: Queries) {
+  return queries
+    .selectFrom('grants')
+    .leftJoin('connections', 'connections.connection_id', 'grants.connection_id')
+    .leftJoin('users', 'users.user_id', 'grants.user_id')
+    .select(columns)
+    .select(isCutOff.as('is_cut_off'))
+}
+
+async function pageThrough(
+  query: ReturnType<typeof withFoundation>,
+  page: PageRequest<GrantStatus>,
+  now: Date,
+): Promise<Page<Grant>> {
+  const rows = await query
+    .$if(page.status === 'revoked', (one) => one.where(isRevoked))
+    .$if(page.status === 'expired', (one) => one.where(sql<boolean>`not ${isRevoked} and ${isOver(now)}`))
+    .$if(page.status === 'active', (one) => one.where(sql<boolean>`not ${isRevoked} and not ${isOver(now)}`))
+    .$if(page.before !== undefined, (one) => one.where('grants.grant_id', '<', page.before ?? ''))
+    .orderBy('grants.grant_id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(rows.map(toGrant), page.limit, ({ grantId }) => grantId)
+}
+
+function toGrant(row: Omit<GrantRow, 'receipt' | 'is_signed'> & { is_cut_off: Truth }): Grant {
   return {
     grantId: row.grant_id,
     agentId: row.agent_id,
     kind: row.kind,
+    userId: row.user_id,
+    connectionId: row.connection_id,
+    accessRequestId: row.access_request_id,
     allowedHosts: toList(row.allowed_hosts),
     allowedMethods: row.allowed_methods === null ? null : toList(row.allowed_methods),
     allowedPaths: row.allowed_paths === null ? null : toList(row.allowed_paths),
+    maxCalls: row.max_calls,
+    calls: row.calls,
+    lastUsedAt: fromTime(row.last_used_at),
     createdAt: new Date(row.created_at),
     expiresAt: fromTime(row.expires_at),
     revokedAt: fromTime(row.revoked_at),
+    revokedBy: row.revoked_by,
+    isCutOff: Boolean(row.is_cut_off),
   }
 }
 

@@ -1,20 +1,28 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ServiceError } from '../platform/errors.ts'
-import { assertGrantCovers } from './grant.ts'
+import { assertGrantCovers, endOf, statusOf } from './grant.ts'
 import type { Grant, GrantedCall } from './grant.ts'
 
 const now = new Date('2026-11-15T12:00:00.000Z')
 const grant: Grant = {
   grantId: 'grt_1',
   agentId: 'agt_1',
-  kind: 'sandbox',
-  allowedHosts: ['api.example.com', 'files.example.com:8443'],
+  kind: 'connection',
+  userId: 'usr_1',
+  connectionId: 'con_1',
+  accessRequestId: 'arq_1',
+  allowedHosts: ['api.example.com', 'files.example.com:8443', '*.cdn.example.com'],
   allowedMethods: ['GET', 'HEAD'],
-  allowedPaths: ['/v1/mail'],
+  allowedPaths: ['/v1/mail', '/v1/*/photo'],
+  maxCalls: 3,
+  calls: 2,
+  lastUsedAt: null,
   createdAt: new Date(now.getTime() - 1000),
   expiresAt: new Date(now.getTime() + 1),
   revokedAt: null,
+  revokedBy: null,
+  isCutOff: false,
 }
 const call: GrantedCall = { host: 'api.example.com', method: 'GET', path: '/v1/mail' }
 
@@ -35,6 +43,10 @@ function refuses(terms: Partial<Grant>, members: Partial<GrantedCall>, code: str
 test('a grant covers its hosts, methods and paths until it ends', () => {
   allows({}, {})
   allows({}, { host: 'files.example.com:8443' })
+  allows({}, { host: 'a.b.cdn.example.com' })
+  allows({}, { path: '/v1/mail/1' })
+  allows({}, { path: '/v1/ada/photo' })
+  allows({ maxCalls: null, calls: 1_000 }, {})
   allows({}, { method: 'HEAD' })
   allows({ expiresAt: null }, {})
   allows({ allowedMethods: null }, { method: 'DELETE' })
@@ -43,6 +55,12 @@ test('a grant covers its hosts, methods and paths until it ends', () => {
 
 test('a grant that has ended covers nothing', () => {
   refuses({ revokedAt: now }, {}, 'grant_revoked')
+  refuses({ isCutOff: true }, {}, 'grant_revoked')
+  refuses({ calls: 3 }, {}, 'grant_exhausted')
+  refuses({ calls: 4 }, {}, 'grant_exhausted')
+  refuses({ calls: 3, expiresAt: now }, {}, 'grant_expired')
+  refuses({ calls: 3, isCutOff: true }, {}, 'grant_revoked')
+  refuses({ calls: 3 }, { host: 'evil.example' }, 'grant_exhausted')
   refuses({ expiresAt: now }, {}, 'grant_expired')
   refuses({ expiresAt: now, revokedAt: now }, {}, 'grant_revoked')
   refuses({ revokedAt: now }, { host: 'evil.example' }, 'grant_revoked')
@@ -52,16 +70,17 @@ test('a grant does not cover what is only like its hosts, methods and paths', ()
   for (const host of [
     'example.com',
     'a.api.example.com',
-    'api.example.com.',
     'api.example.com:8443',
     'files.example.com',
     'api.example.com.evil.example',
+    'cdn.example.com',
+    'a.cdn.example.com:8443',
     '',
   ]) {
     refuses({}, { host }, 'host_not_allowed', 'url')
   }
   for (const method of ['POST', 'get', '', 'GET ']) refuses({}, { method }, 'method_not_allowed', 'method')
-  for (const path of ['/v1/mail/', '/v1/mail/1', '/v1/', '/V1/mail', '/v1/%6dail', '//v1/mail']) {
+  for (const path of ['/v1/mailbox', '/v1/', '/V1/mail', '/v1/mail%2f..%2fadmin', '//v1/mail', '/v1/photo']) {
     refuses({}, { path }, 'path_not_allowed', 'url')
   }
 })
@@ -70,4 +89,31 @@ test('a grant of no host, method or path covers none', () => {
   refuses({ allowedHosts: [] }, {}, 'host_not_allowed', 'url')
   refuses({ allowedMethods: [] }, {}, 'method_not_allowed', 'method')
   refuses({ allowedPaths: [] }, {}, 'path_not_allowed', 'url')
+})
+
+test('the sandbox covers its echo as it is written, and nothing below or beside it', () => {
+  const echo = { kind: 'sandbox', allowedHosts: ['localhost:8787', '*.example.com'], allowedPaths: ['/echo'] } as const
+  const sandbox = { ...echo, allowedHosts: [...echo.allowedHosts], allowedPaths: [...echo.allowedPaths] }
+  allows(sandbox, { host: 'localhost:8787', path: '/echo' })
+  refuses(sandbox, { host: 'a.example.com', path: '/echo' }, 'host_not_allowed', 'url')
+  for (const path of ['/echo/', '/echo/1', '/%65cho']) {
+    refuses(sandbox, { host: 'localhost:8787', path }, 'path_not_allowed', 'url')
+  }
+})
+
+test('a grant is active until it is revoked, cut off, over or used up', () => {
+  const status = (terms: Partial<Grant>) => statusOf({ ...grant, ...terms }, now)
+  assert.equal(status({}), 'active')
+  assert.equal(status({ expiresAt: null, maxCalls: null }), 'active')
+  assert.equal(status({ expiresAt: now }), 'expired')
+  assert.equal(status({ calls: 3 }), 'expired')
+  assert.equal(status({ revokedAt: now }), 'revoked')
+  assert.equal(status({ isCutOff: true }), 'revoked')
+  assert.equal(status({ isCutOff: true, expiresAt: now, calls: 3 }), 'revoked')
+})
+
+test('a call under way may go on although it was the last one of its grant', () => {
+  assert.equal(endOf({ ...grant, calls: 3 }, now), undefined)
+  assert.equal(endOf({ ...grant, expiresAt: now }, now), 'grant_expired')
+  assert.equal(endOf({ ...grant, isCutOff: true }, now), 'grant_revoked')
 })

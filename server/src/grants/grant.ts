@@ -1,20 +1,42 @@
 import { ServiceError } from '../platform/errors.ts'
+import { matchesHost } from '../providers/api-hosts.ts'
+import { coversPath } from './path-pattern.ts'
 
 /** A standing yes: this agent, these hosts, methods and paths, until then. */
 export interface Grant {
   grantId: string
   agentId: string
-  /** What stands behind it: so far only the sandbox. */
-  kind: 'sandbox'
-  /** As in a URL: a name, with its port where that is not the scheme's own. */
+  /** What stands behind it. */
+  kind: 'sandbox' | 'connection'
+  /** Who approved it, with which account, when asked for what: null in the sandbox, where nobody is asked. */
+  userId: string | null
+  connectionId: string | null
+  accessRequestId: string | null
+  /** Patterns as api-hosts.ts keeps them; in the sandbox one host, as a URL writes it. */
   allowedHosts: string[]
   /** null: any. */
   allowedMethods: string[] | null
   allowedPaths: string[] | null
+  maxCalls: number | null
+  calls: number
+  lastUsedAt: Date | null
   createdAt: Date
   expiresAt: Date | null
   revokedAt: Date | null
+  revokedBy: RevokedBy | null
+  /** What it stands on has ended: its connection is revoked or its user disabled. That is read, never written. */
+  isCutOff: boolean
 }
+
+/** Its user, its agent, or a new sandbox that took its place. */
+export type RevokedBy = 'user' | 'agent' | 'sandbox'
+export type GrantStatus = 'active' | 'revoked' | 'expired'
+
+/** What a person approves, and what the receipt tells of. */
+export type GrantTerms = Pick<
+  Grant,
+  'connectionId' | 'allowedHosts' | 'allowedMethods' | 'allowedPaths' | 'maxCalls' | 'expiresAt'
+>
 
 /** The part of a call that a grant speaks of. */
 export interface GrantedCall {
@@ -23,18 +45,44 @@ export interface GrantedCall {
   path: string
 }
 
+/** A grant whose calls are used up reads as expired: like one whose time is over, it ended as it was meant to. */
+export function statusOf(grant: Grant, now: Date): GrantStatus {
+  const end = endOf(grant, now)
+  if (end === 'grant_revoked') return 'revoked'
+  return end === 'grant_expired' || isExhausted(grant) ? 'expired' : 'active'
+}
+
+/** Why even a call that is under way must end; undefined where it may go on. The last call may use up the grant. */
+export function endOf(grant: Grant, now: Date): 'grant_revoked' | 'grant_expired' | undefined {
+  if (grant.revokedAt || grant.isCutOff) return 'grant_revoked'
+  return grant.expiresAt && grant.expiresAt <= now ? 'grant_expired' : undefined
+}
+
 export function assertGrantIsLive(grant: Grant, now: Date): void {
-  if (grant.revokedAt) throw new ServiceError('grant_revoked')
-  if (grant.expiresAt && grant.expiresAt <= now) throw new ServiceError('grant_expired')
+  const end = endOf(grant, now)
+  if (end) throw new ServiceError(end)
+  if (isExhausted(grant)) throw new ServiceError('grant_exhausted')
 }
 
 export function assertGrantCovers(grant: Grant, { host, method, path }: GrantedCall, now: Date): void {
   assertGrantIsLive(grant, now)
-  if (!grant.allowedHosts.includes(host)) throw new ServiceError('host_not_allowed', { field: 'url' })
-  if (!covers(grant.allowedMethods, method)) throw new ServiceError('method_not_allowed', { field: 'method' })
-  if (!covers(grant.allowedPaths, path)) throw new ServiceError('path_not_allowed', { field: 'url' })
+  if (!coversHost(grant, host)) throw new ServiceError('host_not_allowed', { field: 'url' })
+  if (grant.allowedMethods?.includes(method) === false) {
+    throw new ServiceError('method_not_allowed', { field: 'method' })
+  }
+  if (!coversCallPath(grant, path)) throw new ServiceError('path_not_allowed', { field: 'url' })
 }
 
-function covers(allowed: string[] | null, value: string): boolean {
-  return allowed === null || allowed.includes(value)
+function isExhausted({ maxCalls, calls }: Grant): boolean {
+  return maxCalls !== null && calls >= maxCalls
+}
+
+/** The sandbox stands for one URL, written in one way. */
+function coversHost({ kind, allowedHosts }: Grant, host: string): boolean {
+  return kind === 'sandbox' ? allowedHosts.includes(host) : allowedHosts.some((entry) => matchesHost(entry, host))
+}
+
+function coversCallPath({ kind, allowedPaths }: Grant, path: string): boolean {
+  if (allowedPaths === null) return true
+  return kind === 'sandbox' ? allowedPaths.includes(path) : allowedPaths.some((pattern) => coversPath(pattern, path))
 }

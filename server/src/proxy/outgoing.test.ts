@@ -1,34 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ServiceError } from '../platform/errors.ts'
-import { judgeMethod, outgoingBody, outgoingHeaders } from './outgoing.ts'
+import { outgoingBody, outgoingHeaders } from './outgoing.ts'
 import type { HeaderList } from './upstream.ts'
 
 function refused(field: string) {
   return (error: ServiceError) => error.code === 'invalid_field' && error.field === field
 }
-
-test('a method is any name of letters but CONNECT and TRACE, in capitals', () => {
-  for (const method of ['GET', 'get', 'Post', 'PROPFIND', 'QUERY', 'x'.repeat(20)]) {
-    assert.equal(judgeMethod(method), method.toUpperCase())
-  }
-  for (const method of [
-    'CONNECT',
-    'connect',
-    'TRACE',
-    'Trace',
-    '',
-    'G T',
-    'GET\r\nX',
-    'GET\n',
-    'é',
-    'M-SEARCH',
-    'ﬁ',
-    'x'.repeat(21),
-  ]) {
-    assert.throws(() => judgeMethod(method), refused('method'), JSON.stringify(method))
-  }
-})
 
 test('credentials, framing, origin, ranges and encodings of the caller are dropped and named', () => {
   const dropped = [

@@ -27,18 +27,6 @@ const neverSentPrefixes = ['proxy-', 'x-forwarded-']
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/
 const headerValue = /^[\t\x20-\x7e\x80-\xff]{0,8192}$/
-const methodName = /^[A-Za-z]{1,20}$/
-
-export function judgeMethod(method: string): string {
-  const name = method.toUpperCase()
-  if (!methodName.test(method) || name === 'CONNECT' || name === 'TRACE') {
-    throw new ServiceError('invalid_field', {
-      field: 'method',
-      message: '"method" is not an HTTP method that can be proxied.',
-    })
-  }
-  return name
-}
 
 export function outgoingHeaders(
   given: Record<string, string>,

@@ -8,6 +8,7 @@ import type { AgentStore } from '../agents/agent-store.ts'
 import { assertGrantCovers, assertGrantIsLive } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
 import type { GrantStore } from '../grants/grant-store.ts'
+import { readMethod } from '../grants/method.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -18,7 +19,7 @@ import { readAnswer } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { judgeUrl, recordedParts } from './destination.ts'
 import type { Destination } from './destination.ts'
-import { judgeMethod, outgoingBody, outgoingHeaders } from './outgoing.ts'
+import { outgoingBody, outgoingHeaders } from './outgoing.ts'
 import type { Refusals } from './refusals.ts'
 import type { Credential, HeaderList, Route } from './upstream.ts'
 
@@ -117,7 +118,7 @@ async function judge(
   const grant = await needs.grants.findOfAgent(needs.database.queries, agent.agentId, input.grantId)
   if (!grant) throw new ServiceError('grant_not_found', { field: 'grant_id' })
   const route = needs.routeOf(grant)
-  const method = judgeMethod(input.method)
+  const method = readMethod(input.method, 'method')
   const destination = judgeUrl(input.url, route.plainOrigin)
   Object.assign(facts, { method, ...recordedParts(destination) })
   assertGrantCovers(grant, { host: destination.host, method, path: destination.path }, needs.clock())

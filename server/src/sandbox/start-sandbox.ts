@@ -29,17 +29,25 @@ export async function startSandbox(needs: StartSandboxNeeds, agent: Agent, reque
     grantId: newId('grt', now),
     agentId,
     kind: 'sandbox',
+    userId: null,
+    connectionId: null,
+    accessRequestId: null,
     allowedHosts: [config.baseUrl.host],
     allowedMethods: null,
     allowedPaths: [echoPath],
+    maxCalls: null,
+    calls: 0,
+    lastUsedAt: null,
     createdAt: now,
     expiresAt: new Date(now.getTime() + config.sandboxSeconds * 1000),
     revokedAt: null,
+    revokedBy: null,
+    isCutOff: false,
   }
   const { grantId } = grant
   await database.transaction(async (tx) => {
     await takeFromLimit(tx, `sandbox-start:${agentId}`, perHour(config.sandboxStartsPerHour), now)
-    await grants.insert(tx, grant)
+    await grants.insert(tx, grant, null)
     await sandboxes.put(tx, agentId, grantId, mintToken('sandbox'))
     await grants.revokeOtherSandboxes(tx, agentId, grantId, now)
     await audit.append(tx, { event: 'sandbox.started', at: now, requestId, agentId, grantId })

@@ -79,6 +79,7 @@ export const approvals: Migration = {
       `alter table grants add column max_calls ${number}`,
       `alter table grants add column revoked_by text`,
       `alter table grants add column receipt text`,
+      `alter table grants add column is_signed ${number} not null default 0`,
       `create index grants_by_user on grants (user_id, grant_id)`,
       `create index grants_by_connection on grants (connection_id)`,
 

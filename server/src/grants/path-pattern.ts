@@ -1,0 +1,81 @@
+/**
+ * Which paths a grant covers. A pattern is a prefix by whole segments; a segment `*` stands for any one. Under a path
+ * limit a call's path must read in one way only: whatever an upstream might read as another path is covered by nothing.
+ */
+import { ServiceError } from '../platform/errors.ts'
+
+export const maxPathPatterns = 50
+const maxPatternLength = 1024
+
+export function readPathPatterns(texts: readonly string[], field: string): string[] {
+  if (texts.length > maxPathPatterns) {
+    throw new ServiceError('invalid_field', { field, message: `"${field}" holds more than ${maxPathPatterns} paths.` })
+  }
+  return [...new Set(texts.map((text, index) => readPathPattern(text, `${field}.${index}`)))]
+}
+
+/** The pattern as it is kept: without a slash at its end, and with nothing escaped that needs no escape. */
+export function readPathPattern(text: string, field: string): string {
+  const refuse = (message: string) => new ServiceError('invalid_field', { field, message: `"${field}" ${message}` })
+  if (text.length > maxPatternLength) throw refuse(`is longer than ${maxPatternLength} characters.`)
+  if (!text.startsWith('/')) throw refuse('is no path. Begin it with a slash.')
+  // Dot segments, a query, a fragment, blanks and backslashes would all be written otherwise in a URL.
+  if (URL.parse(`https://host.example${text}`)?.pathname !== text) {
+    throw refuse('is not written as in a URL: no query, no fragment, no dots for folders, in ASCII.')
+  }
+  const segments = segmentsOf(text)
+  if (!segments || /%2e/i.test(text))
+    throw refuse('holds an empty segment, or an escape that could be read as another path.')
+  if (segments.some((segment) => segment.includes('*') && segment !== '*')) {
+    throw refuse('has a * inside a segment. It stands for one whole segment.')
+  }
+  return `/${segments.join('/')}`
+}
+
+/** Whether a call's path, as a URL writes it, lies under the pattern. */
+export function coversPath(pattern: string, path: string): boolean {
+  return coversPathPattern(pattern, path)
+}
+
+/** Whether all that the inner pattern covers is covered by the outer one. */
+export function coversPathPattern(outer: string, inner: string): boolean {
+  const [wide, narrow] = [segmentsOf(outer), segmentsOf(inner)]
+  if (!wide || !narrow) return false
+  return wide.length <= narrow.length && wide.every((segment, index) => segment === '*' || segment === narrow[index])
+}
+
+/** Undefined where the path has an empty segment inside, or one that could be read as something else. */
+function segmentsOf(path: string): string[] | undefined {
+  if (!path.startsWith('/')) return undefined
+  const parts = path.slice(1).split('/')
+  if (parts.at(-1) === '') parts.pop()
+  const segments = parts.map(unescapeUnreserved)
+  return segments.every(readsInOneWay) ? segments : undefined
+}
+
+/** RFC 3986 §2.3: escaping these changes nothing. What else is escaped stays so, in upper case. */
+function unescapeUnreserved(segment: string): string {
+  return segment.replaceAll(/%[0-9a-f]{2}/gi, (escape) => {
+    const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16))
+    return /[a-z0-9._~-]/i.test(character) ? character : escape.toUpperCase()
+  })
+}
+
+/** What some server might take for a slash, for the folder above, or for an escape to be undone once more. */
+function readsInOneWay(segment: string): boolean {
+  const text = decoded(segment)
+  if (text === undefined || text === '') return false
+  // Look-alikes of dot, slash and per cent are folded into the ASCII ones by some, and `;` cuts a segment short.
+  const folded = text.normalize('NFKC')
+  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  return !/[/\\%\x00-\x1f\x7f]/.test(folded) && !/^\.{1,2}(?:;|$)/.test(folded.trim())
+}
+
+/** Undefined where an escape is cut short or is not UTF-8, as an overlong writing of a slash is not. */
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return undefined
+  }
+}
