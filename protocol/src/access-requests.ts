@@ -113,15 +113,6 @@ export const DenyBody = Type.Optional(
 /** The decision that will be signed. Members that are not known here pass, and are not part of it. */
 export const ChallengeBody = Type.Optional(Type.Object({ connection_id: Type.Optional(ConnectionId), ...decision }))
 
-export const decisionMembers = [
-  'connection_id',
-  'allowed_hosts',
-  'allowed_methods',
-  'allowed_paths',
-  'max_calls',
-  'expires_at',
-] as const
-
 export const ChallengeReply = Type.Object({
   challenge_id: RecordId('chl'),
   nonce: Type.String(),

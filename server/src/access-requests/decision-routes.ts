@@ -3,11 +3,11 @@ import {
   ApproveBody,
   ChallengeBody,
   ChallengeReply,
-  decisionMembers,
   DenyBody,
 } from '@sallyport/protocol/access-requests'
 import { approvalMessage } from '@sallyport/protocol/approval-message'
-import { Grant as GrantView } from '@sallyport/protocol/grants'
+import { Grant as GrantView, termNames } from '@sallyport/protocol/grants'
+import type { TermName } from '@sallyport/protocol/grants'
 import { IdInPath } from '@sallyport/protocol/schema'
 import { actingDevice, actingPerson } from '../authenticate.ts'
 import { grantView } from '../grants/grant-view.ts'
@@ -109,9 +109,10 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
   )
 }
 
-function decisionIn(body: object | undefined): Record<string, unknown> | undefined {
-  const members = Object.entries(body ?? {}).filter(([name]) => (decisionMembers as readonly string[]).includes(name))
-  return members.length > 0 ? Object.fromEntries(members) : undefined
+/** As it was sent. Of a challenge's body other members are no part of it. */
+function decisionIn(body: Partial<Record<TermName, unknown>> | undefined): Record<string, unknown> | undefined {
+  const members = termNames.flatMap((name) => (body?.[name] === undefined ? [] : [[name, body[name]]]))
+  return members.length > 0 ? (Object.fromEntries(members) as Record<string, unknown>) : undefined
 }
 
 function signatureIn(body: {

@@ -1,3 +1,4 @@
+import { termNames } from '@sallyport/protocol/grants'
 import type { Receipt } from '@sallyport/protocol/grants'
 import type { Grant } from '../grants/grant.ts'
 import type { Signature } from './decide.ts'
@@ -32,6 +33,6 @@ export function receiptFor(grant: Grant, approvedBy: string, signature: Signatur
     approved_by: approvedBy,
     approved_at: grant.createdAt.toISOString(),
     grant: granted,
-    unsigned: Object.keys(granted).filter((member) => !decision || !(member in decision)),
+    unsigned: termNames.filter((name) => !decision || !(name in decision)),
   }
 }

@@ -7,18 +7,18 @@ import type { AccessTest } from '../../testkit/access-requests.ts'
 import { recorded } from '../../testkit/audit.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { pairDevice } from '../../testkit/device.ts'
-import type { PairedDevice } from '../../testkit/device.ts'
+import type { TestDevice } from '../../testkit/device.ts'
 import { signedByOpenssl } from '../../testkit/openssl.ts'
 
 type Verdict = 'approve' | 'deny'
 
-async function challenge({ call }: AccessTest, { token }: Pick<PairedDevice, 'token'>, id: string, body: object = {}) {
+async function challenge({ call }: AccessTest, { token }: Pick<TestDevice, 'token'>, id: string, body: object = {}) {
   const reply = await call('POST', `/v4/access-requests/${id}/challenge`, { token, body })
   return reply
 }
 
 /** What a device of ours does: a challenge for the whole decision, its signature over one verdict. */
-async function signed(test: AccessTest, device: PairedDevice, id: string, verdict: Verdict, decision?: object) {
+async function signed(test: AccessTest, device: TestDevice, id: string, verdict: Verdict, decision?: object) {
   const { status, text, body } = await challenge(test, device, id, decision)
   if (status !== 201) throw new Error(text)
   return { challenge_id: body.challenge_id as string, signature: device.sign(body.signing_input[verdict]) }

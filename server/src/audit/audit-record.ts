@@ -45,7 +45,8 @@ export type AuditEvent =
   | 'proxy.refused'
   | 'keys.rotated'
 
-type Fact = string | number | boolean | null | Fact[] | { [name: string]: Fact }
+/** A plain value, or a whole document of ours, such as a receipt. */
+type Fact = string | number | boolean | null | string[] | Readonly<Record<string, unknown>>
 
 export interface AuditRecord {
   /** Given where a record belongs to an earlier one; otherwise it gets its own. */

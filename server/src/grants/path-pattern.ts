@@ -67,8 +67,7 @@ function readsInOneWay(segment: string): boolean {
   if (text === undefined || text === '') return false
   // Look-alikes of dot, slash and per cent are folded into the ASCII ones by some, and `;` cuts a segment short.
   const folded = text.normalize('NFKC')
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-  return !/[/\\%\x00-\x1f\x7f]/.test(folded) && !/^\.{1,2}(?:;|$)/.test(folded.trim())
+  return !/[/\\%\p{Cc}]/u.test(folded) && !/^\.{1,2}(?:;|$)/.test(folded.trim())
 }
 
 /** Undefined where an escape is cut short or is not UTF-8, as an overlong writing of a slash is not. */

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startAccessTest } from '../../testkit/access-requests.ts'
+import type { AccessTest } from '../../testkit/access-requests.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { pairDevice } from '../../testkit/device.ts'
+
+const settings = {
+  SALLYPORT_REGISTRATIONS_PER_MINUTE: '1000',
+  SALLYPORT_REGISTRATIONS_PER_DAY: '1000',
+  SALLYPORT_ACCESS_REQUESTS_PER_HOUR: '1000',
+  SALLYPORT_ACCESS_REQUESTS_PENDING: '1000',
+  SALLYPORT_SESSION_IDLE_SECONDS: '31536000',
+  SALLYPORT_SESSION_SECONDS: '31536000',
+}
+
+/** A person with a phone that can be reached; and what is about to be sent to it. */
+async function startWithPhone(t: Parameters<typeof startAccessTest>[0], engine: Parameters<typeof startAccessTest>[1]) {
+  const test = await startAccessTest(t, engine, { settings })
+  const phone = await pairDevice(test, test.user)
+  const stored = await test.call('POST', `/v4/devices/${phone.deviceId}/push-token`, {
+    token: phone.token,
+    body: { push_token: 'ab'.repeat(32) },
+  })
+  assert.equal(stored.status, 200, stored.text)
+  return { ...test, phone, pushes: () => pushesOf(test), ring: (token?: string) => test.asked(forAda(test), token) }
+}
+
+async function pushesOf({ database }: AccessTest): Promise<{ title: string; body: string; accessRequestId: string }[]> {
+  const rows = await database.queries.selectFrom('pushes').select('message').orderBy('push_id').execute()
+  return rows.map(({ message }) => JSON.parse(message) as Awaited<ReturnType<typeof pushesOf>>[number])
+}
+
+function forAda({ user }: AccessTest): object {
+  return { user_id: user.userId }
+}
+
+onBothDatabases('notifying', (engine) => {
+  test('a request that names a user is pushed to their devices: who asks for what, unverified, and nothing else', async (t) => {
+    const test = await startWithPhone(t, engine)
+    const { asked, pushes, registerAgent, config } = test
+    const long = await registerAgent(`${'Very long name '.repeat(5)}🦊`)
+    const id = await asked({ ...forAda(test), reason: 'secret-reason', callback_url: 'https://a.example/x' }, long.token)
+    assert.deepEqual(await pushes(), [
+      {
+        title: 'An agent asks for access',
+        body: '“Very long name Very long name Very long…” (unverified) wants to use Acme.',
+        accessRequestId: id,
+        url: `${config.baseUrl.origin}/approve-proxy/${id}?user=${test.user.userId}`,
+      },
+    ])
+  })
+
+  test('nobody is rung for a request that names nobody, or a user who has no device', async (t) => {
+    const { asked, pushes, logIn } = await startWithPhone(t, engine)
+    const bob = await logIn({ email: 'bob@example.com' })
+    await asked()
+    await asked({ user_id: bob.userId })
+    await asked({ user_id: 'nobody@example.com' })
+    assert.deepEqual(await pushes(), [])
+  })
+
+  test('100 fresh agents ring a phone once an hour, and leave room for an agent that was approved', async (t) => {
+    const test = await startWithPhone(t, engine)
+    const { ring, approve, pushes, registerAgent, agent, clock, pending } = test
+    assert.equal((await approve(await ring())).status, 201)
+    assert.equal((await pushes()).length, 1, 'the first one, from an agent that was a stranger then')
+    clock.advance(3600)
+    const strangers = await Promise.all(Array.from({ length: 100 }, (_, index) => registerAgent(`agent ${index}`)))
+    await Promise.all(strangers.map(({ token }) => ring(token)))
+    assert.equal((await pushes()).length, 2)
+    assert.equal((await pending()).length, 50, 'the others wait in the console, a page of which is shown')
+    for (let count = 0; count < 5; count++) await ring(agent.token)
+    assert.equal((await pushes()).length, 4, 'three in ten minutes in all')
+    clock.advance(3600)
+    await Promise.all(strangers.map(({ token }) => ring(token)))
+    assert.equal((await pushes()).length, 5)
+  })
+
+  test('a denial mutes that agent for that user and a day, and no other', async (t) => {
+    const test = await startWithPhone(t, engine)
+    const { ring, approve, deny, pushes, registerAgent, agent, clock, call, user } = test
+    await approve(await ring())
+    clock.advance(3600)
+    await deny(await ring())
+    const before = (await pushes()).length
+    clock.advance(3600)
+    await ring()
+    assert.equal((await pushes()).length, before)
+    const { body } = await call('GET', '/v4/muted-agents', { token: user.token })
+    assert.deepEqual(body.muted_agents, [
+      {
+        agent_id: agent.agentId,
+        name: 'Mail helper',
+        muted_at: '2026-11-15T13:00:00.000Z',
+        muted_until: '2026-11-16T13:00:00.000Z',
+        blocked: false,
+      },
+    ])
+    const other = await registerAgent()
+    await ring(other.token)
+    assert.equal((await pushes()).length, before + 1)
+    clock.advance(86_400)
+    await ring()
+    assert.equal((await pushes()).length, before + 2)
+    assert.deepEqual((await call('GET', '/v4/muted-agents', { token: user.token })).body.muted_agents, [])
+  })
+
+  test('a blocked agent rings no phone and stands in no list, until it is let through again', async (t) => {
+    const test = await startWithPhone(t, engine)
+    const { ring, approve, deny, pushes, agent, clock, call, user, pending, read } = test
+    await approve(await ring())
+    clock.advance(3600)
+    await deny(await ring(), { block: true })
+    const before = (await pushes()).length
+    clock.advance(40 * 86_400)
+    const asked = await ring()
+    await deny(asked, {})
+    await ring()
+    assert.deepEqual([(await pushes()).length, await pending()], [before, []], 'also after a plain denial')
+    assert.equal((await read(asked)).body.status, 'denied', 'the agent is told nothing of it')
+    const path = (verb: string) => `/v4/muted-agents/${agent.agentId}/${verb}`
+    assert.equal((await call('POST', path('unmute'), { token: user.token })).status, 200)
+    clock.advance(3600)
+    const heard = await ring()
+    assert.equal((await pushes()).length, before + 1)
+    assert.ok((await pending()).includes(heard))
+    const blocked = await call('POST', path('block'), { token: user.token })
+    assert.deepEqual([blocked.status, blocked.body.blocked, blocked.body.muted_until], [200, true, null])
+    clock.advance(60)
+    assert.deepEqual((await call('POST', path('block'), { token: user.token })).body, blocked.body)
+    assert.deepEqual(await pending(), [])
+  })
+
+  test('of agents that never asked them a user can block none', async (t) => {
+    const { ring, call, logIn, agent } = await startWithPhone(t, engine)
+    await ring()
+    const bob = await logIn({ email: 'bob@example.com' })
+    for (const [id, token] of [
+      [agent.agentId, bob.token],
+      ['agt_none', bob.token],
+    ] as const) {
+      for (const verb of ['block', 'unmute']) {
+        const { body } = await call('POST', `/v4/muted-agents/${id}/${verb}`, { token })
+        assert.equal(body.error.code, 'not_found')
+      }
+    }
+  })
+})
