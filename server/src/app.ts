@@ -1,27 +1,19 @@
 /** The wiring, top to bottom: which parts there are and what each is given. It never listens. */
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
+import { accessRequestRoutes } from './access-requests/access-request-routes.ts'
+import { decisionRoutes } from './access-requests/decision-routes.ts'
+import { mutedAgentRoutes } from './access-requests/muted-agent-routes.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
-import { agentStore } from './agents/agent-store.ts'
-import { auditStore } from './audit/audit-store.ts'
 import { authenticateCalls } from './authenticate.ts'
-import { createCallbackStore } from './callbacks/callback-store.ts'
 import { createDeliverCallbacks } from './callbacks/deliver-callbacks.ts'
 import { connectRoutes } from './connections/connect-routes.ts'
-import { createConnectFlowStore } from './connections/connect-flow-store.ts'
 import { connectionRoutes } from './connections/connection-routes.ts'
-import { createConnectionStore } from './connections/connection-store.ts'
 import { deviceFlowRoutes } from './connections/device-flow-routes.ts'
-import { createDeviceFlowStore } from './connections/device-flow-store.ts'
-import { createFormerTokenStore } from './connections/former-token-store.ts'
 import { createFreshToken } from './connections/fresh-token.ts'
-import { createRefreshStore } from './connections/refresh-store.ts'
-import { createRevocationStore } from './connections/revocation-store.ts'
 import { createRevokeRemotely } from './connections/revoke-remotely.ts'
 import { settleRefreshes } from './connections/settle-refreshes.ts'
-import { challengeStore } from './devices/challenge-store.ts'
-import { deviceStore } from './devices/device-store.ts'
-import { grantStore } from './grants/grant-store.ts'
+import { createDeliverPushes } from './devices/deliver-pushes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
@@ -39,22 +31,16 @@ import type { Vault } from './platform/vault/vault.ts'
 import { presetRoutes } from './providers/preset-routes.ts'
 import { proposalRoutes } from './providers/proposal-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
-import { createProviderStore } from './providers/provider-store.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
 import { createRefusals } from './proxy/refusals.ts'
 import { sandboxRoute } from './sandbox/sandbox-route.ts'
 import { sandboxRoutes } from './sandbox/sandbox-routes.ts'
-import { createSandboxStore } from './sandbox/sandbox-store.ts'
 import { browserLoginRoutes } from './sessions/browser-login-routes.ts'
-import { identityStore } from './sessions/identity-store.ts'
 import { issueLoginToken, loginUrl } from './sessions/issue-login-token.ts'
-import { createLoginFlowStore } from './sessions/login-flow-store.ts'
-import { loginTokenStore } from './sessions/login-token-store.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
-import { sessionStore } from './sessions/session-store.ts'
 import { userRoutes } from './sessions/user-routes.ts'
 import { ownerHandle } from './sessions/user.ts'
-import { userStore } from './sessions/user-store.ts'
+import { createStores } from './stores.ts'
 import { sweep } from './sweep.ts'
 
 interface AppNeeds {
@@ -74,45 +60,24 @@ export interface App {
   beginStop: () => void
   /** Periodic work; the caller says when. */
   sweep: () => Promise<void>
-  /** What providers still have to be asked, of connections that ended or were left in the middle of a refresh; callbacks. */
+  /** What is due outside: providers that have to be asked, callbacks, pushes. */
   catchUp: () => Promise<void>
   flushRefusals: () => Promise<void>
-  /** Resolves once no refresh is under way; from now on none begins. */
-  refreshesEnded: () => Promise<void>
-  /** The same of callbacks. */
-  callbacksEnded: () => Promise<void>
+  /** Resolves once no refresh, callback or push is under way; from now on none begins. */
+  outsideEnded: () => Promise<unknown>
   /** A link that signs in the local owner, once. */
   ownerLoginUrl: () => Promise<Secret>
 }
 
 export async function createApp(given: AppNeeds): Promise<App> {
   const { config, database, vault, egress, adminToken, clock, log } = given
-  const stores = {
-    agents: agentStore,
-    users: userStore,
-    sessions: sessionStore,
-    loginTokens: loginTokenStore,
-    loginFlows: createLoginFlowStore(vault),
-    identities: identityStore,
-    devices: deviceStore,
-    challenges: challengeStore,
-    providers: createProviderStore(vault),
-    connections: createConnectionStore(vault),
-    refreshes: createRefreshStore(vault),
-    revocations: createRevocationStore(vault),
-    formerTokens: createFormerTokenStore(vault),
-    connectFlows: createConnectFlowStore(vault),
-    deviceFlows: createDeviceFlowStore(vault),
-    grants: grantStore,
-    sandboxes: createSandboxStore(vault),
-    callbacks: createCallbackStore(vault),
-    audit: auditStore,
-  }
+  const stores = createStores(vault)
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const refusals = createRefusals(needs)
   const { freshToken, refreshesEnded } = createFreshToken(needs)
   const revokeRemotely = createRevokeRemotely(needs)
   const deliverCallbacks = createDeliverCallbacks(needs)
+  const deliverPushes = createDeliverPushes(needs)
   const metrics = createMetrics()
   const proxyCalls = metrics.counter('sallyport_proxy_calls_total', 'Proxied calls by outcome', ['outcome'])
   let isStopping = false
@@ -135,6 +100,9 @@ export async function createApp(given: AppNeeds): Promise<App> {
   connectRoutes(http, needs)
   deviceFlowRoutes(http, needs)
   connectionRoutes(http, { ...needs, freshToken, revokeRemotely })
+  accessRequestRoutes(http, { ...needs, onCreated: deliverPushes.kick })
+  decisionRoutes(http, { ...needs, onDecided: deliverCallbacks.kick })
+  mutedAgentRoutes(http, needs)
   await sandboxRoutes(http, needs)
   proxyRoutes(http, {
     ...needs,
@@ -160,11 +128,10 @@ export async function createApp(given: AppNeeds): Promise<App> {
         await revokeRemotely.due()
         await settleRefreshes(needs, freshToken)
       }
-      await Promise.all([askProviders(), deliverCallbacks.due()])
+      await Promise.all([askProviders(), deliverCallbacks.due(), deliverPushes.due()])
     },
     flushRefusals: () => refusals.flush(),
-    refreshesEnded,
-    callbacksEnded: deliverCallbacks.ended,
+    outsideEnded: () => Promise.all([refreshesEnded(), deliverCallbacks.ended(), deliverPushes.ended()]),
     ownerLoginUrl: async () => {
       const { loginToken } = await issueLoginToken(needs, { handle: ownerHandle }, {})
       return loginUrl(config, loginToken)

@@ -106,7 +106,7 @@ function stopOnSignal({ app, config, database, egress, log, loopback, metricsSer
       app.http.server.closeAllConnections()
     })
     await Promise.race([Promise.all([app.http.close(), loopbackClosed]), cutOff.then(() => sleep(500))])
-    await Promise.race([Promise.all([app.refreshesEnded(), app.callbacksEnded()]), sleep(refreshPatienceMs)])
+    await Promise.race([app.outsideEnded(), sleep(refreshPatienceMs)])
     await app.flushRefusals()
     await egress.close()
     await database.close()

@@ -1,3 +1,6 @@
+import type { AccessRequestStore } from './access-requests/access-request-store.ts'
+import type { MutedAgentStore } from './access-requests/muted-agent-store.ts'
+import type { CallbackStore } from './callbacks/callback-store.ts'
 import type { ConnectFlowStore } from './connections/connect-flow-store.ts'
 import type { DeviceFlowStore } from './connections/device-flow-store.ts'
 import type { FormerTokenStore } from './connections/former-token-store.ts'
@@ -20,10 +23,15 @@ export interface SweepNeeds {
   formerTokens: FormerTokenStore
   sandboxes: SandboxStore
   grants: GrantStore
+  accessRequests: AccessRequestStore
+  callbacks: CallbackStore
+  mutedAgents: MutedAgentStore
   clock: Clock
 }
 
 const dayMs = 86_400_000
+/** The rest goes with the next sweep. */
+const atOnce = 1000
 
 /** Takes away what has ended and tells nobody anything any more. docs/storage.md says when each table's rows go. */
 export async function sweep(needs: SweepNeeds): Promise<void> {
@@ -40,5 +48,10 @@ export async function sweep(needs: SweepNeeds): Promise<void> {
     await needs.formerTokens.dropExpired(tx, now)
     await needs.sandboxes.dropEndedBefore(tx, daysAgo(1))
     await needs.grants.dropSandboxesEndedBefore(tx, daysAgo(1))
+    await needs.mutedAgents.dropEnded(tx, now)
+    await needs.callbacks.dropWaitingBefore(tx, daysAgo(2))
+    const unapproved = await needs.accessRequests.listUnapprovedBefore(tx, daysAgo(30), atOnce)
+    await needs.callbacks.dropOf(tx, unapproved)
+    await needs.accessRequests.drop(tx, unapproved)
   })
 }

@@ -29,7 +29,10 @@ export async function startAccessTest(
   engine: Engine,
   options: ConnectionTestOptions = {},
 ): Promise<AccessTest> {
-  const test = await startConnectionTest(t, engine, { ...options, provider: { api_hosts: apiHosts, ...options.provider } })
+  const test = await startConnectionTest(t, engine, {
+    ...options,
+    provider: { api_hosts: apiHosts, ...options.provider },
+  })
   const agent = await test.registerAgent('Mail helper')
   const connectionId = await test.connect()
   const { call, user } = test

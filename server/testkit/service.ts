@@ -82,7 +82,7 @@ export async function startService(
   })
   t.after(async () => {
     await app.http.close()
-    await app.callbacksEnded()
+    await app.outsideEnded()
     await egress.close()
     await database.close()
   })

@@ -208,7 +208,10 @@ onBothDatabases('access requests', (engine) => {
     clock.advance(32 * 86_400)
     await app.sweep()
     const left = await database.queries.selectFrom('access_requests').select('access_request_id').execute()
-    assert.deepEqual(left.map(({ access_request_id }) => access_request_id), [approved])
+    assert.deepEqual(
+      left.map(({ access_request_id }) => access_request_id),
+      [approved],
+    )
     assert.equal((await database.queries.selectFrom('callbacks').selectAll().execute()).length, 0)
   })
 })

@@ -71,12 +71,7 @@ export function accessRequestRoutes(
     },
     async (request) => {
       const { user } = actingPerson(request)
-      const page = await accessRequests.listPending(
-        database.queries,
-        user.userId,
-        pageRequest(request.query),
-        clock(),
-      )
+      const page = await accessRequests.listPending(database.queries, user.userId, pageRequest(request.query), clock())
       return { access_requests: await viewsOf(needs, page.records, { user }), next_cursor: page.nextCursor }
     },
   )

@@ -120,12 +120,7 @@ export const accessRequestStore = {
   },
 
   /** Those that wait for this user. What a blocked or disabled agent asks for is not shown to them. */
-  listPending: async (
-    queries: Queries,
-    userId: string,
-    page: PageRequest,
-    now: Date,
-  ): Promise<Page<AccessRequest>> => {
+  listPending: async (queries: Queries, userId: string, page: PageRequest, now: Date): Promise<Page<AccessRequest>> => {
     const rows = await queries
       .selectFrom('access_requests')
       .innerJoin('agents', 'agents.agent_id', 'access_requests.agent_id')
@@ -139,9 +134,7 @@ export const accessRequestStore = {
       .where('access_requests.status', '=', 'pending')
       .where('access_requests.expires_at', '>', now.getTime())
       .where('agents.disabled_at', 'is', null)
-      .where((eb) =>
-        eb.or([eb('muted_agents.agent_id', 'is', null), eb('muted_agents.muted_until', 'is not', null)]),
-      )
+      .where((eb) => eb.or([eb('muted_agents.agent_id', 'is', null), eb('muted_agents.muted_until', 'is not', null)]))
       .$if(page.before !== undefined, (query) => query.where('access_request_id', '<', page.before ?? ''))
       .orderBy('access_request_id', 'desc')
       .limit(page.limit + 1)

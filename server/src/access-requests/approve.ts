@@ -129,5 +129,6 @@ async function judgeScope(
   }
   const { decision } = signature.challenge
   const isByThatDevice = device?.deviceId === signature.device.deviceId
-  if (decision === null ? !isByThatDevice : decision !== canonicalJson(sent)) throw new ServiceError('decision_mismatch')
+  if (decision === null ? !isByThatDevice : decision !== canonicalJson(sent))
+    throw new ServiceError('decision_mismatch')
 }

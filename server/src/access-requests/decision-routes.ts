@@ -115,10 +115,7 @@ function decisionIn(body: Partial<Record<TermName, unknown>> | undefined): Recor
   return members.length > 0 ? (Object.fromEntries(members) as Record<string, unknown>) : undefined
 }
 
-function signatureIn(body: {
-  challenge_id?: string | undefined
-  signature?: string | undefined
-}): Signed | undefined {
+function signatureIn(body: { challenge_id?: string | undefined; signature?: string | undefined }): Signed | undefined {
   const { challenge_id: challengeId, signature } = body
   if (challengeId !== undefined && signature !== undefined) return { challengeId, signature }
   if (challengeId === undefined && signature === undefined) return undefined

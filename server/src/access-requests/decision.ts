@@ -46,7 +46,12 @@ export const ofProvider = 'the api_hosts of the provider'
 const asked = 'what was asked for'
 
 /** Hosts that a request names, within those of its provider. */
-export function readHostsWithin(entries: readonly string[], outer: readonly string[], field: string, limit: string): string[] {
+export function readHostsWithin(
+  entries: readonly string[],
+  outer: readonly string[],
+  field: string,
+  limit: string,
+): string[] {
   const hosts = readApiHosts(entries, field)
   for (const [index, host] of hosts.entries()) {
     if (!outer.some((one) => coversHostPattern(one, host))) throw outside(`${field}.${index}`, limit)
@@ -83,10 +88,7 @@ function accountHost(chosen: readonly string[], apiHost: string): string[] {
   return chosen.some((entry) => coversHostPattern(entry, apiHost)) ? [apiHost] : []
 }
 
-function grantedMethods(
-  { allowedMethods }: Decision,
-  { methods }: Pick<AccessRequest, 'methods'>,
-): string[] | null {
+function grantedMethods({ allowedMethods }: Decision, { methods }: Pick<AccessRequest, 'methods'>): string[] | null {
   if (!allowedMethods) return methods
   const chosen = readMethods(allowedMethods, 'allowed_methods')
   const strange = chosen.findIndex((method) => methods !== null && !methods.includes(method))

@@ -25,10 +25,7 @@ export const mutedAgentStore = {
       .insertInto('muted_agents')
       .values({ user_id: userId, agent_id: agentId, ...times })
       .onConflict((conflict) =>
-        conflict
-          .columns(['user_id', 'agent_id'])
-          .doUpdateSet(times)
-          .where('muted_agents.muted_until', 'is not', null),
+        conflict.columns(['user_id', 'agent_id']).doUpdateSet(times).where('muted_agents.muted_until', 'is not', null),
       )
       .execute()
   },
@@ -74,7 +71,12 @@ function muted(queries: Queries, userId: string, now: Date) {
     .where((eb) => eb.or([eb('muted_until', 'is', null), eb('muted_until', '>', now.getTime())]))
 }
 
-function toMutedAgent(row: { agent_id: string; name: string; muted_at: number; muted_until: number | null }): MutedAgent {
+function toMutedAgent(row: {
+  agent_id: string
+  name: string
+  muted_at: number
+  muted_until: number | null
+}): MutedAgent {
   return {
     agentId: row.agent_id,
     name: row.name,

@@ -40,7 +40,10 @@ onBothDatabases('notifying', (engine) => {
     const test = await startWithPhone(t, engine)
     const { asked, pushes, registerAgent, config } = test
     const long = await registerAgent(`${'Very long name '.repeat(5)}🦊`)
-    const id = await asked({ ...forAda(test), reason: 'secret-reason', callback_url: 'https://a.example/x' }, long.token)
+    const id = await asked(
+      { ...forAda(test), reason: 'secret-reason', callback_url: 'https://a.example/x' },
+      long.token,
+    )
     assert.deepEqual(await pushes(), [
       {
         title: 'An agent asks for access',

@@ -23,9 +23,7 @@ export function receiptFor(grant: Grant, approvedBy: string, signature: Signatur
     scope_signed: decision !== null,
     signing_input: signature?.message ?? null,
     signature: signature?.signature ?? null,
-    challenge: signature
-      ? { challenge_id: signature.challengeId, nonce: signature.challenge.nonce }
-      : null,
+    challenge: signature ? { challenge_id: signature.challengeId, nonce: signature.challenge.nonce } : null,
     decision,
     device: signature?.device.publicKey
       ? { device_id: signature.device.deviceId, public_key_jwk: signature.device.publicKey }

@@ -1,0 +1,51 @@
+/** Everything that is kept, by the name that the rooms know it under. */
+import { accessRequestStore } from './access-requests/access-request-store.ts'
+import { mutedAgentStore } from './access-requests/muted-agent-store.ts'
+import { agentStore } from './agents/agent-store.ts'
+import { auditStore } from './audit/audit-store.ts'
+import { createCallbackStore } from './callbacks/callback-store.ts'
+import { createConnectFlowStore } from './connections/connect-flow-store.ts'
+import { createConnectionStore } from './connections/connection-store.ts'
+import { createDeviceFlowStore } from './connections/device-flow-store.ts'
+import { createFormerTokenStore } from './connections/former-token-store.ts'
+import { createRefreshStore } from './connections/refresh-store.ts'
+import { createRevocationStore } from './connections/revocation-store.ts'
+import { challengeStore } from './devices/challenge-store.ts'
+import { deviceStore } from './devices/device-store.ts'
+import { createPushStore } from './devices/push-store.ts'
+import { grantStore } from './grants/grant-store.ts'
+import { createProviderStore } from './providers/provider-store.ts'
+import { createSandboxStore } from './sandbox/sandbox-store.ts'
+import { identityStore } from './sessions/identity-store.ts'
+import { createLoginFlowStore } from './sessions/login-flow-store.ts'
+import { loginTokenStore } from './sessions/login-token-store.ts'
+import { sessionStore } from './sessions/session-store.ts'
+import { userStore } from './sessions/user-store.ts'
+import type { Vault } from './platform/vault/vault.ts'
+
+export function createStores(vault: Vault) {
+  return {
+    agents: agentStore,
+    users: userStore,
+    sessions: sessionStore,
+    loginTokens: loginTokenStore,
+    loginFlows: createLoginFlowStore(vault),
+    identities: identityStore,
+    devices: deviceStore,
+    challenges: challengeStore,
+    providers: createProviderStore(vault),
+    connections: createConnectionStore(vault),
+    refreshes: createRefreshStore(vault),
+    revocations: createRevocationStore(vault),
+    formerTokens: createFormerTokenStore(vault),
+    connectFlows: createConnectFlowStore(vault),
+    deviceFlows: createDeviceFlowStore(vault),
+    grants: grantStore,
+    sandboxes: createSandboxStore(vault),
+    callbacks: createCallbackStore(vault),
+    pushes: createPushStore(vault),
+    accessRequests: accessRequestStore,
+    mutedAgents: mutedAgentStore,
+    audit: auditStore,
+  }
+}
