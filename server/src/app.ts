@@ -14,6 +14,8 @@ import { createFreshToken } from './connections/fresh-token.ts'
 import { createRevokeRemotely } from './connections/revoke-remotely.ts'
 import { settleRefreshes } from './connections/settle-refreshes.ts'
 import { createDeliverPushes } from './devices/deliver-pushes.ts'
+import { deviceRoutes } from './devices/device-routes.ts'
+import { meRoutes } from './devices/me-routes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
@@ -91,6 +93,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   sessionRoutes(http, needs)
   browserLoginRoutes(http, needs)
   userRoutes(http, needs)
+  deviceRoutes(http, { ...needs, vapidPublicKey: null })
+  meRoutes(http, needs)
   providerRoutes(http, { ...needs, isConnected: stores.connections.isConnected })
   presetRoutes(http, needs)
   proposalRoutes(http, {

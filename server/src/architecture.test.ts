@@ -227,6 +227,7 @@ test('a Secret is opened only where it must be', () => {
     'callbacks/callback.ts', // signs with it
     'connections/connect-routes.ts', // gives the browser its hold on an answer that waits
     'connections/finish-connect.ts', // reads the answer that a provider sent
+    'devices/device-routes.ts', // hands pairing codes and the device's token out, once
     'platform/config.ts', // judges what was set
     'platform/database/postgres.ts', // connects
     'platform/oauth/oauth.ts', // speaks to the authorization server

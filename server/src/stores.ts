@@ -12,6 +12,7 @@ import { createRefreshStore } from './connections/refresh-store.ts'
 import { createRevocationStore } from './connections/revocation-store.ts'
 import { challengeStore } from './devices/challenge-store.ts'
 import { deviceStore } from './devices/device-store.ts'
+import { pairingCodeStore } from './devices/pairing-code-store.ts'
 import { createPushStore } from './devices/push-store.ts'
 import { grantStore } from './grants/grant-store.ts'
 import { createProviderStore } from './providers/provider-store.ts'
@@ -33,6 +34,7 @@ export function createStores(vault: Vault) {
     identities: identityStore,
     devices: deviceStore,
     challenges: challengeStore,
+    pairingCodes: pairingCodeStore,
     providers: createProviderStore(vault),
     connections: createConnectionStore(vault),
     refreshes: createRefreshStore(vault),
