@@ -5,6 +5,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { loginContradictions, loginSecretSettings, loginSettings } from './login-settings.ts'
+import { pushContradictions, pushSecretSettings, pushSettings } from './push-settings.ts'
 import { addresses, addressOrName, baseUrl, certificates, egressAllow, flag } from './setting-kinds.ts'
 import { integer, oneOf, optional, origins, text } from './setting-kinds.ts'
 import { ConfigError, readSecret, readSetting, setting } from './settings.ts'
@@ -205,6 +206,7 @@ export const settings = {
     integer(0, 300),
   ),
   ...loginSettings,
+  ...pushSettings,
 }
 
 /** Settings that hold a secret: each may also come as NAME_FILE (a path) or NAME_COMMAND (what it prints). */
@@ -225,6 +227,7 @@ export const secretSettings = {
     meaning: '32 bytes in base64 or hex; several, separated by commas, while keys rotate: the first one seals',
   },
   ...loginSecretSettings,
+  ...pushSecretSettings,
 } as const
 
 type Plain = { [Key in keyof typeof settings]: ReturnType<(typeof settings)[Key]['parse']> }
@@ -308,7 +311,7 @@ function contradictions(config: Plain & Sources): string[] {
   }
   const givenToken = adminToken.read()
   if (givenToken && !isAdminToken(givenToken)) problems.push(`SALLYPORT_ADMIN_TOKEN takes ${adminTokenForm}.`)
-  problems.push(...masterKeyProblems(masterKey), ...loginContradictions(config))
+  problems.push(...masterKeyProblems(masterKey), ...loginContradictions(config), ...pushContradictions(config))
   return problems
 }
 
