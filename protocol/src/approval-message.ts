@@ -1,14 +1,20 @@
 /** What a device answers an access request with. */
 export type Verdict = 'approve' | 'deny'
 
-/**
- * The text that a device signs to decide an access request (spec v4, Rules 2).
- * No part may hold a dot: ids and base64url never do, so the text reads in one way only.
- */
+/** The text that a device signs to decide an access request (spec v4, Rules 2). */
 export function approvalMessage(challengeId: string, nonce: string, accessRequestId: string, verdict: Verdict): string {
-  const parts = ['svc-approval', 'v1', challengeId, nonce, accessRequestId, verdict]
+  return joinSigned(['svc-approval', 'v1', challengeId, nonce, accessRequestId, verdict])
+}
+
+/** The text that a device signs to change who may decide: `off`, `remove:{device_id}` or `enrol:{jwk thumbprint}`. */
+export function deviceMessage(challengeId: string, nonce: string, userId: string, action: string): string {
+  return joinSigned(['svc-device', 'v1', challengeId, nonce, userId, action])
+}
+
+/** No part may hold a dot: ids, base64url and actions never do, so the text reads in one way only. */
+function joinSigned(parts: string[]): string {
   if (parts.some((part) => part === '' || part.includes('.'))) {
-    throw new RangeError('a part of an approval message is empty or holds a dot')
+    throw new RangeError('a part of a text to be signed is empty or holds a dot')
   }
   return parts.join('.')
 }

@@ -16,6 +16,9 @@ export const User = Type.Object({
   status: Type.Enum(userStatuses),
   created_at: Timestamp,
   disabled_at: Nullable(Timestamp),
+  require_device_approval: Type.Boolean({
+    description: 'Whether what this user decides has to be signed by one of their devices',
+  }),
 })
 export type User = Static<typeof User>
 

@@ -17,6 +17,8 @@ import { createRefreshStore } from './connections/refresh-store.ts'
 import { createRevocationStore } from './connections/revocation-store.ts'
 import { createRevokeRemotely } from './connections/revoke-remotely.ts'
 import { settleRefreshes } from './connections/settle-refreshes.ts'
+import { challengeStore } from './devices/challenge-store.ts'
+import { deviceStore } from './devices/device-store.ts'
 import { grantStore } from './grants/grant-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
@@ -88,6 +90,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
     loginTokens: loginTokenStore,
     loginFlows: createLoginFlowStore(vault),
     identities: identityStore,
+    devices: deviceStore,
+    challenges: challengeStore,
     providers: createProviderStore(vault),
     connections: createConnectionStore(vault),
     refreshes: createRefreshStore(vault),

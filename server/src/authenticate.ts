@@ -6,6 +6,8 @@ import { sessionCookie } from '@sallyport/protocol/sessions'
 import type { FastifyRequest } from 'fastify'
 import type { Agent } from './agents/agent.ts'
 import type { AgentStore } from './agents/agent-store.ts'
+import type { Device } from './devices/device.ts'
+import type { DeviceStore } from './devices/device-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
@@ -22,6 +24,7 @@ import type { User } from './sessions/user.ts'
 export type Actor =
   | { kind: 'agent'; agent: Agent; tokenHash: Uint8Array }
   | { kind: 'user'; user: User; session: Session }
+  | { kind: 'device'; user: User; device: Device }
   | { kind: 'admin' }
 
 declare module 'fastify' {
@@ -43,6 +46,7 @@ interface AuthenticateNeeds {
   database: Database
   agents: AgentStore
   sessions: SessionStore
+  devices: DeviceStore
   adminToken: Secret
   clock: Clock
 }
@@ -76,6 +80,19 @@ export function actingUser({ actor }: FastifyRequest): Extract<Actor, { kind: 'u
   return actor
 }
 
+export function actingDevice({ actor }: FastifyRequest): Extract<Actor, { kind: 'device' }> {
+  if (actor?.kind !== 'device') throw new Error('the route does not admit devices alone')
+  return actor
+}
+
+/** For what both a person's session and their device may do. */
+export function actingPerson({ actor }: FastifyRequest): { user: User; device?: Device; session?: Session } {
+  if (actor?.kind !== 'user' && actor?.kind !== 'device') {
+    throw new Error('the route does not admit users and devices alone')
+  }
+  return actor
+}
+
 function nobody(error: unknown): undefined {
   if (error instanceof ServiceError && error.code === 'unauthenticated') return undefined
   throw error
@@ -99,7 +116,9 @@ async function byBearer(authorization: string, needs: AuthenticateNeeds): Promis
   if (isSameToken(secret, needs.adminToken)) return { kind: 'admin' }
   const actor = isWellFormedToken('agent', token)
     ? await byAgentToken(secret, needs)
-    : await bySessionToken(token, needs)
+    : isWellFormedToken('device', token)
+      ? await byDeviceToken(secret, needs)
+      : await bySessionToken(token, needs)
   if (!actor) throw new ServiceError('unauthenticated')
   return actor
 }
@@ -108,6 +127,18 @@ async function byAgentToken(token: Secret, { database, agents }: AuthenticateNee
   const tokenHash = hashToken(token)
   const agent = await agents.findByTokenHash(database.queries, tokenHash)
   return agent && !agent.disabledAt ? { kind: 'agent', agent, tokenHash } : undefined
+}
+
+/** A device's session lasts until it is revoked. It comes as a bearer only: no browser sends it by itself. */
+async function byDeviceToken(
+  token: Secret,
+  { database, devices, clock }: AuthenticateNeeds,
+): Promise<Actor | undefined> {
+  const found = await devices.findByTokenHash(database.queries, hashToken(token))
+  if (!found || found.device.revokedAt || found.user.disabledAt) return undefined
+  const now = clock()
+  if (isDueToBeSeen(found.device, now)) await devices.markSeen(database.queries, found.device.deviceId, now)
+  return { kind: 'device', ...found }
 }
 
 async function bySessionToken(token: string, needs: AuthenticateNeeds): Promise<Actor | undefined> {

@@ -1,6 +1,6 @@
 import { Connection as ConnectionView, ConnectionPage, ListConnectionsQuery } from '@sallyport/protocol/connections'
 import { IdInPath, NoBody } from '@sallyport/protocol/schema'
-import { actingUser } from '../authenticate.ts'
+import { actingPerson, actingUser } from '../authenticate.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
@@ -24,7 +24,7 @@ export function connectionRoutes(http: Http, needs: DisconnectNeeds & { freshTok
   http.get(
     '/v4/connections',
     {
-      config: { allow: ['user'] },
+      config: { allow: ['user', 'device'] },
       schema: {
         tags,
         summary: 'Your connections, without their tokens',
@@ -33,7 +33,7 @@ export function connectionRoutes(http: Http, needs: DisconnectNeeds & { freshTok
       },
     },
     async (request) => {
-      const { user } = actingUser(request)
+      const { user } = actingPerson(request)
       const page = await connections.listOfUser(database.queries, user.userId, pageRequest(request.query), clock())
       const ids = page.records.map(({ providerId }) => providerId)
       const names = await providers.namesOf(database.queries, ids)

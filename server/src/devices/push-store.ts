@@ -6,27 +6,13 @@ import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
-import type {} from '../sessions/user-store.ts'
+import type { Platform } from '@sallyport/protocol/devices'
+import type { PushEnvironment } from './device.ts'
+import type {} from './device-store.ts'
 import type { PushMessage } from './push-message.ts'
 
 declare module '../platform/database/tables.ts' {
   interface Tables {
-    devices: {
-      device_id: string
-      user_id: string
-      name: string | null
-      platform: 'ios' | 'android' | 'web'
-      token_hash: Uint8Array
-      public_key: string | null
-      key_thumbprint: string | null
-      key_enrolled_at: number | null
-      push_token: Uint8Array | null
-      push_token_key_id: string | null
-      push_environment: 'production' | 'sandbox'
-      created_at: number
-      last_seen_at: number
-      revoked_at: number | null
-    }
     pushes: {
       push_id: string
       device_id: string
@@ -57,8 +43,8 @@ export interface ClaimedPush {
 
 /** Where a push can go to just now. */
 export interface PushAddress {
-  platform: 'ios' | 'android' | 'web'
-  environment: 'production' | 'sandbox'
+  platform: Platform
+  environment: PushEnvironment
   token: Secret
   /** As it is stored: tells the token from one that has taken its place. */
   sealedToken: Uint8Array

@@ -4,6 +4,7 @@
  */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { deviceSettings } from './device-settings.ts'
 import { loginContradictions, loginSecretSettings, loginSettings } from './login-settings.ts'
 import { pushContradictions, pushSecretSettings, pushSettings } from './push-settings.ts'
 import { addresses, addressOrName, baseUrl, certificates, egressAllow, flag } from './setting-kinds.ts'
@@ -207,6 +208,7 @@ export const settings = {
   ),
   ...loginSettings,
   ...pushSettings,
+  ...deviceSettings,
 }
 
 /** Settings that hold a secret: each may also come as NAME_FILE (a path) or NAME_COMMAND (what it prints). */

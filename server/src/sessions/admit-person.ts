@@ -77,7 +77,15 @@ async function signUp(
   email: string | null,
   { at, requestId, via }: Occasion,
 ): Promise<User> {
-  const user: User = { userId: newId('usr', at), handle: null, name, email, createdAt: at, disabledAt: null }
+  const user: User = {
+    userId: newId('usr', at),
+    handle: null,
+    name,
+    email,
+    createdAt: at,
+    disabledAt: null,
+    requiresDevice: false,
+  }
   if (email === null) await users.insert(tx, user)
   else if ((await users.findOrInsert(tx, 'email', user)).userId !== user.userId) throw new AnotherWasFaster()
   await audit.append(tx, { event: 'user.created', at, requestId, userId: user.userId, detail: { via } })

@@ -79,6 +79,7 @@ async function findOrMakeUser(
     email: null,
     createdAt: now,
     disabledAt: null,
+    requiresDevice: false,
   }
   if ('handle' in whom) return users.findOrInsert(tx, 'handle', { ...fresh, handle: whom.handle, name: whom.handle })
   const named = { ...fresh, name: whom.name ?? null }

@@ -55,7 +55,8 @@ export const sessionStore = {
       .selectFrom('sessions')
       .innerJoin('users', 'users.user_id', 'sessions.user_id')
       .select(columns)
-      .select(['users.handle', 'users.name', 'users.email', 'users.disabled_at', 'users.created_at as user_created_at'])
+      .select(['users.handle', 'users.name', 'users.email', 'users.disabled_at', 'users.requires_device'])
+      .select('users.created_at as user_created_at')
       .where('sessions.token_hash', '=', tokenHash)
       .executeTakeFirst()
     return row && { session: toSession(row), user: toUser({ ...row, created_at: row.user_created_at }) }

@@ -29,6 +29,6 @@ export function statusOf(session: Session, { now, idleSince }: SessionEnds): Ses
 const seenEverySeconds = 60
 
 /** Whether a call is worth a write: to the minute is exact enough. */
-export function isDueToBeSeen(session: Session, now: Date): boolean {
-  return now.getTime() - session.lastSeenAt.getTime() >= seenEverySeconds * 1000
+export function isDueToBeSeen({ lastSeenAt }: { lastSeenAt: Date }, now: Date): boolean {
+  return now.getTime() - lastSeenAt.getTime() >= seenEverySeconds * 1000
 }

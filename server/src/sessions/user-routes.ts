@@ -41,5 +41,6 @@ export function userView(user: User): UserView {
     status: user.disabledAt ? 'disabled' : 'active',
     created_at: user.createdAt.toISOString(),
     disabled_at: user.disabledAt?.toISOString() ?? null,
+    require_device_approval: user.requiresDevice,
   }
 }

@@ -1,4 +1,4 @@
-import type { Queries } from '../platform/database/database.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
 import { fromTime } from '../platform/database/times.ts'
@@ -11,6 +11,7 @@ export interface UserRow {
   email: string | null
   created_at: number
   disabled_at: number | null
+  requires_device: number
 }
 
 declare module '../platform/database/tables.ts' {
@@ -23,6 +24,30 @@ export const userStore = {
   find: async (queries: Queries, userId: string): Promise<User | undefined> => {
     const row = await queries.selectFrom('users').selectAll().where('user_id', '=', userId).executeTakeFirst()
     return row && toUser(row)
+  },
+
+  /**
+   * The user, and nobody else changes who may decide for them until this transaction ends: not their devices, and not
+   * whether they require one. Comes before any lock on a device or a challenge. Rows that refer to the user may come.
+   */
+  lock: async ({ engine }: Database, tx: Queries, userId: string): Promise<User | undefined> => {
+    const row = await tx
+      .selectFrom('users')
+      .selectAll()
+      .where('user_id', '=', userId)
+      .$if(engine === 'postgres', (query) => query.forNoKeyUpdate())
+      .executeTakeFirst()
+    return row && toUser(row)
+  },
+
+  requireDevice: async (tx: Queries, userId: string, requiresDevice: boolean): Promise<User> => {
+    const row = await tx
+      .updateTable('users')
+      .set({ requires_device: requiresDevice ? 1 : 0 })
+      .where('user_id', '=', userId)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    return toUser(row)
   },
 
   findByEmail: async (queries: Queries, email: string): Promise<User | undefined> => {
@@ -82,6 +107,7 @@ function toRow(user: User): UserRow {
     email: user.email,
     created_at: user.createdAt.getTime(),
     disabled_at: user.disabledAt?.getTime() ?? null,
+    requires_device: user.requiresDevice ? 1 : 0,
   }
 }
 
@@ -93,5 +119,6 @@ export function toUser(row: UserRow): User {
     email: row.email,
     createdAt: new Date(row.created_at),
     disabledAt: fromTime(row.disabled_at),
+    requiresDevice: row.requires_device === 1,
   }
 }

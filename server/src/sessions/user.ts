@@ -8,6 +8,8 @@ export interface User {
   email: string | null
   createdAt: Date
   disabledAt: Date | null
+  /** Approve on device only: what is decided has to be signed by a device of theirs. */
+  requiresDevice: boolean
 }
 
 /** Who `npm start` signs in. */

@@ -7,6 +7,7 @@ const securitySchemes = {
   agent: { type: 'http', scheme: 'bearer', description: 'The agent token, from POST /v4/agents/register' },
   user: { type: 'http', scheme: 'bearer', description: 'A session token, from POST /v4/auth/login' },
   cookie: { type: 'apiKey', in: 'cookie', name: 'svc_session', description: 'The same session in a browser' },
+  device: { type: 'http', scheme: 'bearer', description: "A device's session token, from POST /v4/devices/pair" },
   admin: { type: 'http', scheme: 'bearer', description: "The operator's token" },
 } as const
 

@@ -1,0 +1,77 @@
+import { Type, type Static } from 'typebox'
+import { DeviceKey } from './jwk.ts'
+import { ListQuery, Page } from './lists.ts'
+import { DisplayName, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
+
+export const platforms = ['ios', 'android', 'web'] as const
+export type Platform = (typeof platforms)[number]
+
+export const deviceStatuses = ['active', 'revoked'] as const
+
+export const Device = Type.Object({
+  device_id: RecordId('dev'),
+  device_name: Nullable(Type.String()),
+  platform: Type.Enum(platforms),
+  status: Type.Enum(deviceStatuses),
+  key: Nullable(
+    Type.Object(
+      {
+        thumbprint: Type.String({ description: 'SHA-256 of the public key as RFC 7638 says' }),
+        enrolled: Type.Boolean({
+          description: 'Whether it may decide; otherwise an enrolled device has to agree first',
+        }),
+      },
+      { description: 'null: the device can be notified, and decides nothing' },
+    ),
+  ),
+  push: Type.Boolean({ description: 'Whether it has left a push token' }),
+  created_at: Timestamp,
+  last_seen_at: Timestamp,
+  revoked_at: Nullable(Timestamp),
+})
+export type Device = Static<typeof Device>
+
+export const ListDevicesQuery = ListQuery(deviceStatuses)
+export const DevicePage = Page('devices', Device)
+
+export const PairingCodeReply = Type.Object({
+  pairing_code: Type.String({ description: 'To be typed into the device, once. Case and dash do not matter.' }),
+  expires_at: Timestamp,
+  pairing_url: Type.String({ description: "The authenticator's page, the code in its fragment" }),
+})
+
+export const PairBody = Strict({
+  pairing_code: Text({ maxLength: 100 }),
+  device_name: Type.Optional(DisplayName({ minLength: 1, maxLength: 200 })),
+  platform: Type.Optional(Type.Enum(platforms, { default: 'ios' })),
+  public_key_jwk: Type.Optional(DeviceKey),
+})
+
+export const PairReply = Type.Object({
+  device: Device,
+  session_token: Type.String({ description: "The device's own session. It is shown this once." }),
+  vapid_public_key: Nullable(Type.String({ description: 'What a browser subscribes to Web Push with' })),
+})
+
+/** What a signature comes with, wherever one may be sent: both members or neither. */
+export const signedMembers = {
+  challenge_id: Type.Optional(Text({ maxLength: 100 })),
+  signature: Type.Optional(Text({ maxLength: 200, description: 'ECDSA over SHA-256 in DER, base64url' })),
+}
+
+export const SignedBody = Type.Optional(Strict(signedMembers))
+
+/** `off` ends "approve on device only"; the others remove a device and let a new one decide. None holds a dot. */
+export const DeviceAction = Type.String({
+  pattern: '^(?:off|remove:dev_[0-9a-hjkmnp-tv-z]{26}|enrol:[A-Za-z0-9_-]{43})$',
+  examples: ['off', 'remove:dev_01k9x3v7qmf5v8t2w4y6z8abcd'],
+})
+
+export const DeviceChallengeBody = Strict({ action: DeviceAction })
+
+export const DeviceChallengeReply = Type.Object({
+  challenge_id: RecordId('chl'),
+  nonce: Type.String(),
+  expires_at: Timestamp,
+  signing_input: Type.String({ description: 'The text to be signed' }),
+})

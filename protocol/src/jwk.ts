@@ -1,0 +1,17 @@
+import { Type, type Static } from 'typebox'
+import { Strict } from './schema.ts'
+
+/** 32 bytes in base64url. The last character carries four bits, so that the bytes are written in one way only. */
+const Coordinate = Type.String({ pattern: '^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$' })
+
+/** The public half of a device's key, and nothing else: no private member, and none whose meaning we would ignore. */
+export const DeviceKey = Strict(
+  { kty: Type.Literal('EC'), crv: Type.Literal('P-256'), x: Coordinate, y: Coordinate },
+  { description: 'The public key of the device as a JWK. Its private half never leaves the device.' },
+)
+export type DeviceKey = Static<typeof DeviceKey>
+
+/** What a key's thumbprint is the SHA-256 of: its members in the order of RFC 7638 §3.2. */
+export function thumbprintText({ crv, kty, x, y }: DeviceKey): string {
+  return JSON.stringify({ crv, kty, x, y })
+}

@@ -1,0 +1,25 @@
+import { createHash, createPublicKey } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { thumbprintText } from '@sallyport/protocol/jwk'
+import type { DeviceKey } from '@sallyport/protocol/jwk'
+import { ServiceError } from '../platform/errors.ts'
+
+/** The key as it is kept. The schema has judged its members; whether it is a point of the curve is judged here. */
+export function readDeviceKey({ kty, crv, x, y }: DeviceKey): DeviceKey {
+  const key: DeviceKey = { kty, crv, x, y }
+  try {
+    toKeyObject(key)
+  } catch (cause) {
+    const message = '"public_key_jwk" is no point of the curve P-256.'
+    throw new ServiceError('invalid_field', { field: 'public_key_jwk', message, cause })
+  }
+  return key
+}
+
+export function toKeyObject(key: DeviceKey): KeyObject {
+  return createPublicKey({ key: { ...key }, format: 'jwk' })
+}
+
+export function thumbprintOf(key: DeviceKey): string {
+  return createHash('sha256').update(thumbprintText(key)).digest('base64url')
+}

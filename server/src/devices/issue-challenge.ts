@@ -1,0 +1,53 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../platform/config.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import { perMinute, takeFromLimit } from '../platform/rate-limits.ts'
+import type { Challenge } from './challenge.ts'
+import type { ChallengeStore } from './challenge-store.ts'
+import { mayDecide } from './device.ts'
+import type { Device } from './device.ts'
+
+export interface IssueChallengeNeeds {
+  config: Pick<Config, 'challengeSeconds' | 'challengesPerMinute'>
+  database: Database
+  challenges: ChallengeStore
+  clock: Clock
+}
+
+/** For this device and this subject alone. A `decision`, in the form of RFC 8785, is what the signature will cover too. */
+export async function issueChallenge(
+  { config, database, challenges, clock }: IssueChallengeNeeds,
+  device: Device,
+  subject: string,
+  decision?: string,
+): Promise<Challenge> {
+  // Whether it still may is judged again when the signature comes.
+  if (!mayDecide(device)) throw new ServiceError('device_key_required')
+  const now = clock()
+  const { deviceId, userId } = device
+  const random = randomBytes(32)
+  const covered = decision === undefined ? random : Buffer.concat([random, sha256(decision)])
+  const challenge: Challenge = {
+    challengeId: newId('chl', now),
+    deviceId,
+    userId,
+    subject,
+    nonce: covered.toString('base64url'),
+    decision: decision ?? null,
+    createdAt: now,
+    expiresAt: new Date(now.getTime() + config.challengeSeconds * 1000),
+    usedAt: null,
+  }
+  await database.transaction(async (tx) => {
+    await takeFromLimit(tx, `challenge:${deviceId}`, perMinute(config.challengesPerMinute), now)
+    await challenges.insert(tx, challenge)
+  })
+  return challenge
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
