@@ -2,12 +2,12 @@
  * The pushes that a commit left to be sent. Whoever claims one has it alone until the lease is over; the number of its
  * attempts tells this lease from the next, so that a sender who comes back too late changes nothing.
  */
+import type { Platform } from '@sallyport/protocol/devices'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
-import type { Platform } from '@sallyport/protocol/devices'
-import type { PushEnvironment } from './device.ts'
+import type { Device, PushEnvironment } from './device.ts'
 import type {} from './device-store.ts'
 import type { PushMessage } from './push-message.ts'
 
@@ -143,6 +143,23 @@ export function createPushStore(vault: Vault) {
         .where('push_id', '=', pushId)
         .where('attempts', '=', attempts)
         .execute()
+    },
+
+    /** False where the device was revoked meanwhile. */
+    setToken: async (
+      tx: Queries,
+      { deviceId, userId }: Pick<Device, 'deviceId' | 'userId'>,
+      { token, environment }: { token: Secret; environment: PushEnvironment },
+    ): Promise<boolean> => {
+      const { bytes, keyId } = await vault.seal(tx, pushToken, { row: deviceId, owner: userId }, token)
+      const row = await tx
+        .updateTable('devices')
+        .set({ push_token: bytes, push_token_key_id: keyId, push_environment: environment })
+        .where('device_id', '=', deviceId)
+        .where('revoked_at', 'is', null)
+        .returning('device_id')
+        .executeTakeFirst()
+      return row !== undefined
     },
 
     /** False where another token has taken its place. What the device was still to be told goes with it. */
