@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { Device, signedMembers } from './devices.ts'
 import { ListQuery, Page } from './lists.ts'
 import { DisplayName, Nullable, RecordId, RedirectAfter, Strict, Text, Timestamp } from './schema.ts'
 
@@ -62,7 +63,13 @@ export const LoginReply = Type.Object({
   expires_at: Timestamp,
 })
 
-export const MeReply = Type.Object({ user: User, session: Session })
+export const MeReply = Type.Object({
+  user: User,
+  session: Nullable(Session),
+  device: Nullable(Type.Object(Device.properties, { description: 'Where a device calls; it has no other session' })),
+})
+
+export const ChangeMeBody = Strict({ require_device_approval: Type.Boolean(), ...signedMembers })
 
 export const LogoutAllReply = Type.Object({ revoked: Type.Integer({ description: 'How many sessions ended' }) })
 

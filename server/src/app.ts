@@ -18,7 +18,10 @@ import { createRevocationStore } from './connections/revocation-store.ts'
 import { createRevokeRemotely } from './connections/revoke-remotely.ts'
 import { settleRefreshes } from './connections/settle-refreshes.ts'
 import { challengeStore } from './devices/challenge-store.ts'
+import { deviceRoutes } from './devices/device-routes.ts'
 import { deviceStore } from './devices/device-store.ts'
+import { meRoutes } from './devices/me-routes.ts'
+import { pairingCodeStore } from './devices/pairing-code-store.ts'
 import { grantStore } from './grants/grant-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
@@ -92,6 +95,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
     identities: identityStore,
     devices: deviceStore,
     challenges: challengeStore,
+    pairingCodes: pairingCodeStore,
     providers: createProviderStore(vault),
     connections: createConnectionStore(vault),
     refreshes: createRefreshStore(vault),
@@ -120,6 +124,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   sessionRoutes(http, needs)
   browserLoginRoutes(http, needs)
   userRoutes(http, needs)
+  deviceRoutes(http, { ...needs, vapidPublicKey: null })
+  meRoutes(http, needs)
   providerRoutes(http, { ...needs, isConnected: stores.connections.isConnected })
   presetRoutes(http, needs)
   proposalRoutes(http, {

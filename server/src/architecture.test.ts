@@ -229,6 +229,7 @@ test('a Secret is opened only where it must be', () => {
     'agents/agent-routes.ts', // hands the token to the agent, once
     'connections/connect-routes.ts', // gives the browser its hold on an answer that waits
     'connections/finish-connect.ts', // reads the answer that a provider sent
+    'devices/device-routes.ts', // hands pairing codes and the device's token out, once
     'platform/config.ts', // judges what was set
     'platform/database/postgres.ts', // connects
     'platform/oauth/oauth.ts', // speaks to the authorization server

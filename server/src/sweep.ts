@@ -1,6 +1,8 @@
 import type { ConnectFlowStore } from './connections/connect-flow-store.ts'
 import type { DeviceFlowStore } from './connections/device-flow-store.ts'
 import type { FormerTokenStore } from './connections/former-token-store.ts'
+import type { ChallengeStore } from './devices/challenge-store.ts'
+import type { PairingCodeStore } from './devices/pairing-code-store.ts'
 import type { GrantStore } from './grants/grant-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Database } from './platform/database/database.ts'
@@ -15,6 +17,8 @@ export interface SweepNeeds {
   loginTokens: LoginTokenStore
   loginFlows: LoginFlowStore
   sessions: SessionStore
+  pairingCodes: PairingCodeStore
+  challenges: ChallengeStore
   connectFlows: ConnectFlowStore
   deviceFlows: DeviceFlowStore
   formerTokens: FormerTokenStore
@@ -35,6 +39,8 @@ export async function sweep(needs: SweepNeeds): Promise<void> {
     await needs.loginTokens.dropExpired(tx, now)
     await needs.loginFlows.dropExpired(tx, now)
     await needs.sessions.dropEndedBefore(tx, daysAgo(30))
+    await needs.pairingCodes.dropExpiredBefore(tx, daysAgo(1))
+    await needs.challenges.dropExpiredBefore(tx, daysAgo(1))
     await needs.connectFlows.dropExpired(tx, now)
     await needs.deviceFlows.dropEndedBefore(tx, daysAgo(1))
     await needs.formerTokens.dropExpired(tx, now)

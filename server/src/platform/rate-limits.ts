@@ -69,6 +69,15 @@ export async function takeFromLimit(
   throw new ServiceError('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
 }
 
+/** Puts back one call that was taken. */
+export async function giveBackToLimit(tx: Queries, key: string, { periodMs }: RateLimit): Promise<void> {
+  await tx
+    .updateTable('rate_limits')
+    .set((eb) => ({ full_at: eb('full_at', '-', periodMs) }))
+    .where('key', '=', key)
+    .execute()
+}
+
 /** A bucket that is full again says nothing. */
 export async function dropFullLimits(queries: Queries, now: Date): Promise<void> {
   await queries.deleteFrom('rate_limits').where('full_at', '<', now.getTime()).execute()

@@ -6,7 +6,6 @@ import {
   LoginPreviewReply,
   LoginReply,
   LogoutAllReply,
-  MeReply,
   Session as SessionView,
   sessionCookie,
   SessionPage,
@@ -24,7 +23,7 @@ import type { IssueLoginTokenNeeds, LoginTokenFor } from './issue-login-token.ts
 import { logIn, previewLogin } from './log-in.ts'
 import type { LogInNeeds } from './log-in.ts'
 import { sessionEnds, statusOf } from './session.ts'
-import type { Session } from './session.ts'
+import type { Session, SessionEnds } from './session.ts'
 import { sessionCookieOptions } from './session-cookies.ts'
 import { userView } from './user-routes.ts'
 
@@ -34,15 +33,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
   const { config, database, sessions, clock } = needs
   const cookie = sessionCookieOptions(config)
   const ends = () => sessionEnds(config.sessionIdleSeconds, clock())
-  const view = (session: Session, current: Session): Static<typeof SessionView> => ({
-    session_id: session.sessionId,
-    status: statusOf(session, ends()),
-    created_at: session.createdAt.toISOString(),
-    last_seen_at: session.lastSeenAt.toISOString(),
-    expires_at: session.expiresAt.toISOString(),
-    revoked_at: session.revokedAt?.toISOString() ?? null,
-    current: session.sessionId === current.sessionId,
-  })
+  const view = (session: Session, current: Session) => sessionView(session, current, ends())
 
   http.post(
     '/v4/auth/login-tokens',
@@ -98,15 +89,6 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
         session_token: sessionToken.reveal(),
         expires_at: session.expiresAt.toISOString(),
       }
-    },
-  )
-
-  http.get(
-    '/v4/auth/me',
-    { config: { allow: ['user'] }, schema: { tags, summary: 'Who is signed in', response: { 200: MeReply } } },
-    (request) => {
-      const { user, session } = actingUser(request)
-      return { user: userView(user), session: view(session, session) }
     },
   )
 
@@ -169,6 +151,18 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
       return view(found, session)
     },
   )
+}
+
+export function sessionView(session: Session, current: Session, ends: SessionEnds): Static<typeof SessionView> {
+  return {
+    session_id: session.sessionId,
+    status: statusOf(session, ends),
+    created_at: session.createdAt.toISOString(),
+    last_seen_at: session.lastSeenAt.toISOString(),
+    expires_at: session.expiresAt.toISOString(),
+    revoked_at: session.revokedAt?.toISOString() ?? null,
+    current: session.sessionId === current.sessionId,
+  }
 }
 
 function whom(body: Static<typeof CreateLoginTokenBody>): LoginTokenFor {

@@ -1,0 +1,52 @@
+import { randomInt } from 'node:crypto'
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../platform/config.ts'
+import type { Database } from '../platform/database/database.ts'
+import { perHour, takeFromLimit } from '../platform/rate-limits.ts'
+import { Secret } from '../platform/secret.ts'
+import type { User } from '../sessions/user.ts'
+import { hashPairingCode } from './hash-pairing-code.ts'
+import { pairingAlphabet, pairingLength, showPairingCode } from './pairing-code.ts'
+import type { PairingCodeStore } from './pairing-code-store.ts'
+
+export interface IssuePairingCodeNeeds {
+  config: Pick<Config, 'baseUrl' | 'pairingCodeSeconds' | 'pairingCodesPerHour'>
+  database: Database
+  pairingCodes: PairingCodeStore
+  audit: AuditStore
+  clock: Clock
+}
+
+export interface IssuedPairingCode {
+  pairingCode: Secret
+  /** The page of the authenticator. A fragment is never sent to a server. */
+  pairingUrl: Secret
+  expiresAt: Date
+}
+
+export async function issuePairingCode(
+  { config, database, pairingCodes, audit, clock }: IssuePairingCodeNeeds,
+  { userId }: User,
+  requestId: string,
+): Promise<IssuedPairingCode> {
+  const code = mintPairingCode()
+  const shown = showPairingCode(code)
+  const codeHash = await hashPairingCode(code)
+  const createdAt = clock()
+  const expiresAt = new Date(createdAt.getTime() + config.pairingCodeSeconds * 1000)
+  await database.transaction(async (tx) => {
+    await takeFromLimit(tx, `pairing-code:${userId}`, perHour(config.pairingCodesPerHour), createdAt)
+    await pairingCodes.insert(tx, { userId, createdAt, expiresAt, usedAt: null }, codeHash)
+    await audit.append(tx, { event: 'pairing_code.issued', at: createdAt, requestId, userId })
+  })
+  return {
+    pairingCode: new Secret(shown),
+    pairingUrl: new Secret(`${config.baseUrl.origin}/authenticator#pairing_code=${shown}`),
+    expiresAt,
+  }
+}
+
+function mintPairingCode(): string {
+  return Array.from({ length: pairingLength }, () => pairingAlphabet.charAt(randomInt(pairingAlphabet.length))).join('')
+}

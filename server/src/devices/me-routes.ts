@@ -1,0 +1,78 @@
+import { ChangeMeBody, MeReply, User as UserView } from '@sallyport/protocol/sessions'
+import { IdInPath, NoBody } from '@sallyport/protocol/schema'
+import type { FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
+import { actingPerson, actingUser } from '../authenticate.ts'
+import type { Config } from '../platform/config.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Http } from '../platform/http/http.ts'
+import { sessionEnds } from '../sessions/session.ts'
+import { sessionView } from '../sessions/session-routes.ts'
+import type { User } from '../sessions/user.ts'
+import { userView } from '../sessions/user-routes.ts'
+import { readSigned } from './challenge.ts'
+import { liftDeviceApproval, requireDeviceApproval, resetDeviceApproval } from './device-approval.ts'
+import type { DeviceApprovalNeeds } from './device-approval.ts'
+import { deviceView } from './device-view.ts'
+
+/** Who calls, and whether a device of theirs has to decide. They stand here because both speak of devices. */
+export function meRoutes(http: Http, needs: DeviceApprovalNeeds & { config: Pick<Config, 'sessionIdleSeconds'> }) {
+  const { config, clock } = needs
+  const view = (request: FastifyRequest, user: User): Static<typeof MeReply> => {
+    const { session, device } = actingPerson(request)
+    return {
+      user: userView(user),
+      session: session ? sessionView(session, session, sessionEnds(config.sessionIdleSeconds, clock())) : null,
+      device: device ? deviceView(device) : null,
+    }
+  }
+
+  http.get(
+    '/v4/auth/me',
+    {
+      config: { allow: ['user', 'device'] },
+      schema: { tags: ['Sessions'], summary: 'Who is signed in', response: { 200: MeReply } },
+    },
+    (request) => view(request, actingPerson(request).user),
+  )
+
+  http.patch(
+    '/v4/auth/me',
+    {
+      config: { allow: ['user'] },
+      schema: {
+        tags: ['Sessions'],
+        summary: 'Approve on device only: switch it on, or, signed ("off"), off',
+        body: ChangeMeBody,
+        response: { 200: MeReply },
+      },
+    },
+    async (request) => {
+      const { user } = actingUser(request)
+      const signed = readSigned(request.body)
+      if (!request.body.require_device_approval) {
+        return view(request, await liftDeviceApproval(needs, user, signed, request.id))
+      }
+      if (signed) {
+        const message = '"challenge_id" and "signature" are for switching it off. Leave them out.'
+        throw new ServiceError('invalid_field', { field: 'challenge_id', message })
+      }
+      return view(request, await requireDeviceApproval(needs, user, request.id))
+    },
+  )
+
+  http.post(
+    '/v4/users/:id/reset-device-approval',
+    {
+      config: { allow: ['admin'] },
+      schema: {
+        tags: ['Users'],
+        summary: 'For a user who has lost their devices: approval on a device is no longer required',
+        params: IdInPath,
+        body: NoBody,
+        response: { 200: UserView },
+      },
+    },
+    async ({ params, id }) => userView(await resetDeviceApproval(needs, params.id, id)),
+  )
+}

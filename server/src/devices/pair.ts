@@ -1,0 +1,109 @@
+/**
+ * Makes a device of whoever holds a pairing code. A code can be guessed, so wrong ones are counted before they are
+ * looked at: a burst of tries at once gets no further than one after the other.
+ */
+import type { Platform } from '@sallyport/protocol/devices'
+import type { DeviceKey } from '@sallyport/protocol/jwk'
+import type { AuditStore } from '../audit/audit-store.ts'
+import { addressBlock } from '../platform/client-address.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../platform/config.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import { giveBackToLimit, perMinute, takeFromLimit } from '../platform/rate-limits.ts'
+import type { Secret } from '../platform/secret.ts'
+import { hashToken, mintToken } from '../platform/tokens.ts'
+import type { User } from '../sessions/user.ts'
+import type { UserStore } from '../sessions/user-store.ts'
+import type { Device } from './device.ts'
+import { readDeviceKey, thumbprintOf } from './device-key.ts'
+import type { DeviceStore } from './device-store.ts'
+import { hashPairingCode } from './hash-pairing-code.ts'
+import { readPairingCode } from './pairing-code.ts'
+import type { PairingCodeStore } from './pairing-code-store.ts'
+
+export interface PairNeeds {
+  config: Pick<Config, 'pairingTriesPerMinute'>
+  database: Database
+  users: UserStore
+  devices: DeviceStore
+  pairingCodes: PairingCodeStore
+  audit: AuditStore
+  clock: Clock
+}
+
+export interface Pairing {
+  pairingCode: string
+  name: string | undefined
+  platform: Platform
+  publicKey: DeviceKey | undefined
+}
+
+export async function pair(
+  needs: PairNeeds,
+  { pairingCode, name, platform, publicKey: given }: Pairing,
+  from: { address: string; requestId: string },
+): Promise<{ device: Device; sessionToken: Secret }> {
+  const { config, database, devices, audit, clock } = needs
+  const publicKey = given ? readDeviceKey(given) : null
+  const tries = { key: `pair:${addressBlock(from.address).narrow}`, limit: perMinute(config.pairingTriesPerMinute) }
+  await takeFromLimit(database.queries, tries.key, tries.limit, clock())
+  const code = readPairingCode(pairingCode)
+  if (code === undefined) throw unknownCode()
+  const codeHash = await hashPairingCode(code)
+  const sessionToken = mintToken('device')
+  return database.transaction(async (tx) => {
+    const now = clock()
+    const { userId, requiresDevice } = await consumeCode(needs, tx, codeHash, now)
+    await giveBackToLimit(tx, tries.key, tries.limit)
+    const device: Device = {
+      deviceId: newId('dev', now),
+      userId,
+      name: name ?? null,
+      platform,
+      publicKey,
+      keyThumbprint: publicKey && thumbprintOf(publicKey),
+      // Whoever requires a device has one that must agree first: a code alone makes none that decides.
+      keyEnrolledAt: publicKey && !requiresDevice ? now : null,
+      hasPushToken: false,
+      pushEnvironment: 'production',
+      createdAt: now,
+      lastSeenAt: now,
+      revokedAt: null,
+    }
+    await devices.insert(tx, device, hashToken(sessionToken))
+    const detail = {
+      device_id: device.deviceId,
+      platform,
+      key_thumbprint: device.keyThumbprint,
+      enrolled: device.keyEnrolledAt !== null,
+    }
+    await audit.append(tx, { event: 'device.paired', at: now, requestId: from.requestId, userId, detail })
+    return { device, sessionToken }
+  })
+}
+
+/** Whose code it is, the user's row locked. Of several that bring it at once, one gets here. */
+async function consumeCode(
+  { database, users, pairingCodes }: PairNeeds,
+  tx: Queries,
+  codeHash: Uint8Array,
+  now: Date,
+): Promise<User> {
+  const found = await pairingCodes.find(tx, codeHash)
+  const user = found && (await users.lock(database, tx, found.userId))
+  if (!user || user.disabledAt || found.usedAt) throw unknownCode()
+  if (found.expiresAt <= now) {
+    const message = 'The pairing code has expired. Ask for a new one.'
+    throw new ServiceError('expired', { field: 'pairing_code', message })
+  }
+  if (!(await pairingCodes.consume(tx, codeHash, now))) throw unknownCode()
+  return user
+}
+
+/** Never issued, used, or of a user who was disabled: from outside it is all one. */
+function unknownCode(): ServiceError {
+  const message = 'The pairing code is unknown or used. Ask for a new one.'
+  return new ServiceError('not_found', { field: 'pairing_code', message })
+}
