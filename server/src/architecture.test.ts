@@ -177,6 +177,7 @@ test('a connection that passes by the egress is found, however it is written', (
     "import pg from 'pg'",
     "import * as client from 'openid-client'",
     "import { discoveryRequest } from 'oauth4webapi'",
+    "const { sendNotification } = await import('web-push')",
     "await fetch('https://a.example')",
     "const url = 'https://a.example'; await fetch(url) // fetch",
     'const options = { [customFetch]: fetch }',
@@ -216,6 +217,8 @@ test('a connection that passes by the egress is found, however it is written', (
   for (const text of harmless) assert.deepEqual(found(text), [], text)
   assert.deepEqual(found("import { Agent } from 'undici'", 'server/src/platform/egress/egress.ts'), [])
   assert.deepEqual(found("import * as client from 'openid-client'", 'server/src/platform/oauth/client.ts'), [])
+  assert.deepEqual(found("await import('web-push')", 'server/src/platform/push/web-push.ts'), [])
+  assert.equal(found("import webPush from 'web-push'", 'server/src/platform/push/push.ts').length, 1)
   assert.equal(found("import { Agent } from 'undici'", 'server/src/platform/oauth/client.ts').length, 1)
   assert.equal(found("import { request } from 'undici'", 'server/src/platform/egress-settings.ts').length, 1)
 })

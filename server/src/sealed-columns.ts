@@ -3,6 +3,8 @@ import { flowAnswer, flowVerifier } from './connections/connect-flow-store.ts'
 import { accessTokenColumn, refreshTokenColumn } from './connections/connection-store.ts'
 import { deviceCode } from './connections/device-flow-store.ts'
 import { formerToken } from './connections/former-token-store.ts'
+import { pushToken } from './devices/push-store.ts'
+import { vapidPrivateKey } from './platform/push/vapid-key.ts'
 import type { SealedColumn } from './platform/vault/vault.ts'
 import { providerClientSecret } from './providers/provider-store.ts'
 import { sandboxToken } from './sandbox/sandbox-store.ts'
@@ -20,4 +22,6 @@ export const sealedColumns: readonly SealedColumn[] = [
   deviceCode,
   loginVerifier,
   callbackSecret,
+  pushToken,
+  vapidPrivateKey,
 ]

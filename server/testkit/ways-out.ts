@@ -16,6 +16,8 @@ const homes: Record<string, string> = {
   // By themselves they use the global fetch; that folder hands them the egress.
   'openid-client': 'server/src/platform/oauth/',
   oauth4webapi: 'server/src/platform/oauth/',
+  // Encrypts and signs there; what it would send goes through the egress.
+  'web-push': 'server/src/platform/push/web-push.ts',
   // For settings that are the output of a command.
   'node:child_process': 'server/src/platform/settings.ts',
 }

@@ -1,4 +1,4 @@
-import type { Notification } from '../platform/push/push.ts'
+import type { Notification } from '../platform/push/notification.ts'
 
 /** What a person is shown. It passes through others' machines: plain, short, nothing secret. */
 export interface PushMessage {

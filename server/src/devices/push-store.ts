@@ -2,31 +2,17 @@
  * The pushes that a commit left to be sent. Whoever claims one has it alone until the lease is over; the number of its
  * attempts tells this lease from the next, so that a sender who comes back too late changes nothing.
  */
+import type { Platform } from '@sallyport/protocol/devices'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
-import type {} from '../sessions/user-store.ts'
+import type { Device, PushEnvironment } from './device.ts'
+import type {} from './device-store.ts'
 import type { PushMessage } from './push-message.ts'
 
 declare module '../platform/database/tables.ts' {
   interface Tables {
-    devices: {
-      device_id: string
-      user_id: string
-      name: string | null
-      platform: 'ios' | 'android' | 'web'
-      token_hash: Uint8Array
-      public_key: string | null
-      key_thumbprint: string | null
-      key_enrolled_at: number | null
-      push_token: Uint8Array | null
-      push_token_key_id: string | null
-      push_environment: 'production' | 'sandbox'
-      created_at: number
-      last_seen_at: number
-      revoked_at: number | null
-    }
     pushes: {
       push_id: string
       device_id: string
@@ -57,8 +43,8 @@ export interface ClaimedPush {
 
 /** Where a push can go to just now. */
 export interface PushAddress {
-  platform: 'ios' | 'android' | 'web'
-  environment: 'production' | 'sandbox'
+  platform: Platform
+  environment: PushEnvironment
   token: Secret
   /** As it is stored: tells the token from one that has taken its place. */
   sealedToken: Uint8Array
@@ -157,6 +143,23 @@ export function createPushStore(vault: Vault) {
         .where('push_id', '=', pushId)
         .where('attempts', '=', attempts)
         .execute()
+    },
+
+    /** False where the device was revoked meanwhile. */
+    setToken: async (
+      tx: Queries,
+      { deviceId, userId }: Pick<Device, 'deviceId' | 'userId'>,
+      { token, environment }: { token: Secret; environment: PushEnvironment },
+    ): Promise<boolean> => {
+      const { bytes, keyId } = await vault.seal(tx, pushToken, { row: deviceId, owner: userId }, token)
+      const row = await tx
+        .updateTable('devices')
+        .set({ push_token: bytes, push_token_key_id: keyId, push_environment: environment })
+        .where('device_id', '=', deviceId)
+        .where('revoked_at', 'is', null)
+        .returning('device_id')
+        .executeTakeFirst()
+      return row !== undefined
     },
 
     /** False where another token has taken its place. What the device was still to be told goes with it. */

@@ -6,6 +6,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { deviceSettings } from './device-settings.ts'
 import { loginContradictions, loginSecretSettings, loginSettings } from './login-settings.ts'
+import { pushContradictions, pushSecretSettings, pushSettings } from './push-settings.ts'
 import { addresses, addressOrName, baseUrl, certificates, egressAllow, flag } from './setting-kinds.ts'
 import { integer, oneOf, optional, origins, text } from './setting-kinds.ts'
 import { ConfigError, readSecret, readSetting, setting } from './settings.ts'
@@ -218,6 +219,7 @@ export const settings = {
     integer(0, 300),
   ),
   ...loginSettings,
+  ...pushSettings,
   ...deviceSettings,
 }
 
@@ -239,6 +241,7 @@ export const secretSettings = {
     meaning: '32 bytes in base64 or hex; several, separated by commas, while keys rotate: the first one seals',
   },
   ...loginSecretSettings,
+  ...pushSecretSettings,
 } as const
 
 type Plain = { [Key in keyof typeof settings]: ReturnType<(typeof settings)[Key]['parse']> }
@@ -322,7 +325,7 @@ function contradictions(config: Plain & Sources): string[] {
   }
   const givenToken = adminToken.read()
   if (givenToken && !isAdminToken(givenToken)) problems.push(`SALLYPORT_ADMIN_TOKEN takes ${adminTokenForm}.`)
-  problems.push(...masterKeyProblems(masterKey), ...loginContradictions(config))
+  problems.push(...masterKeyProblems(masterKey), ...loginContradictions(config), ...pushContradictions(config))
   return problems
 }
 

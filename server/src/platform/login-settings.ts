@@ -67,7 +67,8 @@ export function loginContradictions(config: LoginChoices): string[] {
   ]
 }
 
-function incomplete(what: string, isSet: Record<string, boolean>): string[] {
+/** What is missing where some of what belongs together is set. */
+export function incomplete(what: string, isSet: Record<string, boolean>): string[] {
   const names = Object.keys(isSet)
   const missing = names.filter((name) => !isSet[name])
   if (missing.length === 0 || missing.length === names.length) return []

@@ -23,6 +23,7 @@ interface Needs {
   suppliedBy: SuppliedBy
   lookup: Lookup
   trust: Trust
+  protocol: 'http/1.1' | 'h2'
   connectMs: number
 }
 
@@ -60,10 +61,11 @@ export function createConnector(needs: Needs): Connector {
       lookup: answering(addresses),
       secureContext: isListed ? needs.trust.withExtra() : needs.trust.usual(),
       rejectUnauthorized: true,
-      ALPNProtocols: ['http/1.1'],
+      ALPNProtocols: [needs.protocol],
     })
     try {
       await inTime(secured(socket, place, addresses), isLate)
+      if (needs.protocol === 'h2' && socket.alpnProtocol !== 'h2') throw tlsFailure(place.host, 'no HTTP/2')
       return socket
     } catch (error) {
       socket.destroy()

@@ -33,6 +33,8 @@ export interface EgressRequest {
 export interface Egress {
   /** A WHATWG fetch for OAuth, callbacks, push: bounded in time and size (decoded bytes count), never follows a redirect, answer read whole. */
   fetch: (suppliedBy: SuppliedBy, limits?: Partial<EgressLimits>) => EgressFetch
+  /** The same over HTTP/2, for the operator's URLs alone: one connection an origin, which is kept for the next calls. */
+  fetchOverHttp2: (limits?: Partial<EgressLimits>) => EgressFetch
   /** For the proxy: one exchange, streamed and raw (not decoded), same guards. */
   request: (request: EgressRequest) => Promise<{
     status: number
@@ -61,25 +63,48 @@ const poolOptions = {
   bodyTimeout: 0,
 }
 
+const hourMs = 3_600_000
+
+const http2Options = {
+  allowH2: true,
+  connections: 1,
+  maxHeaderSize: 32_768,
+  // Idle connections are asked every minute whether they still stand.
+  keepAliveTimeout: hourMs,
+  h2Options: { pingInterval: 60_000 },
+  // Sooner than the exchange's own: undici then asks whether the connection stands, and opens another where not.
+  headersTimeout: 10_000,
+  bodyTimeout: 10_000,
+}
+
 export function createEgress(needs: { allow: readonly AllowEntry[]; ca?: string; lookup?: Lookup }): Egress {
   const list = createAllowList(needs.allow)
   const { lookup = askNameServer } = needs
   const trust = createTrust(needs.ca)
   // A pool each: a stranger must never ride on a socket that was opened under the operator's wider rule.
-  const createPool = (suppliedBy: SuppliedBy) => {
-    const connector = createConnector({ list, suppliedBy, lookup, trust, connectMs })
-    return { connector, agent: new Agent({ ...poolOptions, connect: connector.connect }) }
+  const createPool = (suppliedBy: SuppliedBy, protocol: 'http/1.1' | 'h2' = 'http/1.1') => {
+    const connector = createConnector({ list, suppliedBy, lookup, trust, protocol, connectMs })
+    const options = protocol === 'h2' ? http2Options : poolOptions
+    return { connector, agent: new Agent({ ...options, connect: connector.connect }) }
   }
-  const pools = { operator: createPool('operator'), stranger: createPool('stranger') }
+  const pools = {
+    operator: createPool('operator'),
+    stranger: createPool('stranger'),
+    http2: createPool('operator', 'h2'),
+  }
 
-  const request = async ({ suppliedBy, limits, ...rest }: EgressRequest) => {
-    judgeUrl(list, rest.url, suppliedBy)
-    return exchange(pools[suppliedBy].agent, { ...rest, limits: { ...requestLimits, ...limits } })
-  }
+  const requestOver =
+    (pool: keyof typeof pools) =>
+    async ({ suppliedBy, limits, ...rest }: EgressRequest) => {
+      judgeUrl(list, rest.url, suppliedBy)
+      return exchange(pools[pool].agent, { ...rest, limits: { ...requestLimits, ...limits } })
+    }
+  const request = (one: EgressRequest) => requestOver(one.suppliedBy)(one)
 
   return {
     request,
     fetch: (suppliedBy, limits) => createFetch(request, suppliedBy, { ...fetchLimits, ...limits }),
+    fetchOverHttp2: (limits) => createFetch(requestOver('http2'), 'operator', { ...fetchLimits, ...limits }),
     judgeUrl: (url, suppliedBy, field) => {
       judgeUrl(list, url, suppliedBy, field)
     },

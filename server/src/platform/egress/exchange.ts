@@ -119,8 +119,16 @@ export function exchange(pool: Dispatcher, { url, method, headers, body, limits,
   })
 }
 
-/** The headers as they came: order, case and repetition count. Bytes above 127 are Latin-1 (RFC 9110 §5.5). */
+/**
+ * The headers as they came: order, case and repetition count. Bytes above 127 are Latin-1 (RFC 9110 §5.5).
+ * Those of HTTP/2 come as an object, whose names are lower-case and stand once.
+ */
 function pairs(raw: Dispatcher.DispatchController['rawHeaders']): [string, string][] {
-  const flat = Array.isArray(raw) ? raw.map((part) => (typeof part === 'string' ? part : part.toString('latin1'))) : []
+  if (!Array.isArray(raw)) {
+    return Object.entries(raw ?? {}).flatMap(([name, value]) =>
+      [value ?? []].flat().map((one): [string, string] => [name, one]),
+    )
+  }
+  const flat = raw.map((part) => (typeof part === 'string' ? part : part.toString('latin1')))
   return Array.from({ length: flat.length / 2 }, (_, index) => [flat[2 * index] ?? '', flat[2 * index + 1] ?? ''])
 }

@@ -114,6 +114,14 @@ export const approvals: Migration = {
       `create index pushes_by_attempt_after on pushes (attempt_after)`,
       `create index pushes_by_device on pushes (device_id)`,
 
+      `create table vapid_keys (
+        purpose text primary key,
+        public_key text not null,
+        ${sealed('private_key')},
+        created_at ${number} not null
+      )${strict}`,
+      byKey('vapid_keys', 'private_key'),
+
       `create table muted_agents (
         user_id text not null references users,
         agent_id text not null references agents,

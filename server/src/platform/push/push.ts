@@ -1,35 +1,53 @@
-/** What the push services have in common. None of them is told anything that must stay secret: they are others' machines. */
-import type { Secret } from '../secret.ts'
-
-export interface Notification {
-  title: string
-  body: string
-  /** For the app that receives it. */
-  data: Record<string, string>
-  /** A later notification with the same one takes the place of this one, where it is still waiting or on show. */
-  collapseId: string
-  /** When it is of no use any more: the service then need not hand it over. */
-  expiresAt: Date
-}
-
-export type PushEnvironment = 'production' | 'sandbox'
-
-export type PushTarget =
-  | { service: 'apns'; token: Secret; environment: PushEnvironment }
-  | { service: 'fcm'; token: Secret }
-  | { service: 'web'; token: Secret }
-
-/** `reason` is a code for the log: never what was sent or who it was for. */
-export type PushOutcome =
-  | { kind: 'sent' }
-  /** That token will never lead to a device again. */
-  | { kind: 'gone'; reason: string }
-  | { kind: 'later'; reason: string; notBefore?: Date }
-  /** Another try would end in the same way: the fault is ours. */
-  | { kind: 'refused'; reason: string }
+/** Sends a notification by the service that a device is reached through. */
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Egress } from '../egress/egress.ts'
+import { createApns } from './apns.ts'
+import { createFcm } from './fcm.ts'
+import type { Notification, PushOutcome, PushTarget } from './notification.ts'
+import type { VapidKey } from './vapid-key.ts'
+import { createWebPush } from './web-push.ts'
 
 export interface Push {
   send: (target: PushTarget, notification: Notification) => Promise<PushOutcome>
-  /** What a browser needs to know of us before it subscribes. */
-  vapidPublicKey: string
+}
+
+type PushConfig = Pick<
+  Config,
+  'apnsKeyFile' | 'apnsKeyId' | 'apnsTeamId' | 'apnsTopic' | 'apnsUrl' | 'fcmCredentialsFile' | 'fcmUrl'
+>
+
+interface PushNeeds {
+  config: PushConfig & Pick<Config, 'vapidSubject' | 'baseUrl'>
+  egress: Egress
+  clock: Clock
+  vapid: VapidKey
+}
+
+const notSet: PushOutcome = { kind: 'refused', reason: 'service_not_set_up' }
+
+export function createPush({ config, vapid, ...needs }: PushNeeds): Push {
+  const { apnsKeyFile: key, apnsKeyId: keyId, apnsTeamId: teamId, apnsTopic: topic, apnsUrl: url } = config
+  const isApnsSet = key && keyId !== undefined && teamId !== undefined && topic !== undefined
+  const apns = isApnsSet ? createApns(needs, { key, keyId, teamId, topic, url }) : undefined
+  const fcm = config.fcmCredentialsFile && createFcm(needs, config.fcmCredentialsFile, config.fcmUrl)
+  const web = createWebPush(needs, vapid, config.vapidSubject ?? defaultSubject(config.baseUrl))
+  return {
+    send: async (target, notification) => {
+      switch (target.service) {
+        case 'apns':
+          return apns ? apns(target, notification) : notSet
+        case 'fcm':
+          return fcm ? fcm(target, notification) : notSet
+        case 'web':
+          return web(target, notification)
+      }
+    },
+  }
+}
+
+/** Where the push service's people could turn to. One that leads to this very machine is refused by some of them. */
+function defaultSubject(baseUrl: URL): string {
+  const isPublic = baseUrl.protocol === 'https:' && baseUrl.hostname !== 'localhost'
+  return isPublic ? baseUrl.origin : 'mailto:sallyport@example.com'
 }

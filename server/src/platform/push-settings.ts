@@ -1,0 +1,117 @@
+/** The settings of push. Files are read at the start, so that a wrong one is told then and not with the first push. */
+import { createPrivateKey } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { FcmAccount } from './push/fcm.ts'
+import { vapidKeyOf } from './push/vapid-key.ts'
+import { incomplete } from './login-settings.ts'
+import { httpsOrigin, optional, text } from './setting-kinds.ts'
+import { ConfigError, setting } from './settings.ts'
+import type { SecretSource } from './settings.ts'
+
+/** What it got is not shown: it may be the key itself, given in place of the file's name. */
+function keyFile<T>(name: string, takes: string, read: (content: string) => T | undefined) {
+  return optional((path: string): T => {
+    let value: T | undefined
+    try {
+      value = read(readFileSync(path, 'utf8'))
+    } catch {
+      // Told below, with what it takes.
+    }
+    if (value === undefined) throw new ConfigError([`${name} takes the path of a file that can be read: ${takes}.`])
+    return value
+  })
+}
+
+function apnsKey(content: string): KeyObject | undefined {
+  const key = createPrivateKey(content)
+  return key.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? key : undefined
+}
+
+function fcmAccount(content: string): FcmAccount | undefined {
+  const file = JSON.parse(content) as Record<string, unknown>
+  const member = (name: string) => {
+    const value = file[name]
+    if (typeof value !== 'string' || value === '') throw new TypeError(name)
+    return value
+  }
+  const key = createPrivateKey(member('private_key'))
+  const tokenUri = new URL(member('token_uri'))
+  if (key.asymmetricKeyType !== 'rsa' || tokenUri.protocol !== 'https:') return undefined
+  const [projectId, clientEmail, keyId] = [member('project_id'), member('client_email'), member('private_key_id')]
+  return { projectId, clientEmail, keyId, key, tokenUri }
+}
+
+function contact(value: string): string {
+  const url = URL.parse(value)
+  if (url?.protocol !== 'https:' && !/^mailto:[^@\s]+@[^@\s]+$/.test(value)) {
+    throw new TypeError('an https URL or mailto: and an address, such as mailto:ops@example.com')
+  }
+  return value
+}
+
+const apnsKeyName = 'SALLYPORT_APNS_KEY_FILE'
+const fcmName = 'SALLYPORT_FCM_CREDENTIALS_FILE'
+
+export const pushSettings = {
+  apnsKeyFile: setting(
+    apnsKeyName,
+    null,
+    "The .p8 file of Apple's push service: iOS devices are notified",
+    keyFile(apnsKeyName, "a .p8 key of Apple's push service (a P-256 private key in PEM)", apnsKey),
+  ),
+  apnsKeyId: setting('SALLYPORT_APNS_KEY_ID', null, 'Its key ID', optional(text)),
+  apnsTeamId: setting('SALLYPORT_APNS_TEAM_ID', null, 'The team ID of the Apple developer account', optional(text)),
+  apnsTopic: setting('SALLYPORT_APNS_TOPIC', null, 'The bundle ID of the app', optional(text)),
+  apnsUrl: setting(
+    'SALLYPORT_APNS_URL',
+    null,
+    "A server that speaks as Apple's push service does, for tests; by default Apple's own",
+    optional(httpsOrigin),
+  ),
+  fcmCredentialsFile: setting(
+    fcmName,
+    null,
+    'The JSON file of a service account of Firebase: Android devices are notified',
+    keyFile(fcmName, 'the JSON credentials of a Google service account, as Firebase makes them', fcmAccount),
+  ),
+  fcmUrl: setting('SALLYPORT_FCM_URL', 'https://fcm.googleapis.com', 'Where Firebase is', httpsOrigin),
+  vapidSubject: setting(
+    'SALLYPORT_VAPID_SUBJECT',
+    null,
+    'Whom push services may turn to: an https URL or mailto: address; by default the base URL where it is https',
+    optional(contact),
+  ),
+}
+
+export const pushSecretSettings = {
+  vapidPrivateKey: {
+    name: 'SALLYPORT_VAPID_PRIVATE_KEY',
+    fallback: 'made on first start',
+    meaning:
+      'The key by which Web Push services know us: 32 bytes in base64url. Browsers subscribe anew when it changes',
+  },
+} as const
+
+interface PushChoices {
+  apnsKeyFile: KeyObject | undefined
+  apnsKeyId: string | undefined
+  apnsTeamId: string | undefined
+  apnsTopic: string | undefined
+  vapidPrivateKey: SecretSource
+}
+
+export function pushContradictions(config: PushChoices): string[] {
+  const vapid = config.vapidPrivateKey.read()
+  return [
+    ...incomplete("Apple's push service", {
+      SALLYPORT_APNS_KEY_FILE: config.apnsKeyFile !== undefined,
+      SALLYPORT_APNS_KEY_ID: config.apnsKeyId !== undefined,
+      SALLYPORT_APNS_TEAM_ID: config.apnsTeamId !== undefined,
+      SALLYPORT_APNS_TOPIC: config.apnsTopic !== undefined,
+    }),
+    ...(vapid && !vapidKeyOf(vapid)
+      ? ['SALLYPORT_VAPID_PRIVATE_KEY takes 32 bytes in base64url, a private key of P-256.']
+      : []),
+  ]
+}

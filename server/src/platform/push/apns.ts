@@ -1,0 +1,84 @@
+/** Apple's push service: token-based, over one HTTP/2 connection that is kept. */
+import type { KeyObject } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import type { Egress } from '../egress/egress.ts'
+import type { Secret } from '../secret.ts'
+import { commonOutcome, jsonOf, reasonOf, settled } from './answers.ts'
+import { jwtTime, signJwt } from './jwt.ts'
+import { collapseIdOf } from './notification.ts'
+import type { Notification, PushOutcome, PushTarget } from './notification.ts'
+
+export interface ApnsAccount {
+  key: KeyObject
+  keyId: string
+  teamId: string
+  topic: string
+  /** Instead of Apple's own two. */
+  url: URL | undefined
+}
+
+const hosts = { production: 'https://api.push.apple.com', sandbox: 'https://api.sandbox.push.apple.com' }
+/** Apple takes a token for an hour, and a new one at most every 20 minutes. */
+const tokenLifetimeMs = 40 * 60_000
+const maxPayloadBytes = 4096
+const deadTokens = new Set(['BadDeviceToken', 'DeviceTokenNotForTopic', 'Unregistered', 'ExpiredToken'])
+
+type ApnsTarget = Extract<PushTarget, { service: 'apns' }>
+
+export function createApns({ egress, clock }: { egress: Egress; clock: Clock }, account: ApnsAccount) {
+  const call = egress.fetchOverHttp2()
+  let current: { token: Secret; madeAt: Date } | undefined
+
+  const providerToken = (): Secret => {
+    const now = clock()
+    if (!current || now.getTime() - current.madeAt.getTime() >= tokenLifetimeMs) {
+      const token = signJwt({ alg: 'ES256', ...account }, { iss: account.teamId, iat: jwtTime(now) })
+      current = { token, madeAt: now }
+    }
+    return current.token
+  }
+  /** Of many that are refused at once the first makes the new one: too many new ones are refused as well. */
+  const renew = (refused: Secret) => {
+    if (current?.token === refused) current = undefined
+  }
+
+  const attempt = async (target: ApnsTarget, notification: Notification, payload: string, token: Secret) => {
+    const base = account.url?.origin ?? hosts[target.environment]
+    const answer = await call(`${base}/3/device/${target.token.reveal()}`, {
+      method: 'POST',
+      headers: {
+        authorization: `bearer ${token.reveal()}`,
+        'content-type': 'application/json',
+        'apns-topic': account.topic,
+        'apns-push-type': 'alert',
+        'apns-priority': '10',
+        'apns-expiration': String(jwtTime(notification.expiresAt)),
+        'apns-collapse-id': collapseIdOf(notification, 64),
+      },
+      body: payload,
+    })
+    const body = answer.ok ? undefined : ((await jsonOf(answer)) as { reason?: unknown } | null | undefined)
+    return { answer, reason: reasonOf(body?.reason, answer.status) }
+  }
+
+  return (target: ApnsTarget, notification: Notification): Promise<PushOutcome> =>
+    settled(async () => {
+      const payload = payloadOf(notification)
+      if (Buffer.byteLength(payload) > maxPayloadBytes) return { kind: 'refused', reason: 'payload_too_large' }
+      const token = providerToken()
+      let result = await attempt(target, notification, payload, token)
+      if (result.reason === 'ExpiredProviderToken') {
+        renew(token)
+        result = await attempt(target, notification, payload, providerToken())
+      }
+      const { answer, reason } = result
+      const common = commonOutcome(answer, reason, clock())
+      if (common) return common
+      const isGone = answer.status === 410 || (answer.status === 400 && deadTokens.has(reason))
+      return { kind: isGone ? 'gone' : 'refused', reason }
+    })
+}
+
+function payloadOf({ title, body, data }: Notification): string {
+  return JSON.stringify({ ...data, aps: { alert: { title, body }, sound: 'default' } })
+}
