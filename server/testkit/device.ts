@@ -19,6 +19,8 @@ export interface TestDevice {
 
 interface DeviceOptions {
   withKey?: boolean
+  /** A key that somebody else signs with. */
+  publicKey?: DeviceKey
   name?: string
   platform?: 'ios' | 'android' | 'web'
 }
@@ -26,7 +28,7 @@ interface DeviceOptions {
 export async function pairDevice(
   service: TestService,
   person: { token: string },
-  { withKey = true, name, platform }: DeviceOptions = {},
+  { withKey = true, publicKey, name, platform }: DeviceOptions = {},
 ): Promise<TestDevice> {
   const key = newDeviceKey()
   const issued = await service.call('POST', '/v4/devices/pairing-codes', { token: person.token })
@@ -36,7 +38,7 @@ export async function pairDevice(
       pairing_code: issued.body.pairing_code as string,
       ...(name !== undefined && { device_name: name }),
       ...(platform !== undefined && { platform }),
-      ...(withKey && { public_key_jwk: key.publicKey }),
+      ...(withKey && { public_key_jwk: publicKey ?? key.publicKey }),
     },
   })
   assert.equal(status, 201, text)
