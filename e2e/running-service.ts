@@ -240,8 +240,12 @@ export async function within<T>(work: Promise<T>, complaint: string): Promise<T>
 }
 
 /** Asks again until it is so; the number of tries is bounded. */
-export async function eventually(isSo: () => Promise<boolean> | boolean, complaint: string): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt++) {
+export async function eventually(
+  isSo: () => Promise<boolean> | boolean,
+  complaint: string,
+  attempts = 400,
+): Promise<void> {
+  for (let attempt = 0; attempt < attempts; attempt++) {
     if (await isSo()) return
     await sleep(50)
   }
