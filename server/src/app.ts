@@ -19,9 +19,12 @@ import { createRevokeRemotely } from './connections/revoke-remotely.ts'
 import { settleRefreshes } from './connections/settle-refreshes.ts'
 import { challengeStore } from './devices/challenge-store.ts'
 import { deviceRoutes } from './devices/device-routes.ts'
+import { createDeliverPushes } from './devices/deliver-pushes.ts'
 import { deviceStore } from './devices/device-store.ts'
 import { meRoutes } from './devices/me-routes.ts'
 import { pairingCodeStore } from './devices/pairing-code-store.ts'
+import { createPushStore } from './devices/push-store.ts'
+import { pushTokenRoutes } from './devices/push-token-routes.ts'
 import { grantStore } from './grants/grant-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
@@ -35,6 +38,8 @@ import type { Log } from './platform/log.ts'
 import { createMetrics, measureResponses } from './platform/metrics.ts'
 import type { Metrics } from './platform/metrics.ts'
 import { createOAuth } from './platform/oauth/oauth.ts'
+import { createPush } from './platform/push/push.ts'
+import { openVapidKey } from './platform/push/vapid-key.ts'
 import type { Secret } from './platform/secret.ts'
 import type { Vault } from './platform/vault/vault.ts'
 import { presetRoutes } from './providers/preset-routes.ts'
@@ -75,11 +80,13 @@ export interface App {
   beginStop: () => void
   /** Periodic work; the caller says when. */
   sweep: () => Promise<void>
-  /** What providers still have to be asked, of connections that ended or were left in the middle of a refresh. */
+  /** What providers still have to be asked, of connections that ended or were left in the middle of a refresh; pushes. */
   catchUp: () => Promise<void>
   flushRefusals: () => Promise<void>
   /** Resolves once no refresh is under way; from now on none begins. */
   refreshesEnded: () => Promise<void>
+  /** The same of pushes. */
+  pushesEnded: () => Promise<void>
   /** A link that signs in the local owner, once. */
   ownerLoginUrl: () => Promise<Secret>
 }
@@ -96,6 +103,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
     devices: deviceStore,
     challenges: challengeStore,
     pairingCodes: pairingCodeStore,
+    pushes: createPushStore(vault),
     providers: createProviderStore(vault),
     connections: createConnectionStore(vault),
     refreshes: createRefreshStore(vault),
@@ -111,6 +119,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const refusals = createRefusals(needs)
   const { freshToken, refreshesEnded } = createFreshToken(needs)
   const revokeRemotely = createRevokeRemotely(needs)
+  const vapid = await openVapidKey({ database, vault, clock, given: config.vapidPrivateKey })
+  const deliverPushes = createDeliverPushes({ ...needs, push: createPush({ config, egress, clock, vapid }) })
   const metrics = createMetrics()
   const proxyCalls = metrics.counter('sallyport_proxy_calls_total', 'Proxied calls by outcome', ['outcome'])
   let isStopping = false
@@ -124,7 +134,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   sessionRoutes(http, needs)
   browserLoginRoutes(http, needs)
   userRoutes(http, needs)
-  deviceRoutes(http, { ...needs, vapidPublicKey: null })
+  deviceRoutes(http, { ...needs, vapidPublicKey: vapid.publicKey })
+  pushTokenRoutes(http, needs)
   meRoutes(http, needs)
   providerRoutes(http, { ...needs, isConnected: stores.connections.isConnected })
   presetRoutes(http, needs)
@@ -156,11 +167,15 @@ export async function createApp(given: AppNeeds): Promise<App> {
     },
     sweep: () => sweep(needs),
     catchUp: async () => {
-      await revokeRemotely.due()
-      await settleRefreshes(needs, freshToken)
+      const askProviders = async () => {
+        await revokeRemotely.due()
+        await settleRefreshes(needs, freshToken)
+      }
+      await Promise.all([askProviders(), deliverPushes.due()])
     },
     flushRefusals: () => refusals.flush(),
     refreshesEnded,
+    pushesEnded: deliverPushes.ended,
     ownerLoginUrl: async () => {
       const { loginToken } = await issueLoginToken(needs, { handle: ownerHandle }, {})
       return loginUrl(config, loginToken)

@@ -75,7 +75,7 @@ function startTimers(app: App, log: Log): NodeJS.Timeout[] {
     }, ms).unref()
   return [
     every(10 * minuteMs, 'the sweep', app.sweep),
-    every(10_000, 'asking providers', app.catchUp),
+    every(10_000, 'what is due elsewhere', app.catchUp),
     every(minuteMs, 'recording refusals', app.flushRefusals),
   ]
 }
@@ -106,7 +106,7 @@ function stopOnSignal({ app, config, database, egress, log, loopback, metricsSer
       app.http.server.closeAllConnections()
     })
     await Promise.race([Promise.all([app.http.close(), loopbackClosed]), cutOff.then(() => sleep(500))])
-    await Promise.race([app.refreshesEnded(), sleep(refreshPatienceMs)])
+    await Promise.race([Promise.all([app.refreshesEnded(), app.pushesEnded()]), sleep(refreshPatienceMs)])
     await app.flushRefusals()
     await egress.close()
     await database.close()

@@ -82,6 +82,7 @@ export async function startService(
   })
   t.after(async () => {
     await app.http.close()
+    await app.pushesEnded()
     await egress.close()
     await database.close()
   })
