@@ -16,6 +16,7 @@ import { settleRefreshes } from './connections/settle-refreshes.ts'
 import { createDeliverPushes } from './devices/deliver-pushes.ts'
 import { deviceRoutes } from './devices/device-routes.ts'
 import { meRoutes } from './devices/me-routes.ts'
+import { pushTokenRoutes } from './devices/push-token-routes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
@@ -28,6 +29,8 @@ import type { Log } from './platform/log.ts'
 import { createMetrics, measureResponses } from './platform/metrics.ts'
 import type { Metrics } from './platform/metrics.ts'
 import { createOAuth } from './platform/oauth/oauth.ts'
+import { createPush } from './platform/push/push.ts'
+import { openVapidKey } from './platform/push/vapid-key.ts'
 import type { Secret } from './platform/secret.ts'
 import type { Vault } from './platform/vault/vault.ts'
 import { presetRoutes } from './providers/preset-routes.ts'
@@ -79,7 +82,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const { freshToken, refreshesEnded } = createFreshToken(needs)
   const revokeRemotely = createRevokeRemotely(needs)
   const deliverCallbacks = createDeliverCallbacks(needs)
-  const deliverPushes = createDeliverPushes(needs)
+  const vapid = await openVapidKey({ database, vault, clock, given: config.vapidPrivateKey })
+  const deliverPushes = createDeliverPushes({ ...needs, push: createPush({ ...needs, vapid }) })
   const metrics = createMetrics()
   const proxyCalls = metrics.counter('sallyport_proxy_calls_total', 'Proxied calls by outcome', ['outcome'])
   let isStopping = false
@@ -93,7 +97,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   sessionRoutes(http, needs)
   browserLoginRoutes(http, needs)
   userRoutes(http, needs)
-  deviceRoutes(http, { ...needs, vapidPublicKey: null })
+  deviceRoutes(http, { ...needs, vapidPublicKey: vapid.publicKey })
+  pushTokenRoutes(http, needs)
   meRoutes(http, needs)
   providerRoutes(http, { ...needs, isConnected: stores.connections.isConnected })
   presetRoutes(http, needs)

@@ -234,6 +234,11 @@ test('a Secret is opened only where it must be', () => {
     'platform/config.ts', // judges what was set
     'platform/database/postgres.ts', // connects
     'platform/oauth/oauth.ts', // speaks to the authorization server
+    'platform/push/apns.ts', // names the device, and proves who sends
+    'platform/push/fcm.ts', // the same
+    'platform/push/subscription.ts', // parses what a browser subscribed with
+    'platform/push/vapid-key.ts', // finds its public half
+    'platform/push/web-push.ts', // signs
     'platform/tokens.ts', // hashes
     'platform/vault/key-files.ts', // writes the files of the data directory
     'platform/vault/master-keys.ts', // parses and writes the master keys

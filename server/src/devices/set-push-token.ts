@@ -40,12 +40,18 @@ export async function setPushToken(
 const judge: Record<Device['platform'], (token: Secret, egress: Egress) => void> = {
   ios: (token) => {
     if (!token.matches(/^(?:[0-9a-fA-F]{2}){32,100}$/)) {
-      throw new ServiceError('invalid_field', { field, message: "This is no device token of Apple's: 64 to 200 hex digits." })
+      throw new ServiceError('invalid_field', {
+        field,
+        message: "This is no device token of Apple's: 64 to 200 hex digits.",
+      })
     }
   },
   android: (token) => {
     if (!token.matches(/^[\x21-\x7e]{1,4096}$/)) {
-      throw new ServiceError('invalid_field', { field, message: 'This is no registration token: visible ASCII characters.' })
+      throw new ServiceError('invalid_field', {
+        field,
+        message: 'This is no registration token: visible ASCII characters.',
+      })
     }
   },
   web: (token, egress) => {
