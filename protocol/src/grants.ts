@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { termNames } from './grant-terms.ts'
 import { ListQuery, Page } from './lists.ts'
 import { Dictionary, Nullable, RecordId, Timestamp } from './schema.ts'
 
@@ -41,17 +42,6 @@ export type Grant = Static<typeof Grant>
 
 export const ListGrantsQuery = ListQuery(grantStatuses)
 export const GrantPage = Page('grants', Grant)
-
-/** The terms of a grant that a signature can cover. */
-export const termNames = [
-  'connection_id',
-  'allowed_hosts',
-  'allowed_methods',
-  'allowed_paths',
-  'max_calls',
-  'expires_at',
-] as const
-export type TermName = (typeof termNames)[number]
 
 /** What shows, without the service, that a person approved a grant. */
 export const Receipt = Type.Object({

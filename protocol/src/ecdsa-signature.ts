@@ -1,0 +1,22 @@
+/**
+ * An ECDSA P-256 signature in DER (a sequence of two integers) as the 64 bytes r ‖ s that Web Crypto takes. Undefined
+ * where it is not exactly that: a stray byte, a longer way to write a length, a sign or a zero that DER forbids.
+ */
+export function toP1363(der: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+  if (der[0] !== 0x30 || der[1] !== der.length - 2) return undefined
+  const signature = new Uint8Array(64)
+  let at = 2
+  for (const end of [32, 64]) {
+    const length = der[at + 1] ?? 0
+    const bytes = der.subarray(at + 2, at + 2 + length)
+    if (der[at] !== 0x02 || length === 0 || bytes.length !== length) return undefined
+    const [first = 0, second = 0] = bytes
+    const isNegative = first >= 0x80
+    const isPadded = first === 0 && (length === 1 || second < 0x80)
+    const digits = first === 0 ? bytes.subarray(1) : bytes
+    if (isNegative || isPadded || digits.length > 32) return undefined
+    signature.set(digits, end - digits.length)
+    at += 2 + length
+  }
+  return at === der.length ? signature : undefined
+}

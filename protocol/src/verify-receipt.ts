@@ -1,0 +1,124 @@
+/**
+ * Checks a receipt without the service: that the device's key signed this approval, and that the terms of the grant lie
+ * within those that it signed. It trusts nothing but the key, which its reader has to know to be the person's own.
+ */
+import { approvalMessage } from './approval-message.ts'
+import { canonicalJson } from './canonical-json.ts'
+import { toP1363 } from './ecdsa-signature.ts'
+import { termNames } from './grant-terms.ts'
+import type { TermName } from './grant-terms.ts'
+import type { Receipt } from './grants.ts'
+
+export interface ReceiptCheck {
+  /** `unsigned`: nothing in it can be verified, and it says so itself. `invalid`: it claims what is not so. */
+  verdict: 'signed' | 'unsigned' | 'invalid'
+  /** The terms that the signature covers. */
+  covers: TermName[]
+  /** For `invalid`: what does not fit. */
+  problem?: string
+}
+
+const randomBytes = 32
+
+export async function verifyReceipt(receipt: Receipt): Promise<ReceiptCheck> {
+  const invalid = (problem: string): ReceiptCheck => ({ verdict: 'invalid', covers: [], problem })
+  const { challenge, device, signature, decision, unsigned, grant } = receipt
+  const covers = termNames.filter((name) => decision !== null && Object.hasOwn(decision, name))
+  const left = termNames.filter((name) => !covers.includes(name))
+  if (canonicalJson([...unsigned].sort()) !== canonicalJson(left.sort())) {
+    return invalid('"unsigned" does not list the terms that no signature covers')
+  }
+  if (receipt.scope_signed !== (decision !== null)) return invalid('"scope_signed" does not agree with "decision"')
+  if (!receipt.signed) {
+    const isBare = challenge === null && device === null && signature === null && receipt.signing_input === null
+    return isBare && decision === null ? { verdict: 'unsigned', covers } : invalid('it holds more than "signed" admits')
+  }
+  if (challenge === null || device === null || signature === null) return invalid('a part of the signature is missing')
+  const message = messageOf(receipt, challenge)
+  if (message === undefined || receipt.signing_input !== message) return invalid('another text was signed')
+  if (!(await isSigned(message, signature, device.public_key_jwk))) return invalid('the signature does not verify')
+  if (!(await holdsDecision(challenge.nonce, decision))) return invalid('the nonce was not made for this decision')
+  const wider = covers.find((name) => !isWithin(name, grant[name], decision?.[name]))
+  if (wider !== undefined) return invalid(`"${wider}" was granted otherwise than it was signed`)
+  return { verdict: 'signed', covers }
+}
+
+function messageOf(receipt: Receipt, { challenge_id, nonce }: NonNullable<Receipt['challenge']>): string | undefined {
+  try {
+    return approvalMessage(challenge_id, nonce, receipt.access_request_id, receipt.verdict)
+  } catch {
+    return undefined
+  }
+}
+
+async function isSigned(
+  message: string,
+  signature: string,
+  { kty, crv, x, y }: NonNullable<Receipt['device']>['public_key_jwk'],
+): Promise<boolean> {
+  const der = fromBase64url(signature)
+  const bytes = der && toP1363(der)
+  if (!bytes) return false
+  const { subtle } = globalThis.crypto
+  try {
+    const curve = { name: 'ECDSA', namedCurve: 'P-256' }
+    const key = await subtle.importKey('jwk', { kty, crv, x, y }, curve, false, ['verify'])
+    return await subtle.verify({ name: 'ECDSA', hash: 'SHA-256' }, key, bytes, new TextEncoder().encode(message))
+  } catch {
+    return false
+  }
+}
+
+/** A nonce of 32 random bytes stands for the yes alone; the hash of a decision may follow. */
+async function holdsDecision(nonce: string, decision: Receipt['decision']): Promise<boolean> {
+  const bytes = fromBase64url(nonce)
+  if (decision === null) return bytes?.length === randomBytes
+  const text = new TextEncoder().encode(canonicalJson(decision))
+  const hash = new Uint8Array(await globalThis.crypto.subtle.digest('SHA-256', text))
+  return bytes?.length === randomBytes + hash.length && hash.every((byte, index) => byte === bytes[randomBytes + index])
+}
+
+/** The service may grant less than was signed (a host that the account does not have), and write it in its own way. */
+function isWithin(name: TermName, granted: unknown, signed: unknown): boolean {
+  if (name === 'connection_id') return granted === signed
+  // Where the person set no limit, any limit is within.
+  if (signed === null) return name !== 'allowed_hosts'
+  if (granted === null) return false
+  if (name === 'max_calls') return typeof granted === 'number' && typeof signed === 'number' && granted <= signed
+  if (name === 'expires_at') return timeOf(granted) <= timeOf(signed)
+  if (!Array.isArray(granted) || !Array.isArray(signed)) return false
+  const writings = { allowed_hosts: plainHost, allowed_methods: plainMethod, allowed_paths: plainPath }
+  const plain = writings[name]
+  const allowed = signed.map((one) => plain(String(one)))
+  return granted.every((one) => allowed.some((entry) => covers(entry, plain(String(one)))))
+}
+
+/** NaN, which compares with nothing, where it is no time. */
+function timeOf(value: unknown): number {
+  return typeof value === 'string' ? Date.parse(value) : Number.NaN
+}
+
+function covers(entry: string, value: string): boolean {
+  if (entry === value) return true
+  return entry.startsWith('*.') && value.endsWith(entry.slice(1)) && value.length > entry.length - 1
+}
+
+const plainHost = (host: string) => host.toLowerCase().replace(/:443$/, '')
+const plainMethod = (method: string) => method.toUpperCase()
+
+/** RFC 3986 §6.2.2: escapes in upper case, none where none is needed; and no slash at the end. */
+function plainPath(path: string): string {
+  const plain = path.replaceAll(/%[0-9a-f]{2}/gi, (escape) => {
+    const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16))
+    return /[a-z0-9._~-]/i.test(character) ? character : escape.toUpperCase()
+  })
+  return plain.length > 1 ? plain.replace(/\/$/, '') : plain
+}
+
+/** Undefined where the text is not base64url, or not as it would be written. */
+function fromBase64url(text: string): Uint8Array | undefined {
+  if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return undefined
+  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
+  const again = btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+  return again === text ? Uint8Array.from(binary, (character) => character.charCodeAt(0)) : undefined
+}
