@@ -6,12 +6,12 @@ import {
   DenyBody,
 } from '@sallyport/protocol/access-requests'
 import { approvalMessage } from '@sallyport/protocol/approval-message'
-import { Grant as GrantView, termNames } from '@sallyport/protocol/grants'
-import type { TermName } from '@sallyport/protocol/grants'
+import { termNames } from '@sallyport/protocol/grant-terms'
+import type { TermName } from '@sallyport/protocol/grant-terms'
+import { Grant as GrantView } from '@sallyport/protocol/grants'
 import { IdInPath } from '@sallyport/protocol/schema'
 import { actingDevice, actingPerson } from '../authenticate.ts'
 import { grantView } from '../grants/grant-view.ts'
-import type { GrantViewNeeds } from '../grants/grant-view.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
 import { viewOf } from './access-request-view.ts'
@@ -26,7 +26,7 @@ import type { DenyNeeds } from './deny.ts'
 
 const tags = ['Access requests']
 
-type DecisionRouteNeeds = ViewNeeds & GrantViewNeeds & ApproveNeeds & DenyNeeds & ChallengeDeviceNeeds
+type DecisionRouteNeeds = ViewNeeds & ApproveNeeds & DenyNeeds & ChallengeDeviceNeeds
 
 export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
   http.post(
@@ -83,7 +83,10 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
       }
       const approval = { decision, sent: decisionIn(body) ?? {}, signed: signatureIn(body) }
       const grant = await approveAccessRequest(needs, { user, device }, request.params.id, approval, request.id)
-      return reply.code(201).send(await grantView(needs, grant, { user }))
+      const described = await needs.grants.describe(needs.database.queries, [grant.grantId])
+      const description = described.get(grant.grantId)
+      if (!description) throw new Error('the grant is there')
+      return reply.code(201).send(grantView(grant, description, 'user', needs.clock()))
     },
   )
 

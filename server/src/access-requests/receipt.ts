@@ -1,4 +1,4 @@
-import { termNames } from '@sallyport/protocol/grants'
+import { termNames } from '@sallyport/protocol/grant-terms'
 import type { Receipt } from '@sallyport/protocol/grants'
 import type { Grant } from '../grants/grant.ts'
 import type { Signature } from './decide.ts'
