@@ -17,6 +17,7 @@ import { createDeliverPushes } from './devices/deliver-pushes.ts'
 import { deviceRoutes } from './devices/device-routes.ts'
 import { meRoutes } from './devices/me-routes.ts'
 import { pushTokenRoutes } from './devices/push-token-routes.ts'
+import { grantRoutes } from './grants/grant-routes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
@@ -112,6 +113,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   accessRequestRoutes(http, { ...needs, onCreated: deliverPushes.kick })
   decisionRoutes(http, { ...needs, onDecided: deliverCallbacks.kick })
   mutedAgentRoutes(http, needs)
+  grantRoutes(http, needs)
   await sandboxRoutes(http, needs)
   proxyRoutes(http, {
     ...needs,

@@ -1,16 +1,30 @@
-/** A person with a connected account, and an agent that asks for access to it. */
+/** A person with a connected account, and an agent that asks for access to it. Nothing here needs a provider to answer. */
+import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { createConnectionStore } from '../src/connections/connection-store.ts'
 import type { Engine } from '../src/platform/database/database.ts'
-import { slug, startConnectionTest } from './connections.ts'
-import type { ConnectionTest, ConnectionTestOptions, Person } from './connections.ts'
-import type { Reply } from './service.ts'
+import { newId } from '../src/platform/ids.ts'
+import { Secret } from '../src/platform/secret.ts'
+import type { Environment } from '../src/platform/settings.ts'
+import { acme, client } from './providers.ts'
+import { startService } from './service.ts'
+import type { Reply, TestService } from './service.ts'
 
-/** Hosts that stand beside the authorization server's own. */
 export const apiHosts = ['api.acme.example', '*.files.acme.example', 'mail.acme.example:8443']
 
-export interface AccessTest extends ConnectionTest {
+export interface Person {
+  userId: string
+  token: string
+  cookie: string
+}
+
+export interface AccessTest extends TestService {
+  user: Person
   agent: { agentId: string; token: string }
+  providerId: string
   connectionId: string
+  /** Another account of a person, at this provider or another: the id of the connection. */
+  connect: (person: Person, account: string, provider?: string) => Promise<string>
   /** As the agent, or another one. */
   ask: (body?: object, token?: string) => Promise<Reply>
   /** The id of a request that was accepted. */
@@ -24,28 +38,41 @@ export interface AccessTest extends ConnectionTest {
   pending: (person?: Pick<Person, 'token'>) => Promise<string[]>
 }
 
+/** So that time can pass without anybody having to sign in again. */
+const patient: Environment = {
+  SALLYPORT_SESSION_IDLE_SECONDS: '31536000',
+  SALLYPORT_SESSION_SECONDS: '31536000',
+}
+
 export async function startAccessTest(
   t: Pick<TestContext, 'after'>,
   engine: Engine,
-  options: ConnectionTestOptions = {},
+  settings: Environment = {},
 ): Promise<AccessTest> {
-  const test = await startConnectionTest(t, engine, {
-    ...options,
-    provider: { api_hosts: apiHosts, ...options.provider },
+  const service = await startService(t, engine, { ...patient, ...settings })
+  const { call, adminToken } = service
+  const created = await call('POST', '/v4/providers', {
+    token: adminToken,
+    body: { ...acme, ...client, provider_name: 'Acme', slug: 'acme', api_hosts: apiHosts },
   })
-  const agent = await test.registerAgent('Mail helper')
-  const connectionId = await test.connect()
-  const { call, user } = test
+  assert.equal(created.status, 201, created.text)
+  const { provider_id: providerId } = created.body as { provider_id: string }
+  const user = await service.logIn({ email: 'ada@example.com' })
+  const agent = await service.registerAgent('Mail helper')
+  const connectionId = await insertConnection(service, user, providerId, 'ada')
   const ask: AccessTest['ask'] = (body = {}, token = agent.token) =>
-    call('POST', '/v4/access-requests', { token, body: { provider: slug, ...body } })
+    call('POST', '/v4/access-requests', { token, body: { provider: 'acme', ...body } })
   return {
-    ...test,
+    ...service,
+    user,
     agent,
+    providerId,
     connectionId,
+    connect: (person, account, provider = providerId) => insertConnection(service, person, provider, account),
     ask,
     asked: async (body, token) => {
       const reply = await ask(body, token)
-      if (reply.status !== 201) throw new Error(reply.text)
+      assert.equal(reply.status, 201, reply.text)
       return (reply.body as { access_request_id: string }).access_request_id
     },
     approve: (id, body = {}, token = user.token) =>
@@ -59,4 +86,43 @@ export async function startAccessTest(
       return found.map(({ access_request_id }) => access_request_id)
     },
   }
+}
+
+async function insertConnection(
+  { database, vault, clock }: TestService,
+  { userId }: Person,
+  providerId: string,
+  account: string,
+): Promise<string> {
+  const now = clock.now()
+  const connectionId = newId('con', now)
+  const tokens = {
+    accessToken: new Secret(`an-access-token-of-${account}`),
+    refreshToken: undefined,
+    expiresAt: null,
+    obtainedAt: now,
+  }
+  const connection = {
+    connectionId,
+    userId,
+    providerId,
+    status: 'active' as const,
+    accountId: account,
+    accountLabel: `${account}@acme.example`,
+    apiHost: null,
+    scopes: ['read'],
+    expiresAt: null,
+    obtainedAt: now,
+    isRefreshed: false,
+    canRefresh: false,
+    version: 1,
+    refreshLeaseUntil: null,
+    createdAt: now,
+    lastUsedAt: null,
+    revokedAt: null,
+    remoteRevocation: null,
+  }
+  const isNew = await database.transaction((tx) => createConnectionStore(vault).insert(tx, connection, tokens))
+  assert.ok(isNew)
+  return connectionId
 }

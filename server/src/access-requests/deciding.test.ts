@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { startAccessTest } from '../../testkit/access-requests.ts'
 import type { AccessTest } from '../../testkit/access-requests.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
+import { acme, client } from '../../testkit/providers.ts'
 import type { Reply } from '../../testkit/service.ts'
 
 /** How a request gets into each state, and every move that somebody could try from there. */
@@ -28,9 +29,7 @@ const outcomes: Record<string, Record<string, [status: number, becomes: string]>
 
 onBothDatabases('deciding', (engine) => {
   test('every state and every move from it, as the contract’s table says', async (t) => {
-    const test = await startAccessTest(t, engine, {
-      settings: { SALLYPORT_ACCESS_REQUESTS_PER_HOUR: '1000', SALLYPORT_SESSION_IDLE_SECONDS: '31536000' },
-    })
+    const test = await startAccessTest(t, engine, { SALLYPORT_ACCESS_REQUESTS_PER_HOUR: '1000' })
     for (const [state, reach] of Object.entries(into)) {
       for (const [move, make] of Object.entries(moves)) {
         const [status, becomes] = outcomes[state]?.[move] ?? []
@@ -110,9 +109,7 @@ onBothDatabases('deciding', (engine) => {
   })
 
   test('an approval can narrow everything and widen nothing', async (t) => {
-    const { asked, approve, read } = await startAccessTest(t, engine, {
-      settings: { SALLYPORT_ACCESS_REQUESTS_PER_HOUR: '1000' },
-    })
+    const { asked, approve, read } = await startAccessTest(t, engine, { SALLYPORT_ACCESS_REQUESTS_PER_HOUR: '1000' })
     const asksFor = {
       hosts: ['api.acme.example', '*.files.acme.example'],
       methods: ['GET', 'POST'],
@@ -162,7 +159,7 @@ onBothDatabases('deciding', (engine) => {
 
   test('the connection is the user’s own, live, and of that provider', async (t) => {
     const test = await startAccessTest(t, engine)
-    const { asked, approve, connect, logIn, call, user, connectionId, oauth, adminToken, database, read } = test
+    const { asked, approve, connect, logIn, call, user, connectionId, adminToken, database, read } = test
     const id = await asked()
     const bob = await logIn({ email: 'bob@example.com' })
     const his = await connect(bob, 'bob')
@@ -174,12 +171,7 @@ onBothDatabases('deciding', (engine) => {
     assert.deepEqual(await refused({ connection_id: 'con_none' }), ['not_found', 'connection_id'])
     const elsewhere = await call('POST', '/v4/providers', {
       token: adminToken,
-      body: {
-        provider_name: 'Other',
-        issuer_url: oauth.issuer,
-        client_id: oauth.client.clientId,
-        client_secret: oauth.client.clientSecret,
-      },
+      body: { ...acme, ...client, provider_name: 'Other' },
     })
     const other = await test.asked({ provider: elsewhere.body.slug })
     const { error } = (await approve(other)).body

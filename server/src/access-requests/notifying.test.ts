@@ -10,13 +10,11 @@ const settings = {
   SALLYPORT_REGISTRATIONS_PER_DAY: '1000',
   SALLYPORT_ACCESS_REQUESTS_PER_HOUR: '1000',
   SALLYPORT_ACCESS_REQUESTS_PENDING: '1000',
-  SALLYPORT_SESSION_IDLE_SECONDS: '31536000',
-  SALLYPORT_SESSION_SECONDS: '31536000',
 }
 
 /** A person with a phone that can be reached; and what is about to be sent to it. */
 async function startWithPhone(t: Parameters<typeof startAccessTest>[0], engine: Parameters<typeof startAccessTest>[1]) {
-  const test = await startAccessTest(t, engine, { settings })
+  const test = await startAccessTest(t, engine, settings)
   const phone = await pairDevice(test, test.user)
   const stored = await test.call('POST', `/v4/devices/${phone.deviceId}/push-token`, {
     token: phone.token,
