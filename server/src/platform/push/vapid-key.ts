@@ -82,7 +82,7 @@ export async function openVapidKey(needs: {
   })
 }
 
-function newVapidKey(): VapidKey {
+export function newVapidKey(): VapidKey {
   const curve = createECDH('prime256v1')
   const publicKey = curve.generateKeys('base64url')
   // Leading zero bytes are left out; everybody else counts on 32.
