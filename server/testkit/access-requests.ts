@@ -6,6 +6,8 @@ import type { Engine } from '../src/platform/database/database.ts'
 import { newId } from '../src/platform/ids.ts'
 import { Secret } from '../src/platform/secret.ts'
 import type { Environment } from '../src/platform/settings.ts'
+import { fixedClock } from './clock.ts'
+import type { FixedClock } from './clock.ts'
 import { acme, client } from './providers.ts'
 import { startService } from './service.ts'
 import type { Reply, TestService } from './service.ts'
@@ -48,8 +50,9 @@ export async function startAccessTest(
   t: Pick<TestContext, 'after'>,
   engine: Engine,
   settings: Environment = {},
+  clock: FixedClock = fixedClock(),
 ): Promise<AccessTest> {
-  const service = await startService(t, engine, { ...patient, ...settings })
+  const service = await startService(t, engine, { ...patient, ...settings }, clock)
   const { call, adminToken } = service
   const created = await call('POST', '/v4/providers', {
     token: adminToken,

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { startApnsServer } from '../../testkit/apns-server.ts'
 import { startAccessTest } from '../../testkit/access-requests.ts'
-import type { AccessTest } from '../../testkit/access-requests.ts'
+import { fixedClock } from '../../testkit/clock.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { pairDevice } from '../../testkit/device.ts'
+import { reaching } from '../../testkit/providers.ts'
+import type { Engine } from '../platform/database/database.ts'
 
 const settings = {
   SALLYPORT_REGISTRATIONS_PER_MINUTE: '1000',
@@ -12,44 +16,43 @@ const settings = {
   SALLYPORT_ACCESS_REQUESTS_PENDING: '1000',
 }
 
-/** A person with a phone that can be reached; and what is about to be sent to it. */
-async function startWithPhone(t: Parameters<typeof startAccessTest>[0], engine: Parameters<typeof startAccessTest>[1]) {
-  const test = await startAccessTest(t, engine, settings)
+/** A person with a phone, and what Apple was asked to show on it. */
+async function startWithPhone(t: TestContext, engine: Engine) {
+  const clock = fixedClock()
+  const apns = await startApnsServer(t, clock.now)
+  const test = await startAccessTest(t, engine, { ...settings, ...apns.settings, ...reaching(apns) }, clock)
   const phone = await pairDevice(test, test.user)
   const stored = await test.call('POST', `/v4/devices/${phone.deviceId}/push-token`, {
     token: phone.token,
     body: { push_token: 'ab'.repeat(32) },
   })
   assert.equal(stored.status, 200, stored.text)
-  return { ...test, phone, pushes: () => pushesOf(test), ring: (token?: string) => test.asked(forAda(test), token) }
-}
-
-async function pushesOf({ database }: AccessTest): Promise<{ title: string; body: string; accessRequestId: string }[]> {
-  const rows = await database.queries.selectFrom('pushes').select('message').orderBy('push_id').execute()
-  return rows.map(({ message }) => JSON.parse(message) as Awaited<ReturnType<typeof pushesOf>>[number])
-}
-
-function forAda({ user }: AccessTest): object {
-  return { user_id: user.userId }
+  return {
+    ...test,
+    /** All that arrived so far. */
+    pushes: async () => {
+      await test.app.catchUp()
+      return apns.received.map(({ payload }) => payload)
+    },
+    ring: (token?: string) => test.asked({ user_id: test.user.userId }, token),
+  }
 }
 
 onBothDatabases('notifying', (engine) => {
   test('a request that names a user is pushed to their devices: who asks for what, unverified, and nothing else', async (t) => {
-    const test = await startWithPhone(t, engine)
-    const { asked, pushes, registerAgent, config } = test
+    const { asked, pushes, registerAgent, config, user } = await startWithPhone(t, engine)
     const long = await registerAgent(`${'Very long name '.repeat(5)}🦊`)
-    const id = await asked(
-      { ...forAda(test), reason: 'secret-reason', callback_url: 'https://a.example/x' },
-      long.token,
-    )
-    assert.deepEqual(await pushes(), [
-      {
-        title: 'An agent asks for access',
-        body: '“Very long name Very long name Very long…” (unverified) wants to use Acme.',
-        accessRequestId: id,
-        url: `${config.baseUrl.origin}/approve-proxy/${id}?user=${test.user.userId}`,
-      },
-    ])
+    const wish = { user_id: user.userId, reason: 'secret-reason', callback_url: 'https://a.example/x' }
+    const id = await asked(wish, long.token)
+    const [payload, ...others] = await pushes()
+    assert.deepEqual(others, [])
+    assert.deepEqual(payload?.aps.alert, {
+      title: 'An agent asks for access',
+      body: '“Very long name Very long name Very long…” (unverified) wants to use Acme.',
+    })
+    assert.equal(payload['access_request_id'], id)
+    assert.equal(payload['url'], `${config.baseUrl.origin}/approve-proxy/${id}?user=${user.userId}`)
+    assert.doesNotMatch(JSON.stringify(payload), /secret-reason|a\.example/)
   })
 
   test('nobody is rung for a request that names nobody, or a user who has no device', async (t) => {
