@@ -1,12 +1,19 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { only, startCallbackTest } from '../../testkit/callbacks.ts'
-import { onBothDatabases } from '../../testkit/databases.ts'
+import { startCallbackReceiver } from '../../testkit/callback-receiver.ts'
+import { only, startCallbackTest, verified } from '../../testkit/callbacks.ts'
+import { onBothDatabases, temporaryFolder } from '../../testkit/databases.ts'
 import { testEgress } from '../../testkit/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { masterKeySource } from '../platform/instance.ts'
 import { Secret } from '../platform/secret.ts'
+import { newMasterKey } from '../platform/vault/master-keys.ts'
+import { rotateKeys } from '../platform/vault/rotate.ts'
+import { sealedColumns } from '../sealed-columns.ts'
 import { judgeCallbackUrl, mintCallbackSecret, signatureOf } from './callback.ts'
 import { failureOf, judgeAnswer } from './delivery-outcome.ts'
 
@@ -122,6 +129,23 @@ onBothDatabases('kept callbacks', (engine) => {
     assert.equal(await callbacks.end(database.queries, late, { error: null }), true)
     assert.equal(await callbacks.end(database.queries, current, { error: 'timeout' }), false)
     assert.equal((await state(asked))?.status, 'delivered')
+  })
+
+  test('a secret that a rotation sealed anew still signs', async (t) => {
+    const keyFile = join(temporaryFolder(t), 'master-key')
+    writeFileSync(keyFile, newMasterKey().text.reveal(), { mode: 0o600 })
+    const receiver = await startCallbackReceiver(t)
+    const settings = { SALLYPORT_MASTER_KEY: undefined, SALLYPORT_MASTER_KEY_FILE: keyFile }
+    const test = await startCallbackTest(t, engine, [receiver], settings)
+    const { database, vault, config, clock, decided, deliverer } = test
+    const asked = await decided(receiver.url)
+    const sealed = () => database.queries.selectFrom('callbacks').select('secret_key_id').executeTakeFirstOrThrow()
+    const before = await sealed()
+    const needs = { database, vault, source: masterKeySource(config), sealedColumns, newMasterKey, clock: clock.now }
+    await rotateKeys({ ...needs, onProgress: () => undefined })
+    assert.notDeepEqual(await sealed(), before)
+    await deliverer().due()
+    assert.deepEqual(verified(asked.secret, only(receiver.received), clock.now()), asked.payload)
   })
 
   test('callbacks go with their access requests, and those that nobody decided in time go too', async (t) => {
