@@ -86,7 +86,7 @@ test('a wrong key file stops the start, names the setting and shows nothing of w
 test('a VAPID key is 32 bytes in base64url that are a private key, and its subject can be turned to', () => {
   const { privateKey } = newVapidKey()
   assert.deepEqual(problemsOf({ SALLYPORT_VAPID_PRIVATE_KEY: privateKey.reveal() }), [])
-  for (const wrong of ['A'.repeat(43), '_'.repeat(43), 'AAAA', `${privateKey.reveal()}A`, `${'+'.repeat(43)}`]) {
+  for (const wrong of ['A'.repeat(43), '_'.repeat(43), 'AAAA', `${privateKey.reveal()}A`, '+'.repeat(43)]) {
     const problems = problemsOf({ SALLYPORT_VAPID_PRIVATE_KEY: wrong })
     assert.deepEqual(problems, ['SALLYPORT_VAPID_PRIVATE_KEY takes 32 bytes in base64url, a private key of P-256.'])
   }

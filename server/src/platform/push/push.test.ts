@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { apnsTopic, startApnsServer } from '../../../testkit/apns-server.ts'
+import { sharedAuthority } from '../../../testkit/certificates.ts'
 import { fixedClock } from '../../../testkit/clock.ts'
 import type { FixedClock } from '../../../testkit/clock.ts'
 import { leadingTo, testEgress } from '../../../testkit/egress.ts'
 import { startFcmServer } from '../../../testkit/fcm-server.ts'
+import { startRawTls } from '../../../testkit/tls-upstream.ts'
 import { startWebPushServer } from '../../../testkit/web-push-server.ts'
 import { readConfig } from '../config.ts'
 import type { Lookup } from '../egress/egress.ts'
@@ -167,6 +169,16 @@ test('a server that speaks no HTTP/2 gets no push', async (t) => {
   const apns = await startApnsServer(t, fixedClock().now)
   const settings = { ...apns.settings, SALLYPORT_APNS_URL: `https://${server.host}` }
   assert.deepEqual(await pushTo(t, { ...server, settings }).apns(), { kind: 'later', reason: 'upstream_tls_error' })
+  // One that does not even say what it speaks would be taken for HTTP/1.1.
+  const authority = await sharedAuthority()
+  const certificate = await authority.issue({ names: ['localhost'], addresses: ['127.0.0.1', '::1'] })
+  const { port } = await startRawTls(t, certificate, (socket) => {
+    socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'))
+  })
+  const silent = { host: `localhost:${port}`, caPem: authority.caPem }
+  const there = { ...apns.settings, SALLYPORT_APNS_URL: `https://${silent.host}` }
+  const outcome = await pushTo(t, { ...silent, settings: there }).apns()
+  assert.deepEqual(outcome, { kind: 'later', reason: 'upstream_tls_error' })
 })
 
 test('FCM is told the same, with an access token that is asked for once', async (t) => {
