@@ -17,6 +17,8 @@ import { createRefreshStore } from './connections/refresh-store.ts'
 import { createRevocationStore } from './connections/revocation-store.ts'
 import { createRevokeRemotely } from './connections/revoke-remotely.ts'
 import { settleRefreshes } from './connections/settle-refreshes.ts'
+import { createCallsInFlight } from './grants/calls-in-flight.ts'
+import { grantRoutes } from './grants/grant-routes.ts'
 import { grantStore } from './grants/grant-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
@@ -36,6 +38,7 @@ import { presetRoutes } from './providers/preset-routes.ts'
 import { proposalRoutes } from './providers/proposal-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
 import { createProviderStore } from './providers/provider-store.ts'
+import { connectionRoute } from './proxy/connection-route.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
 import { createRefusals } from './proxy/refusals.ts'
 import { sandboxRoute } from './sandbox/sandbox-route.ts'
@@ -73,6 +76,8 @@ export interface App {
   /** What providers still have to be asked, of connections that ended or were left in the middle of a refresh. */
   catchUp: () => Promise<void>
   flushRefusals: () => Promise<void>
+  /** Ends calls under way whose grants have ended; nothing to do while there are none. */
+  checkCallsInFlight: () => Promise<void>
   /** Resolves once no refresh is under way; from now on none begins. */
   refreshesEnded: () => Promise<void>
   /** A link that signs in the local owner, once. */
@@ -101,6 +106,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   }
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const refusals = createRefusals(needs)
+  const callsInFlight = createCallsInFlight(needs)
   const { freshToken, refreshesEnded } = createFreshToken(needs)
   const revokeRemotely = createRevokeRemotely(needs)
   const metrics = createMetrics()
@@ -125,11 +131,13 @@ export async function createApp(given: AppNeeds): Promise<App> {
   connectRoutes(http, needs)
   deviceFlowRoutes(http, needs)
   connectionRoutes(http, { ...needs, freshToken, revokeRemotely })
+  grantRoutes(http, needs)
   await sandboxRoutes(http, needs)
   proxyRoutes(http, {
     ...needs,
     refusals,
-    routeOf: (grant) => sandboxRoute(needs, grant),
+    callsInFlight,
+    routeOf: (grant) => (grant.kind === 'sandbox' ? sandboxRoute(needs, grant) : connectionRoute),
     onOutcome: (outcome) => {
       proxyCalls.inc({ outcome })
     },
@@ -150,6 +158,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
       await settleRefreshes(needs, freshToken)
     },
     flushRefusals: () => refusals.flush(),
+    checkCallsInFlight: callsInFlight.check,
     refreshesEnded,
     ownerLoginUrl: async () => {
       const { loginToken } = await issueLoginToken(needs, { handle: ownerHandle }, {})
