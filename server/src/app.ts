@@ -17,6 +17,7 @@ import { createDeliverPushes } from './devices/deliver-pushes.ts'
 import { deviceRoutes } from './devices/device-routes.ts'
 import { meRoutes } from './devices/me-routes.ts'
 import { pushTokenRoutes } from './devices/push-token-routes.ts'
+import { createCallsInFlight } from './grants/calls-in-flight.ts'
 import { grantRoutes } from './grants/grant-routes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
@@ -37,6 +38,7 @@ import type { Vault } from './platform/vault/vault.ts'
 import { presetRoutes } from './providers/preset-routes.ts'
 import { proposalRoutes } from './providers/proposal-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
+import { connectionRoute } from './proxy/connection-route.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
 import { createRefusals } from './proxy/refusals.ts'
 import { sandboxRoute } from './sandbox/sandbox-route.ts'
@@ -69,6 +71,8 @@ export interface App {
   /** What is due outside: providers that have to be asked, callbacks, pushes. */
   catchUp: () => Promise<void>
   flushRefusals: () => Promise<void>
+  /** Ends calls under way whose grants have ended; nothing to do while there are none. */
+  checkCallsInFlight: () => Promise<void>
   /** Resolves once no refresh, callback or push is under way; from now on none begins. */
   outsideEnded: () => Promise<unknown>
   /** A link that signs in the local owner, once. */
@@ -80,6 +84,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const stores = createStores(vault)
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const refusals = createRefusals(needs)
+  const callsInFlight = createCallsInFlight(needs)
   const { freshToken, refreshesEnded } = createFreshToken(needs)
   const revokeRemotely = createRevokeRemotely(needs)
   const deliverCallbacks = createDeliverCallbacks(needs)
@@ -118,7 +123,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   proxyRoutes(http, {
     ...needs,
     refusals,
-    routeOf: (grant) => sandboxRoute(needs, grant),
+    callsInFlight,
+    routeOf: (grant) => (grant.kind === 'sandbox' ? sandboxRoute(needs, grant) : connectionRoute),
     onOutcome: (outcome) => {
       proxyCalls.inc({ outcome })
     },
@@ -142,6 +148,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
       await Promise.all([askProviders(), deliverCallbacks.due(), deliverPushes.due()])
     },
     flushRefusals: () => refusals.flush(),
+    checkCallsInFlight: callsInFlight.check,
     outsideEnded: () => Promise.all([refreshesEnded(), deliverCallbacks.ended(), deliverPushes.ended()]),
     ownerLoginUrl: async () => {
       const { loginToken } = await issueLoginToken(needs, { handle: ownerHandle }, {})

@@ -21,6 +21,8 @@ import { openVault } from './platform/vault/vault.ts'
 import { startScreen } from './start-screen.ts'
 
 const minuteMs = 60_000
+/** A call under way ends within a second of its grant. */
+const killSwitchMs = 500
 /** A stop may last this much longer for the sake of a refresh: its tokens exist nowhere else. */
 const refreshPatienceMs = 20_000
 
@@ -49,11 +51,11 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const loopback = await holdLocalhost(app.http.server, config)
   const metricsServer =
     config.metricsPort === undefined ? undefined : await serveMetrics(app.metrics, config.metricsPort, config.host)
-  const timers = startTimers(app, log)
+  const { timers, killSwitch } = startTimers(app, log)
   // A link that signs somebody in is for the person at the machine. Behind a proxy nobody reads this but a collector.
   const showsLink = process.stdout.isTTY || (isLoopback(config.host) && isLoopback(config.baseUrl.hostname))
   process.stdout.write(startScreen(config, showsLink ? await ownerLink(app) : undefined))
-  stopOnSignal({ app, config, database, egress, log, loopback, metricsServer, timers })
+  stopOnSignal({ app, config, database, egress, log, loopback, metricsServer, timers, killSwitch })
 }
 
 /** None where an admin has disabled the owner: the service is for the others too. */
@@ -66,7 +68,8 @@ async function ownerLink(app: App): Promise<Secret | undefined> {
   }
 }
 
-function startTimers(app: App, log: Log): NodeJS.Timeout[] {
+/** The kill switch works until the last call has ended, so it does not stop with the rest. */
+function startTimers(app: App, log: Log): { timers: NodeJS.Timeout[]; killSwitch: NodeJS.Timeout } {
   const every = (ms: number, what: string, work: () => Promise<void>) => {
     const run = () => {
       work().catch((error: unknown) => {
@@ -78,11 +81,14 @@ function startTimers(app: App, log: Log): NodeJS.Timeout[] {
   const dueOutside = every(10_000, 'what is due outside', app.catchUp)
   // What the process before this one left undone waits no longer than it has to.
   dueOutside.run()
-  return [
-    dueOutside.timer,
-    every(10 * minuteMs, 'the sweep', app.sweep).timer,
-    every(minuteMs, 'recording refusals', app.flushRefusals).timer,
-  ]
+  return {
+    timers: [
+      dueOutside.timer,
+      every(10 * minuteMs, 'the sweep', app.sweep).timer,
+      every(minuteMs, 'recording refusals', app.flushRefusals).timer,
+    ],
+    killSwitch: every(killSwitchMs, 'checking calls in flight', app.checkCallsInFlight).timer,
+  }
 }
 
 interface Running {
@@ -94,10 +100,12 @@ interface Running {
   loopback: Server | undefined
   metricsServer: Server | undefined
   timers: NodeJS.Timeout[]
+  killSwitch: NodeJS.Timeout
 }
 
 /** The first signal lets calls in flight end, for a while; the second ends at once. */
-function stopOnSignal({ app, config, database, egress, log, loopback, metricsServer, timers }: Running): void {
+function stopOnSignal(running: Running): void {
+  const { app, config, database, egress, log, loopback, metricsServer, timers, killSwitch } = running
   let isStopping = false
   const stop = async (signal: string) => {
     if (isStopping) process.exit(1)
@@ -113,6 +121,7 @@ function stopOnSignal({ app, config, database, egress, log, loopback, metricsSer
     await Promise.race([Promise.all([app.http.close(), loopbackClosed]), cutOff.then(() => sleep(500))])
     await Promise.race([app.outsideEnded(), sleep(refreshPatienceMs)])
     await app.flushRefusals()
+    clearInterval(killSwitch)
     await egress.close()
     await database.close()
     log.info('stopped')

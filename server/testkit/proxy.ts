@@ -1,6 +1,8 @@
 /** The real pipeline of a proxied call, with an upstream and a credential of the test's own at its end. */
 import { agentStore } from '../src/agents/agent-store.ts'
 import { auditStore } from '../src/audit/audit-store.ts'
+import { createCallsInFlight } from '../src/grants/calls-in-flight.ts'
+import type { CallsInFlight } from '../src/grants/calls-in-flight.ts'
 import { grantStore } from '../src/grants/grant-store.ts'
 import { createLog } from '../src/platform/log.ts'
 import { Secret } from '../src/platform/secret.ts'
@@ -16,10 +18,12 @@ export const upstreamToken = 'ya29.A0-upstream-token-AbCdEf'
 
 export interface TestProxy {
   agentId: string
+  token: string
   grantId: string
   /** What has reached the upstream. */
   received: UpstreamRequest[]
   outcomes: Outcome[]
+  callsInFlight: CallsInFlight
   call: (input?: Partial<ProxyInput>) => Promise<ProxyAnswer>
 }
 
@@ -28,7 +32,7 @@ export async function proxyTo(
   route: Partial<Route> = {},
   needs: Partial<ProxyNeeds> = {},
 ): Promise<TestProxy> {
-  const { agentId, grantId, echoUrl } = await agentInSandbox(service)
+  const { agentId, token, grantId, echoUrl } = await agentInSandbox(service)
   const agent = await agentStore.find(service.database.queries, agentId)
   if (!agent) throw new Error('the agent is not there')
   const { upstream = () => Promise.resolve(textResponse('ok')), ...others } = route
@@ -40,6 +44,7 @@ export async function proxyTo(
     agents: agentStore,
     grants: grantStore,
     audit: auditStore,
+    callsInFlight: createCallsInFlight({ ...service, grants: grantStore, clock: service.clock.now }),
     refusals: createRefusals({ ...service, audit: auditStore, clock: service.clock.now }),
     routeOf: () => ({
       upstream: (request) => {
@@ -66,7 +71,7 @@ export async function proxyTo(
       { grantId, method: 'GET', url: echoUrl, headers: {}, body: undefined, ...input },
       'req_test',
     )
-  return { agentId, grantId, received, outcomes, call }
+  return { agentId, token, grantId, received, outcomes, callsInFlight: pipeline.callsInFlight, call }
 }
 
 export function textResponse(text: string, headers: HeaderList = [['content-type', 'text/plain']]) {

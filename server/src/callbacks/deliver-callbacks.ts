@@ -27,7 +27,7 @@ export interface DeliverCallbacksNeeds {
 
 const answerWithinMs = 10_000
 /** Longer than an attempt can take: nobody else sends meanwhile. */
-const leaseMs = 30_000
+const leaseMs = 15_000
 const atOnce = 20
 const perAgent = 5
 /** A receiver that comes back after a long outage hears from us within minutes. */

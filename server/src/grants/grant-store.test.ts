@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onBothDatabases } from '../../testkit/databases.ts'
+import { startConnectionTest } from '../../testkit/connections.ts'
+import { insertGrant } from '../../testkit/grants.ts'
+import { startInstances } from '../../testkit/instances.ts'
 import { startService } from '../../testkit/service.ts'
 import type { TestService } from '../../testkit/service.ts'
 import { agentInSandbox } from '../../testkit/sandbox.ts'
@@ -47,6 +50,35 @@ onBothDatabases('grants', (engine) => {
     const count = () => service.database.transaction((tx) => grantStore.countCall(tx, grantId, now))
     assert.deepEqual(new Set(await Promise.all(Array.from({ length: 12 }, count))), new Set([true]))
     assert.deepEqual(await callsOf(service, grantId), { calls: 12, last_used_at: now.getTime() })
+  })
+
+  test('of calls racing for the last ones of a grant, on two instances, exactly max_calls are counted', async (t) => {
+    const [here, there] = await startInstances(t, engine)
+    const { grantId } = await agentInSandbox(here)
+    await here.database.queries.updateTable('grants').set({ max_calls: 5 }).where('grant_id', '=', grantId).execute()
+    const now = here.clock.now()
+    const count = (_: unknown, index: number) =>
+      (index % 2 ? here : there).database.transaction((tx) => grantStore.countCall(tx, grantId, now))
+    const counted = await Promise.all(Array.from({ length: 24 }, count))
+    assert.equal(counted.filter(Boolean).length, 5)
+    assert.deepEqual(await callsOf(here, grantId), { calls: 5, last_used_at: now.getTime() })
+  })
+
+  test('no call is counted on a grant whose connection was revoked or whose user was disabled', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const { queries } = service.database
+    const { agentId } = await service.registerAgent()
+    const { userId, token } = service.user
+    const [ended, live] = [await service.connect(), await service.connect(service.user, 'bob')]
+    const cut = await insertGrant(service, { agentId, userId, connectionId: ended })
+    const other = await insertGrant(service, { agentId, userId, connectionId: live })
+    const count = ({ grantId }: { grantId: string }) => grantStore.countCall(queries, grantId, service.clock.now())
+    assert.deepEqual([await count(cut), await count(other)], [true, true])
+    await service.call('DELETE', `/v4/connections/${ended}`, { token })
+    assert.deepEqual([await count(cut), await count(other)], [false, true])
+    await service.call('POST', `/v4/users/${userId}/disable`, { token: service.adminToken })
+    assert.equal(await count(other), false)
+    assert.deepEqual(await callsOf(service, other.grantId), { calls: 2, last_used_at: service.clock.now().getTime() })
   })
 
   test('no call is counted on a grant that expired or was revoked, or of an agent that was disabled', async (t) => {

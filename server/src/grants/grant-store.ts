@@ -122,6 +122,21 @@ export const grantStore = {
     )
   },
 
+  /** Those of these grants on which no call may go on, and whether it is for the agent's sake. */
+  findEnded: async (
+    queries: Queries,
+    grantIds: readonly string[],
+    now: Date,
+  ): Promise<{ grant: Grant; isAgentDisabled: boolean }[]> => {
+    const rows = await withFoundation(queries)
+      .innerJoin('agents', 'agents.agent_id', 'grants.agent_id')
+      .select('agents.disabled_at')
+      .where('grants.grant_id', 'in', grantIds)
+      .where((eb) => eb.or([eb('agents.disabled_at', 'is not', null), isRevoked, isPast(now)]))
+      .execute()
+    return rows.map((row) => ({ grant: toGrant(row), isAgentDisabled: row.disabled_at !== null }))
+  },
+
   receiptOf: async (queries: Queries, grantId: string): Promise<Receipt | undefined> => {
     const row = await queries.selectFrom('grants').select('receipt').where('grant_id', '=', grantId).executeTakeFirst()
     return row?.receipt == null ? undefined : (JSON.parse(row.receipt) as Receipt)
@@ -217,8 +232,8 @@ type Truth = boolean | number
 // The rules of statusOf, word for word; null is neither true nor false, so each part says what it means by it.
 const isCutOff = sql<Truth>`(coalesce(connections.status = 'revoked', false) or users.disabled_at is not null)`
 const isRevoked = sql<boolean>`(grants.revoked_at is not null or ${isCutOff})`
-const isOver = (now: Date) =>
-  sql<boolean>`(coalesce(grants.expires_at <= ${now.getTime()}, false) or coalesce(grants.calls >= grants.max_calls, false))`
+const isPast = (now: Date) => sql<boolean>`coalesce(grants.expires_at <= ${now.getTime()}, false)`
+const isOver = (now: Date) => sql<boolean>`(${isPast(now)} or coalesce(grants.calls >= grants.max_calls, false))`
 
 /** With what it stands on: a connection that ended, or a user who was disabled, ends it too. */
 function withFoundation(queries: Queries) {

@@ -70,7 +70,8 @@ export function createOutbox<Item>({ what, claim, carryOut, atOnce, log }: Outbo
     },
     ended: async () => {
       isEnding = true
-      await Promise.all(underWay)
+      news.resolve(undefined)
+      await round?.catch(() => undefined)
     },
   }
 }

@@ -6,10 +6,11 @@ import { readAnswer } from './answer.ts'
 import type { HeaderList } from './upstream.ts'
 
 const token = 'ya29.A0aBcDeFgHiJkLmNoP'
+const goesOn = new AbortController().signal
 
 async function answerTo(headers: HeaderList, ...chunks: (string | Buffer)[]) {
   const body = ReadableStream.from(chunks.map((chunk) => Buffer.from(chunk)))
-  return readAnswer({ status: 207, headers, body }, createRedactor([new Secret(token)]))
+  return readAnswer({ status: 207, headers, body }, createRedactor([new Secret(token)]), goesOn)
 }
 
 test('a body is JSON when it says so and is, text when it is UTF-8, and base64 otherwise', async () => {
@@ -93,5 +94,5 @@ test('an upstream that breaks off fails the call', async () => {
     yield Buffer.from('half')
     throw new Error('reset')
   })()
-  await assert.rejects(readAnswer({ status: 200, headers: [], body }, createRedactor([])), /reset/)
+  await assert.rejects(readAnswer({ status: 200, headers: [], body }, createRedactor([]), goesOn), /reset/)
 })

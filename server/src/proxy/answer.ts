@@ -25,10 +25,17 @@ const neverReturned = new Set([
   'upgrade',
 ])
 
-export async function readAnswer(response: UpstreamResponse, redactor: Redactor): Promise<Answer & { bytes: number }> {
+export async function readAnswer(
+  response: UpstreamResponse,
+  redactor: Redactor,
+  signal: AbortSignal,
+): Promise<Answer & { bytes: number }> {
   const headers = answerHeaders(response.headers, redactor)
   const chunks: Uint8Array[] = []
-  for await (const chunk of response.body) chunks.push(chunk)
+  for await (const chunk of response.body) {
+    signal.throwIfAborted()
+    chunks.push(chunk)
+  }
   const received = Buffer.concat(chunks)
   const contentType = response.headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? ''
   return {

@@ -5,6 +5,7 @@
 import type { AuditStore } from '../audit/audit-store.ts'
 import type { Agent } from '../agents/agent.ts'
 import type { AgentStore } from '../agents/agent-store.ts'
+import type { CallsInFlight } from '../grants/calls-in-flight.ts'
 import { assertGrantCovers, assertGrantIsLive } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
 import type { GrantStore } from '../grants/grant-store.ts'
@@ -29,6 +30,7 @@ export interface ProxyNeeds {
   grants: GrantStore
   audit: AuditStore
   refusals: Refusals
+  callsInFlight: CallsInFlight
   routeOf: (grant: Grant) => Route
   onOutcome: (outcome: Outcome) => void
   clock: Clock
@@ -71,24 +73,43 @@ export async function proxyCall(
   const { call, auditId } = await admit(needs, agent, input, requestId)
   const startedAt = needs.clock()
   const concludes = { auditId, requestId, agentId: agent.agentId, grantId: call.grant.grantId }
+  const { signal, done } = needs.callsInFlight.begin(call.grant.grantId)
   try {
-    const credential = await call.route.credential()
-    const redactor = createRedactor(credential.secrets)
-    const response = await call.route.upstream(toRequest(call, credential))
-    const { bytes, ...answer } = await readAnswer(response, redactor)
+    const { bytes, redactions, ...answer } = await Promise.race([carryOut(call, signal), abortOf(signal)])
     const ms = needs.clock().getTime() - startedAt.getTime()
-    const detail = { outcome: 'answered', status: answer.status, bytes, ms, redactions: redactor.count() }
-    await conclude(needs, concludes, detail)
+    await conclude(needs, concludes, { outcome: 'answered', status: answer.status, bytes, ms, redactions })
     needs.onOutcome('answered')
-    return { ...answer, redactions: redactor.count(), droppedHeaders: call.droppedHeaders, auditId }
-  } catch (error) {
+    return { ...answer, redactions, droppedHeaders: call.droppedHeaders, auditId }
+  } catch (caught) {
+    // An upstream that was told to end may say so first, in its own words.
+    const error: unknown = signal.aborted ? signal.reason : caught
     await conclude(needs, concludes, {
       outcome: 'failed',
       code: error instanceof ServiceError ? error.code : 'internal',
     })
     needs.onOutcome('failed')
     throw error
+  } finally {
+    done()
   }
+}
+
+async function carryOut(call: Call, signal: AbortSignal) {
+  const credential = await call.route.credential()
+  signal.throwIfAborted()
+  const redactor = createRedactor(credential.secrets)
+  const response = await call.route.upstream(toRequest(call, credential, signal))
+  const answer = await readAnswer(response, redactor, signal)
+  return { ...answer, redactions: redactor.count() }
+}
+
+/** The answer to the caller does not wait until the upstream has noticed. */
+function abortOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => {
+      reject(signal.reason as ServiceError)
+    })
+  })
 }
 
 /** Judges the call and commits its attempt, or puts the refusal on record. */
@@ -122,6 +143,7 @@ async function judge(
   const destination = judgeUrl(input.url, route.plainOrigin)
   Object.assign(facts, { method, ...recordedParts(destination) })
   assertGrantCovers(grant, { host: destination.host, method, path: destination.path }, needs.clock())
+  route.judge?.()
   const { headers, dropped } = outgoingHeaders(input.headers, route.injects)
   const body = outgoingBody(input.body, headers)
   if (body && route.maxBodyBytes !== undefined && body.length > route.maxBodyBytes) {
@@ -152,12 +174,13 @@ async function commitAttempt(
   })
 }
 
-function toRequest({ method, destination, headers, body }: Call, { header }: Credential) {
+function toRequest({ method, destination, headers, body }: Call, { header }: Credential, signal: AbortSignal) {
   return {
     method,
     url: destination.url,
     headers: [...headers, [header.name, header.value.reveal()]] as HeaderList,
     body,
+    signal,
   }
 }
 

@@ -8,6 +8,8 @@ export interface UpstreamRequest {
   url: URL
   headers: HeaderList
   body: Buffer | undefined
+  /** Aborted once the call may not go on: the request ends, and so does the body of its answer. */
+  signal: AbortSignal
 }
 
 export interface UpstreamResponse {
@@ -34,6 +36,8 @@ export interface Route {
   injects: string
   /** Our own origin needs no TLS to be safe from others: nothing leaves the process. */
   plainOrigin?: string
+  /** What else may stand against a call that its grant covers. */
+  judge?: () => void
   rate?: { key: string; limit: RateLimit }
   maxBodyBytes?: number
 }

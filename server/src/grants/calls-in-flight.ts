@@ -1,0 +1,64 @@
+/**
+ * The kill switch: a call that is under way ends when its grant does, whichever instance was told. The database is asked,
+ * because nobody else knows what the other instances were told.
+ */
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { endOf } from './grant.ts'
+import type { GrantStore } from './grant-store.ts'
+
+/** A query takes only so many parameters. */
+const atOnce = 1_000
+
+interface CallsInFlightNeeds {
+  database: Database
+  grants: GrantStore
+  clock: Clock
+}
+
+export interface CallsInFlight {
+  /** From now on until it is done the call ends with its grant: the signal's reason is the error to answer with. */
+  begin: (grantId: string) => { signal: AbortSignal; done: () => void }
+  /** Ends the calls whose grants have ended. Asks nothing while there is none, or while it is asking already. */
+  check: () => Promise<void>
+}
+
+export function createCallsInFlight({ database, grants, clock }: CallsInFlightNeeds): CallsInFlight {
+  const calls = new Map<string, Set<AbortController>>()
+  let isAsking = false
+
+  const endThoseOf = async (grantIds: string[]) => {
+    const now = clock()
+    for (const { grant, isAgentDisabled } of await grants.findEnded(database.queries, grantIds, now)) {
+      const code = isAgentDisabled ? 'unauthenticated' : endOf(grant, now)
+      if (code) for (const call of calls.get(grant.grantId) ?? []) call.abort(new ServiceError(code))
+    }
+  }
+
+  return {
+    begin: (grantId) => {
+      const call = new AbortController()
+      const ofGrant = calls.get(grantId) ?? new Set()
+      calls.set(grantId, ofGrant.add(call))
+      return {
+        signal: call.signal,
+        done: () => {
+          ofGrant.delete(call)
+          if (ofGrant.size === 0 && calls.get(grantId) === ofGrant) calls.delete(grantId)
+        },
+      }
+    },
+
+    check: async () => {
+      if (isAsking || calls.size === 0) return
+      isAsking = true
+      try {
+        const underWay = [...calls.keys()]
+        for (let from = 0; from < underWay.length; from += atOnce) await endThoseOf(underWay.slice(from, from + atOnce))
+      } finally {
+        isAsking = false
+      }
+    },
+  }
+}
