@@ -72,7 +72,7 @@ function grantedHosts(
   const chosen = allowedHosts
     ? within(readHostsWithin(allowedHosts, hosts ?? apiHosts, field, hosts ? asked : ofProvider))
     : // A wildcard stands in a grant only where somebody wrote it.
-      within(hosts ?? apiHosts.filter((entry) => !entry.startsWith('*.')))
+      within(hosts ?? (apiHost === null ? apiHosts.filter((entry) => !entry.startsWith('*.')) : [apiHost]))
   const granted = apiHost === null ? chosen : accountHost(chosen, apiHost)
   if (granted.length === 0) {
     throw new ServiceError(allowedHosts ? 'invalid_field' : 'missing_field', {

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ServiceError } from '../platform/errors.ts'
+import { grantedBy } from './decision.ts'
+import type { Decision, Granted } from './decision.ts'
+
+const now = new Date('2026-11-15T12:00:00.000Z')
+const nothingAsked = { hosts: null, methods: null, paths: null, maxCalls: null }
+
+interface Case {
+  decision?: Partial<Decision>
+  asked?: Partial<typeof nothingAsked> | Record<string, unknown>
+  apiHosts?: string[]
+  apiHost?: string | null
+}
+
+function granted({ decision = {}, asked = {}, apiHosts = ['api.example.com'], apiHost = null }: Case): Granted {
+  const request = { ...nothingAsked, ...asked } as Parameters<typeof grantedBy>[1]
+  return grantedBy({ connectionId: 'con_1', ...decision }, request, { apiHosts }, { apiHost }, now)
+}
+
+function refused(one: Case): [string, string | undefined] {
+  try {
+    granted(one)
+  } catch (error) {
+    if (error instanceof ServiceError) return [error.code, error.field]
+    throw error
+  }
+  return ['granted', undefined]
+}
+
+test('hosts: what was approved, within what was asked for, within what the provider has', () => {
+  const apiHosts = ['api.example.com', 'www.example.com', '*.cdn.example.com', 'db.example.com:5443']
+  const table: [Case, string[]][] = [
+    [{}, ['api.example.com', 'www.example.com', 'db.example.com:5443']],
+    [{ asked: { hosts: ['*.cdn.example.com'] } }, ['*.cdn.example.com']],
+    [
+      { asked: { hosts: ['*.cdn.example.com'] }, decision: { allowedHosts: ['a.cdn.example.com'] } },
+      ['a.cdn.example.com'],
+    ],
+    [{ decision: { allowedHosts: ['*.cdn.example.com'] } }, ['*.cdn.example.com']],
+    [{ decision: { allowedHosts: ['*.eu.cdn.example.com'] } }, ['*.eu.cdn.example.com']],
+    [{ decision: { allowedHosts: ['db.example.com:5443', 'db.example.com:5443'] } }, ['db.example.com:5443']],
+    [{ decision: { allowedHosts: ['api.example.com:443'] } }, ['api.example.com']],
+  ]
+  for (const [one, hosts] of table) assert.deepEqual(granted({ apiHosts, ...one }).allowedHosts, hosts)
+  const wider = [
+    'example.com',
+    'cdn.example.com',
+    '*.example.com',
+    'db.example.com',
+    'api.example.com:8443',
+    '*.com',
+    '*',
+  ]
+  for (const host of wider) {
+    assert.deepEqual(
+      refused({ apiHosts, decision: { allowedHosts: [host] } }),
+      ['invalid_field', 'allowed_hosts.0'],
+      host,
+    )
+  }
+})
+
+test('hosts that the provider has lost since they were asked for are not granted', () => {
+  const asked = { hosts: ['old.example.com', 'api.example.com'] }
+  assert.deepEqual(granted({ asked }).allowedHosts, ['api.example.com'])
+  assert.deepEqual(refused({ asked: { hosts: ['old.example.com'] } }), ['missing_field', 'allowed_hosts'])
+  assert.deepEqual(refused({ asked, decision: { allowedHosts: ['old.example.com'] } }), [
+    'invalid_field',
+    'allowed_hosts',
+  ])
+})
+
+test('where the provider has wildcards alone, somebody has to name a host', () => {
+  const apiHosts = ['*.example.com']
+  assert.deepEqual(refused({ apiHosts }), ['missing_field', 'allowed_hosts'])
+  assert.deepEqual(granted({ apiHosts, decision: { allowedHosts: ['a.example.com'] } }).allowedHosts, ['a.example.com'])
+})
+
+test('an account that lives on one host is granted that one and no other', () => {
+  const mine = { apiHosts: ['login.example.com', '*.example.com'], apiHost: 'acme.example.com' }
+  assert.deepEqual(granted({ ...mine, asked: { hosts: ['*.example.com'] } }).allowedHosts, ['acme.example.com'])
+  assert.deepEqual(granted({ ...mine, decision: { allowedHosts: ['*.example.com'] } }).allowedHosts, [
+    'acme.example.com',
+  ])
+  assert.deepEqual(granted({ ...mine, decision: { allowedHosts: ['acme.example.com'] } }).allowedHosts, [
+    'acme.example.com',
+  ])
+  for (const host of ['other.example.com', 'login.example.com']) {
+    assert.deepEqual(refused({ ...mine, decision: { allowedHosts: [host] } }), ['invalid_field', 'allowed_hosts'], host)
+  }
+  // Nobody wrote a wildcard, but the account's own host needs none.
+  assert.deepEqual(granted(mine).allowedHosts, ['acme.example.com'])
+})
+
+test('calls, methods and paths: the smaller of what was asked for and what was said', () => {
+  const asked = { maxCalls: 10, methods: ['GET', 'POST'], paths: ['/a', '/b/*/c'] }
+  assert.deepEqual(granted({ asked }), {
+    allowedHosts: ['api.example.com'],
+    allowedMethods: ['GET', 'POST'],
+    allowedPaths: ['/a', '/b/*/c'],
+    maxCalls: 10,
+    expiresAt: null,
+  })
+  const narrow = { maxCalls: 10, allowedMethods: ['post'], allowedPaths: ['/b/x/c/d', '/a'] }
+  const { allowedMethods, allowedPaths, maxCalls } = granted({ asked, decision: narrow })
+  assert.deepEqual([allowedMethods, allowedPaths, maxCalls], [['POST'], ['/b/x/c/d', '/a'], 10])
+  assert.deepEqual(refused({ asked, decision: { maxCalls: 11 } }), ['invalid_field', 'max_calls'])
+  assert.deepEqual(refused({ asked, decision: { allowedMethods: ['GET', 'PUT'] } }), [
+    'invalid_field',
+    'allowed_methods.1',
+  ])
+  for (const path of ['/', '/ab', '/b', '/b/x', '/b/*', '/b/x/d', '/*']) {
+    assert.deepEqual(refused({ asked, decision: { allowedPaths: [path] } }), ['invalid_field', 'allowed_paths.0'], path)
+  }
+})
+
+test('an end lies ahead, and is a moment that there is', () => {
+  const until = (expiresAt: string) => granted({ decision: { expiresAt } }).expiresAt
+  assert.deepEqual(until('2026-11-15T12:00:00.001Z'), new Date('2026-11-15T12:00:00.001Z'))
+  assert.deepEqual(until('2026-11-15T14:00:00+01:00'), new Date('2026-11-15T13:00:00.000Z'))
+  for (const expiresAt of ['2026-11-15T12:00:00Z', '2020-01-01T00:00:00Z', '2026-12-31T23:59:60Z']) {
+    assert.deepEqual(refused({ decision: { expiresAt } }), ['invalid_field', 'expires_at'], expiresAt)
+  }
+})
