@@ -226,6 +226,22 @@ onBothDatabases('delivering pushes', (engine) => {
     assert.deepEqual([await test.waiting(), apns.received.length], [[], 1])
   })
 
+  test("a push that is being sent is nobody else's, however slow the service is", async (t) => {
+    const test = await startPushTest(t, engine)
+    const { apns, clock, database, pushes } = test
+    await test.enqueue()
+    const slow = Promise.withResolvers<undefined>()
+    apns.answers.push({ after: slow.promise })
+    const sending = test.deliver()
+    while (apns.received.length === 0) await sleep(10)
+    // Longer than all calls of one push may take.
+    clock.advance(60)
+    assert.deepEqual(await pushes.claim(database, clock.now(), clock.now(), 10), [])
+    slow.resolve(undefined)
+    await sending
+    assert.deepEqual([await test.waiting(), apns.received.length], [[], 1])
+  })
+
   test('two instances send each push once between them', async (t) => {
     const test = await startPushTest(t, engine)
     const other = await startService(t, engine, test.env, test.clock)
