@@ -21,6 +21,8 @@ export type ApnsAnswer =
   | 'goaway'
   /** Says that this push was not taken, nor will be any other on this connection. */
   | 'goaway-untaken'
+  /** Answers well, but only then. */
+  | { after: Promise<unknown> }
 
 export interface ApnsPush {
   token: string
@@ -95,6 +97,9 @@ export async function startApnsServer(t: Pick<TestContext, 'after'>, clock: Cloc
     else if (answer === 'goaway') {
       reply(200)
       session.close()
+    } else if ('after' in answer) {
+      await answer.after
+      reply(200)
     } else if (answer.status === 200) reply(200)
     else reply(answer.status, answer.reason, answer.headers)
   }

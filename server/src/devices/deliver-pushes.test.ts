@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startApnsServer } from '../../testkit/apns-server.ts'
 import { fixedClock } from '../../testkit/clock.ts'
 import { migratedPostgres, onBothDatabases, temporaryFolder } from '../../testkit/databases.ts'
@@ -10,7 +11,7 @@ import type { TestDevice } from '../../testkit/device.ts'
 import { startFcmServer } from '../../testkit/fcm-server.ts'
 import { startService } from '../../testkit/service.ts'
 import { startWebPushServer } from '../../testkit/web-push-server.ts'
-import type { Engine } from '../platform/database/database.ts'
+import type { Engine, Queries } from '../platform/database/database.ts'
 import { newMasterKey } from '../platform/vault/master-keys.ts'
 import { createPushStore } from './push-store.ts'
 
@@ -70,7 +71,7 @@ async function startPushTest(t: TestContext, engine: Engine) {
 }
 
 onBothDatabases('delivering pushes', (engine) => {
-  test("each of the user's devices is told once, by its own service, and nothing secret is logged", async (t) => {
+  test("each of the user's devices is told once, by its own service", async (t) => {
     const test = await startPushTest(t, engine)
     const { apns, fcm, web, user } = test
     const browser = web.subscribe()
@@ -225,6 +226,22 @@ onBothDatabases('delivering pushes', (engine) => {
     assert.deepEqual([await test.waiting(), apns.received.length], [[], 1])
   })
 
+  test("a push that is being sent is nobody else's, however slow the service is", async (t) => {
+    const test = await startPushTest(t, engine)
+    const { apns, clock, database, pushes } = test
+    await test.enqueue()
+    const slow = Promise.withResolvers<undefined>()
+    apns.answers.push({ after: slow.promise })
+    const sending = test.deliver()
+    while (apns.received.length === 0) await sleep(10)
+    // Longer than all calls of one push may take.
+    clock.advance(60)
+    assert.deepEqual(await pushes.claim(database, clock.now(), clock.now(), 10), [])
+    slow.resolve(undefined)
+    await sending
+    assert.deepEqual([await test.waiting(), apns.received.length], [[], 1])
+  })
+
   test('two instances send each push once between them', async (t) => {
     const test = await startPushTest(t, engine)
     const other = await startService(t, engine, test.env, test.clock)
@@ -236,6 +253,26 @@ onBothDatabases('delivering pushes', (engine) => {
     assert.deepEqual(await test.waiting(), [])
     assert.ok(test.apns.connections() <= 2)
   })
+
+  if (engine === 'postgres') {
+    test('what one instance is claiming is neither waited for nor claimed by another', async (t) => {
+      const test = await startPushTest(t, engine)
+      const { clock, database, pushes } = test
+      await test.enqueue('arq_1')
+      await test.enqueue('arq_2')
+      const claim = (queries: Queries) =>
+        pushes.claim({ engine, queries }, clock.now(), new Date(clock.now().getTime() + 90_000), 1)
+      const { other, ...rest } = await database.transaction(async (tx) => {
+        const own = await claim(tx)
+        const other = claim(database.queries)
+        // Where it does wait, this has to end before it can.
+        await Promise.race([other, sleep(5000, undefined, { ref: false })])
+        return { own, other }
+      })
+      const claimed = [...rest.own, ...(await other)].map(({ message }) => message.accessRequestId)
+      assert.deepEqual(claimed.sort(), ['arq_1', 'arq_2'])
+    })
+  }
 
   test('nobody is told of a request that needs no answer any more', async (t) => {
     const test = await startPushTest(t, engine)

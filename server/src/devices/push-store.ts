@@ -81,7 +81,12 @@ export function createPushStore(vault: Vault) {
     },
 
     /** Those that are due, each for this caller alone until the lease is over. */
-    claim: async ({ engine, queries }: Database, now: Date, until: Date, limit: number): Promise<ClaimedPush[]> => {
+    claim: async (
+      { engine, queries }: Pick<Database, 'engine' | 'queries'>,
+      now: Date,
+      until: Date,
+      limit: number,
+    ): Promise<ClaimedPush[]> => {
       const rows = await queries
         .with('due', (db) =>
           db

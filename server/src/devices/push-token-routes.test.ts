@@ -27,7 +27,7 @@ const setter =
     call('POST', `/v4/devices/${deviceId}/push-token`, { token, body })
 
 onBothDatabases('push tokens', (engine) => {
-  test('a device leaves its own push token, or its user does; it is stored sealed and never shown', async (t) => {
+  test('a device leaves its own push token, or its user does; it is stored sealed', async (t) => {
     const service = await startService(t, engine)
     const set = setter(service)
     const user = await service.logIn()
