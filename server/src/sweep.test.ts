@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { recorded } from '../testkit/audit.ts'
 import { slug, startConnectionTest } from '../testkit/connections.ts'
 import { onBothDatabases } from '../testkit/databases.ts'
+import { insertGrant } from '../testkit/grants.ts'
 import { agentInSandbox } from '../testkit/sandbox.ts'
 import { startService } from '../testkit/service.ts'
 import type { TestService } from '../testkit/service.ts'
@@ -48,6 +49,19 @@ onBothDatabases('the sweep', (engine) => {
     service.clock.advance(0.001)
     await service.app.sweep()
     assert.equal(await rowsIn(service, 'sessions'), 1, 'the one that still lives')
+  })
+
+  test('leaves grants on connections where they are, however they ended', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const connectionId = await service.connect()
+    const { agentId } = await service.registerAgent()
+    const common = { agentId, userId: service.user.userId, connectionId }
+    await insertGrant(service, { ...common, expiresAt: service.clock.now() })
+    const { grantId } = await insertGrant(service, common)
+    await service.call('POST', `/v4/grants/${grantId}/revoke`, { token: service.user.token })
+    service.clock.advance(1000 * day)
+    await service.app.sweep()
+    assert.equal(await rowsIn(service, 'grants'), 2)
   })
 
   test('takes away sandboxes a day after their end, and what is on record stays', async (t) => {
