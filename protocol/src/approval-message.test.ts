@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { approvalMessage } from './approval-message.ts'
+import { approvalMessage, deviceMessage } from './approval-message.ts'
 
 test('the approval message is the string of spec v4, Rules 2', () => {
   assert.equal(approvalMessage('chl_1', 'n0nce', 'arq_2', 'deny'), 'svc-approval.v1.chl_1.n0nce.arq_2.deny')
 })
 
+test('what a device signs to change who may decide begins differently, so that neither passes for the other', () => {
+  assert.equal(deviceMessage('chl_1', 'n0nce', 'usr_3', 'remove:dev_4'), 'svc-device.v1.chl_1.n0nce.usr_3.remove:dev_4')
+})
+
 test('a part that could be read as two is refused', () => {
   assert.throws(() => approvalMessage('chl_1', 'a.b', 'arq_2', 'approve'), RangeError)
   assert.throws(() => approvalMessage('', 'n0nce', 'arq_2', 'approve'), RangeError)
+  assert.throws(() => deviceMessage('chl_1', 'n0nce', 'usr_3', 'remove:dev.4'), RangeError)
+  assert.throws(() => deviceMessage('chl_1', 'n0nce', 'usr_3', ''), RangeError)
 })

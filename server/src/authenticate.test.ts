@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onBothDatabases } from '../testkit/databases.ts'
+import { pairDevice } from '../testkit/device.ts'
 import { startService } from '../testkit/service.ts'
 import type { TestService } from '../testkit/service.ts'
 import { mintToken } from './platform/tokens.ts'
@@ -30,6 +31,7 @@ function credentials(service: TestService): Record<string, () => Promise<Record<
     agent: async () => bearer((await service.registerAgent()).token),
     user: async () => bearer((await service.logIn()).token),
     cookie: async () => ({ cookie: (await service.logIn()).cookie, origin: service.config.baseUrl.origin }),
+    device: async () => bearer((await pairDevice(service, await service.logIn())).token),
     admin: async () => bearer(service.adminToken),
   }
 }
@@ -46,6 +48,7 @@ const noCredentials: Record<string, Record<string, string>> = {
   'some text': { authorization: 'Bearer undefined' },
   'an unknown agent': { authorization: `Bearer ${mintToken('agent').reveal()}` },
   'an unknown session': { authorization: `Bearer ${mintToken('session').reveal()}` },
+  'an unknown device': { authorization: `Bearer ${mintToken('device').reveal()}` },
   'an unknown admin': { authorization: `Bearer ${mintToken('admin').reveal()}` },
   'a login token': { authorization: `Bearer ${mintToken('login').reveal()}` },
   'an unknown cookie': { cookie: `svc_session=${mintToken('session').reveal()}`, origin: 'http://localhost:8787' },
@@ -100,9 +103,14 @@ onBothDatabases('authenticate', (engine) => {
       ['POST', '/v4/sandbox/start', ['agent']],
       ['GET', '/v4/sandbox/echo', []],
       ['POST', '/v4/auth/login', []],
-      ['GET', '/v4/auth/me', user],
+      ['GET', '/v4/auth/me', [...user, 'device']],
       ['POST', '/v4/auth/logout', user],
       ['POST', '/v4/auth/login-tokens', ['admin']],
+      ['POST', '/v4/devices/pairing-codes', user],
+      ['POST', '/v4/devices/pair', []],
+      ['GET', '/v4/devices', user],
+      ['DELETE', '/v4/devices/none_00000000000000000000000000', [...user, 'device']],
+      ['GET', '/v4/connections', [...user, 'device']],
     ]
     const operations = await operationsOf(service)
     for (const [method, path, schemes] of specified) {
@@ -150,9 +158,12 @@ onBothDatabases('authenticate', (engine) => {
     const service = await startService(t, engine)
     const { token: agent } = await service.registerAgent()
     const { token: session } = await service.logIn()
+    const { token: device } = await pairDevice(service, { token: session })
     const cases: [string, string][] = [
       [agent.replace('sp_agent_', 'sp_session_'), '/v4/auth/me'],
       [session.replace('sp_session_', 'sp_agent_'), '/v4/agents/me'],
+      [session.replace('sp_session_', 'sp_device_'), '/v4/auth/me'],
+      [device.replace('sp_device_', 'sp_session_'), '/v4/auth/me'],
       [service.adminToken.replace('sp_admin_', 'sp_agent_'), '/v4/agents/me'],
     ]
     for (const [token, path] of cases) assert.equal((await service.call('GET', path, { token })).status, 401)

@@ -28,7 +28,7 @@ export function isSignedBy(key: DeviceKey, message: string, signature: Buffer): 
 
 /** RFC 3279 §2.2.3, in the distinguished encoding: short lengths, no byte more than needed, nothing after the end. */
 function isSignature(der: Buffer): boolean {
-  if (der[0] !== sequence || der[1] !== der.length - 2 || der.length > 2 + 0x7f) return false
+  if (der[0] !== sequence || der[1] !== der.length - 2) return false
   const r = readInteger(der.subarray(2))
   const s = r && readInteger(r.rest)
   return s !== undefined && s.rest.length === 0

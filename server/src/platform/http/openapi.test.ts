@@ -28,8 +28,9 @@ onBothDatabases('the reference', (engine) => {
     assert.match(body.openapi, /^3\.1\.\d+$/)
     assert.deepEqual([body.info.title, body.info.version], ['Sallyport', '4.0.0'])
     assert.deepEqual(body.servers, [{ url: 'http://localhost:8787' }])
-    const { agent, user, admin, cookie } = body.components.securitySchemes
-    for (const scheme of [agent, user, admin]) assert.deepEqual([scheme.type, scheme.scheme], ['http', 'bearer'])
+    const { agent, user, device, admin, cookie } = body.components.securitySchemes
+    for (const scheme of [agent, user, device, admin])
+      assert.deepEqual([scheme.type, scheme.scheme], ['http', 'bearer'])
     assert.deepEqual([cookie.type, cookie.in, cookie.name], ['apiKey', 'cookie', 'svc_session'])
   })
 
@@ -42,7 +43,9 @@ onBothDatabases('the reference', (engine) => {
       assert.match(path, /^\/v\d\//, name)
       assert.ok(operation.summary && operation.tags?.length === 1, name)
       for (const one of operation.security) {
-        for (const scheme of Object.keys(one)) assert.ok(['agent', 'user', 'admin', 'cookie'].includes(scheme), name)
+        for (const scheme of Object.keys(one)) {
+          assert.ok(['agent', 'user', 'cookie', 'device', 'admin'].includes(scheme), name)
+        }
       }
       const { default: refused, ...answers } = operation.responses
       assert.equal(refused?.description, 'Refused')
