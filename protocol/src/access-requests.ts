@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { signedMembers } from './devices.ts'
 import { Page, PageQuery } from './lists.ts'
 import { Nullable, Prose, RecordId, Strict, Text, Timestamp } from './schema.ts'
 
@@ -93,12 +94,7 @@ const decision = {
 }
 const ConnectionId = Text({ minLength: 1, maxLength: 100 })
 
-const signature = {
-  challenge_id: Type.Optional(Text({ minLength: 1, maxLength: 100 })),
-  signature: Type.Optional(Text({ minLength: 1, maxLength: 200, description: 'ECDSA in DER, base64url' })),
-}
-
-export const ApproveBody = Strict({ connection_id: ConnectionId, ...decision, ...signature })
+export const ApproveBody = Strict({ connection_id: ConnectionId, ...decision, ...signedMembers })
 export type ApproveBody = Static<typeof ApproveBody>
 
 /** Members that are not known here pass: the contract leaves them open. */
@@ -106,7 +102,7 @@ export const DenyBody = Type.Optional(
   Type.Object({
     reason: Type.Optional(Prose({ maxLength: 1000, description: 'Told to the agent' })),
     block: Type.Optional(Type.Boolean({ description: 'Never notify me of this agent again' })),
-    ...signature,
+    ...signedMembers,
   }),
 )
 

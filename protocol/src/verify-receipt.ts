@@ -59,7 +59,7 @@ async function isSigned(
   const der = fromBase64url(signature)
   const bytes = der && toP1363(der)
   if (!bytes) return false
-  const { subtle } = globalThis.crypto
+  const { subtle } = crypto
   try {
     const curve = { name: 'ECDSA', namedCurve: 'P-256' }
     const key = await subtle.importKey('jwk', { kty, crv, x, y }, curve, false, ['verify'])
@@ -74,7 +74,7 @@ async function holdsDecision(nonce: string, decision: Receipt['decision']): Prom
   const bytes = fromBase64url(nonce)
   if (decision === null) return bytes?.length === randomBytes
   const text = new TextEncoder().encode(canonicalJson(decision))
-  const hash = new Uint8Array(await globalThis.crypto.subtle.digest('SHA-256', text))
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
   return bytes?.length === randomBytes + hash.length && hash.every((byte, index) => byte === bytes[randomBytes + index])
 }
 

@@ -226,6 +226,7 @@ test('a connection that passes by the egress is found, however it is written', (
 test('a Secret is opened only where it must be', () => {
   const opens = code.filter(({ text }) => text.includes('.reveal()')).map(({ path }) => path.replace('server/src/', ''))
   assert.deepEqual(opens.sort(), [
+    'access-requests/access-request-routes.ts', // hands the secret of its callback to the agent, once
     'agents/agent-routes.ts', // hands the token to the agent, once
     'callbacks/callback.ts', // signs with it
     'connections/connect-routes.ts', // gives the browser its hold on an answer that waits

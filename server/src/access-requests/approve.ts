@@ -4,15 +4,17 @@ import type { AgentStore } from '../agents/agent-store.ts'
 import { statusOf as connectionStatusOf } from '../connections/connection.ts'
 import type { Connection } from '../connections/connection.ts'
 import type { ConnectionStore } from '../connections/connection-store.ts'
+import type { Signed } from '../devices/challenge.ts'
 import type { Grant } from '../grants/grant.ts'
 import type { GrantStore } from '../grants/grant-store.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Provider } from '../providers/provider.ts'
+import type { User } from '../sessions/user.ts'
 import type { AccessRequest } from './access-request.ts'
-import { judgeSigned, lockPending, releaseCallback } from './decide.ts'
-import type { DecideNeeds, Decider, Signature, Signed } from './decide.ts'
+import { judgeSigned, lockPending, settleOutside } from './decide.ts'
+import type { DecideNeeds, Decider, Signature } from './decide.ts'
 import { grantedBy } from './decision.ts'
 import type { Decision } from './decision.ts'
 import { receiptFor } from './receipt.ts'
@@ -41,11 +43,11 @@ export async function approveAccessRequest(
   const { userId } = decider.user
   const grant = await database.transaction(async (tx) => {
     const now = clock()
-    const request = await lockPending(needs, tx, decider, accessRequestId, now)
+    const { request, user } = await lockPending(needs, tx, decider, accessRequestId, now)
     const { provider, connection } = await judgeWhatItStandsOn(needs, tx, request, decision, userId, now)
     const granted = grantedBy(decision, request, provider, connection, now)
     const signature = await judgeSigned(needs, tx, decider, request, 'approve', signed)
-    await judgeScope(needs, tx, decider, sent, signature)
+    judgeScope(user, decider, sent, signature)
     const approved: Grant = {
       grantId: newId('grt', now),
       agentId: request.agentId,
@@ -66,7 +68,7 @@ export async function approveAccessRequest(
     const ending = { status: 'approved', by: userId, on: signature?.device.deviceId ?? null } as const
     const ended = await accessRequests.end(tx, accessRequestId, { ...ending, grantId: approved.grantId }, now)
     if (!ended) throw new ServiceError('request_not_pending')
-    await releaseCallback(needs, tx, ended, now)
+    await settleOutside(needs, tx, ended, now)
     await audit.append(tx, {
       event: 'access_request.approved',
       at: now,
@@ -112,19 +114,16 @@ async function judgeWhatItStandsOn(
 
 /**
  * A phone's yes is to what it showed. Whoever only relays it can not change that; and without a decision in the
- * challenge only the phone's own session may send one. Read here, so that no session races the switch to device-only.
+ * challenge only the phone's own session may send one.
  */
-async function judgeScope(
-  { users }: ApproveNeeds,
-  tx: Queries,
-  { user, device }: Decider,
+function judgeScope(
+  { requiresDevice }: User,
+  { device }: Decider,
   sent: Record<string, unknown>,
   signature: Signature | undefined,
-): Promise<void> {
-  const current = await users.find(tx, user.userId)
-  if (!current || current.disabledAt) throw new ServiceError('unauthenticated')
+): void {
   if (!signature) {
-    if (current.requiresDevice) throw new ServiceError('device_signature_required')
+    if (requiresDevice) throw new ServiceError('device_signature_required')
     return
   }
   const { decision } = signature.challenge

@@ -1,5 +1,7 @@
 import type { Agent } from '../agents/agent.ts'
 import type { AuditStore } from '../audit/audit-store.ts'
+import type { CallbackStore } from '../callbacks/callback-store.ts'
+import type { PushStore } from '../devices/push-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -9,12 +11,14 @@ import type { AccessRequestStore } from './access-request-store.ts'
 export interface CancelNeeds {
   database: Database
   accessRequests: AccessRequestStore
+  callbacks: CallbackStore
+  pushes: PushStore
   audit: AuditStore
   clock: Clock
 }
 
 export async function cancelAccessRequest(
-  { database, accessRequests, audit, clock }: CancelNeeds,
+  { database, accessRequests, callbacks, pushes, audit, clock }: CancelNeeds,
   { agentId }: Agent,
   accessRequestId: string,
   requestId: string,
@@ -26,6 +30,8 @@ export async function cancelAccessRequest(
     if (found.status === 'cancelled') return found
     const cancelled = await accessRequests.end(tx, accessRequestId, { status: 'cancelled' }, now)
     if (!cancelled) throw new ServiceError('request_not_pending')
+    await callbacks.dropOf(tx, [accessRequestId])
+    await pushes.dropOf(tx, accessRequestId)
     const detail = { access_request_id: accessRequestId }
     await audit.append(tx, { event: 'access_request.cancelled', at: now, requestId, agentId, detail })
     return cancelled

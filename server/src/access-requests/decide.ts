@@ -3,8 +3,9 @@ import { approvalMessage } from '@sallyport/protocol/approval-message'
 import type { Verdict } from '@sallyport/protocol/approval-message'
 import type { AuditStore } from '../audit/audit-store.ts'
 import type { CallbackStore } from '../callbacks/callback-store.ts'
-import type { Challenge } from '../devices/challenge.ts'
+import type { Challenge, Signed } from '../devices/challenge.ts'
 import type { Device } from '../devices/device.ts'
+import type { PushStore } from '../devices/push-store.ts'
 import { takeSignature } from '../devices/take-signature.ts'
 import type { TakeSignatureNeeds } from '../devices/take-signature.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -23,6 +24,7 @@ export interface DecideNeeds extends TakeSignatureNeeds {
   users: UserStore
   accessRequests: AccessRequestStore
   callbacks: CallbackStore
+  pushes: PushStore
   audit: AuditStore
   clock: Clock
   /** A callback may be due. */
@@ -35,11 +37,6 @@ export interface Decider {
   device: Device | undefined
 }
 
-export interface Signed {
-  challengeId: string
-  signature: string
-}
-
 export interface Signature extends Signed {
   challenge: Challenge
   device: Device
@@ -47,18 +44,23 @@ export interface Signature extends Signed {
   message: string
 }
 
-/** The request, for whoever may decide it while it waits. Locked: what is judged now still holds when it is decided. */
+/**
+ * The request, for whoever may decide it while it waits, and the user as they are now. Both are locked: what is judged
+ * still holds when it is decided, and whether a device is required can not change in between.
+ */
 export async function lockPending(
-  { database, accessRequests }: DecideNeeds,
+  { database, users, accessRequests }: DecideNeeds,
   tx: Queries,
-  { user }: Decider,
+  decider: Decider,
   accessRequestId: string,
   now: Date,
-): Promise<AccessRequest> {
+): Promise<{ request: AccessRequest; user: User }> {
+  const user = await users.lock(database, tx, decider.user.userId)
+  if (!user || user.disabledAt) throw new ServiceError('unauthenticated')
   const request = await accessRequests.lock(database, tx, accessRequestId)
   if (!request || !mayDecide(request, user)) throw new ServiceError('not_found')
   assertPending(request, now)
-  return request
+  return { request, user }
 }
 
 /** Verified whenever one was sent, whoever sent it. A device decides by its key, never by its session alone. */
@@ -80,14 +82,15 @@ export async function judgeSigned(
   return { ...signed, ...taken, message: message(taken.challenge) }
 }
 
-/** In the commit that decides: the callback is due from now on. */
-export async function releaseCallback(
-  { providers, callbacks }: DecideNeeds,
+/** In the commit that decides: the callback is due from now on, and no phone need ring for it any more. */
+export async function settleOutside(
+  { providers, callbacks, pushes }: DecideNeeds,
   tx: Queries,
   { accessRequestId, agentId, providerId, status, grantId }: AccessRequest,
   now: Date,
 ): Promise<void> {
   if (status !== 'approved' && status !== 'denied') throw new Error('the request was not decided')
+  await pushes.dropOf(tx, accessRequestId)
   const names = await providers.namesOf(tx, [providerId])
   await callbacks.release(
     tx,

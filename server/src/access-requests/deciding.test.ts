@@ -12,7 +12,10 @@ const into: Record<string, (test: AccessTest, id: string) => Promise<unknown>> =
   approved: ({ approve }, id) => approve(id),
   denied: ({ deny }, id) => deny(id),
   cancelled: ({ cancel }, id) => cancel(id),
-  expired: ({ clock }) => Promise.resolve(clock.advance(86_400)),
+  expired: ({ clock }) => {
+    clock.advance(86_400)
+    return Promise.resolve()
+  },
 }
 const moves: Record<string, (test: AccessTest, id: string) => Promise<Reply>> = {
   approve: ({ approve }, id) => approve(id),
@@ -202,11 +205,10 @@ onBothDatabases('deciding', (engine) => {
     const test = await startAccessTest(t, engine)
     const { asked, approve, deny, cancel, read, database } = test
     const id = await asked({ callback_url: 'https://agent.example/done' })
-    const replies = await Promise.all(
-      Array.from({ length: 24 }, (_, index) => [() => approve(id), () => deny(id), () => cancel(id)][index % 3]?.()),
-    )
-    const won = replies.filter((reply) => reply !== undefined && reply.status < 300)
-    const lost = replies.filter((reply) => reply?.body.error?.code === 'request_not_pending')
+    const decide = [approve, deny, cancel]
+    const replies = await Promise.all(Array.from({ length: 8 }, () => decide.map((one) => one(id))).flat())
+    const won = replies.filter(({ status }) => status < 300)
+    const lost = replies.filter(({ body }) => body.error?.code === 'request_not_pending')
     const { status } = (await read(id)).body
     // Cancelling what is cancelled is no error.
     assert.equal(won.length, status === 'cancelled' ? 8 : 1)

@@ -11,8 +11,8 @@ import type { TermName } from '@sallyport/protocol/grant-terms'
 import { Grant as GrantView } from '@sallyport/protocol/grants'
 import { IdInPath } from '@sallyport/protocol/schema'
 import { actingDevice, actingPerson } from '../authenticate.ts'
+import { readSigned } from '../devices/challenge.ts'
 import { grantView } from '../grants/grant-view.ts'
-import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
 import { viewOf } from './access-request-view.ts'
 import type { ViewNeeds } from './access-request-view.ts'
@@ -20,7 +20,6 @@ import { approveAccessRequest } from './approve.ts'
 import type { ApproveNeeds } from './approve.ts'
 import { challengeDevice } from './challenge-device.ts'
 import type { ChallengeDeviceNeeds } from './challenge-device.ts'
-import type { Signed } from './decide.ts'
 import { denyAccessRequest } from './deny.ts'
 import type { DenyNeeds } from './deny.ts'
 
@@ -81,7 +80,7 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
         maxCalls: body.max_calls,
         expiresAt: body.expires_at,
       }
-      const approval = { decision, sent: decisionIn(body) ?? {}, signed: signatureIn(body) }
+      const approval = { decision, sent: decisionIn(body) ?? {}, signed: readSigned(body) }
       const grant = await approveAccessRequest(needs, { user, device }, request.params.id, approval, request.id)
       const described = await needs.grants.describe(needs.database.queries, [grant.grantId])
       const description = described.get(grant.grantId)
@@ -104,8 +103,8 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
     },
     async (request) => {
       const { user, device } = actingPerson(request)
-      const { reason, block = false, ...signed } = request.body ?? {}
-      const denial = { reason, block, signed: signatureIn(signed) }
+      const { reason, block = false, ...signed } = request.body
+      const denial = { reason, block, signed: readSigned(signed) }
       const denied = await denyAccessRequest(needs, { user, device }, request.params.id, denial, request.id)
       return viewOf(needs, denied, { user })
     },
@@ -116,12 +115,4 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
 function decisionIn(body: Partial<Record<TermName, unknown>> | undefined): Record<string, unknown> | undefined {
   const members = termNames.flatMap((name) => (body?.[name] === undefined ? [] : [[name, body[name]]]))
   return members.length > 0 ? (Object.fromEntries(members) as Record<string, unknown>) : undefined
-}
-
-function signatureIn(body: { challenge_id?: string | undefined; signature?: string | undefined }): Signed | undefined {
-  const { challenge_id: challengeId, signature } = body
-  if (challengeId !== undefined && signature !== undefined) return { challengeId, signature }
-  if (challengeId === undefined && signature === undefined) return undefined
-  const field = signature === undefined ? 'signature' : 'challenge_id'
-  throw new ServiceError('missing_field', { field, message: '"challenge_id" and "signature" go together.' })
 }

@@ -1,6 +1,7 @@
+import type { Signed } from '../devices/challenge.ts'
 import type { AccessRequest } from './access-request.ts'
-import { judgeSigned, lockPending, releaseCallback } from './decide.ts'
-import type { DecideNeeds, Decider, Signed } from './decide.ts'
+import { judgeSigned, lockPending, settleOutside } from './decide.ts'
+import type { DecideNeeds, Decider } from './decide.ts'
 import { muteMs } from './muted-agent.ts'
 import type { MutedAgentStore } from './muted-agent-store.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -28,14 +29,14 @@ export async function denyAccessRequest(
   const { userId } = decider.user
   const denied = await database.transaction(async (tx) => {
     const now = clock()
-    const request = await lockPending(needs, tx, decider, accessRequestId, now)
+    const { request } = await lockPending(needs, tx, decider, accessRequestId, now)
     const signature = await judgeSigned(needs, tx, decider, request, 'deny', signed)
     const on = signature?.device.deviceId ?? null
     const ending = { status: 'denied', by: userId, on, reason: reason ?? null } as const
     const ended = await accessRequests.end(tx, accessRequestId, ending, now)
     if (!ended) throw new ServiceError('request_not_pending')
     await mutedAgents.mute(tx, { userId, agentId: ended.agentId }, block ? null : later(now), now)
-    await releaseCallback(needs, tx, ended, now)
+    await settleOutside(needs, tx, ended, now)
     await audit.append(tx, {
       event: 'access_request.denied',
       at: now,

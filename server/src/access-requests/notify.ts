@@ -76,8 +76,8 @@ export function messageFor(baseUrl: URL, { request, agent, provider }: Asked): P
 
 const longestName = 40
 
-/** By characters, so that none is cut in half. */
+/** By what a reader takes for one character, so that none is cut in half. */
 function shorten(name: string): string {
-  const characters = [...name]
+  const characters = Array.from(new Intl.Segmenter().segment(name), ({ segment }) => segment)
   return characters.length > longestName ? `${characters.slice(0, longestName - 1).join('')}…` : name
 }

@@ -54,8 +54,9 @@ async function outcomeOf(service: TestService, { grantId }: { grantId: string })
 }
 
 /** What the call ends with, once the check has been made. */
-async function endedBy(call: Promise<unknown>, { callsInFlight }: TestProxy): Promise<ServiceError> {
+async function endedBy(call: Promise<unknown>, { callsInFlight, received }: TestProxy): Promise<ServiceError> {
   await callsInFlight.check()
+  assert.equal(received[0]?.signal.aborted, true, 'the upstream is told')
   const error = await call.catch((reason: unknown) => reason)
   assert.ok(error instanceof ServiceError, String(error))
   return error
@@ -91,7 +92,6 @@ onBothDatabases('a call in flight', (engine) => {
         assert.equal(proxy.received[0]?.signal.aborted, false, 'while its grant lives it goes on')
         await end(proxy)
         assert.equal((await endedBy(call, proxy)).code, code)
-        assert.equal(proxy.received[0].signal.aborted, true)
         assert.deepEqual(await outcomeOf(here, proxy), { outcome: 'failed', code })
         assert.deepEqual(proxy.outcomes, ['failed'])
       }

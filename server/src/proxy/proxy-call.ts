@@ -80,9 +80,7 @@ export async function proxyCall(
     await conclude(needs, concludes, { outcome: 'answered', status: answer.status, bytes, ms, redactions })
     needs.onOutcome('answered')
     return { ...answer, redactions, droppedHeaders: call.droppedHeaders, auditId }
-  } catch (caught) {
-    // An upstream that was told to end may say so first, in its own words.
-    const error: unknown = signal.aborted ? signal.reason : caught
+  } catch (error) {
     await conclude(needs, concludes, {
       outcome: 'failed',
       code: error instanceof ServiceError ? error.code : 'internal',
@@ -103,7 +101,7 @@ async function carryOut(call: Call, signal: AbortSignal) {
   return { ...answer, redactions: redactor.count() }
 }
 
-/** The answer to the caller does not wait until the upstream has noticed. */
+/** The answer to the caller does not wait until the upstream has noticed, nor for what it then says. */
 function abortOf(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => {
