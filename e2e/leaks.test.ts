@@ -9,18 +9,20 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import pg from 'pg'
 import { onBothDatabases } from '../server/testkit/databases.ts'
+import { acme, client } from '../server/testkit/providers.ts'
 import type { Call, Reply } from './http-call.ts'
 import { roomy, startService } from './running-service.ts'
 import type { RunningService } from './running-service.ts'
 
-const issuing = /^POST \/v4\/(?:agents\/register|agents\/rotate-token|auth\/login-tokens|auth\/login)$/
+const issuing =
+  /^POST \/v4\/(?:agents\/(?:register|rotate-token)|auth\/login(?:-tokens)?|devices\/pair(?:ing-codes)?|access-requests)$/
 
 /** Calls the service and keeps every token it hands out, and every answer that should hold none. */
 function witness(service: RunningService) {
   const tokens = new Set<string>([service.adminToken])
   const answers: string[] = []
   const collect = (text: string) => {
-    for (const [token] of text.matchAll(/sp_[a-z]+_[0-9A-Za-z]{20,}/g)) tokens.add(token)
+    for (const [token] of text.matchAll(/sp_[a-z]+_[0-9A-Za-z]{20,}|whsec_[\w+/]{40,}/g)) tokens.add(token)
   }
   collect(service.stdout)
   const call = async (method: string, path: string, what: Call & { reflects?: boolean } = {}): Promise<Reply> => {
@@ -64,6 +66,19 @@ async function walkEverything(service: RunningService) {
   const cookie = `svc_session=${ada.session}`
   await call('GET', '/v4/auth/me', { headers: { cookie } })
   await call('GET', '/v4/auth/sessions', { token: ada.session })
+  const { pairing_code: code } = (await call('POST', '/v4/devices/pairing-codes', { token: ada.session })).body
+  tokens.add(code).add(code.replace('-', ''))
+  const paired = (await call('POST', '/v4/devices/pair', { body: { pairing_code: code } })).body
+  live.push(paired.session_token)
+  await call('GET', '/v4/devices', { token: ada.session })
+  await call('GET', '/v4/auth/me', { token: paired.session_token })
+  const provider = { ...acme, ...client, slug: 'acme' }
+  await call('POST', '/v4/providers', { token: adminToken, body: provider })
+  const wish = { provider: 'acme', user_id: ada.user_id, callback_url: 'https://agent.example/done' }
+  const asked = (await call('POST', '/v4/access-requests', { token, body: wish })).body
+  assert.match(asked.callback_secret, /^whsec_/)
+  await call('GET', `/v4/access-requests/${asked.access_request_id}`, { token })
+  await call('GET', '/v4/access-requests/pending', { token: paired.session_token })
   await call('POST', '/v4/auth/logout', { headers: { cookie } })
   await call('POST', '/v4/auth/logout', { token: bob.session })
   await call('POST', '/v4/auth/logout-all', { token: (await logIn({ user_id: ada.user_id })).session })
