@@ -33,6 +33,7 @@ async function home(ifSignedOut) {
   try {
     const { user } = await call('GET', '/v4/auth/me')
     if (isConnectWaiting()) return goOnConnecting
+    if (waitingRequest()) return goOnDeciding
     const sessions = await listAll('/v4/auth/sessions?status=active', 'sessions')
     await learnt
     return () => {
@@ -54,6 +55,16 @@ function isConnectWaiting() {
 
 function goOnConnecting() {
   location.replace('/v4/oauth/resume')
+}
+
+/** Where somebody decides who had to sign in first. Only the id is taken: a stranger can write any address. */
+function waitingRequest() {
+  const id = new URLSearchParams(location.search).get('decide') ?? ''
+  return /^arq_[0-9a-z]{26}$/.test(id) ? `/approve-proxy/${id}` : undefined
+}
+
+function goOnDeciding() {
+  location.replace(waitingRequest())
 }
 
 async function link(token) {
@@ -108,7 +119,9 @@ function askToSignIn(token, user, until) {
 
 function signedOut({ heading = 'Sign in', lead, request } = {}) {
   const byLink = providers.length > 0 ? 'Or with a link that works once:' : 'You sign in with a link that works once.'
-  const waiting = isConnectWaiting() && 'Once you are signed in, your account will be connected.'
+  const waiting =
+    (isConnectWaiting() && 'Once you are signed in, your account will be connected.') ||
+    (waitingRequest() && 'Once you are signed in, you are shown what the agent asks for.')
   show('signed-out', { heading, waiting, lead: lead ?? byLink, request })
   const buttons = main.querySelector('.providers')
   if (providers.length > 0) buttons.append(...providers.map(providerButton))
@@ -130,8 +143,8 @@ function signedOut({ heading = 'Sign in', lead, request } = {}) {
 
 function providerButton({ name, login_url: url }) {
   const button = fill('provider', { name })
-  const intention = new URLSearchParams({ redirect_after: '/?connect=waiting' })
-  button.querySelector('a').href = isConnectWaiting() ? `${url}?${intention}` : url
+  const then = isConnectWaiting() ? '/?connect=waiting' : waitingRequest()
+  button.querySelector('a').href = then ? `${url}?${new URLSearchParams({ redirect_after: then })}` : url
   return button
 }
 
