@@ -1,116 +1,13 @@
 /** The page that agents send people to, where they decide. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import { after } from 'node:test'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { newDeviceKey } from '../server/testkit/device.ts'
-import { oauthPaths, startOAuthServer } from '../server/testkit/oauth-server.ts'
-import {
-  base,
-  hears,
-  inBrowser,
-  issueLink,
-  notSignedIn,
-  post,
-  postAsAdmin,
-  press,
-  sees,
-  serve,
-  signIn,
-} from './in-browser.ts'
-import type { Visit } from './in-browser.ts'
-import { eventually, roomy } from './running-service.ts'
-
-const endings: (() => unknown)[] = []
-const oauth = await startOAuthServer({ after: (end) => endings.push(end as () => unknown) }, { registration: true })
-await oauth.setRedirectUris([`${base}/v4/oauth/callback/acme`])
-serve({
-  ...roomy,
-  SALLYPORT_EGRESS_ALLOW: oauth.host,
-  SALLYPORT_EGRESS_CA_FILE: oauth.caFile,
-  SALLYPORT_ACCESS_REQUESTS_PER_HOUR: '1000',
-})
-
-after(async () => {
-  for (const end of endings) await end()
-})
-
-const asking = 'An agent asks for access'
-
-interface Asked {
-  id: string
-  url: string
-  /** What the agent is answered. */
-  call: (method: string, path: string, body?: object) => Promise<any>
-}
-
-let provider: Promise<void> | undefined
-
-async function createProvider(): Promise<void> {
-  const reply = await postAsAdmin('/v4/providers', {
-    provider_name: 'Acme',
-    slug: 'acme',
-    issuer_url: oauth.issuer,
-    scopes: ['openid', 'offline_access', 'email'],
-    api_hosts: ['api.acme.example', 'files.acme.example', '*.acme.example'],
-    client_id: oauth.client.clientId,
-    client_secret: oauth.client.clientSecret,
-  })
-  assert.equal(reply.status, 201, await reply.text())
-}
-
-async function ask(wish: object = {}, name = 'Mail helper'): Promise<Asked> {
-  await (provider ??= createProvider())
-  const registered = (await (await post('/v4/agents/register', { name })).json()) as { access_token: string }
-  const call = caller(registered.access_token)
-  const { access_request_id: id, approval_url: url } = await call('POST', '/v4/access-requests', {
-    provider: 'acme',
-    ...wish,
-  })
-  return { id, url, call }
-}
-
-function caller(token: string): Asked['call'] {
-  return async (method, path, body) => {
-    const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) }
-    const reply = await fetch(base + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
-    assert.ok(reply.ok, `${method} ${path}: ${reply.status}`)
-    return reply.json()
-  }
-}
-
-/** Somebody who is signed in, with accounts at the provider. */
-async function arrive(visit: Visit, email: string, accounts: string[] = ['ada']): Promise<Page> {
-  await (provider ??= createProvider())
-  const page = await signIn(visit, email)
-  const call = await asPerson(page)
-  for (const account of accounts) {
-    const { authorization_url: url } = await call('POST', '/v4/oauth/connect/start', { provider_slug: 'acme' })
-    await page.goto(await oauth.approve(url, { account }))
-    await hears(page, 'The account is connected.')
-  }
-  return page
-}
-
-async function asPerson(page: Page): Promise<Asked['call']> {
-  const session = (await page.context().cookies()).find(({ name }) => name === 'svc_session')
-  return caller(session?.value ?? '')
-}
-
-async function open(page: Page, { url }: Asked): Promise<void> {
-  await page.goto(url)
-  await sees(page, asking)
-}
-
-/** The terms of the one grant that the agent has. */
-async function granted({ call }: Asked): Promise<object> {
-  const { grants } = await call('GET', '/v4/grants')
-  assert.equal(grants.length, 1)
-  const { allowed_hosts, allowed_methods, allowed_paths, max_calls, created_at, expires_at } = grants[0]
-  const hours = expires_at && Math.round((Date.parse(expires_at) - Date.parse(created_at)) / 3_600_000)
-  return { allowed_hosts, allowed_methods, allowed_paths, max_calls, hours }
-}
+import { oauthPaths } from '../server/testkit/oauth-server.ts'
+import { arrive, ask, asking, asPerson, granted, oauth, open } from './asking.ts'
+import { base, hears, inBrowser, issueLink, notSignedIn, post, press, sees, signIn } from './in-browser.ts'
+import { eventually } from './running-service.ts'
 
 inBrowser('whoever is not signed in does so, and comes back to be asked', [notSignedIn], async (visit) => {
   const { login_url } = await issueLink('ida@example.com')
@@ -316,14 +213,14 @@ inBrowser('a page of another site can not frame it', ['Framing', 'Refused to'], 
     response.end(request.url === '/own' ? 'can be framed' : framed)
   })
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
-  endings.push(() => site.close())
-  const page = await visit(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`)
-  await page.frame('theirs')?.getByText('can be framed').waitFor()
-  assert.equal(await page.frame('ours')?.locator('main').count(), 0)
-  assert.ok(complaints.some((one) => one.includes('frame-ancestors')))
-  const { headers } = await fetch(url)
-  assert.equal(headers.get('x-frame-options'), 'DENY')
-  assert.equal(headers.get('cache-control'), 'no-store')
+  try {
+    const page = await visit(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`)
+    await page.frame('theirs')?.getByText('can be framed').waitFor()
+    assert.equal(await page.frame('ours')?.locator('main').count(), 0)
+    assert.ok(complaints.some((one) => one.includes('frame-ancestors')))
+  } finally {
+    site.close()
+  }
 })
 
 inBrowser('a click that comes too early decides nothing', [], async (visit) => {
