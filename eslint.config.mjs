@@ -3,12 +3,16 @@ import tseslint from 'typescript-eslint'
 
 const browserGlobals = [
   'addEventListener',
+  'clearTimeout',
   'document',
   'fetch',
+  'FormData',
   'history',
   'location',
   'navigator',
   'scrollTo',
+  'setTimeout',
+  'URL',
   'URLSearchParams',
 ]
 

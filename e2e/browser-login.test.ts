@@ -108,6 +108,16 @@ inBrowser('a connection that waits goes on at once where somebody is signed in',
   await sees(page, 'Signed in as rosa')
 })
 
+const missing = '404 /v4/access-requests/'
+
+inBrowser('whoever was asked to decide comes back from a provider to do so', [notSignedIn, missing], async (visit) => {
+  const id = `arq_${'0'.repeat(26)}`
+  const page = await visit(`${base}/?decide=${id}`)
+  await follow(page, byGitHub)
+  await sees(page, 'Nothing to decide here')
+  assert.equal(page.url(), `${base}/approve-proxy/${id}`)
+})
+
 inBrowser('the ways to sign in fit a phone', [notSignedIn], async (visit) => {
   const page = await visit()
   await sees(page, 'Sign in')

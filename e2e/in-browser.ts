@@ -37,13 +37,13 @@ export async function post(path: string, body: object, headers: Record<string, s
   return fetch(base + path, { ...init, body: JSON.stringify(body) })
 }
 
+export function postAsAdmin(path: string, body: object): Promise<Response> {
+  return post(path, body, { authorization: `Bearer ${service().adminToken}` })
+}
+
 export async function issueLink(email: string): Promise<{ login_url: string; login_token: string }> {
   const name = email.split('@')[0]
-  const reply = await post(
-    '/v4/auth/login-tokens',
-    { email, name },
-    { authorization: `Bearer ${service().adminToken}` },
-  )
+  const reply = await postAsAdmin('/v4/auth/login-tokens', { email, name })
   return (await reply.json()) as { login_url: string; login_token: string }
 }
 

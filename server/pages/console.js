@@ -3,136 +3,22 @@
  * the click, the session's is in a cookie that no script can read. What the service or a link says becomes text,
  * never markup.
  */
-
-const main = document.querySelector('main')
-const message = document.querySelector('#message')
-
-class Problem extends Error {
-  constructor(code, text, requestId) {
-    super(text)
-    this.code = code
-    this.requestId = requestId
-  }
-}
-
-const unreachable = () =>
-  new Problem('unreachable', 'No answer from the service. Check that it runs and that you are connected.')
-
-async function call(method, path, body) {
-  const json = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-  const response = await fetch(path, { method, ...json }).catch(() => {
-    throw unreachable()
-  })
-  const answer = await response.json().catch(() => undefined)
-  if (response.ok && answer) return answer
-  if (response.ok) throw unreachable()
-  const { code, message: text, request_id: requestId } = answer?.error ?? {}
-  throw new Problem(code, text ?? `The service answered with status ${response.status}.`, requestId)
-}
-
-// ── What is shown ────────────────────────────────────────────────────────────────────────────────────────────────
-
-const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
-
-function say(text, { kind = 'notice', requestId } = {}) {
-  message.dataset.kind = kind
-  message.textContent = requestId ? `${text} (${requestId})` : text
-}
-
-/** A copy of a template. Places whose text or time is missing go. */
-function fill(name, values, acts) {
-  const copy = document.querySelector(`template#${name}`).content.cloneNode(true)
-  for (const place of copy.querySelectorAll('[data-text]')) {
-    const text = values[place.dataset.text]
-    if (text) place.textContent = text
-    else place.remove()
-  }
-  for (const place of copy.querySelectorAll('[data-time]')) {
-    const time = values[place.dataset.time]
-    place.dateTime = time
-    place.textContent = dates.format(new Date(time))
-  }
-  for (const button of copy.querySelectorAll('[data-act]')) {
-    const act = acts[button.dataset.act]
-    if (act) onClick(button, act)
-    else button.remove()
-  }
-  return copy
-}
-
-function show(name, values, acts = {}) {
-  say('')
-  main.replaceChildren(fill(name, values, acts))
-  const heading = main.querySelector('h1')
-  heading.tabIndex = -1
-  heading.focus({ preventScroll: true })
-  scrollTo(0, 0)
-  document.title = `${heading.textContent} · Sallyport`
-}
-
-/** One click at a time. The second of a double click may fall on what the first one brought, and counts for nothing. */
-function onClick(button, act) {
-  let isBusy = false
-  button.addEventListener('click', async (event) => {
-    if (isBusy || event.detail > 1) return
-    isBusy = true
-    button.ariaBusy = 'true'
-    say('')
-    try {
-      await act(button)
-    } catch (problem) {
-      complain(problem)
-    } finally {
-      isBusy = false
-      button.ariaBusy = 'false'
-    }
-  })
-}
-
-function complain(problem) {
-  if (problem.code === 'unauthenticated') signedOut({ heading: 'Your session has ended' })
-  else say(problem.message, { kind: 'problem', requestId: problem.requestId })
-}
-
-/** What an address can say of a sign-in or a connection that did not work. A stranger can write any address. */
-const results = {
-  access_denied: 'Access was refused at the provider. Nothing was changed.',
-  invalid_state: 'That attempt took too long, was used already, or began in another browser. Please start again.',
-  invalid_response: 'The provider’s answer could not be trusted, so nothing was changed. Please start again.',
-  not_invited: 'You have no invitation here. Ask whoever runs this service to invite your e‑mail address.',
-  user_disabled: 'This user is disabled. Ask whoever runs this service.',
-  provider_unavailable: 'The provider does not answer just now. Please try again in a while.',
-  provider_error: 'The provider did not accept the request. Whoever runs this service can find out why.',
-  provider_disabled: 'This provider is switched off here. Nothing was connected.',
-  wrong_user: 'Somebody else began to connect that account. Nothing was connected.',
-  wrong_account: 'That was another account than the one to be renewed. Nothing was connected.',
-  token_refused: 'The provider gave no token. Please start again.',
-  weak_token: 'The provider’s token is too short to be kept safe. Nothing was connected.',
-}
-
-function resultOf(error) {
-  return Object.hasOwn(results, error) ? results[error] : 'That did not work. Please start again.'
-}
+import {
+  call,
+  dates,
+  describe,
+  fill,
+  go,
+  listAll,
+  main,
+  resultOf,
+  say,
+  show,
+  takeFromAddress,
+  whenSignedOut,
+} from './page.js'
 
 // ── Where we are ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-let latest
-
-/** Asks first, shows then; an answer that comes after the next question is not shown. */
-async function go(ask) {
-  const turn = Symbol('turn')
-  latest = turn
-  const view = await ask().catch((problem) => () => {
-    trouble(problem, ask)
-  })
-  if (latest === turn) view()
-}
-
-function trouble(problem, ask) {
-  const heading = problem.code === 'unreachable' ? 'The service can’t be reached' : 'That didn’t work'
-  const request = problem.requestId && `Request ${problem.requestId}`
-  show('trouble', { heading, lead: problem.message, request }, { again: () => go(ask) })
-}
 
 /** Those that are on, kept for when the session ends. Without them there is still the link. */
 let providers = []
@@ -147,7 +33,8 @@ async function home(ifSignedOut) {
   try {
     const { user } = await call('GET', '/v4/auth/me')
     if (isConnectWaiting()) return goOnConnecting
-    const sessions = await allSessions()
+    if (waitingRequest()) return goOnDeciding
+    const sessions = await listAll('/v4/auth/sessions?status=active', 'sessions')
     await learnt
     return () => {
       signedIn(user, sessions)
@@ -170,15 +57,14 @@ function goOnConnecting() {
   location.replace('/v4/oauth/resume')
 }
 
-async function allSessions() {
-  const sessions = []
-  let cursor = ''
-  while (cursor !== null) {
-    const page = await call('GET', `/v4/auth/sessions?status=active&limit=200${cursor && `&cursor=${cursor}`}`)
-    sessions.push(...page.sessions)
-    cursor = page.next_cursor
-  }
-  return sessions
+/** Where somebody decides who had to sign in first. Only the id is taken: a stranger can write any address. */
+function waitingRequest() {
+  const id = new URLSearchParams(location.search).get('decide') ?? ''
+  return /^arq_[0-9a-z]{26}$/.test(id) ? `/approve-proxy/${id}` : undefined
+}
+
+function goOnDeciding() {
+  location.replace(waitingRequest())
 }
 
 async function link(token) {
@@ -214,11 +100,6 @@ async function linkOver(problem) {
 
 // ── Views ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function describe({ user_id: id, name, email }) {
-  const who = name ?? email ?? id
-  return { who, detail: email && email !== who ? email : id === who ? undefined : id }
-}
-
 function askToSignIn(token, user, until) {
   const acts = {
     signIn: async () => {
@@ -238,7 +119,9 @@ function askToSignIn(token, user, until) {
 
 function signedOut({ heading = 'Sign in', lead, request } = {}) {
   const byLink = providers.length > 0 ? 'Or with a link that works once:' : 'You sign in with a link that works once.'
-  const waiting = isConnectWaiting() && 'Once you are signed in, your account will be connected.'
+  const waiting =
+    (isConnectWaiting() && 'Once you are signed in, your account will be connected.') ||
+    (waitingRequest() && 'Once you are signed in, you are shown what the agent asks for.')
   show('signed-out', { heading, waiting, lead: lead ?? byLink, request })
   const buttons = main.querySelector('.providers')
   if (providers.length > 0) buttons.append(...providers.map(providerButton))
@@ -260,8 +143,8 @@ function signedOut({ heading = 'Sign in', lead, request } = {}) {
 
 function providerButton({ name, login_url: url }) {
   const button = fill('provider', { name })
-  const intention = new URLSearchParams({ redirect_after: '/?connect=waiting' })
-  button.querySelector('a').href = isConnectWaiting() ? `${url}?${intention}` : url
+  const then = isConnectWaiting() ? '/?connect=waiting' : waitingRequest()
+  button.querySelector('a').href = then ? `${url}?${new URLSearchParams({ redirect_after: then })}` : url
   return button
 }
 
@@ -326,17 +209,7 @@ function sandboxLines(base) {
 
 // ── Start ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** What the address brought: a token, a result. From then on it stands in no address and no history. */
-function takeFromAddress() {
-  const query = new URLSearchParams(location.search)
-  const token = new URLSearchParams(location.hash.slice(1)).get('login_token')
-  const [error, connectionId] = [query.get('error'), query.get('connection_id')]
-  query.delete('error')
-  query.delete('connection_id')
-  const rest = query.size > 0 ? `?${query}` : ''
-  if (location.hash || location.search !== rest) history.replaceState(null, '', location.pathname + rest)
-  return { token, error, connectionId }
-}
+whenSignedOut(signedOut)
 
 function start() {
   const { token, error, connectionId } = takeFromAddress()

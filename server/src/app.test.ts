@@ -21,3 +21,16 @@ test('the pages are there, and take no other method', async (t) => {
   assert.equal(refused.body.error.code, 'http_method_not_supported')
   assert.equal(refused.headers['allow'], 'GET, HEAD')
 })
+
+test('people decide on a page, which anyone may open and nobody may frame or keep, and not at the approve path', async (t) => {
+  const { call } = await startService(t, 'sqlite')
+  const id = `arq_${'0'.repeat(26)}`
+  const { status, headers } = await call('GET', `/approve-proxy/${id}?user=ada`)
+  assert.equal(status, 200)
+  assert.match(String(headers['content-type']), /^text\/html/)
+  assert.equal(headers['cache-control'], 'no-store')
+  assert.equal(headers['x-frame-options'], 'DENY')
+  assert.match(String(headers['content-security-policy']), /frame-ancestors 'none'/)
+  const elsewhere = await call('GET', `/v4/access-requests/${id}/approve`)
+  assert.equal(elsewhere.body.error.code, 'http_method_not_supported')
+})

@@ -132,6 +132,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const pages = fileURLToPath(new URL('../pages', import.meta.url))
   // A route for each file, instead of one that would answer for every path there is not.
   await http.register(fastifyStatic, { root: pages, wildcard: false, cacheControl: false })
+  // Where agents send people (spec v4, Rules 1). Anyone may open it: the page asks the API for what is in its path.
+  http.get('/approve-proxy/:id', { schema: { hide: true } }, (_request, reply) => reply.sendFile('approve.html'))
 
   return {
     http,

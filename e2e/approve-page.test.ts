@@ -1,0 +1,332 @@
+/** The page that agents send people to, where they decide. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import { newDeviceKey } from '../server/testkit/device.ts'
+import { oauthPaths } from '../server/testkit/oauth-server.ts'
+import { arrive, ask, asking, asPerson, granted, oauth, open } from './asking.ts'
+import { base, hears, inBrowser, issueLink, notSignedIn, post, press, sees, signIn } from './in-browser.ts'
+import { eventually } from './running-service.ts'
+
+inBrowser('whoever is not signed in does so, and comes back to be asked', [notSignedIn], async (visit) => {
+  const { login_url } = await issueLink('ida@example.com')
+  const asked = await ask({ user_id: 'ida@example.com' })
+  const page = await visit(asked.url)
+  await sees(page, 'Sign in to decide')
+  assert.doesNotMatch((await page.locator('main').textContent()) ?? '', /Mail helper|Acme/)
+  await page.getByRole('link', { name: 'Sign in' }).click()
+  await page.getByText('Once you are signed in, you are shown what the agent asks for.').waitFor()
+  await page.getByLabel('Sign-in link or login token').fill(login_url)
+  await press(page, 'Continue')
+  await press(page, 'Sign in')
+  await sees(page, asking)
+  assert.equal(page.url(), `${base}/approve-proxy/${asked.id}`)
+  await page.getByText('You are signed in as ida').waitFor()
+})
+
+inBrowser('who signs in elsewhere finds the question on coming back', [notSignedIn], async (visit) => {
+  const asked = await ask()
+  const page = await visit(asked.url)
+  await sees(page, 'Sign in to decide')
+  const other = await page.context().newPage()
+  await other.goto((await issueLink('joan@example.com')).login_url)
+  await press(other, 'Sign in')
+  await sees(other, 'Signed in as joan')
+  await page.evaluate(`dispatchEvent(new Event('focus'))`)
+  await sees(page, asking)
+})
+
+inBrowser('the sign-in page goes on to access requests alone', [], async (visit) => {
+  const page = await signIn(visit, 'rosa@example.com')
+  for (const elsewhere of ['//elsewhere.example', 'arq_1/../../docs', '/docs', `arq_${'0'.repeat(26)}?x`]) {
+    await page.goto(`${base}/?decide=${encodeURIComponent(elsewhere)}`)
+    await sees(page, 'Signed in as rosa')
+  }
+})
+
+inBrowser('an account is connected on the way, and back on the page it is the one', [], async (visit) => {
+  const page = await arrive(visit, 'ada@example.com', ['grace'])
+  const asked = await ask({ reason: 'To sort your mail' })
+  await open(page, asked)
+  await press(page, 'Connect another account')
+  await page.getByLabel('Name').fill('ada')
+  await press(page, 'Sign in')
+  await press(page, 'Allow')
+  await sees(page, asking)
+  await hears(page, 'The account is connected.')
+  assert.equal(page.url(), `${base}/approve-proxy/${asked.id}`)
+  assert.ok(await page.getByRole('radio', { name: 'ada@example.com' }).isChecked())
+  await press(page, 'Approve')
+  await sees(page, 'Access granted')
+})
+
+inBrowser('what is granted is exactly what was chosen', [], async (visit) => {
+  const page = await arrive(visit, 'grace@example.com', ['grace', 'hopper'])
+  const asked = await ask({
+    hosts: ['api.acme.example', '*.acme.example'],
+    methods: ['GET', 'POST', 'DELETE'],
+    paths: ['/v1/mail'],
+    max_calls: 100,
+  })
+  await open(page, asked)
+  await press(page, 'Approve')
+  await hears(page, 'Choose the account that the agent may use.')
+  await page.getByRole('radio', { name: 'hopper@example.com' }).check()
+  const summary = page.locator('.summary')
+  assert.match(
+    (await summary.textContent()) ?? '',
+    /^Mail helper may read, change and delete \(GET, POST, and DELETE\) at api\.acme\.example and \*\.acme\.example, below /,
+  )
+  await page.getByRole('checkbox', { name: '*.acme.example' }).uncheck()
+  await page.getByRole('radio', { name: 'Only read' }).check()
+  await page.getByRole('radio', { name: '1 hour' }).check()
+  const calls = page.getByLabel('How many calls at most')
+  await calls.fill('101')
+  await press(page, 'Approve')
+  await hears(page, 'The number of calls is a whole number from 1 to 100.')
+  await calls.fill('5')
+  const chosen =
+    'Mail helper may only read (GET) at api.acme.example, below /v1/mail, with the account hopper@example.com'
+  assert.equal(await summary.textContent(), `${chosen}, for 1 hour from now, 5 calls at most.`)
+  await press(page, 'Approve')
+  await sees(page, 'Access granted')
+  assert.ok((await summary.textContent())?.startsWith(`${chosen}, until `))
+  assert.deepEqual(await granted(asked), {
+    allowed_hosts: ['api.acme.example'],
+    allowed_methods: ['GET'],
+    allowed_paths: ['/v1/mail'],
+    max_calls: 5,
+    hours: 1,
+  })
+  const { grants } = await (await asPerson(page))('GET', '/v4/grants')
+  assert.equal(grants[0].account_label, 'hopper@example.com')
+})
+
+inBrowser('an agent that names nothing is offered no wildcard, reading, and a day', [], async (visit) => {
+  const page = await arrive(visit, 'alan@example.com')
+  const asked = await ask()
+  await open(page, asked)
+  await page.getByText('It gave no reason.').waitFor()
+  for (const host of await page.getByRole('checkbox', { name: /acme/ }).all()) await host.uncheck()
+  await press(page, 'Approve')
+  await hears(page, 'Choose at least one host.')
+  await page.reload()
+  await press(page, 'Approve')
+  await sees(page, 'Access granted')
+  const readOnly = { allowed_hosts: ['api.acme.example', 'files.acme.example'], allowed_methods: ['GET', 'HEAD'] }
+  assert.deepEqual(await granted(asked), { ...readOnly, allowed_paths: null, max_calls: null, hours: 24 })
+
+  const wider = await ask()
+  await open(page, wider)
+  await page.getByRole('checkbox', { name: '*.acme.example' }).check()
+  await page.getByRole('radio', { name: 'Read, change and delete' }).check()
+  await page.getByRole('radio', { name: 'Until I revoke it' }).check()
+  await press(page, 'Approve')
+  await sees(page, 'Access granted')
+  const terms = { allowed_methods: null, allowed_paths: null, max_calls: null, hours: null }
+  assert.deepEqual(await granted(wider), { allowed_hosts: [...readOnly.allowed_hosts, '*.acme.example'], ...terms })
+})
+
+inBrowser('a denial needs no account, and can silence the agent', [], async (visit) => {
+  const page = await arrive(visit, 'mary@example.com', [])
+  const asked = await ask()
+  await open(page, asked)
+  await page.getByText('You have connected none there yet.').waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Approve' }).count(), 0)
+  await page.getByLabel('don’t notify me of this agent again').check()
+  await press(page, 'Deny')
+  await sees(page, 'Denied')
+  await page.getByText('You are not notified of this agent again.').waitFor()
+  assert.equal((await asked.call('GET', `/v4/access-requests/${asked.id}`)).status, 'denied')
+  const { muted_agents: muted } = await (await asPerson(page))('GET', '/v4/muted-agents')
+  assert.deepEqual([muted.length, muted[0].blocked], [1, true])
+  await page.reload()
+  await sees(page, 'Already denied')
+})
+
+inBrowser('a request that waits no more says what became of it', ['409 '], async (visit) => {
+  const page = await arrive(visit, 'emmy@example.com')
+  const call = await asPerson(page)
+  const taken = await ask()
+  await taken.call('POST', `/v4/access-requests/${taken.id}/cancel`)
+  await page.goto(taken.url)
+  await sees(page, 'Taken back')
+
+  const asked = await ask()
+  await open(page, asked)
+  const { connections } = await call('GET', '/v4/connections')
+  const decision = { connection_id: connections[0].connection_id }
+  const { grant_id } = await call('POST', `/v4/access-requests/${asked.id}/approve`, decision)
+  await press(page, 'Deny')
+  await sees(page, 'Already approved')
+  await hears(page, 'The request was decided meanwhile')
+  await page.getByText(`POST /v4/grants/${grant_id}/revoke`).waitFor()
+
+  const other = await signIn(visit, 'lise@example.com')
+  await other.goto(asked.url)
+  await sees(other, 'Already approved')
+  await other.getByText('Somebody else approved it').waitFor()
+  assert.doesNotMatch((await other.locator('main').textContent()) ?? '', /grt_/)
+})
+
+const notForThem = '404 /v4/access-requests/'
+
+inBrowser('what is for somebody else shows nothing, and who is signed in', [notForThem, notSignedIn], async (visit) => {
+  await issueLink('vera@example.com')
+  const page = await signIn(visit, 'hedy@example.com')
+  const asked = await ask({ user_id: 'vera@example.com' })
+  for (const url of [asked.url, `${base}/approve-proxy/arq_${'0'.repeat(26)}`, `${base}/approve-proxy/pending`]) {
+    await page.goto(url)
+    await sees(page, 'Nothing to decide here')
+    await page.getByText('You are signed in as hedy').waitFor()
+    assert.doesNotMatch((await page.locator('main').textContent()) ?? '', /Mail helper|Acme/)
+  }
+  await page.goto(asked.url)
+  await press(page, 'Sign in as somebody else')
+  await sees(page, 'Sign in to decide')
+  assert.deepEqual(await page.context().cookies(), [])
+})
+
+inBrowser('what an agent says is text, apart from ours', [], async (visit) => {
+  const page = await arrive(visit, 'maria@example.com')
+  const reason = '<img src=x onerror=alert(1)>\n\n<h1>Approved</h1> שלום 123 (abc'
+  const name = '<b>Bank</b> עזרה'
+  await open(page, await ask({ reason }, name))
+  const quote = page.locator('blockquote')
+  assert.equal(await quote.textContent(), reason)
+  assert.equal(await page.locator('main img, main b, main h1').count(), 1)
+  const style = await page.evaluate(`(({ whiteSpaceCollapse, unicodeBidi }) => [whiteSpaceCollapse, unicodeBidi])(
+    getComputedStyle(document.querySelector('blockquote')))`)
+  assert.deepEqual(style, ['preserve', 'isolate'])
+  // Each occurrence is shut in, whatever direction it has.
+  const around = await page.getByText(name, { exact: true }).evaluateAll((all) => all.map(({ tagName }) => tagName))
+  assert.deepEqual(around, ['BDI', 'BDI'])
+  assert.doesNotMatch(await page.title(), /Bank/)
+})
+
+inBrowser('a page of another site can not frame it', ['Framing', 'Refused to'], async (visit, complaints) => {
+  const { url } = await ask()
+  const site = createServer((request, response) => {
+    response.setHeader('content-type', 'text/html')
+    const framed = '<iframe name="theirs" src="/own"></iframe><iframe name="ours" src="' + url + '"></iframe>'
+    response.end(request.url === '/own' ? 'can be framed' : framed)
+  })
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
+  try {
+    const page = await visit(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`)
+    await page.frame('theirs')?.getByText('can be framed').waitFor()
+    assert.equal(await page.frame('ours')?.locator('main').count(), 0)
+    assert.ok(complaints.some((one) => one.includes('frame-ancestors')))
+  } finally {
+    site.close()
+  }
+})
+
+inBrowser('a click that comes too early decides nothing', [], async (visit) => {
+  const page = await arrive(visit, 'jean@example.com')
+  const asked = await ask()
+  await page.clock.install()
+  await open(page, asked)
+  const status = async () => (await asked.call('GET', `/v4/access-requests/${asked.id}`)).status as string
+  const approve = page.getByRole('button', { name: 'Approve' })
+  const isHeld = async () => (await approve.getAttribute('aria-disabled')) === 'true'
+  for (const again of ['shown', 'focus']) {
+    if (again === 'focus') await page.evaluate(`dispatchEvent(new Event('focus'))`)
+    assert.ok(await isHeld(), again)
+    await approve.click({ force: true })
+    await page.getByRole('button', { name: 'Deny' }).click({ force: true })
+    assert.equal(await status(), 'pending')
+    await page.clock.runFor(1000)
+    assert.ok(!(await isHeld()), again)
+  }
+  await approve.click()
+  await sees(page, 'Access granted')
+})
+
+inBrowser('a provider that nobody answers for is named so, also before one goes there', [], async (visit) => {
+  const page = await arrive(visit, 'carol@example.com', [])
+  const agent = await ask()
+  const { slug } = await agent.call('POST', '/v4/providers/proposals', {
+    provider_name: 'Open house',
+    issuer_url: oauth.issuer,
+  })
+  const asked = await agent.call('POST', '/v4/access-requests', { provider: slug })
+  await page.goto(asked.approval_url)
+  await sees(page, asking)
+  await page.getByText('Nobody here answers for this provider').waitFor()
+  await press(page, 'Connect an account')
+  await sees(page, 'Do you trust this provider?')
+  await press(page, 'Back')
+  await sees(page, asking)
+  await press(page, 'Connect an account')
+  await press(page, 'Go on')
+  await page.getByLabel('Name').waitFor()
+  assert.equal(new URL(page.url()).host, oauth.host)
+})
+
+inBrowser('an account that the provider no longer accepts can be connected again', ['409 '], async (visit) => {
+  const lift = oauth.fault.change(oauthPaths.token, (answer) => ({ ...answer, expires_in: 1 }))
+  const page = await arrive(visit, 'linus@example.com', ['linus'])
+  lift()
+  const asked = await ask()
+  await open(page, asked)
+  const call = await asPerson(page)
+  const { connection_id: id } = (await call('GET', '/v4/connections')).connections[0]
+  await oauth.endGrants('linus')
+  const isOver = async () => {
+    // It answers with an error from then on.
+    await call('POST', `/v4/connections/${id}/check`).catch(() => undefined)
+    return (await call('GET', '/v4/connections')).connections[0].status === 'needs_reauth'
+  }
+  await eventually(isOver, 'the connection still works')
+  await press(page, 'Approve')
+  await hears(page, 'The provider no longer accepts this account.')
+  await press(page, 'Connect again')
+  await page.getByLabel('Name').fill('linus')
+  await press(page, 'Sign in')
+  await press(page, 'Allow')
+  await hears(page, 'The account is connected.')
+  await press(page, 'Approve')
+  await sees(page, 'Access granted')
+})
+
+inBrowser('who approves on devices only is sent there, and can deny here', ['403 '], async (visit) => {
+  const page = await arrive(visit, 'donald@example.com')
+  const call = await asPerson(page)
+  const asked = await ask()
+  await open(page, asked)
+  const { pairing_code } = await call('POST', '/v4/devices/pairing-codes')
+  const { publicKey } = newDeviceKey()
+  assert.ok((await post('/v4/devices/pair', { pairing_code, public_key_jwk: publicKey })).ok)
+  await call('PATCH', '/v4/auth/me', { require_device_approval: true })
+  await press(page, 'Approve')
+  await hears(page, 'You approve on your devices only: decide there.')
+  assert.equal(await page.getByRole('button', { name: 'Approve' }).count(), 0)
+  await press(page, 'Deny')
+  await sees(page, 'Denied')
+})
+
+inBrowser('it takes the keyboard alone, and fits a phone', [], async (visit) => {
+  const page = await arrive(visit, 'ken@example.com')
+  const asked = await ask({ hosts: ['api.acme.example'], reason: 'x'.repeat(1000) }, 'n'.repeat(100))
+  await open(page, asked)
+  await assertFitsPhones(page)
+  const focused = () => page.evaluate('document.activeElement.dataset.act')
+  for (let step = 0; step < 20 && (await focused()) !== 'approve'; step++) await page.keyboard.press('Tab')
+  assert.equal(await focused(), 'approve')
+  await page.locator('[data-act=approve][aria-disabled=false]').waitFor()
+  await page.keyboard.press('Enter')
+  await sees(page, 'Access granted')
+  await assertFitsPhones(page)
+  await page.reload()
+  await sees(page, 'Already approved')
+  await assertFitsPhones(page)
+})
+
+async function assertFitsPhones(page: Page): Promise<void> {
+  for (const width of [320, 390]) {
+    await page.setViewportSize({ width, height: 800 })
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width)
+  }
+}
