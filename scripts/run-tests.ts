@@ -1,22 +1,34 @@
 /** Brings a PostgreSQL server for the tests, unless TEST_DATABASE_URL names one, and a browser, and runs them. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { availableParallelism } from 'node:os'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findBrowser } from '../server/testkit/browser.ts'
 import { prepareTemplate } from '../server/testkit/databases.ts'
 import { bringPrograms } from '../server/testkit/programs.ts'
 import { startPostgres } from '../server/testkit/postgres-server.ts'
+import { groupTests } from '../server/testkit/test-groups.ts'
 
 const everything = ['protocol/src/**/*.test.ts', 'server/**/*.test.ts', 'e2e/**/*.test.ts']
+const isOption = (word: string) => word.startsWith('-')
 const given = process.argv.slice(2)
-const files = given.some((word) => !word.startsWith('-')) ? given : [...given, ...everything]
+const words = given.filter((word) => !isOption(word))
+const files = globSync(words.length > 0 ? words : everything, { exclude: ['**/node_modules/**'] }).sort()
+if (files.length === 0) throw new Error(`No test file is called ${words.join(' or ')}.`)
+const { together, alone } = groupTests(files.map((path) => ({ path, text: readFileSync(path, 'utf8') })))
 
+const runner = new URL('../server/testkit/run-together.ts', import.meta.url).href
 const say = (line: string) => process.stderr.write(`${line}\n`)
 const postgres = process.env['TEST_DATABASE_URL'] ? undefined : await startPostgres()
 const url = process.env['TEST_DATABASE_URL'] ?? postgres?.url ?? ''
 say(`PostgreSQL for the tests: ${postgres ? `started on port ${new URL(url).port}` : 'TEST_DATABASE_URL'}`)
+say(
+  `${files.length} files: ${together.flat().length} share ${together.length} processes, ${alone.length} have their own`,
+)
 const template = await prepareTemplate(url)
+const folder = mkdtempSync(join(tmpdir(), 'sallyport-tests-'))
+const finished = join(folder, 'finished')
 try {
   await bringPrograms(['curl', 'openssl'])
   // Fetching a browser may take longer than a test may. Where there is none, the tests that need it say so.
@@ -26,17 +38,28 @@ try {
     ...process.env,
     TEST_DATABASE_URL: url,
     TEST_DATABASE_TEMPLATE: template.name,
-    // Every file is a process of its own, and loads the same modules.
+    // The processes load the same modules.
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/compiled'),
     ...(browser && { SALLYPORT_TEST_BROWSER: browser }),
   }
-  // One file more than there are cores: while one waits for a server or a clock, another works.
-  const args = ['--test', '--test-timeout=120000', `--test-concurrency=${availableParallelism() + 1}`, ...files]
-  const runner = spawn(process.execPath, args, { stdio: 'inherit', env })
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner.kill(signal))
-  const [code] = (await once(runner, 'exit')) as [number | null]
-  process.exitCode = code ?? 1
+  const groups = together.map((group, index) => {
+    const entry = join(folder, `group-${index + 1}.mjs`)
+    const words = [group, finished].map((word) => JSON.stringify(word))
+    writeFileSync(entry, `import { runTogether } from '${runner}'\nawait runTogether(${words.join(', ')})\n`)
+    return entry
+  })
+  // One process more than there are cores: while one waits for a server or a clock, another works.
+  const limits = ['--test-timeout=120000', `--test-concurrency=${availableParallelism() + 1}`]
+  const args = ['--test', ...limits, ...given.filter(isOption), ...groups, ...alone]
+  const child = spawn(process.execPath, args, { stdio: 'inherit', env })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+  const [code] = (await once(child, 'exit')) as [number | null]
+  const done = existsSync(finished) ? readFileSync(finished, 'utf8').split('\n') : []
+  const missed = together.flat().filter((file) => !done.includes(file))
+  if (missed.length > 0) say(`A process ended before these files did: ${missed.join(' ')}`)
+  process.exitCode = missed.length > 0 ? 1 : (code ?? 1)
 } finally {
+  rmSync(folder, { recursive: true, force: true })
   await template.drop()
   await postgres?.stop()
 }

@@ -56,9 +56,10 @@ export async function createAuthority(folder: string): Promise<Authority> {
 let shared: Promise<Authority> | undefined
 
 /** One for the whole process, where it does not matter which: making keys and certificates takes its time. */
-export function sharedAuthority(): Promise<Authority> {
+export async function sharedAuthority(): Promise<Authority> {
   shared ??= createSharedAuthority()
-  return shared
+  // Handing out the promise itself would lead node:test from the file that waits to the file that made it.
+  return await shared
 }
 
 async function createSharedAuthority(): Promise<Authority> {
@@ -68,11 +69,11 @@ async function createSharedAuthority(): Promise<Authority> {
   })
   const authority = await createAuthority(folder)
   const issued = new Map<string, Promise<Certificate>>()
-  const issue = (subject: Subject) => {
+  const issue = async (subject: Subject) => {
     const key = JSON.stringify(subject)
     const certificate = issued.get(key) ?? authority.issue(subject)
     issued.set(key, certificate)
-    return certificate
+    return await certificate
   }
   return { ...authority, issue }
 }

@@ -2,22 +2,15 @@
 import assert from 'node:assert/strict'
 import { createHook } from 'node:async_hooks'
 import type { RequestListener } from 'node:http'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import type { Authority, Certificate } from '../../../testkit/certificates.ts'
-import { createAuthority } from '../../../testkit/certificates.ts'
-import { temporaryFolder } from '../../../testkit/databases.ts'
+import { sharedAuthority } from '../../../testkit/certificates.ts'
 import { leadingTo, testEgress } from '../../../testkit/egress.ts'
 import { startTlsUpstream } from '../../../testkit/tls-upstream.ts'
 import type { Egress, Lookup, SuppliedBy } from './egress.ts'
 
-let authority: Authority
-let certificate: Certificate
-
-before(async (t) => {
-  authority = await createAuthority(temporaryFolder(t as TestContext))
-  certificate = await authority.issue({ names: ['api.example'], addresses: ['127.0.0.1', '127.0.0.2'] })
-})
+const authority = await sharedAuthority()
+const certificate = await authority.issue({ names: ['api.example'], addresses: ['127.0.0.1', '127.0.0.2'] })
 
 function egressFor(t: TestContext, allow: string[], lookup: Lookup): Egress {
   return testEgress(t, { allow, caPem: authority.caPem, lookup })

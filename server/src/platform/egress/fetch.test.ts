@@ -1,23 +1,16 @@
 /** What a library that expects a fetch gets from ours. */
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders, RequestListener } from 'node:http'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { ClientSecretPost, clientCredentialsGrant, customFetch, discovery } from 'openid-client'
-import { createAuthority } from '../../../testkit/certificates.ts'
-import type { Authority, Certificate } from '../../../testkit/certificates.ts'
-import { temporaryFolder } from '../../../testkit/databases.ts'
+import { sharedAuthority } from '../../../testkit/certificates.ts'
 import { testEgress } from '../../../testkit/egress.ts'
 import { startTlsUpstream } from '../../../testkit/tls-upstream.ts'
 
-let authority: Authority
-let certificate: Certificate
-
-before(async (t) => {
-  authority = await createAuthority(temporaryFolder(t as TestContext))
-  certificate = await authority.issue({ names: ['api.example'] })
-})
+const authority = await sharedAuthority()
+const certificate = await authority.issue({ names: ['api.example'] })
 
 async function start(t: TestContext, answer: RequestListener) {
   const upstream = await startTlsUpstream(t, certificate, answer)

@@ -2,26 +2,19 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import type { RequestListener } from 'node:http'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { createAuthority } from '../../../testkit/certificates.ts'
-import type { Authority, Certificate } from '../../../testkit/certificates.ts'
-import { temporaryFolder } from '../../../testkit/databases.ts'
+import { sharedAuthority } from '../../../testkit/certificates.ts'
 import { testEgress } from '../../../testkit/egress.ts'
 import { freePort } from '../../../testkit/ports.ts'
 import { listen, startRawTls, startTlsUpstream } from '../../../testkit/tls-upstream.ts'
 import type { Egress, EgressLimits } from './egress.ts'
 
-let authority: Authority
-let certificate: Certificate
-
-before(async (t) => {
-  authority = await createAuthority(temporaryFolder(t as TestContext))
-  certificate = await authority.issue({ names: ['api.example'] })
-})
+const authority = await sharedAuthority()
+const certificate = await authority.issue({ names: ['api.example'] })
 
 const open = (t: TestContext) => testEgress(t, { allow: ['127.0.0.1'], caPem: authority.caPem })
 

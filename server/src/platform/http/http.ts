@@ -21,6 +21,7 @@ import { readJsonBodies } from './json-bodies.ts'
 import { boundPipelining } from './pipelining.ts'
 import { logResponses } from './response-log.ts'
 import { setSecurityHeaders } from './security-headers.ts'
+import { serializerCompiler } from './serialization.ts'
 import { letConnectionsGo } from './stopping.ts'
 import { validatorCompiler } from './validation.ts'
 import { answerWhole } from './whole-answers.ts'
@@ -69,6 +70,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
     replyToBrokenRequest(new Error('CONNECT is for proxies'), socket, newId('req', clock()))
   })
   http.setValidatorCompiler(validatorCompiler)
+  http.setSerializerCompiler(await serializerCompiler())
   http.setErrorHandler(replyWithError)
   http.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)

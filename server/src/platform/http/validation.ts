@@ -4,6 +4,7 @@
  */
 import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
 import type { FastifySchemaValidationError } from 'fastify'
+import { oncePerSchema } from './once-per-schema.ts'
 
 /** The part of a schema that speaks of members. */
 interface ObjectSchema {
@@ -13,8 +14,14 @@ interface ObjectSchema {
   maxProperties?: number
 }
 
+/** Only what is not a body is converted: a query is text. */
+const validatorOf = {
+  bodies: oncePerSchema(TypeBoxValidatorCompiler),
+  others: oncePerSchema(TypeBoxValidatorCompiler),
+}
+
 export const validatorCompiler: typeof TypeBoxValidatorCompiler = (route) => {
-  const validate = TypeBoxValidatorCompiler(route)
+  const validate = route.httpPart === 'body' ? validatorOf.bodies(route) : validatorOf.others(route)
   return (value: unknown) => {
     const found = findTooManyMembers(route.schema, value, '') ?? findOddNumber(route.schema, value)
     return found ? { error: [found] } : validate(value)

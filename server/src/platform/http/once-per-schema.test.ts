@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Type } from '@fastify/type-provider-typebox'
+import { oncePerSchema } from './once-per-schema.ts'
+import { serializerCompiler } from './serialization.ts'
+import { validatorCompiler } from './validation.ts'
+
+const route = { method: 'GET', url: '/' }
+
+test('a schema is compiled once, however many routes share it', () => {
+  let times = 0
+  const compile = oncePerSchema(() => ({ times: (times += 1) }))
+  const [one, other] = [Type.Null(), Type.Null()]
+  assert.deepEqual(
+    [one, one, other, one].map((schema) => compile({ schema }).times),
+    [1, 1, 2, 1],
+  )
+})
+
+test('where a query and a body share a schema, text is a number in the query alone', () => {
+  const schema = Type.Object({ limit: Type.Integer() })
+  const judge = (httpPart: string) => validatorCompiler({ ...route, schema, httpPart })({ limit: '5' }) as object
+  for (let round = 0; round < 2; round += 1) {
+    assert.deepEqual(judge('querystring'), { value: { limit: 5 } })
+    assert.ok('error' in judge('body'))
+  }
+})
+
+test('an answer holds what its own schema names, and nothing else', async () => {
+  const compile = await serializerCompiler()
+  const write = (schema: object) => compile({ ...route, schema })({ id: 'a', token: 'b' })
+  const [view, issued] = [
+    Type.Object({ id: Type.String() }, { additionalProperties: false }),
+    Type.Object({ id: Type.String(), token: Type.String() }, { additionalProperties: false }),
+  ]
+  assert.deepEqual([write(view), write(issued), write(view)], ['{"id":"a"}', '{"id":"a","token":"b"}', '{"id":"a"}'])
+})

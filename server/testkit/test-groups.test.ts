@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { groupTests, runsAlone } from './test-groups.ts'
+
+const quiet = (path: string) => ({
+  path,
+  text: "import { test } from 'node:test'\ntest('the processes agree', () => {})",
+})
+
+test('a file shares its process unless it touches the process or tests the whole service', () => {
+  assert.equal(runsAlone(quiet('server/src/one.test.ts')), false)
+  assert.equal(runsAlone(quiet('e2e/one.test.ts')), true)
+  for (const text of ["process.env['TZ'] = 'UTC'", 'process.umask(0)', 'globalThis.fetch = never', 't.mock.timers']) {
+    assert.equal(runsAlone({ path: 'server/src/one.test.ts', text }), true, text)
+  }
+})
+
+test('every file is in exactly one place, and groups are about equally large', () => {
+  const files = Array.from({ length: 47 }, (_, index) =>
+    quiet(`${index % 9 === 0 ? 'e2e' : 'server'}/${index}.test.ts`),
+  )
+  const { together, alone } = groupTests(files)
+  const placed = [...together.flat(), ...alone]
+  assert.deepEqual(placed.sort(), files.map(({ path }) => path).sort())
+  assert.deepEqual(
+    together.map((group) => group.length),
+    [14, 14, 13],
+  )
+})
+
+test('a file that is asked for by itself runs by itself', () => {
+  assert.deepEqual(groupTests([quiet('server/src/one.test.ts')]), { together: [], alone: ['server/src/one.test.ts'] })
+})
