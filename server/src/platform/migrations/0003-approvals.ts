@@ -109,7 +109,8 @@ export const approvals: Migration = {
         created_at ${number} not null,
         expires_at ${number} not null,
         attempts ${number} not null,
-        attempt_after ${number} not null
+        attempt_after ${number} not null,
+        is_leased ${number} not null
       )${strict}`,
       `create index pushes_by_attempt_after on pushes (attempt_after)`,
       `create index pushes_by_device on pushes (device_id)`,
