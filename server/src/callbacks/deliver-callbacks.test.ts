@@ -321,6 +321,20 @@ onBothDatabases('callbacks', (engine) => {
     assert.equal(new Set(slow.received.map(idOf)).size, 30)
   })
 
+  test('what failed before waits behind what is new, however many agents there are', async (t) => {
+    const receiver = await startCallbackReceiver(t, { fault: { status: 500 } })
+    const { decided, deliverer, registerAgent, callbacks, database, clock } = await startCallbackTest(t, engine, [
+      receiver,
+    ])
+    for (let times = 0; times < 3; times++) await decided(receiver.url, (await registerAgent()).agentId)
+    await deliverer().due()
+    // All that failed is due again, and has been for longer.
+    clock.advance(hour)
+    const fresh = await decided(receiver.url)
+    const lease = { now: clock.now(), until: new Date(clock.now().getTime() + 15_000), limit: 1, perAgent: 5 }
+    assert.equal(only(await callbacks.claim(database, lease)).accessRequestId, fresh.accessRequestId)
+  })
+
   test('nothing of the secret in the database, the log or the audit; none is kept after the end', async (t) => {
     const refusing = await startCallbackReceiver(t, { fault: { status: 500 } })
     const away = await startCallbackReceiver(t)
