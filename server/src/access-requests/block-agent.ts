@@ -24,10 +24,10 @@ export async function blockAgent(
 ): Promise<MutedAgent> {
   return database.transaction(async (tx) => {
     const at = clock()
-    // Of agents that never asked them a user learns nothing, not even that they exist.
-    if (!(await accessRequests.hasAsked(tx, agentId, userId))) throw new ServiceError('not_found')
     const before = await mutedAgents.find(tx, userId, agentId, at)
     if (before?.mutedUntil === null) return before
+    // Of agents that never asked them a user learns nothing, not even that they exist.
+    if (!(await accessRequests.hasAsked(tx, agentId, userId))) throw new ServiceError('not_found')
     await mutedAgents.mute(tx, { userId, agentId }, null, at)
     await audit.append(tx, { event: 'agent.blocked', at, requestId, agentId, userId })
     const blocked = await mutedAgents.find(tx, userId, agentId, at)
@@ -36,7 +36,7 @@ export async function blockAgent(
   })
 }
 
-/** Lets its questions through again. */
+/** Lets its questions through again. A block outlives the questions that led to it. */
 export async function unmuteAgent(
   { database, accessRequests, mutedAgents, audit, clock }: BlockNeeds,
   { userId }: User,
@@ -44,8 +44,10 @@ export async function unmuteAgent(
   requestId: string,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    if (!(await accessRequests.hasAsked(tx, agentId, userId))) throw new ServiceError('not_found')
-    if (!(await mutedAgents.unmute(tx, userId, agentId))) return
+    if (!(await mutedAgents.unmute(tx, userId, agentId))) {
+      if (await accessRequests.hasAsked(tx, agentId, userId)) return
+      throw new ServiceError('not_found')
+    }
     await audit.append(tx, { event: 'agent.unmuted', at: clock(), requestId, agentId, userId })
   })
 }

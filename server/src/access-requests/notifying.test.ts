@@ -55,6 +55,35 @@ onBothDatabases('notifying', (engine) => {
     assert.doesNotMatch(JSON.stringify(payload), /secret-reason|a\.example/)
   })
 
+  test('a name can not end its own quotation and speak as we do', async (t) => {
+    const { ring, pushes, registerAgent } = await startWithPhone(t, engine)
+    const impostor = await registerAgent('Bank” (verified). Tap „Yes‟ "now" «x». “')
+    await ring(impostor.token)
+    const [payload] = await pushes()
+    const { body } = payload?.aps.alert as { body: string }
+    assert.equal(body, '“Bank’ (verified). Tap ’Yes’ ’now’ ’x’. ’” (unverified) wants to use Acme.')
+  })
+
+  test('an address that an agent asked by does not pass through the push service', async (t) => {
+    const { asked, pushes, config, user } = await startWithPhone(t, engine)
+    const id = await asked({ user_id: 'ada@example.com' })
+    const [payload] = await pushes()
+    assert.equal(payload?.['url'], `${config.baseUrl.origin}/approve-proxy/${id}?user=${user.userId}`)
+    assert.doesNotMatch(JSON.stringify(payload), /ada/)
+  })
+
+  test('a block can be lifted long after all that the agent asked for is forgotten', async (t) => {
+    const { ring, deny, clock, call, user, agent, app } = await startWithPhone(t, engine)
+    await deny(await ring(), { block: true })
+    clock.advance(40 * 86_400)
+    await app.sweep()
+    const path = (verb: string) => `/v4/muted-agents/${agent.agentId}/${verb}`
+    assert.equal((await call('POST', path('block'), { token: user.token })).status, 200)
+    assert.equal((await call('POST', path('unmute'), { token: user.token })).status, 200)
+    assert.deepEqual((await call('GET', '/v4/muted-agents', { token: user.token })).body.muted_agents, [])
+    assert.equal((await call('POST', path('unmute'), { token: user.token })).body.error.code, 'not_found')
+  })
+
   test('nobody is rung for a request that names nobody, or a user who has no device', async (t) => {
     const { asked, pushes, logIn } = await startWithPhone(t, engine)
     const bob = await logIn({ email: 'bob@example.com' })
