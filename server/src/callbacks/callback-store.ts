@@ -156,14 +156,17 @@ export function createCallbackStore(vault: Vault) {
         }))
       }),
 
+    /** None where the agent was disabled since, or where it has ended by somebody else. */
     secretOf: async (
       queries: Queries,
       { deliveryId, agentId }: Pick<ClaimedCallback, 'deliveryId' | 'agentId'>,
     ): Promise<Secret | undefined> => {
       const row = await queries
         .selectFrom('callbacks')
+        .innerJoin('agents', 'agents.agent_id', 'callbacks.agent_id')
         .select(['secret', 'secret_key_id'])
         .where('delivery_id', '=', deliveryId)
+        .where('agents.disabled_at', 'is', null)
         .executeTakeFirst()
       if (!row?.secret || row.secret_key_id === null) return undefined
       const sealed = { bytes: row.secret, keyId: row.secret_key_id }

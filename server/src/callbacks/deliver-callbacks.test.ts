@@ -214,6 +214,19 @@ onBothDatabases('callbacks', (engine) => {
     assert.equal(receiver.received.length, 1)
   })
 
+  test('an agent that was disabled is told nothing more', async (t) => {
+    const receiver = await startCallbackReceiver(t)
+    const { decided, state, deliverer, call, adminToken, agentId, database } = await startCallbackTest(t, engine, [
+      receiver,
+    ])
+    const asked = await decided(receiver.url)
+    assert.equal((await call('POST', `/v4/agents/${agentId}/disable`, { token: adminToken })).status, 200)
+    await deliverer().due()
+    assert.deepEqual(await state(asked), { status: 'failed', attempts: 1, lastError: 'agent_disabled' })
+    assert.equal(receiver.received.length, 0)
+    assert.equal(only(await recorded({ database }, 'callback.')).detail.error, 'agent_disabled')
+  })
+
   test('a redirect is not followed, wherever it leads', async (t) => {
     const receiver = await startCallbackReceiver(t)
     const other = await startCallbackReceiver(t)
