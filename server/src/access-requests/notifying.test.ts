@@ -34,9 +34,12 @@ async function startWithPhone(t: TestContext, engine: Engine) {
       await test.app.catchUp()
       return apns.received.map(({ payload }) => payload)
     },
+    apns,
     ring: (token?: string) => test.asked({ user_id: test.user.userId }, token),
   }
 }
+
+type Quieted = Awaited<ReturnType<typeof startWithPhone>>
 
 onBothDatabases('notifying', (engine) => {
   test('a request that names a user is pushed to their devices: who asks for what, unverified, and nothing else', async (t) => {
@@ -138,6 +141,31 @@ onBothDatabases('notifying', (engine) => {
     assert.equal((await pushes()).length, before + 2)
     assert.deepEqual((await call('GET', '/v4/muted-agents', { token: user.token })).body.muted_agents, [])
   })
+
+  for (const [words, quiets] of [
+    ['a denial', (test: Quieted, id: string) => test.deny(id)],
+    [
+      'a block',
+      ({ call, agent, user }: Quieted) =>
+        call('POST', `/v4/muted-agents/${agent.agentId}/block`, { token: user.token }),
+    ],
+  ] as const) {
+    test(`${words} also holds back what the agent asked before and could not be pushed yet`, async (t) => {
+      const test = await startWithPhone(t, engine)
+      const { ring, approve, pushes, apns, clock } = test
+      await approve(await ring())
+      clock.advance(3600)
+      const before = (await pushes()).length
+      const away = { status: 503, reason: 'ServiceUnavailable' }
+      apns.answers.push(away, away)
+      const first = await ring()
+      await ring()
+      assert.equal((await pushes()).length, before + 2, 'both were tried')
+      assert.equal((await quiets(test, first)).status, 200)
+      clock.advance(3600)
+      assert.equal((await pushes()).length, before + 2)
+    })
+  }
 
   test('a blocked agent rings no phone and stands in no list, until it is let through again', async (t) => {
     const test = await startWithPhone(t, engine)
