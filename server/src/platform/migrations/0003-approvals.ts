@@ -114,6 +114,7 @@ export const approvals: Migration = {
       )${strict}`,
       `create index pushes_by_attempt_after on pushes (attempt_after)`,
       `create index pushes_by_device on pushes (device_id)`,
+      `create index pushes_by_access_request on pushes (access_request_id)`,
 
       `create table vapid_keys (
         purpose text primary key,
