@@ -142,6 +142,19 @@ export const accessRequestStore = {
     return pageOf(rows.map(toAccessRequest), page.limit, ({ accessRequestId }) => accessRequestId)
   },
 
+  /** What this agent has asked this user and can still be answered. */
+  listWaitingBetween: async (queries: Queries, agentId: string, userId: string, now: Date): Promise<string[]> => {
+    const rows = await queries
+      .selectFrom('access_requests')
+      .select('access_request_id')
+      .where('agent_id', '=', agentId)
+      .where('status', '=', 'pending')
+      .where('expires_at', '>', now.getTime())
+      .where('user_id', '=', userId)
+      .execute()
+    return rows.map(({ access_request_id }) => access_request_id)
+  },
+
   /** Whether this agent has ever asked this user, or been answered by them. */
   hasAsked: async (queries: Queries, agentId: string, userId: string): Promise<boolean> => {
     const row = await queries

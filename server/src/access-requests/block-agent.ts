@@ -1,34 +1,52 @@
 import type { AuditStore } from '../audit/audit-store.ts'
+import type { PushStore } from '../devices/push-store.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Database } from '../platform/database/database.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { User } from '../sessions/user.ts'
 import type { AccessRequestStore } from './access-request-store.ts'
 import type { MutedAgent } from './muted-agent.ts'
 import type { MutedAgentStore } from './muted-agent-store.ts'
 
-export interface BlockNeeds {
-  database: Database
+export interface MuteNeeds {
   accessRequests: AccessRequestStore
   mutedAgents: MutedAgentStore
+  pushes: PushStore
+}
+
+export interface BlockNeeds extends MuteNeeds {
+  database: Database
   audit: AuditStore
   clock: Clock
 }
 
+/** Until then, or for good. What it asked before and could not be pushed yet stays unsaid too. */
+export async function muteAgent(
+  { accessRequests, mutedAgents, pushes }: MuteNeeds,
+  tx: Queries,
+  { userId, agentId }: { userId: string; agentId: string },
+  until: Date | null,
+  now: Date,
+): Promise<void> {
+  await mutedAgents.mute(tx, { userId, agentId }, until, now)
+  for (const id of await accessRequests.listWaitingBetween(tx, agentId, userId, now)) await pushes.dropOf(tx, id)
+}
+
 /** For good: its questions reach neither this user's devices nor their list. Its grants stay, until they are revoked. */
 export async function blockAgent(
-  { database, accessRequests, mutedAgents, audit, clock }: BlockNeeds,
+  needs: BlockNeeds,
   { userId }: User,
   agentId: string,
   requestId: string,
 ): Promise<MutedAgent> {
+  const { database, accessRequests, mutedAgents, audit, clock } = needs
   return database.transaction(async (tx) => {
     const at = clock()
-    // Of agents that never asked them a user learns nothing, not even that they exist.
-    if (!(await accessRequests.hasAsked(tx, agentId, userId))) throw new ServiceError('not_found')
     const before = await mutedAgents.find(tx, userId, agentId, at)
     if (before?.mutedUntil === null) return before
-    await mutedAgents.mute(tx, { userId, agentId }, null, at)
+    // Of agents that never asked them a user learns nothing, not even that they exist.
+    if (!(await accessRequests.hasAsked(tx, agentId, userId))) throw new ServiceError('not_found')
+    await muteAgent(needs, tx, { userId, agentId }, null, at)
     await audit.append(tx, { event: 'agent.blocked', at, requestId, agentId, userId })
     const blocked = await mutedAgents.find(tx, userId, agentId, at)
     if (!blocked) throw new Error('it was blocked just now')
@@ -36,7 +54,7 @@ export async function blockAgent(
   })
 }
 
-/** Lets its questions through again. */
+/** Lets its questions through again. A block outlives the questions that led to it. */
 export async function unmuteAgent(
   { database, accessRequests, mutedAgents, audit, clock }: BlockNeeds,
   { userId }: User,
@@ -44,8 +62,10 @@ export async function unmuteAgent(
   requestId: string,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    if (!(await accessRequests.hasAsked(tx, agentId, userId))) throw new ServiceError('not_found')
-    if (!(await mutedAgents.unmute(tx, userId, agentId))) return
+    if (!(await mutedAgents.unmute(tx, userId, agentId))) {
+      if (await accessRequests.hasAsked(tx, agentId, userId)) return
+      throw new ServiceError('not_found')
+    }
     await audit.append(tx, { event: 'agent.unmuted', at: clock(), requestId, agentId, userId })
   })
 }

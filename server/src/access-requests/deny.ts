@@ -1,14 +1,13 @@
 import type { Signed } from '../devices/challenge.ts'
 import type { AccessRequest } from './access-request.ts'
+import { muteAgent } from './block-agent.ts'
+import type { MuteNeeds } from './block-agent.ts'
 import { judgeSigned, lockPending, settleOutside } from './decide.ts'
 import type { DecideNeeds, Decider } from './decide.ts'
 import { muteMs } from './muted-agent.ts'
-import type { MutedAgentStore } from './muted-agent-store.ts'
 import { ServiceError } from '../platform/errors.ts'
 
-export interface DenyNeeds extends DecideNeeds {
-  mutedAgents: MutedAgentStore
-}
+export type DenyNeeds = DecideNeeds & MuteNeeds
 
 export interface Denial {
   reason: string | undefined
@@ -25,7 +24,7 @@ export async function denyAccessRequest(
   { reason, block, signed }: Denial,
   requestId: string,
 ): Promise<AccessRequest> {
-  const { database, accessRequests, mutedAgents, audit, clock } = needs
+  const { database, accessRequests, audit, clock } = needs
   const { userId } = decider.user
   const denied = await database.transaction(async (tx) => {
     const now = clock()
@@ -35,7 +34,7 @@ export async function denyAccessRequest(
     const ending = { status: 'denied', by: userId, on, reason: reason ?? null } as const
     const ended = await accessRequests.end(tx, accessRequestId, ending, now)
     if (!ended) throw new ServiceError('request_not_pending')
-    await mutedAgents.mute(tx, { userId, agentId: ended.agentId }, block ? null : later(now), now)
+    await muteAgent(needs, tx, { userId, agentId: ended.agentId }, block ? null : later(now), now)
     await settleOutside(needs, tx, ended, now)
     await audit.append(tx, {
       event: 'access_request.denied',

@@ -68,13 +68,16 @@ export function messageFor(baseUrl: URL, { request, agent, provider }: Asked): P
   const asksFor = isVerified(provider) ? provider.name : `${siteOf(new URL(provider.metadata.issuer))} (unverified)`
   return {
     title: 'An agent asks for access',
-    body: `“${shorten(agent.name)}” (unverified) wants to use ${asksFor}.`,
+    body: `“${shorten(agent.name).replaceAll(quotationMarks, '’')}” (unverified) wants to use ${asksFor}.`,
     accessRequestId: request.accessRequestId,
-    url: approvalUrl(baseUrl, request),
+    // The hint may be somebody's address, which no push service needs to know.
+    url: approvalUrl(baseUrl, { ...request, userHint: request.userId }),
   }
 }
 
 const longestName = 40
+/** By one of them a name would seem to end, and what follows to be ours. */
+const quotationMarks = /["“”„‟«»〝〞〟＂]/gu
 
 /** By what a reader takes for one character, so that none is cut in half. */
 function shorten(name: string): string {

@@ -34,9 +34,12 @@ async function startWithPhone(t: TestContext, engine: Engine) {
       await test.app.catchUp()
       return apns.received.map(({ payload }) => payload)
     },
+    apns,
     ring: (token?: string) => test.asked({ user_id: test.user.userId }, token),
   }
 }
+
+type Quieted = Awaited<ReturnType<typeof startWithPhone>>
 
 onBothDatabases('notifying', (engine) => {
   test('a request that names a user is pushed to their devices: who asks for what, unverified, and nothing else', async (t) => {
@@ -53,6 +56,35 @@ onBothDatabases('notifying', (engine) => {
     assert.equal(payload['access_request_id'], id)
     assert.equal(payload['url'], `${config.baseUrl.origin}/approve-proxy/${id}?user=${user.userId}`)
     assert.doesNotMatch(JSON.stringify(payload), /secret-reason|a\.example/)
+  })
+
+  test('a name can not end its own quotation and speak as we do', async (t) => {
+    const { ring, pushes, registerAgent } = await startWithPhone(t, engine)
+    const impostor = await registerAgent('Bank” (verified). Tap „Yes‟ "now" «x». “')
+    await ring(impostor.token)
+    const [payload] = await pushes()
+    const { body } = payload?.aps.alert as { body: string }
+    assert.equal(body, '“Bank’ (verified). Tap ’Yes’ ’now’ ’x’. ’” (unverified) wants to use Acme.')
+  })
+
+  test('an address that an agent asked by does not pass through the push service', async (t) => {
+    const { asked, pushes, config, user } = await startWithPhone(t, engine)
+    const id = await asked({ user_id: 'ada@example.com' })
+    const [payload] = await pushes()
+    assert.equal(payload?.['url'], `${config.baseUrl.origin}/approve-proxy/${id}?user=${user.userId}`)
+    assert.doesNotMatch(JSON.stringify(payload), /ada/)
+  })
+
+  test('a block can be lifted long after all that the agent asked for is forgotten', async (t) => {
+    const { ring, deny, clock, call, user, agent, app } = await startWithPhone(t, engine)
+    await deny(await ring(), { block: true })
+    clock.advance(40 * 86_400)
+    await app.sweep()
+    const path = (verb: string) => `/v4/muted-agents/${agent.agentId}/${verb}`
+    assert.equal((await call('POST', path('block'), { token: user.token })).status, 200)
+    assert.equal((await call('POST', path('unmute'), { token: user.token })).status, 200)
+    assert.deepEqual((await call('GET', '/v4/muted-agents', { token: user.token })).body.muted_agents, [])
+    assert.equal((await call('POST', path('unmute'), { token: user.token })).body.error.code, 'not_found')
   })
 
   test('nobody is rung for a request that names nobody, or a user who has no device', async (t) => {
@@ -109,6 +141,31 @@ onBothDatabases('notifying', (engine) => {
     assert.equal((await pushes()).length, before + 2)
     assert.deepEqual((await call('GET', '/v4/muted-agents', { token: user.token })).body.muted_agents, [])
   })
+
+  for (const [words, quiets] of [
+    ['a denial', (test: Quieted, id: string) => test.deny(id)],
+    [
+      'a block',
+      ({ call, agent, user }: Quieted) =>
+        call('POST', `/v4/muted-agents/${agent.agentId}/block`, { token: user.token }),
+    ],
+  ] as const) {
+    test(`${words} also holds back what the agent asked before and could not be pushed yet`, async (t) => {
+      const test = await startWithPhone(t, engine)
+      const { ring, approve, pushes, apns, clock } = test
+      await approve(await ring())
+      clock.advance(3600)
+      const before = (await pushes()).length
+      const away = { status: 503, reason: 'ServiceUnavailable' }
+      apns.answers.push(away, away)
+      const first = await ring()
+      await ring()
+      assert.equal((await pushes()).length, before + 2, 'both were tried')
+      assert.equal((await quiets(test, first)).status, 200)
+      clock.advance(3600)
+      assert.equal((await pushes()).length, before + 2)
+    })
+  }
 
   test('a blocked agent rings no phone and stands in no list, until it is let through again', async (t) => {
     const test = await startWithPhone(t, engine)

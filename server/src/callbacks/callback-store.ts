@@ -98,8 +98,9 @@ export function createCallbackStore(vault: Vault) {
     },
 
     /**
-     * Leases what is due, the longest waiting first, to this caller alone. An agent never has more than `perAgent`
-     * under way, over all instances: its slow receivers hold up its own callbacks and nobody else's.
+     * Leases what is due to this caller alone. An agent never has more than `perAgent` under way, over all instances:
+     * its slow receivers hold up its own callbacks and nobody else's. Those of many agents hold up one another's: what
+     * failed before waits behind what is new.
      */
     claim: (
       { engine, transaction }: Database,
@@ -113,7 +114,9 @@ export function createCallbackStore(vault: Vault) {
             'delivery_id',
             eb.fn
               .agg<number>('row_number')
-              .over((line) => line.partitionBy('agent_id').orderBy('is_leased', 'desc').orderBy('attempt_after'))
+              .over((line) =>
+                line.partitionBy('agent_id').orderBy('is_leased', 'desc').orderBy('attempts').orderBy('attempt_after'),
+              )
               .as('place'),
           ])
           .where('attempt_after', '<=', until.getTime())
@@ -127,6 +130,7 @@ export function createCallbackStore(vault: Vault) {
             'in',
             tx.selectFrom(lines.as('lines')).select('delivery_id').where('place', '<=', perAgent),
           )
+          .orderBy('attempts')
           .orderBy('attempt_after')
           .limit(limit)
           // What another instance is claiming at this moment is its own.
@@ -152,14 +156,17 @@ export function createCallbackStore(vault: Vault) {
         }))
       }),
 
+    /** None where the agent was disabled since, or where it has ended by somebody else. */
     secretOf: async (
       queries: Queries,
       { deliveryId, agentId }: Pick<ClaimedCallback, 'deliveryId' | 'agentId'>,
     ): Promise<Secret | undefined> => {
       const row = await queries
         .selectFrom('callbacks')
+        .innerJoin('agents', 'agents.agent_id', 'callbacks.agent_id')
         .select(['secret', 'secret_key_id'])
         .where('delivery_id', '=', deliveryId)
+        .where('agents.disabled_at', 'is', null)
         .executeTakeFirst()
       if (!row?.secret || row.secret_key_id === null) return undefined
       const sealed = { bytes: row.secret, keyId: row.secret_key_id }

@@ -214,6 +214,19 @@ onBothDatabases('callbacks', (engine) => {
     assert.equal(receiver.received.length, 1)
   })
 
+  test('an agent that was disabled is told nothing more', async (t) => {
+    const receiver = await startCallbackReceiver(t)
+    const { decided, state, deliverer, call, adminToken, agentId, database } = await startCallbackTest(t, engine, [
+      receiver,
+    ])
+    const asked = await decided(receiver.url)
+    assert.equal((await call('POST', `/v4/agents/${agentId}/disable`, { token: adminToken })).status, 200)
+    await deliverer().due()
+    assert.deepEqual(await state(asked), { status: 'failed', attempts: 1, lastError: 'agent_disabled' })
+    assert.equal(receiver.received.length, 0)
+    assert.equal(only(await recorded({ database }, 'callback.')).detail.error, 'agent_disabled')
+  })
+
   test('a redirect is not followed, wherever it leads', async (t) => {
     const receiver = await startCallbackReceiver(t)
     const other = await startCallbackReceiver(t)
@@ -319,6 +332,20 @@ onBothDatabases('callbacks', (engine) => {
     await outbox.due()
     for (const asked of [...many, another]) assert.equal((await state(asked))?.status, 'delivered')
     assert.equal(new Set(slow.received.map(idOf)).size, 30)
+  })
+
+  test('what failed before waits behind what is new, however many agents there are', async (t) => {
+    const receiver = await startCallbackReceiver(t, { fault: { status: 500 } })
+    const { decided, deliverer, registerAgent, callbacks, database, clock } = await startCallbackTest(t, engine, [
+      receiver,
+    ])
+    for (let times = 0; times < 3; times++) await decided(receiver.url, (await registerAgent()).agentId)
+    await deliverer().due()
+    // All that failed is due again, and has been for longer.
+    clock.advance(hour)
+    const fresh = await decided(receiver.url)
+    const lease = { now: clock.now(), until: new Date(clock.now().getTime() + 15_000), limit: 1, perAgent: 5 }
+    assert.equal(only(await callbacks.claim(database, lease)).accessRequestId, fresh.accessRequestId)
   })
 
   test('nothing of the secret in the database, the log or the audit; none is kept after the end', async (t) => {

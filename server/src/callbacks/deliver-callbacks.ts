@@ -73,7 +73,7 @@ async function send(
   const heardEnough = new AbortController()
   try {
     const secret = await callbacks.secretOf(database.queries, callback)
-    if (!secret) throw new Error('a callback without its secret')
+    if (!secret) return { error: 'agent_disabled', isFinal: true }
     const timestamp = String(Math.floor(clock().getTime() / 1000))
     const limits = { connectMs: patienceMs, firstByteMs: patienceMs, wholeMs: patienceMs, maxBytes: Infinity }
     const answer = await egress.request({

@@ -2,6 +2,7 @@
  * What became of one attempt, in coarse codes that the agent may see. A place that may not be reached looks the same
  * whether or not anybody is there.
  */
+import { wishedTime } from '../platform/backoff.ts'
 import { ServiceError } from '../platform/errors.ts'
 
 export interface Failure {
@@ -27,13 +28,9 @@ export function judgeAnswer(
   const failure = { error: `http_${status}`, isFinal: false }
   if (status !== 429 && status !== 503) return failure
   const [, wish] = headers.find(([name]) => name.toLowerCase() === 'retry-after') ?? []
-  return { ...failure, notBefore: wish === undefined ? undefined : wishedTime(wish, now) }
-}
-
-/** RFC 9110 §10.2.3: seconds, or a date. What is neither, or has passed, is no wish. */
-function wishedTime(text: string, now: Date): Date | undefined {
-  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now.getTime()
-  return ms > 0 ? new Date(now.getTime() + Math.min(ms, longestWishMs)) : undefined
+  const wished = wish === undefined ? undefined : wishedTime(wish, now)
+  const latest = new Date(now.getTime() + longestWishMs)
+  return { ...failure, notBefore: wished && wished > latest ? latest : wished }
 }
 
 const errors: Partial<Record<string, string>> = {

@@ -242,6 +242,46 @@ onBothDatabases('delivering pushes', (engine) => {
     assert.deepEqual([await test.waiting(), apns.received.length], [[], 1])
   })
 
+  test("one person's slow push services do not hold up another's push", async (t) => {
+    const test = await startPushTest(t, engine)
+    const { apns, clock, database, pushes } = test
+    for (let count = 0; count < 30; count++) await test.enqueue(`arq_${count}`)
+    clock.advance(1)
+    const bob = await test.logIn({ email: 'bob@example.com' })
+    const bobsToken = randomBytes(32).toString('hex')
+    await test.setToken(await pairDevice(test, bob), bobsToken)
+    const slow = Promise.withResolvers<undefined>()
+    apns.answers.push(...Array.from({ length: 31 }, () => ({ after: slow.promise })))
+    const sending = test.deliver()
+    while (apns.received.length < 5) await sleep(10)
+    const now = clock.now()
+    const expiresAt = new Date(now.getTime() + hourMs)
+    const message = { title: 'An agent asks', body: 'For mail', accessRequestId: 'arq_bob', url: 'https://a.example/' }
+    await database.transaction((tx) => pushes.enqueue(tx, { userId: bob.userId, message, now, expiresAt }))
+    const told = test.deliver()
+    for (let times = 0; times < 300 && apns.received.at(-1)?.token !== bobsToken; times++) await sleep(10)
+    assert.deepEqual([apns.received.length, apns.received.at(-1)?.token], [6, bobsToken])
+    slow.resolve(undefined)
+    await Promise.all([sending, told])
+    assert.deepEqual([await test.waiting(), apns.received.length], [[], 31])
+  })
+
+  test('what failed before waits behind what is new', async (t) => {
+    const test = await startPushTest(t, engine)
+    const { clock, database, pushes } = test
+    await test.enqueue('arq_failed')
+    const claim = () => pushes.claim(database, clock.now(), new Date(clock.now().getTime() + 90_000), 1)
+    const [failed] = await claim()
+    assert.ok(failed)
+    await pushes.postpone(database.queries, failed, clock.now())
+    clock.advance(1)
+    await test.enqueue('arq_new')
+    assert.deepEqual(
+      [...(await claim()), ...(await claim())].map(({ message }) => message.accessRequestId),
+      ['arq_new', 'arq_failed'],
+    )
+  })
+
   test('two instances send each push once between them', async (t) => {
     const test = await startPushTest(t, engine)
     const other = await startService(t, engine, test.env, test.clock)

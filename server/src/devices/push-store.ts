@@ -22,6 +22,8 @@ declare module '../platform/database/tables.ts' {
       expires_at: number
       attempts: number
       attempt_after: number
+      /** 1 from claiming to settling; `attempt_after` is the lease's end then. */
+      is_leased: 0 | 1
     }
   }
 }
@@ -32,6 +34,9 @@ export const pushToken: SealedColumn = {
   rowColumn: 'device_id',
   ownerColumn: 'user_id',
 }
+
+/** So many of one user's are under way at most, over all instances: who pairs many slow devices waits for them alone. */
+const perUser = 5
 
 export interface ClaimedPush {
   pushId: string
@@ -75,12 +80,13 @@ export function createPushStore(vault: Vault) {
         expires_at: expiresAt.getTime(),
         attempts: 0,
         attempt_after: now.getTime(),
+        is_leased: 0 as const,
       }))
       await tx.insertInto('pushes').values(rows).execute()
       return rows.length
     },
 
-    /** Those that are due, each for this caller alone until the lease is over. */
+    /** Those that are due, new ones first, each for this caller alone until the lease is over. */
     claim: async (
       { engine, queries }: Pick<Database, 'engine' | 'queries'>,
       now: Date,
@@ -88,18 +94,37 @@ export function createPushStore(vault: Vault) {
       limit: number,
     ): Promise<ClaimedPush[]> => {
       const rows = await queries
+        // Each user's line: what is under way stands before what is due.
+        .with('lines', (db) =>
+          db
+            .selectFrom('pushes')
+            .innerJoin('devices', 'devices.device_id', 'pushes.device_id')
+            .select((eb) => [
+              'push_id',
+              eb.fn
+                .agg<number>('row_number')
+                .over((line) =>
+                  line.partitionBy('user_id').orderBy('is_leased', 'desc').orderBy('attempts').orderBy('attempt_after'),
+                )
+                .as('place'),
+            ])
+            .where('attempt_after', '<=', until.getTime())
+            .where((eb) => eb.or([eb('attempt_after', '<=', now.getTime()), eb('is_leased', '=', 1)])),
+        )
         .with('due', (db) =>
           db
             .selectFrom('pushes')
             .select('push_id')
             .where('attempt_after', '<=', now.getTime())
+            .where('push_id', 'in', (eb) => eb.selectFrom('lines').select('push_id').where('place', '<=', perUser))
+            .orderBy('attempts')
             .orderBy('attempt_after')
             .limit(limit)
             // What another instance is claiming at this moment is not waited for.
             .$if(engine === 'postgres', (select) => select.forUpdate().skipLocked()),
         )
         .updateTable('pushes')
-        .set((eb) => ({ attempt_after: until.getTime(), attempts: eb('attempts', '+', 1) }))
+        .set((eb) => ({ attempt_after: until.getTime(), attempts: eb('attempts', '+', 1), is_leased: 1 }))
         .where('push_id', 'in', (eb) => eb.selectFrom('due').select('push_id'))
         .returningAll()
         .execute()
@@ -144,7 +169,7 @@ export function createPushStore(vault: Vault) {
     postpone: async (queries: Queries, { pushId, attempts }: ClaimedPush, until: Date): Promise<void> => {
       await queries
         .updateTable('pushes')
-        .set({ attempt_after: until.getTime() })
+        .set({ attempt_after: until.getTime(), is_leased: 0 })
         .where('push_id', '=', pushId)
         .where('attempts', '=', attempts)
         .execute()

@@ -71,6 +71,53 @@ test('once it ends it begins nothing more and waits for what is under way', asyn
   assert.deepEqual([outbox.done, due], [['a'], ['b']])
 })
 
+test('what becomes due while the others are being read is found in the same round', async () => {
+  const due: string[] = []
+  const done: string[] = []
+  const read = Promise.withResolvers<undefined>()
+  const outbox = createOutbox({
+    what: 'letters',
+    claim: async (limit) => {
+      const found = due.splice(0, limit)
+      await read.promise
+      return found
+    },
+    carryOut: (item: string) => Promise.resolve(void done.push(item)),
+    atOnce: 5,
+    log: quiet,
+  })
+  const first = outbox.due()
+  due.push('just now')
+  const second = outbox.due()
+  read.resolve(undefined)
+  await Promise.all([first, second])
+  assert.deepEqual(done, ['just now'])
+})
+
+test('it has not ended while one is under way, although the database was lost since', async () => {
+  const due = ['slow']
+  let isLost = false
+  const gate = Promise.withResolvers<undefined>()
+  const outbox = createOutbox({
+    what: 'letters',
+    claim: (limit) => (isLost ? Promise.reject(new Error('no database')) : Promise.resolve(due.splice(0, limit))),
+    carryOut: () => gate.promise,
+    atOnce: 5,
+    log: quiet,
+  })
+  const round = outbox.due()
+  await turn()
+  isLost = true
+  outbox.kick()
+  await assert.rejects(round, /no database/)
+  let hasEnded = false
+  const ended = outbox.ended().then(() => (hasEnded = true))
+  await turn()
+  assert.equal(hasEnded, false)
+  gate.resolve(undefined)
+  await ended
+})
+
 test('one that can not be settled is logged, and the others go on', async () => {
   const lines: string[] = []
   const log = createLog({ logLevel: 'error', logFormat: 'json' }, { write: (line) => lines.push(line) })

@@ -47,7 +47,9 @@ export function createOutbox<Item>({ what, claim, carryOut, atOnce, log }: Outbo
       const items = free > 0 ? await claim(free) : []
       items.forEach(begin)
       if (items.length > 0 && items.length === free) continue
-      if (underWay.size === 0) return
+      // What was told while the claim was under way may have come too late for it.
+      const isNews = !isEnding && wakened !== news.promise
+      if (underWay.size === 0 && !isNews) return
       await Promise.race([...underWay, ...(isEnding ? [] : [wakened])])
     }
   }
@@ -72,6 +74,8 @@ export function createOutbox<Item>({ what, claim, carryOut, atOnce, log }: Outbo
       isEnding = true
       news.resolve(undefined)
       await round?.catch(() => undefined)
+      // A round that could not read what is due leaves behind what it had begun.
+      await Promise.all(underWay)
     },
   }
 }

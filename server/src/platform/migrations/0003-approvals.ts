@@ -109,10 +109,12 @@ export const approvals: Migration = {
         created_at ${number} not null,
         expires_at ${number} not null,
         attempts ${number} not null,
-        attempt_after ${number} not null
+        attempt_after ${number} not null,
+        is_leased ${number} not null
       )${strict}`,
       `create index pushes_by_attempt_after on pushes (attempt_after)`,
       `create index pushes_by_device on pushes (device_id)`,
+      `create index pushes_by_access_request on pushes (access_request_id)`,
 
       `create table vapid_keys (
         purpose text primary key,

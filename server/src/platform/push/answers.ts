@@ -1,4 +1,5 @@
 /** How an answer, or the lack of one, is taken wherever the services agree. */
+import { wishedTime } from '../backoff.ts'
 import { isEgressFailure } from '../egress/failures.ts'
 import type { PushOutcome } from './notification.ts'
 
@@ -6,7 +7,7 @@ import type { PushOutcome } from './notification.ts'
 export function commonOutcome(answer: Response, reason: string, now: Date): PushOutcome | undefined {
   if (answer.ok) return { kind: 'sent' }
   if (answer.status !== 429 && answer.status < 500) return undefined
-  const notBefore = retryAfter(answer.headers.get('retry-after'), now)
+  const notBefore = wishedTime(answer.headers.get('retry-after') ?? '', now)
   return { kind: 'later', reason, ...(notBefore && { notBefore }) }
 }
 
@@ -15,13 +16,6 @@ function outcomeOfFailure(error: unknown): PushOutcome {
   if (!isEgressFailure(error)) throw error
   const passes = ['upstream_unreachable', 'upstream_tls_error', 'upstream_timeout'].includes(error.code)
   return { kind: passes ? 'later' : 'refused', reason: error.code }
-}
-
-/** RFC 9110 §10.2.3: seconds or a date. */
-function retryAfter(value: string | null, now: Date): Date | undefined {
-  if (value === null) return undefined
-  const time = /^\d{1,9}$/.test(value) ? now.getTime() + Number(value) * 1000 : Date.parse(value)
-  return Number.isNaN(time) ? undefined : new Date(time)
 }
 
 /** What a service gives as its reason, as far as it looks like a code: anything else might hold what was sent. */

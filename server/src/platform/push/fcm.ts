@@ -117,6 +117,6 @@ function isAboutToken(error: FcmErrorBody['error']): boolean {
   return typeof error.message === 'string' && /registration token/i.test(error.message)
 }
 
-function listOf<T extends object>(value: T[] | undefined): T[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'object') : []
+function listOf<T extends object>(value: (T | null)[] | undefined): T[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'object' && one !== null) : []
 }

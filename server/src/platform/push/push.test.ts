@@ -222,6 +222,8 @@ test("each of FCM's answers leads to its end", async (t) => {
     [answer(429, 'RESOURCE_EXHAUSTED', fcmError('QUOTA_EXCEEDED')), 'later', 'QUOTA_EXCEEDED'],
     [answer(503, 'UNAVAILABLE'), 'later', 'UNAVAILABLE'],
     [{ status: 500, body: {} as never }, 'later', 'status_500'],
+    [answer(400, 'INVALID_ARGUMENT', { details: [null] }), 'refused', 'INVALID_ARGUMENT'],
+    [answer(400, 'INVALID_ARGUMENT', { details: [{ fieldViolations: [null] }] }), 'refused', 'INVALID_ARGUMENT'],
   ]
   for (const [planned, kind, reason] of cases) {
     server.answers.push(planned)
