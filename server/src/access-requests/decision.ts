@@ -110,13 +110,18 @@ function grantedCalls({ maxCalls }: Decision, request: Pick<AccessRequest, 'maxC
   return maxCalls
 }
 
+/** The last moment that RFC 3339 can write in UTC: later ones, which an offset can reach, could not be shown again. */
+const lastMoment = Date.parse('9999-12-31T23:59:59.999Z')
+
 function grantedUntil({ expiresAt }: Decision, now: Date): Date | null {
   if (expiresAt === undefined) return null
+  const refuse = (message: string) => new ServiceError('invalid_field', { field: 'expires_at', message })
   const until = new Date(expiresAt)
   // A leap second is valid RFC 3339, and no Date.
-  if (Number.isNaN(until.getTime()) || until <= now) {
-    throw new ServiceError('invalid_field', { field: 'expires_at', message: '"expires_at" is not in the future.' })
-  }
+  if (Number.isNaN(until.getTime())) throw refuse('"expires_at" is no moment that is known here. Name one beside it.')
+  if (until.getTime() > lastMoment)
+    throw refuse('"expires_at" lies after the year 9999 in UTC. Leave it out for no end.')
+  if (until <= now) throw refuse('"expires_at" is not in the future.')
   return until
 }
 
