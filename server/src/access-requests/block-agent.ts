@@ -36,7 +36,7 @@ export async function blockAgent(
   })
 }
 
-/** Lets its questions through again. */
+/** Lets its questions through again. A block outlives the questions that led to it, so it is lifted by itself. */
 export async function unmuteAgent(
   { database, accessRequests, mutedAgents, audit, clock }: BlockNeeds,
   { userId }: User,
@@ -44,8 +44,10 @@ export async function unmuteAgent(
   requestId: string,
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    if (!(await accessRequests.hasAsked(tx, agentId, userId))) throw new ServiceError('not_found')
-    if (!(await mutedAgents.unmute(tx, userId, agentId))) return
+    if (!(await mutedAgents.unmute(tx, userId, agentId))) {
+      if (await accessRequests.hasAsked(tx, agentId, userId)) return
+      throw new ServiceError('not_found')
+    }
     await audit.append(tx, { event: 'agent.unmuted', at: clock(), requestId, agentId, userId })
   })
 }

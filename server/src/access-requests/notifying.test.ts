@@ -136,6 +136,19 @@ onBothDatabases('notifying', (engine) => {
     assert.deepEqual(await pending(), [])
   })
 
+  test('a block can be lifted also when the questions that led to it were swept away', async (t) => {
+    const { asked, deny, clock, call, user, agent, app, read } = await startAccessTest(t, engine)
+    const id = await asked({ user_id: user.userId })
+    await deny(id, { block: true })
+    clock.advance(32 * 86_400)
+    await app.sweep()
+    assert.equal((await read(id)).status, 404)
+    const muted = async () => (await call('GET', '/v4/muted-agents', { token: user.token })).body.muted_agents.length
+    assert.equal(await muted(), 1)
+    const lifted = await call('POST', `/v4/muted-agents/${agent.agentId}/unmute`, { token: user.token })
+    assert.deepEqual([lifted.status, await muted()], [200, 0], lifted.text)
+  })
+
   test('of agents that never asked them a user can block none', async (t) => {
     const { ring, call, logIn, agent } = await startWithPhone(t, engine)
     await ring()
