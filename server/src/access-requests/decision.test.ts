@@ -116,6 +116,16 @@ test('calls, methods and paths: the smaller of what was asked for and what was s
   }
 })
 
+test('what is outside is named by its place as it was sent, doubles and all', () => {
+  const asked = { methods: ['GET'], paths: ['/a'] }
+  const cases: [Partial<Decision>, string][] = [
+    [{ allowedHosts: ['api.example.com', 'api.example.com:443', 'evil.example'] }, 'allowed_hosts.2'],
+    [{ allowedMethods: ['GET', 'get', 'PUT'] }, 'allowed_methods.2'],
+    [{ allowedPaths: ['/a/b', '/a/b/', '/c'] }, 'allowed_paths.2'],
+  ]
+  for (const [decision, field] of cases) assert.deepEqual(refused({ asked, decision }), ['invalid_field', field])
+})
+
 test('an end lies ahead, and is a moment that there is', () => {
   const until = (expiresAt: string) => granted({ decision: { expiresAt } }).expiresAt
   assert.deepEqual(until('2026-11-15T12:00:00.001Z'), new Date('2026-11-15T12:00:00.001Z'))

@@ -52,11 +52,23 @@ export function readHostsWithin(
   field: string,
   limit: string,
 ): string[] {
-  const hosts = readApiHosts(entries, field)
-  for (const [index, host] of hosts.entries()) {
-    if (!outer.some((one) => coversHostPattern(one, host))) throw outside(`${field}.${index}`, limit)
-  }
-  return hosts
+  const isWithin = (host: string) => outer.some((one) => coversHostPattern(one, host))
+  return readWithin(entries, field, { read: readApiHosts, isWithin, limit })
+}
+
+interface Bounds {
+  /** Each in its one writing, doubles left out. */
+  read: (texts: readonly string[], field: string) => string[]
+  isWithin: (one: string) => boolean
+  limit: string
+}
+
+/** What is at fault is named by its place among those that were sent, doubles and all. */
+function readWithin(texts: readonly string[], field: string, { read, isWithin, limit }: Bounds): string[] {
+  const chosen = read(texts, field)
+  const strange = texts.findIndex((text) => !read([text], field).every(isWithin))
+  if (strange !== -1) throw outside(`${field}.${strange}`, limit)
+  return chosen
 }
 
 function grantedHosts(
@@ -90,18 +102,14 @@ function accountHost(chosen: readonly string[], apiHost: string): string[] {
 
 function grantedMethods({ allowedMethods }: Decision, { methods }: Pick<AccessRequest, 'methods'>): string[] | null {
   if (!allowedMethods) return methods
-  const chosen = readMethods(allowedMethods, 'allowed_methods')
-  const strange = chosen.findIndex((method) => methods !== null && !methods.includes(method))
-  if (strange !== -1) throw outside(`allowed_methods.${strange}`, asked)
-  return chosen
+  const isWithin = (method: string) => methods === null || methods.includes(method)
+  return readWithin(allowedMethods, 'allowed_methods', { read: readMethods, isWithin, limit: asked })
 }
 
 function grantedPaths({ allowedPaths }: Decision, { paths }: Pick<AccessRequest, 'paths'>): string[] | null {
   if (!allowedPaths) return paths
-  const chosen = readPathPatterns(allowedPaths, 'allowed_paths')
-  const strange = chosen.findIndex((path) => paths !== null && !paths.some((one) => coversPathPattern(one, path)))
-  if (strange !== -1) throw outside(`allowed_paths.${strange}`, asked)
-  return chosen
+  const isWithin = (path: string) => paths === null || paths.some((one) => coversPathPattern(one, path))
+  return readWithin(allowedPaths, 'allowed_paths', { read: readPathPatterns, isWithin, limit: asked })
 }
 
 function grantedCalls({ maxCalls }: Decision, request: Pick<AccessRequest, 'maxCalls'>): number | null {
