@@ -184,7 +184,9 @@ onBothDatabases('signed approvals', (engine) => {
     const id = await asked()
     const signature = await signed(test, device, id, 'approve')
     for (const token of [user.token, other.token]) {
-      assert.deepEqual(codeOf(await approve(id, signature, token)), ['decision_mismatch', undefined])
+      const refused = await approve(id, signature, token)
+      assert.deepEqual(codeOf(refused), ['decision_mismatch', undefined])
+      assert.match(refused.body.error.message, /made for no decision/)
     }
     const grant = await approve(id, signature, device.token)
     assert.equal(grant.status, 201)
