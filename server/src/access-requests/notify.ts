@@ -13,7 +13,6 @@ import type { RateLimit } from '../platform/rate-limits.ts'
 import { isVerified } from '../providers/provider.ts'
 import type { Provider } from '../providers/provider.ts'
 import { siteOf } from '../providers/site.ts'
-import type { User } from '../sessions/user.ts'
 import { approvalUrl } from './access-request.ts'
 import type { AccessRequest } from './access-request.ts'
 import type { AccessRequestStore } from './access-request-store.ts'
@@ -40,9 +39,8 @@ const slots = [1, 2, 3]
 const perSlot: RateLimit = { burst: 1, periodMs: 600_000 }
 const fromStrangers: RateLimit = { burst: 1, periodMs: 3_600_000 }
 
-export async function notify(needs: NotifyNeeds, tx: Queries, user: User, asked: Asked, now: Date): Promise<void> {
+export async function notify(needs: NotifyNeeds, tx: Queries, userId: string, asked: Asked, now: Date): Promise<void> {
   const { accessRequests, mutedAgents, pushes, config } = needs
-  const { userId } = user
   const { agentId } = asked.agent
   if (await mutedAgents.find(tx, userId, agentId, now)) return
   const isKnown = await accessRequests.hasApproved(tx, userId, agentId)
