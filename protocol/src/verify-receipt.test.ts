@@ -159,6 +159,19 @@ test('a denial that was signed does not pass for an approval', async () => {
   const signature = sign('sha256', Buffer.from(text), device.privateKey).toString('base64url')
   assert.equal((await verifyReceipt({ ...good, signature })).verdict, 'invalid')
   assert.equal((await verifyReceipt({ ...good, signature, signing_input: text })).verdict, 'invalid')
+  const honest = { ...good, signature, signing_input: text, verdict: 'deny' } as unknown as Receipt
+  assert.equal((await verifyReceipt(honest)).verdict, 'invalid', 'though it says that it is one')
+})
+
+test('what is no receipt at all is invalid, and throws nothing', async () => {
+  const good = signed({ ...terms })
+  const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as unknown
+  const others: unknown[] = [null, {}, [], 'a receipt', { ...good, unsigned: null }, { ...good, grant: null }]
+  for (const decision of [undefined, 5, { reason: '\ud800' }, { deep }])
+    others.push({ ...good, decision, unsigned: [] })
+  for (const [index, one] of others.entries()) {
+    assert.equal((await verifyReceipt(one as Receipt)).verdict, 'invalid', String(index))
+  }
 })
 
 test('only strict DER of two positive integers becomes a P1363 signature', () => {

@@ -20,9 +20,21 @@ export interface ReceiptCheck {
 
 const randomBytes = 32
 
+const invalid = (problem: string): ReceiptCheck => ({ verdict: 'invalid', covers: [], problem })
+
+/** A receipt may come from whoever gains by it: what can't even be read is as invalid as what does not fit. */
 export async function verifyReceipt(receipt: Receipt): Promise<ReceiptCheck> {
-  const invalid = (problem: string): ReceiptCheck => ({ verdict: 'invalid', covers: [], problem })
+  try {
+    return await check(receipt)
+  } catch {
+    return invalid('it does not have the form of a receipt')
+  }
+}
+
+async function check(receipt: Receipt): Promise<ReceiptCheck> {
   const { challenge, device, signature, decision, unsigned, grant } = receipt
+  // A denial is signed too, with the same words but for the last.
+  if ((receipt.verdict as string) !== 'approve') return invalid('it is not a receipt of an approval')
   const covers = termNames.filter((name) => decision !== null && Object.hasOwn(decision, name))
   const left = termNames.filter((name) => !covers.includes(name))
   if (canonicalJson([...unsigned].sort()) !== canonicalJson(left.sort())) {
@@ -45,7 +57,7 @@ export async function verifyReceipt(receipt: Receipt): Promise<ReceiptCheck> {
 
 function messageOf(receipt: Receipt, { challenge_id, nonce }: NonNullable<Receipt['challenge']>): string | undefined {
   try {
-    return approvalMessage(challenge_id, nonce, receipt.access_request_id, receipt.verdict)
+    return approvalMessage(challenge_id, nonce, receipt.access_request_id, 'approve')
   } catch {
     return undefined
   }

@@ -127,7 +127,9 @@ function judgeScope(
     return
   }
   const { decision } = signature.challenge
-  const isByThatDevice = device?.deviceId === signature.device.deviceId
-  if (decision === null ? !isByThatDevice : decision !== canonicalJson(sent))
-    throw new ServiceError('decision_mismatch')
+  if (decision === null && device?.deviceId !== signature.device.deviceId) {
+    const message = 'The challenge was made for no decision, so its own device alone may send one.'
+    throw new ServiceError('decision_mismatch', { message })
+  }
+  if (decision !== null && decision !== canonicalJson(sent)) throw new ServiceError('decision_mismatch')
 }

@@ -102,7 +102,11 @@ export async function createAccessRequest(
       userId: user?.userId,
       detail: { access_request_id: accessRequestId, provider: provider.slug },
     })
-    if (user) await notify(needs, tx, user, { request: created, agent, provider }, now)
+    // For nobody too, who has no device: how long the answer takes must not tell that there is nobody.
+    const { userHint } = created
+    if (userHint !== null) {
+      await notify(needs, tx, user?.userId ?? `nobody:${userHint}`, { request: created, agent, provider }, now)
+    }
     return created
   })
   return { request, callbackSecret }
@@ -119,9 +123,11 @@ async function activeProvider({ database, providers }: CreateNeeds, tx: Queries,
   return provider
 }
 
-/** One user or nobody: by id, else by an e-mail address that an admin gave or a provider verified. */
+/** One user or nobody: by id, else by an e-mail address that an admin gave or a provider verified. Both are looked up. */
 async function hinted(users: UserStore, tx: Queries, hint: string): Promise<User | undefined> {
-  const user = (await users.find(tx, hint)) ?? (await users.findByEmail(tx, normaliseEmail(hint)))
+  const byId = await users.find(tx, hint)
+  const byEmail = await users.findByEmail(tx, normaliseEmail(hint))
+  const user = byId ?? byEmail
   return user?.disabledAt ? undefined : user
 }
 

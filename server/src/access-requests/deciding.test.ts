@@ -160,6 +160,18 @@ onBothDatabases('deciding', (engine) => {
     assert.deepEqual(free.allowed_hosts, ['*.files.acme.example'], 'the approver wrote the wildcard')
   })
 
+  test('no approval leaves a grant that can not be listed again, as by an end past the year 9999', async (t) => {
+    const { asked, approve, call, user, agent } = await startAccessTest(t, engine)
+    const id = await asked()
+    const refused = await approve(id, { expires_at: '9999-12-31T23:59:59-01:00' })
+    assert.deepEqual([refused.status, refused.body.error.field], [400, 'expires_at'], refused.text)
+    assert.equal((await approve(id, { expires_at: '9999-12-31T23:59:59.999Z' })).status, 201)
+    for (const { token } of [user, agent]) {
+      const listed = await call('GET', '/v4/grants', { token })
+      assert.equal(listed.body.grants[0].expires_at, '9999-12-31T23:59:59.999Z')
+    }
+  })
+
   test('the connection is the user’s own, live, and of that provider', async (t) => {
     const test = await startAccessTest(t, engine)
     const { asked, approve, connect, logIn, call, user, connectionId, adminToken, database, read } = test

@@ -116,11 +116,29 @@ test('calls, methods and paths: the smaller of what was asked for and what was s
   }
 })
 
+test('what is outside is named by its place as it was sent, doubles and all', () => {
+  const asked = { methods: ['GET'], paths: ['/a'] }
+  const cases: [Partial<Decision>, string][] = [
+    [{ allowedHosts: ['api.example.com', 'api.example.com:443', 'evil.example'] }, 'allowed_hosts.2'],
+    [{ allowedMethods: ['GET', 'get', 'PUT'] }, 'allowed_methods.2'],
+    [{ allowedPaths: ['/a/b', '/a/b/', '/c'] }, 'allowed_paths.2'],
+  ]
+  for (const [decision, field] of cases) assert.deepEqual(refused({ asked, decision }), ['invalid_field', field])
+})
+
 test('an end lies ahead, and is a moment that there is', () => {
   const until = (expiresAt: string) => granted({ decision: { expiresAt } }).expiresAt
   assert.deepEqual(until('2026-11-15T12:00:00.001Z'), new Date('2026-11-15T12:00:00.001Z'))
   assert.deepEqual(until('2026-11-15T14:00:00+01:00'), new Date('2026-11-15T13:00:00.000Z'))
-  for (const expiresAt of ['2026-11-15T12:00:00Z', '2020-01-01T00:00:00Z', '2026-12-31T23:59:60Z']) {
+  assert.deepEqual(until('9999-12-31T22:59:59.999-01:00'), new Date('9999-12-31T23:59:59.999Z'))
+  const wrong = [
+    '2026-11-15T12:00:00Z',
+    '2020-01-01T00:00:00Z',
+    '2026-12-31T23:59:60Z',
+    '9999-12-31T23:59:59-00:01',
+    '9999-12-31T23:59:59-23:59',
+  ]
+  for (const expiresAt of wrong) {
     assert.deepEqual(refused({ decision: { expiresAt } }), ['invalid_field', 'expires_at'], expiresAt)
   }
 })

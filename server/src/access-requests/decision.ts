@@ -52,11 +52,23 @@ export function readHostsWithin(
   field: string,
   limit: string,
 ): string[] {
-  const hosts = readApiHosts(entries, field)
-  for (const [index, host] of hosts.entries()) {
-    if (!outer.some((one) => coversHostPattern(one, host))) throw outside(`${field}.${index}`, limit)
-  }
-  return hosts
+  const isWithin = (host: string) => outer.some((one) => coversHostPattern(one, host))
+  return readWithin(entries, field, { read: readApiHosts, isWithin, limit })
+}
+
+interface Bounds {
+  /** Each in its one writing, doubles left out. */
+  read: (texts: readonly string[], field: string) => string[]
+  isWithin: (one: string) => boolean
+  limit: string
+}
+
+/** What is at fault is named by its place among those that were sent, doubles and all. */
+function readWithin(texts: readonly string[], field: string, { read, isWithin, limit }: Bounds): string[] {
+  const chosen = read(texts, field)
+  const strange = texts.findIndex((text) => !read([text], field).every(isWithin))
+  if (strange !== -1) throw outside(`${field}.${strange}`, limit)
+  return chosen
 }
 
 function grantedHosts(
@@ -90,18 +102,14 @@ function accountHost(chosen: readonly string[], apiHost: string): string[] {
 
 function grantedMethods({ allowedMethods }: Decision, { methods }: Pick<AccessRequest, 'methods'>): string[] | null {
   if (!allowedMethods) return methods
-  const chosen = readMethods(allowedMethods, 'allowed_methods')
-  const strange = chosen.findIndex((method) => methods !== null && !methods.includes(method))
-  if (strange !== -1) throw outside(`allowed_methods.${strange}`, asked)
-  return chosen
+  const isWithin = (method: string) => methods === null || methods.includes(method)
+  return readWithin(allowedMethods, 'allowed_methods', { read: readMethods, isWithin, limit: asked })
 }
 
 function grantedPaths({ allowedPaths }: Decision, { paths }: Pick<AccessRequest, 'paths'>): string[] | null {
   if (!allowedPaths) return paths
-  const chosen = readPathPatterns(allowedPaths, 'allowed_paths')
-  const strange = chosen.findIndex((path) => paths !== null && !paths.some((one) => coversPathPattern(one, path)))
-  if (strange !== -1) throw outside(`allowed_paths.${strange}`, asked)
-  return chosen
+  const isWithin = (path: string) => paths === null || paths.some((one) => coversPathPattern(one, path))
+  return readWithin(allowedPaths, 'allowed_paths', { read: readPathPatterns, isWithin, limit: asked })
 }
 
 function grantedCalls({ maxCalls }: Decision, request: Pick<AccessRequest, 'maxCalls'>): number | null {
@@ -110,13 +118,18 @@ function grantedCalls({ maxCalls }: Decision, request: Pick<AccessRequest, 'maxC
   return maxCalls
 }
 
+/** The last moment that RFC 3339 can write in UTC: later ones, which an offset can reach, could not be shown again. */
+const lastMoment = Date.parse('9999-12-31T23:59:59.999Z')
+
 function grantedUntil({ expiresAt }: Decision, now: Date): Date | null {
   if (expiresAt === undefined) return null
+  const refuse = (message: string) => new ServiceError('invalid_field', { field: 'expires_at', message })
   const until = new Date(expiresAt)
   // A leap second is valid RFC 3339, and no Date.
-  if (Number.isNaN(until.getTime()) || until <= now) {
-    throw new ServiceError('invalid_field', { field: 'expires_at', message: '"expires_at" is not in the future.' })
-  }
+  if (Number.isNaN(until.getTime())) throw refuse('"expires_at" is no moment that is known here. Name one beside it.')
+  if (until.getTime() > lastMoment)
+    throw refuse('"expires_at" lies after the year 9999 in UTC. Leave it out for no end.')
+  if (until <= now) throw refuse('"expires_at" is not in the future.')
   return until
 }
 

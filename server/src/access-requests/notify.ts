@@ -13,7 +13,6 @@ import type { RateLimit } from '../platform/rate-limits.ts'
 import { isVerified } from '../providers/provider.ts'
 import type { Provider } from '../providers/provider.ts'
 import { siteOf } from '../providers/site.ts'
-import type { User } from '../sessions/user.ts'
 import { approvalUrl } from './access-request.ts'
 import type { AccessRequest } from './access-request.ts'
 import type { AccessRequestStore } from './access-request-store.ts'
@@ -32,25 +31,33 @@ interface Asked {
   provider: Provider
 }
 
-/** 3 in 10 minutes, 1 an hour from agents that this user never approved. */
-const fromAll: RateLimit = { burst: 3, periodMs: 200_000 }
+/**
+ * 3 in any 10 minutes, 1 an hour from agents that this user never approved. Three buckets of one: a bucket of three
+ * that fills while it is used would let five through.
+ */
+const slots = [1, 2, 3]
+const perSlot: RateLimit = { burst: 1, periodMs: 600_000 }
 const fromStrangers: RateLimit = { burst: 1, periodMs: 3_600_000 }
 
-export async function notify(needs: NotifyNeeds, tx: Queries, user: User, asked: Asked, now: Date): Promise<void> {
+export async function notify(needs: NotifyNeeds, tx: Queries, userId: string, asked: Asked, now: Date): Promise<void> {
   const { accessRequests, mutedAgents, pushes, config } = needs
-  const { userId } = user
   const { agentId } = asked.agent
   if (await mutedAgents.find(tx, userId, agentId, now)) return
   const isKnown = await accessRequests.hasApproved(tx, userId, agentId)
   // Strangers come first to their own, smaller bucket: they must not use up what agents with a grant may ring.
   if (!isKnown && !(await has(tx, `pushes-from-strangers:${userId}`, fromStrangers, now))) return
-  if (!(await has(tx, `pushes:${userId}`, fromAll, now))) return
+  if (!(await hasSlot(tx, userId, now))) return
   await pushes.enqueue(tx, {
     userId,
     message: messageFor(config.baseUrl, asked),
     now,
     expiresAt: asked.request.expiresAt,
   })
+}
+
+async function hasSlot(tx: Queries, userId: string, now: Date): Promise<boolean> {
+  for (const slot of slots) if (await has(tx, `pushes-${slot}:${userId}`, perSlot, now)) return true
+  return false
 }
 
 async function has(tx: Queries, key: string, limit: RateLimit, now: Date): Promise<boolean> {

@@ -113,6 +113,23 @@ onBothDatabases('notifying', (engine) => {
     assert.equal((await pushes()).length, 5)
   })
 
+  test('in no ten minutes does a phone ring more than three times, however the asking is spread', async (t) => {
+    const { ring, approve, pushes, clock } = await startWithPhone(t, engine)
+    await approve(await ring())
+    clock.advance(3600)
+    let before = (await pushes()).length
+    const rung: number[] = []
+    for (let minute = 0; minute < 30; minute++) {
+      await ring()
+      const now = (await pushes()).length
+      rung.push(now - before)
+      before = now
+      clock.advance(60)
+    }
+    const inTen = rung.slice(9).map((_, index) => rung.slice(index, index + 10).reduce((sum, one) => sum + one))
+    assert.deepEqual([Math.max(...inTen), Math.min(...inTen)], [3, 3], rung.join(' '))
+  })
+
   test('a denial mutes that agent for that user and a day, and no other', async (t) => {
     const test = await startWithPhone(t, engine)
     const { ring, approve, deny, pushes, registerAgent, agent, clock, call, user } = test

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { createHash, sign } from 'node:crypto'
 import { test } from 'node:test'
 import { canonicalJson } from '@sallyport/protocol/canonical-json'
+import { termNames } from '@sallyport/protocol/grant-terms'
+import type { Receipt } from '@sallyport/protocol/grants'
+import { verifyReceipt } from '@sallyport/protocol/verify-receipt'
 import { startAccessTest } from '../../testkit/access-requests.ts'
 import type { AccessTest } from '../../testkit/access-requests.ts'
 import { recorded } from '../../testkit/audit.ts'
@@ -184,7 +187,9 @@ onBothDatabases('signed approvals', (engine) => {
     const id = await asked()
     const signature = await signed(test, device, id, 'approve')
     for (const token of [user.token, other.token]) {
-      assert.deepEqual(codeOf(await approve(id, signature, token)), ['decision_mismatch', undefined])
+      const refused = await approve(id, signature, token)
+      assert.deepEqual(codeOf(refused), ['decision_mismatch', undefined])
+      assert.match(refused.body.error.message, /made for no decision/)
     }
     const grant = await approve(id, signature, device.token)
     assert.equal(grant.status, 201)
@@ -219,6 +224,31 @@ onBothDatabases('signed approvals', (engine) => {
     await call('DELETE', `/v4/devices/${device.deviceId}`, { token: user.token })
     assert.equal((await approve(id, { ...decision, ...signature }, device.token)).status, 401)
     assert.deepEqual(codeOf(await approve(id, { ...decision, ...signature })), ['invalid_signature', 'signature'])
+  })
+
+  test('whatever way a decision is written in, its receipt verifies without the service', async (t) => {
+    const test = await startAccessTest(t, engine)
+    const { asked, approve, connectionId, user, call } = test
+    const device = await pairDevice(test, user)
+    const writings = [
+      { allowed_hosts: ['api.acme.example:443', 'api.acme.example', '*.eu.files.acme.example'] },
+      { allowed_hosts: ['mail.acme.example:8443'], allowed_methods: ['get', 'GET', 'Post'] },
+      { allowed_paths: ['/', '/a/', '/%41/%e2%82%ac', '/b/*/%7ec', '/b/*/~c'] },
+      { max_calls: 1e9, expires_at: '2027-01-01t00:00:00.123456z' },
+      { max_calls: 1, expires_at: '2027-01-01T00:00:00.9999999+05:30' },
+    ]
+    for (const writing of writings) {
+      const id = await asked()
+      const decision = { connection_id: connectionId, ...writing }
+      const signature = await signed(test, device, id, 'approve', decision)
+      const grant = await approve(id, { ...decision, ...signature }, device.token)
+      assert.equal(grant.status, 201, grant.text)
+      const { body } = await call('GET', `/v4/grants/${grant.body.grant_id}/receipt`, { token: user.token })
+      assert.deepEqual(await verifyReceipt(body as Receipt), {
+        verdict: 'signed',
+        covers: termNames.filter((name) => name in decision),
+      })
+    }
   })
 
   test('a receipt holds what was signed and says what was not', async (t) => {

@@ -105,6 +105,37 @@ onBothDatabases('devices', (engine) => {
     assert.deepEqual(refusal(await me(service, phone.token)), [401, 'unauthenticated'])
   })
 
+  test('a device session reaches what its user must see to decide, and nothing else that needs a credential', async (t) => {
+    const service = await startService(t, engine)
+    const { token } = await pairDevice(service, await service.logIn())
+    const { paths } = (await service.call('GET', '/openapi.json')).body as { paths: Record<string, object> }
+    const all = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((one) => [one, path] as const),
+    )
+    const reached: string[] = []
+    for (const [method, path] of all.filter(([, one]) => one.startsWith('/v4/'))) {
+      const call = (options: object) => service.call(method.toUpperCase(), path.replaceAll(/\{\w+\}/g, 'none'), options)
+      if ((await call({})).status !== 401) continue
+      // No browser sends a device's token by itself: as a cookie it is nobody's.
+      const cookie = { cookie: `svc_session=${token}`, origin: service.config.baseUrl.origin }
+      assert.equal((await call({ headers: cookie })).status, 401, path)
+      if ((await call({ token })).status !== 403) reached.push(`${method} ${path}`)
+    }
+    assert.deepEqual(reached.sort(), [
+      'delete /v4/devices/{id}',
+      'get /v4/access-requests/pending',
+      'get /v4/access-requests/{id}',
+      'get /v4/auth/me',
+      'get /v4/connections',
+      'post /v4/access-requests/{id}/approve',
+      'post /v4/access-requests/{id}/challenge',
+      'post /v4/access-requests/{id}/deny',
+      'post /v4/devices/challenge',
+      'post /v4/devices/{id}/enrol',
+      'post /v4/devices/{id}/push-token',
+    ])
+  })
+
   test('when a device was last seen is kept to the minute', async (t) => {
     const service = await startService(t, engine)
     const phone = await pairDevice(service, await service.logIn())

@@ -30,13 +30,15 @@ export async function issuePairingCode(
   { userId }: User,
   requestId: string,
 ): Promise<IssuedPairingCode> {
+  // Before the hash, which is meant to be slow.
+  const limit = perHour(config.pairingCodesPerHour)
+  await takeFromLimit(database.queries, `pairing-code:${userId}`, limit, clock())
   const code = mintPairingCode()
   const shown = showPairingCode(code)
   const codeHash = await hashPairingCode(code)
   const createdAt = clock()
   const expiresAt = new Date(createdAt.getTime() + config.pairingCodeSeconds * 1000)
   await database.transaction(async (tx) => {
-    await takeFromLimit(tx, `pairing-code:${userId}`, perHour(config.pairingCodesPerHour), createdAt)
     await pairingCodes.insert(tx, { userId, createdAt, expiresAt, usedAt: null }, codeHash)
     await audit.append(tx, { event: 'pairing_code.issued', at: createdAt, requestId, userId })
   })

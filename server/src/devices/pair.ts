@@ -12,6 +12,7 @@ import type { Database, Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import { giveBackToLimit, perMinute, takeFromLimit } from '../platform/rate-limits.ts'
+import type { RateLimit } from '../platform/rate-limits.ts'
 import type { Secret } from '../platform/secret.ts'
 import { hashToken, mintToken } from '../platform/tokens.ts'
 import type { User } from '../sessions/user.ts'
@@ -47,8 +48,10 @@ export async function pair(
 ): Promise<{ device: Device; sessionToken: Secret }> {
   const { config, database, devices, audit, clock } = needs
   const publicKey = given ? readDeviceKey(given) : null
-  const tries = { key: `pair:${addressBlock(from.address).narrow}`, limit: perMinute(config.pairingTriesPerMinute) }
-  await takeFromLimit(database.queries, tries.key, tries.limit, clock())
+  const tries = triesOf(from.address, config.pairingTriesPerMinute)
+  await database.transaction(async (tx) => {
+    for (const { key, limit } of tries) await takeFromLimit(tx, key, limit, clock())
+  })
   const code = readPairingCode(pairingCode)
   if (code === undefined) throw unknownCode()
   const codeHash = await hashPairingCode(code)
@@ -56,7 +59,7 @@ export async function pair(
   return database.transaction(async (tx) => {
     const now = clock()
     const { userId, requiresDevice } = await consumeCode(needs, tx, codeHash, now)
-    await giveBackToLimit(tx, tries.key, tries.limit)
+    for (const { key, limit } of tries) await giveBackToLimit(tx, key, limit)
     const device: Device = {
       deviceId: newId('dev', now),
       userId,
@@ -82,6 +85,13 @@ export async function pair(
     await audit.append(tx, { event: 'device.paired', at: now, requestId: from.requestId, userId, detail })
     return { device, sessionToken }
   })
+}
+
+/** An IPv6 customer may hold a /48 of networks: it counts as twenty. */
+function triesOf(address: string, perNetwork: number): { key: string; limit: RateLimit }[] {
+  const { narrow, wide } = addressBlock(address)
+  const network = { key: `pair:${narrow}`, limit: perMinute(perNetwork) }
+  return wide === undefined ? [network] : [network, { key: `pair:${wide}`, limit: perMinute(20 * perNetwork) }]
 }
 
 /** Whose code it is, the user's row locked. Of several that bring it at once, one gets here. */

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { createHook } from 'node:async_hooks'
 import { test } from 'node:test'
+import type { TestContext } from 'node:test'
 import { recorded } from '../../testkit/audit.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { newDeviceKey, pairDevice } from '../../testkit/device.ts'
@@ -19,6 +21,14 @@ function pair(service: TestService, body: object, from?: string): Promise<Reply>
 
 function refusal({ status, body }: Reply): [number, string, string | undefined] {
   return [status, body.error.code as string, body.error.field as string | undefined]
+}
+
+/** How many slow hashes were begun since. */
+function countHashes(t: TestContext): () => number {
+  let count = 0
+  const hook = createHook({ init: (_, type) => (count += type === 'SCRYPTREQUEST' ? 1 : 0) }).enable()
+  t.after(() => hook.disable())
+  return () => count
 }
 
 const unknown = [404, 'not_found', 'pairing_code']
@@ -50,7 +60,7 @@ onBothDatabases('pairing', (engine) => {
     assert.equal(reply.status, 201, reply.text)
     const { device, session_token, vapid_public_key, ...rest } = reply.body
     assert.deepEqual(rest, {})
-    assert.equal(vapid_public_key, null)
+    assert.match(vapid_public_key, /^B[\w-]{86}$/)
     assert.match(session_token, /^sp_device_/)
     assert.match(device.device_id, /^dev_/)
     const at = '2026-11-15T12:00:00.000Z'
@@ -133,6 +143,19 @@ onBothDatabases('pairing', (engine) => {
     assert.equal((await pair(service, { pairing_code: right })).status, 201)
   })
 
+  test('whoever holds a whole /48 of addresses gets 100 wrong codes a minute, and no more', async (t) => {
+    const service = await startService(t, engine)
+    const from = (network: number, house = 1) => `2001:db8:${house}:${network.toString(16)}::1`
+    for (let network = 0; network < 20; network++) {
+      const guess = () => pair(service, { pairing_code: 'wrong' }, from(network))
+      for (const { status } of await Promise.all([guess(), guess(), guess(), guess(), guess()]))
+        assert.equal(status, 404)
+    }
+    const refused = await pair(service, { pairing_code: 'wrong' }, from(20))
+    assert.deepEqual(refusal(refused), [429, 'rate_limited', undefined])
+    assert.equal((await pair(service, { pairing_code: 'wrong' }, from(0, 2))).status, 404)
+  })
+
   test('a right code uses up no try', async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn()
@@ -140,15 +163,26 @@ onBothDatabases('pairing', (engine) => {
     for (let count = 0; count < 7; count++) await pairDevice(service, person)
     assert.equal((await pair(service, { pairing_code: 'wrong' })).status, 404)
     assert.equal((await pair(service, { pairing_code: 'wrong' })).status, 429)
+    // Nor one of the network that it comes from.
+    const buckets = () => service.database.queries.selectFrom('rate_limits').selectAll().orderBy('key').execute()
+    await pair(service, { pairing_code: 'wrong' }, '2001:db8::1')
+    const before = await buckets()
+    const right = await issue(service, await service.logIn())
+    assert.equal((await pair(service, { pairing_code: right }, '2001:db8::1')).status, 201)
+    const tries = (rows: typeof before) => rows.filter(({ key }) => key.startsWith('pair:'))
+    assert.deepEqual(tries(await buckets()), tries(before))
   })
 
   test('one user gets twenty codes an hour', async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn()
     for (let count = 0; count < 20; count++) await issue(service, person)
+    const hashes = countHashes(t)
     const reply = await service.call('POST', '/v4/devices/pairing-codes', { token: person.token })
     assert.deepEqual(refusal(reply), [429, 'rate_limited', undefined])
+    assert.equal(hashes(), 0, 'who has used up the limit costs no slow hash')
     assert.match(await issue(service, await service.logIn()), /-/)
+    assert.equal(hashes(), 1)
   })
 
   test('a key with anything amiss is refused by its member, and the code stays usable', async (t) => {

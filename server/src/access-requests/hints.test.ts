@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { KyselyPlugin } from 'kysely'
+import { startAccessTest } from '../../testkit/access-requests.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { agentStore } from '../agents/agent-store.ts'
+import type { Database } from '../platform/database/database.ts'
+import { createStores } from '../stores.ts'
+import { createAccessRequest } from './create.ts'
+
+onBothDatabases('hints', (engine) => {
+  test('asking takes the same queries whether the hint means somebody, somebody disabled, or nobody', async (t) => {
+    const { config, database, vault, egress, clock, agent, user, logIn, call, adminToken } = await startAccessTest(
+      t,
+      engine,
+    )
+    const gone = await logIn({ email: 'gone@example.com' })
+    await call('POST', `/v4/users/${gone.userId}/disable`, { token: adminToken })
+    const asking = await agentStore.find(database.queries, agent.agentId)
+    assert.ok(asking)
+    let kinds: string[] = []
+    const watch: KyselyPlugin = {
+      transformQuery: ({ node }) => {
+        kinds.push(node.kind)
+        return node
+      },
+      transformResult: ({ result }) => Promise.resolve(result),
+    }
+    const watched: Database = {
+      ...database,
+      transaction: (work) => database.transaction((tx) => work(tx.withPlugin(watch))),
+    }
+    const needs = { config, database: watched, egress, clock: clock.now, ...createStores(vault) }
+    const nothing = { hosts: undefined, methods: undefined, paths: undefined, maxCalls: undefined, reason: undefined }
+    const queriesFor = async (userHint: string): Promise<string[]> => {
+      // Each hint is asked for the first time in its hour.
+      clock.advance(3600)
+      kinds = []
+      await createAccessRequest(
+        needs,
+        asking,
+        { ...nothing, provider: 'acme', userHint, callbackUrl: undefined },
+        'req_1',
+      )
+      return kinds
+    }
+    const expected = await queriesFor('nobody@example.com')
+    assert.ok(expected.length > 5, 'they are counted')
+    for (const hint of [
+      user.userId,
+      'ada@example.com',
+      'ADA@example.com',
+      gone.userId,
+      'gone@example.com',
+      'usr_none',
+    ]) {
+      assert.deepEqual(await queriesFor(hint), expected, hint)
+    }
+  })
+})
