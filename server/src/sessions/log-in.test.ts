@@ -33,6 +33,7 @@ onBothDatabases('login', (engine) => {
         status: 'active',
         created_at: '2026-11-15T12:00:00.000Z',
         disabled_at: null,
+        require_device_approval: false,
       },
       session_token: body.session_token,
       expires_at: '2026-11-22T12:00:00.000Z',
