@@ -50,7 +50,7 @@ export const PairBody = Strict({
 export const PairReply = Type.Object({
   device: Device,
   session_token: Type.String({ description: "The device's own session. It is shown this once." }),
-  vapid_public_key: Nullable(Type.String({ description: 'What a browser subscribes to Web Push with' })),
+  vapid_public_key: Type.String({ description: 'What a browser subscribes to Web Push with' }),
 })
 
 /** What a signature comes with, wherever one may be sent: both members or neither. */
