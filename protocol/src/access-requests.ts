@@ -10,13 +10,17 @@ const Hosts = Type.Array(Text({ minLength: 1, maxLength: 300 }), {
   maxItems: 50,
   description: 'Host names, or *.name for all below it, each with an optional port',
 })
-const Methods = Type.Array(Text({ minLength: 1, maxLength: 30 }), { minItems: 1, maxItems: 20 })
+const Methods = Type.Array(Text({ minLength: 1, maxLength: 30 }), {
+  minItems: 1,
+  maxItems: 20,
+  description: 'HTTP methods, in upper or lower case; neither TRACE nor CONNECT',
+})
 const Paths = Type.Array(Text({ minLength: 1, maxLength: 1024 }), {
   minItems: 1,
   maxItems: 50,
   description: 'Path prefixes by whole segments; a segment * stands for any one segment',
 })
-const MaxCalls = Type.Integer({ minimum: 1, maximum: 1_000_000_000 })
+const MaxCalls = Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'How many calls at most' })
 
 export const CreateAccessRequestBody = Strict({
   provider: Text({ minLength: 1, maxLength: 100, description: "The provider's slug" }),
@@ -28,7 +32,13 @@ export const CreateAccessRequestBody = Strict({
   user_id: Type.Optional(
     Text({ minLength: 1, maxLength: 254, description: 'Who should decide: a user_id or an e-mail address' }),
   ),
-  callback_url: Type.Optional(Text({ minLength: 1, maxLength: 2000 })),
+  callback_url: Type.Optional(
+    Text({
+      minLength: 1,
+      maxLength: 2000,
+      description: 'An https URL that the decision is posted to, signed with callback_secret',
+    }),
+  ),
 })
 export type CreateAccessRequestBody = Static<typeof CreateAccessRequestBody>
 
@@ -57,7 +67,7 @@ const record = {
   expires_at: Timestamp,
   decided_at: Nullable(Timestamp),
   approved_by: Nullable(RecordId('usr')),
-  denial_reason: Nullable(Type.String()),
+  denial_reason: Nullable(Type.String({ description: 'For the agent and whoever denied it' })),
   grant_id: Nullable(RecordId('grt')),
   callback: Nullable(
     Type.Object(
@@ -90,9 +100,15 @@ const decision = {
   allowed_methods: Type.Optional(Methods),
   allowed_paths: Type.Optional(Paths),
   max_calls: Type.Optional(MaxCalls),
-  expires_at: Type.Optional(Type.String({ format: 'date-time', maxLength: 40 })),
+  expires_at: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      maxLength: 40,
+      description: 'When the grant ends (RFC 3339); without it, when it is revoked',
+    }),
+  ),
 }
-const ConnectionId = Text({ minLength: 1, maxLength: 100 })
+const ConnectionId = Text({ minLength: 1, maxLength: 100, description: 'The account: your own, at this provider' })
 
 export const ApproveBody = Strict({ connection_id: ConnectionId, ...decision, ...signedMembers })
 export type ApproveBody = Static<typeof ApproveBody>
@@ -101,7 +117,9 @@ export type ApproveBody = Static<typeof ApproveBody>
 export const DenyBody = Type.Optional(
   Type.Object({
     reason: Type.Optional(Prose({ maxLength: 1000, description: 'Told to the agent' })),
-    block: Type.Optional(Type.Boolean({ description: 'Never notify me of this agent again' })),
+    block: Type.Optional(
+      Type.Boolean({ description: 'Never notify me of this agent again, nor list what it asks for' }),
+    ),
     ...signedMembers,
   }),
 )
@@ -123,7 +141,7 @@ export const MutedAgent = Type.Object({
   agent_id: RecordId('agt'),
   name: Type.String(),
   muted_at: Timestamp,
-  muted_until: Nullable(Timestamp),
+  muted_until: Nullable(Type.String({ format: 'date-time', description: 'null: for good' })),
   blocked: Type.Boolean({ description: 'Muted for good' }),
 })
 export const MutedAgentPage = Page('muted_agents', MutedAgent)

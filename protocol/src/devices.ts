@@ -50,13 +50,15 @@ export const PairBody = Strict({
 export const PairReply = Type.Object({
   device: Device,
   session_token: Type.String({ description: "The device's own session. It is shown this once." }),
-  vapid_public_key: Nullable(Type.String({ description: 'What a browser subscribes to Web Push with' })),
+  vapid_public_key: Type.String({ description: 'What a browser subscribes to Web Push with' }),
 })
 
 /** What a signature comes with, wherever one may be sent: both members or neither. */
 export const signedMembers = {
-  challenge_id: Type.Optional(Text({ maxLength: 100 })),
-  signature: Type.Optional(Text({ maxLength: 200, description: 'ECDSA over SHA-256 in DER, base64url' })),
+  challenge_id: Type.Optional(Text({ maxLength: 100, description: 'The challenge that a device signed' })),
+  signature: Type.Optional(
+    Text({ maxLength: 200, description: 'ECDSA P-256 with SHA-256 over its signing_input, DER in base64url' }),
+  ),
 }
 
 export const SignedBody = Type.Optional(Strict(signedMembers))
@@ -64,6 +66,9 @@ export const SignedBody = Type.Optional(Strict(signedMembers))
 /** `off` ends "approve on device only"; the others remove a device and let a new one decide. None holds a dot. */
 export const DeviceAction = Type.String({
   pattern: '^(?:off|remove:dev_[0-9a-hjkmnp-tv-z]{26}|enrol:[A-Za-z0-9_-]{43})$',
+  description:
+    'off: approval on a device is no longer required. remove:{device_id}: that device goes. ' +
+    'enrol:{thumbprint}: the device with that key may decide',
   examples: ['off', 'remove:dev_01k9x3v7qmf5v8t2w4y6z8abcd'],
 })
 

@@ -45,7 +45,8 @@ export const errorKinds = {
   invalid_signature: {
     status: 403,
     retryable: false,
-    message: 'The signature is not by this device over this challenge and this answer.',
+    message:
+      "The signature does not fit. Sign the challenge's signing_input with the key of the device that asked for it.",
   },
   grant_revoked: { status: 403, retryable: false, message: 'The grant was revoked. Ask for access again.' },
   grant_expired: { status: 403, retryable: false, message: 'The grant has expired. Ask for access again.' },

@@ -17,7 +17,7 @@ export const Grant = Type.Object({
   grant_id: RecordId('grt'),
   kind: Type.Enum(['sandbox', 'connection']),
   status: Type.Enum(grantStatuses, {
-    description: 'revoked also once its connection is; expired also once its calls are used up',
+    description: 'revoked also once its connection is, or its user disabled; expired also once its calls are used up',
   }),
   agent: Type.Object({
     agent_id: RecordId('agt'),

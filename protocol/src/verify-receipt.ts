@@ -8,6 +8,7 @@ import { toP1363 } from './ecdsa-signature.ts'
 import { termNames } from './grant-terms.ts'
 import type { TermName } from './grant-terms.ts'
 import type { Receipt } from './grants.ts'
+import { unescapeUnreserved } from './percent-encoding.ts'
 
 export interface ReceiptCheck {
   /** `unsigned`: nothing in it can be verified, and it says so itself. `invalid`: it claims what is not so. */
@@ -102,7 +103,7 @@ function isWithin(name: TermName, granted: unknown, signed: unknown): boolean {
   const writings = { allowed_hosts: plainHost, allowed_methods: plainMethod, allowed_paths: plainPath }
   const plain = writings[name]
   const allowed = signed.map((one) => plain(String(one)))
-  return granted.every((one) => allowed.some((entry) => covers(entry, plain(String(one)))))
+  return granted.every((one) => allowed.some((entry) => isUnder(entry, plain(String(one)))))
 }
 
 /** NaN, which compares with nothing, where it is no time. */
@@ -110,7 +111,8 @@ function timeOf(value: unknown): number {
   return typeof value === 'string' ? Date.parse(value) : Number.NaN
 }
 
-function covers(entry: string, value: string): boolean {
+/** The same, or a host below a wildcard. */
+function isUnder(entry: string, value: string): boolean {
   if (entry === value) return true
   return entry.startsWith('*.') && value.endsWith(entry.slice(1)) && value.length > entry.length - 1
 }
@@ -118,12 +120,9 @@ function covers(entry: string, value: string): boolean {
 const plainHost = (host: string) => host.toLowerCase().replace(/:443$/, '')
 const plainMethod = (method: string) => method.toUpperCase()
 
-/** RFC 3986 §6.2.2: escapes in upper case, none where none is needed; and no slash at the end. */
+/** As the service keeps it: without a slash at the end. */
 function plainPath(path: string): string {
-  const plain = path.replaceAll(/%[0-9a-f]{2}/gi, (escape) => {
-    const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16))
-    return /[a-z0-9._~-]/i.test(character) ? character : escape.toUpperCase()
-  })
+  const plain = unescapeUnreserved(path)
   return plain.length > 1 ? plain.replace(/\/$/, '') : plain
 }
 

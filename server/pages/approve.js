@@ -122,7 +122,7 @@ function pending(user, request, accounts) {
     callsNote: request.max_calls ? `It asks for ${request.max_calls}.` : 'Empty means as many as it likes.',
     device: isOnDevice && 'You approve on your devices only: open this request there. Denying works here, too.',
   }
-  const decide = { approve: canApprove && deciding(() => approve(request, accounts)), deny: deciding(deny) }
+  const decide = { approve: canApprove && deciding(() => approve(request)), deny: deciding(deny) }
   show('pending', values, decide)
   main.querySelector('.wish').append(...wishes(request))
   const form = main.querySelector('form')

@@ -50,7 +50,7 @@ export function say(text, { kind = 'notice', requestId } = {}) {
   message.textContent = requestId ? `${text} (${requestId})` : text
 }
 
-/** A copy of a template. Places whose text or time is missing go. */
+/** A copy of a template. A place whose text is missing goes, and so does a button with nothing to do. */
 export function fill(name, values, acts) {
   const copy = document.querySelector(`template#${name}`).content.cloneNode(true)
   for (const place of copy.querySelectorAll('[data-text]')) {
@@ -82,7 +82,7 @@ export function show(name, values, acts = {}) {
 }
 
 /** One click at a time. The second of a double click may fall on what the first one brought, and counts for nothing. */
-export function onClick(button, act) {
+function onClick(button, act) {
   let isBusy = false
   button.addEventListener('click', async (event) => {
     if (isBusy || event.detail > 1) return

@@ -23,8 +23,8 @@ import { startScreen } from './start-screen.ts'
 const minuteMs = 60_000
 /** A call under way ends within a second of its grant. */
 const killSwitchMs = 500
-/** A stop may last this much longer for the sake of a refresh: its tokens exist nowhere else. */
-const refreshPatienceMs = 20_000
+/** A stop may last this much longer for what is under way outside: the tokens of a refresh exist nowhere else. */
+const outsidePatienceMs = 20_000
 
 export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   process.umask(0o077)
@@ -119,7 +119,7 @@ function stopOnSignal(running: Running): void {
       app.http.server.closeAllConnections()
     })
     await Promise.race([Promise.all([app.http.close(), loopbackClosed]), cutOff.then(() => sleep(500))])
-    await Promise.race([app.outsideEnded(), sleep(refreshPatienceMs)])
+    await Promise.race([app.outsideEnded(), sleep(outsidePatienceMs)])
     await app.flushRefusals()
     clearInterval(killSwitch)
     await egress.close()

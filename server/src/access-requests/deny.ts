@@ -1,17 +1,17 @@
 import type { Signed } from '../devices/challenge.ts'
+import { ServiceError } from '../platform/errors.ts'
 import type { AccessRequest } from './access-request.ts'
 import { muteAgent } from './block-agent.ts'
 import type { MuteNeeds } from './block-agent.ts'
 import { judgeSigned, lockPending, settleOutside } from './decide.ts'
 import type { DecideNeeds, Decider } from './decide.ts'
 import { muteMs } from './muted-agent.ts'
-import { ServiceError } from '../platform/errors.ts'
 
 export type DenyNeeds = DecideNeeds & MuteNeeds
 
 export interface Denial {
   reason: string | undefined
-  /** The agent's questions are never pushed to this user again. */
+  /** The agent's questions reach neither this user's devices nor their list again. */
   block: boolean
   signed: Signed | undefined
 }
@@ -34,7 +34,7 @@ export async function denyAccessRequest(
     const ending = { status: 'denied', by: userId, on, reason: reason ?? null } as const
     const ended = await accessRequests.end(tx, accessRequestId, ending, now)
     if (!ended) throw new ServiceError('request_not_pending')
-    await muteAgent(needs, tx, { userId, agentId: ended.agentId }, block ? null : later(now), now)
+    await muteAgent(needs, tx, { userId, agentId: ended.agentId }, block ? null : endOfMute(now), now)
     await settleOutside(needs, tx, ended, now)
     await audit.append(tx, {
       event: 'access_request.denied',
@@ -50,6 +50,6 @@ export async function denyAccessRequest(
   return denied
 }
 
-function later(now: Date): Date {
+function endOfMute(now: Date): Date {
   return new Date(now.getTime() + muteMs)
 }

@@ -71,7 +71,7 @@ async function has(tx: Queries, key: string, limit: RateLimit, now: Date): Promi
 }
 
 /** A lock screen shows it to anybody: who asks for what, and nothing of what they said. */
-export function messageFor(baseUrl: URL, { request, agent, provider }: Asked): PushMessage {
+function messageFor(baseUrl: URL, { request, agent, provider }: Asked): PushMessage {
   const asksFor = isVerified(provider) ? provider.name : `${siteOf(new URL(provider.metadata.issuer))} (unverified)`
   return {
     title: 'An agent asks for access',

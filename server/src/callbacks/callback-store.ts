@@ -35,7 +35,7 @@ export const callbackSecret: SealedColumn = {
 }
 
 /** A receiver that is away is tried again for so long after the decision. */
-const patienceMs = 24 * 3_600_000
+const givenUpAfterMs = 24 * 3_600_000
 
 /** The lease, and the number of the attempt, which tells one lease from the next. */
 type Lease = Pick<ClaimedCallback, 'deliveryId' | 'attempts'>
@@ -81,7 +81,7 @@ export function createCallbackStore(vault: Vault) {
           // The bytes that are sent each time.
           payload: JSON.stringify({ event, access_request_id, status, grant_id, provider, agent_id }),
           attempt_after: now.getTime(),
-          give_up_after: now.getTime() + patienceMs,
+          give_up_after: now.getTime() + givenUpAfterMs,
         })
         .where('access_request_id', '=', accessRequestId)
         .where('status', '=', 'waiting')

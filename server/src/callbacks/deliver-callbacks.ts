@@ -110,7 +110,7 @@ async function hearOut(body: AsyncIterable<Uint8Array>): Promise<void> {
   }
 }
 
-/** The last one falls on the end of our patience. */
+/** The last one falls on the moment at which it is given up. */
 function nextAttempt(now: Date, { attempts, giveUpAfter }: ClaimedCallback, { notBefore }: Failure): Date {
   const times = [later(now, attempts, pause), notBefore ?? now].map((time) => time.getTime())
   return new Date(Math.min(Math.max(...times), giveUpAfter.getTime()))

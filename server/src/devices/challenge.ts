@@ -29,11 +29,12 @@ export function readSigned(body: {
 }): Signed | undefined {
   const { challenge_id: challengeId, signature } = body
   if (challengeId === undefined && signature === undefined) return undefined
-  if (challengeId === undefined) throw missing('challenge_id')
-  if (signature === undefined) throw missing('signature')
+  if (challengeId === undefined) throw missing('challenge_id', 'signature')
+  if (signature === undefined) throw missing('signature', 'challenge_id')
   return { challengeId, signature }
 }
 
-function missing(field: string): ServiceError {
-  return new ServiceError('missing_field', { field, message: `"${field}" is missing. It goes with the other.` })
+function missing(field: string, other: string): ServiceError {
+  const message = `"${field}" is missing. Send it with "${other}", or neither.`
+  return new ServiceError('missing_field', { field, message })
 }

@@ -32,8 +32,8 @@ type DeviceRoutesNeeds = IssuePairingCodeNeeds &
   PairNeeds &
   DeviceApprovalNeeds &
   IssueChallengeNeeds & {
-    /** What a browser subscribes to Web Push with; null where there is none. */
-    vapidPublicKey: string | null
+    /** What a browser subscribes to Web Push with. */
+    vapidPublicKey: string
   }
 
 export function deviceRoutes(http: Http, needs: DeviceRoutesNeeds): void {

@@ -32,12 +32,6 @@ export interface Grant {
 export type RevokedBy = 'user' | 'agent' | 'sandbox'
 export type GrantStatus = 'active' | 'revoked' | 'expired'
 
-/** What a person approves, and what the receipt tells of. */
-export type GrantTerms = Pick<
-  Grant,
-  'connectionId' | 'allowedHosts' | 'allowedMethods' | 'allowedPaths' | 'maxCalls' | 'expiresAt'
->
-
 /** The part of a call that a grant speaks of. */
 export interface GrantedCall {
   host: string

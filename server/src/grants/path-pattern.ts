@@ -2,9 +2,10 @@
  * Which paths a grant covers. A pattern is a prefix by whole segments; a segment `*` stands for any one. Under a path
  * limit a call's path must read in one way only: whatever an upstream might read as another path is covered by nothing.
  */
+import { unescapeUnreserved } from '@sallyport/protocol/percent-encoding'
 import { ServiceError } from '../platform/errors.ts'
 
-export const maxPathPatterns = 50
+const maxPathPatterns = 50
 const maxPatternLength = 1024
 
 export function readPathPatterns(texts: readonly string[], field: string): string[] {
@@ -51,14 +52,6 @@ function segmentsOf(path: string): string[] | undefined {
   if (parts.at(-1) === '') parts.pop()
   const segments = parts.map(unescapeUnreserved)
   return segments.every(readsInOneWay) ? segments : undefined
-}
-
-/** RFC 3986 §2.3: escaping these changes nothing. What else is escaped stays so, in upper case. */
-function unescapeUnreserved(segment: string): string {
-  return segment.replaceAll(/%[0-9a-f]{2}/gi, (escape) => {
-    const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16))
-    return /[a-z0-9._~-]/i.test(character) ? character : escape.toUpperCase()
-  })
 }
 
 /** What some server might take for a slash, for the folder above, or for an escape to be undone once more. */
