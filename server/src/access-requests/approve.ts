@@ -48,7 +48,7 @@ export async function approveAccessRequest(
     const granted = grantedBy(decision, request, provider, connection, now)
     const signature = await judgeSigned(needs, tx, decider, request, 'approve', signed)
     judgeScope(user, decider, sent, signature)
-    const approved: Grant = {
+    const approved = {
       grantId: newId('grt', now),
       agentId: request.agentId,
       kind: 'connection',
@@ -62,8 +62,8 @@ export async function approveAccessRequest(
       revokedAt: null,
       revokedBy: null,
       isCutOff: false,
-    }
-    const receipt = receiptFor(approved, userId, signature)
+    } satisfies Grant
+    const receipt = receiptFor(approved, signature)
     await grants.insert(tx, approved, receipt)
     const ending = { status: 'approved', by: userId, on: signature?.device.deviceId ?? null } as const
     const ended = await accessRequests.end(tx, accessRequestId, { ...ending, grantId: approved.grantId }, now)

@@ -3,10 +3,12 @@ import type { Receipt } from '@sallyport/protocol/grants'
 import type { Grant } from '../grants/grant.ts'
 import type { Signature } from './decide.ts'
 
+type ApprovedGrant = Grant & { userId: string; connectionId: string; accessRequestId: string }
+
 /** What proves the approval later, without us: what was signed, by which key, and what the signature does not cover. */
-export function receiptFor(grant: Grant, approvedBy: string, signature: Signature | undefined): Receipt {
+export function receiptFor(grant: ApprovedGrant, signature: Signature | undefined): Receipt {
   const granted = {
-    connection_id: grant.connectionId ?? '',
+    connection_id: grant.connectionId,
     allowed_hosts: grant.allowedHosts,
     allowed_methods: grant.allowedMethods,
     allowed_paths: grant.allowedPaths,
@@ -17,7 +19,7 @@ export function receiptFor(grant: Grant, approvedBy: string, signature: Signatur
   const decision = text === null ? null : (JSON.parse(text) as Record<string, unknown>)
   return {
     grant_id: grant.grantId,
-    access_request_id: grant.accessRequestId ?? '',
+    access_request_id: grant.accessRequestId,
     verdict: 'approve',
     signed: signature !== undefined,
     scope_signed: decision !== null,
@@ -28,7 +30,7 @@ export function receiptFor(grant: Grant, approvedBy: string, signature: Signatur
     device: signature?.device.publicKey
       ? { device_id: signature.device.deviceId, public_key_jwk: signature.device.publicKey }
       : null,
-    approved_by: approvedBy,
+    approved_by: grant.userId,
     approved_at: grant.createdAt.toISOString(),
     grant: granted,
     unsigned: termNames.filter((name) => !decision || !(name in decision)),

@@ -21,7 +21,8 @@ const hosts = { production: 'https://api.push.apple.com', sandbox: 'https://api.
 /** Apple takes a token for an hour, and a new one at most every 20 minutes. */
 const tokenLifetimeMs = 40 * 60_000
 const maxPayloadBytes = 4096
-const deadTokens = new Set(['BadDeviceToken', 'DeviceTokenNotForTopic', 'Unregistered', 'ExpiredToken'])
+/** Not `DeviceTokenNotForTopic`: a wrong topic of ours would wipe every token. */
+const deadTokens = new Set(['BadDeviceToken', 'Unregistered', 'ExpiredToken'])
 
 type ApnsTarget = Extract<PushTarget, { service: 'apns' }>
 

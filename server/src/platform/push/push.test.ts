@@ -91,7 +91,7 @@ test("each of APNs' answers leads to its end", async (t) => {
   const push = pushTo(t, server)
   const cases: [number, string, PushOutcome['kind']][] = [
     [400, 'BadDeviceToken', 'gone'],
-    [400, 'DeviceTokenNotForTopic', 'gone'],
+    [400, 'DeviceTokenNotForTopic', 'refused'],
     [400, 'BadMessageId', 'refused'],
     [403, 'InvalidProviderToken', 'refused'],
     [405, 'MethodNotAllowed', 'refused'],
