@@ -64,7 +64,8 @@ export const SignedBody = Type.Optional(Strict(signedMembers))
 /** `off` ends "approve on device only"; the others remove a device and let a new one decide. None holds a dot. */
 export const DeviceAction = Type.String({
   pattern: '^(?:off|remove:dev_[0-9a-hjkmnp-tv-z]{26}|enrol:[A-Za-z0-9_-]{43})$',
-  examples: ['off', 'remove:dev_01k9x3v7qmf5v8t2w4y6z8abcd'],
+  description: 'What the device agrees to; the thumbprint is that of the new key, as the list of devices shows it',
+  examples: ['off', 'remove:dev_01k9x3v7qmf5v8t2w4y6z8abcd', 'enrol:oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U'],
 })
 
 export const DeviceChallengeBody = Strict({ action: DeviceAction })
