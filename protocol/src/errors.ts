@@ -40,12 +40,14 @@ export const errorKinds = {
   device_signature_required: {
     status: 403,
     retryable: false,
-    message: 'This has to be signed by one of your devices. Ask it for a challenge and send the signature.',
+    message:
+      'This has to be signed by one of your devices: let it ask for a challenge, and send challenge_id and signature.',
   },
   invalid_signature: {
     status: 403,
     retryable: false,
-    message: 'The signature is not by this device over this challenge and this answer.',
+    message:
+      'The signature is not by this device over this challenge and this answer. Sign its signing_input as it is.',
   },
   grant_revoked: { status: 403, retryable: false, message: 'The grant was revoked. Ask for access again.' },
   grant_expired: { status: 403, retryable: false, message: 'The grant has expired. Ask for access again.' },
@@ -54,7 +56,7 @@ export const errorKinds = {
   method_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this method.' },
   path_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this path.' },
   grant_not_found: { status: 404, retryable: false, message: 'This agent has no such grant.' },
-  not_found: { status: 404, retryable: false, message: 'There is nothing here.' },
+  not_found: { status: 404, retryable: false, message: 'There is nothing here, or it is not yours.' },
   http_method_not_supported: {
     status: 405,
     retryable: false,
