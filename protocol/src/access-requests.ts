@@ -10,13 +10,21 @@ const Hosts = Type.Array(Text({ minLength: 1, maxLength: 300 }), {
   maxItems: 50,
   description: 'Host names, or *.name for all below it, each with an optional port',
 })
-const Methods = Type.Array(Text({ minLength: 1, maxLength: 30 }), { minItems: 1, maxItems: 20 })
+const Methods = Type.Array(Text({ minLength: 1, maxLength: 30 }), {
+  minItems: 1,
+  maxItems: 20,
+  description: 'HTTP methods, but neither TRACE nor CONNECT',
+})
 const Paths = Type.Array(Text({ minLength: 1, maxLength: 1024 }), {
   minItems: 1,
   maxItems: 50,
   description: 'Path prefixes by whole segments; a segment * stands for any one segment',
 })
-const MaxCalls = Type.Integer({ minimum: 1, maximum: 1_000_000_000 })
+const MaxCalls = Type.Integer({
+  minimum: 1,
+  maximum: 1_000_000_000,
+  description: 'How many calls at most',
+})
 
 export const CreateAccessRequestBody = Strict({
   provider: Text({ minLength: 1, maxLength: 100, description: "The provider's slug" }),
@@ -28,7 +36,15 @@ export const CreateAccessRequestBody = Strict({
   user_id: Type.Optional(
     Text({ minLength: 1, maxLength: 254, description: 'Who should decide: a user_id or an e-mail address' }),
   ),
-  callback_url: Type.Optional(Text({ minLength: 1, maxLength: 2000 })),
+  callback_url: Type.Optional(
+    Text({
+      minLength: 1,
+      maxLength: 2000,
+      description:
+        'An https URL that is told of the answer, by a POST with event (access_request.approved or ' +
+        'access_request.denied), access_request_id, status, grant_id, provider and agent_id',
+    }),
+  ),
 })
 export type CreateAccessRequestBody = Static<typeof CreateAccessRequestBody>
 
@@ -90,9 +106,15 @@ const decision = {
   allowed_methods: Type.Optional(Methods),
   allowed_paths: Type.Optional(Paths),
   max_calls: Type.Optional(MaxCalls),
-  expires_at: Type.Optional(Type.String({ format: 'date-time', maxLength: 40 })),
+  expires_at: Type.Optional(
+    Type.String({ format: 'date-time', maxLength: 40, description: 'When the grant ends; without it when revoked' }),
+  ),
 }
-const ConnectionId = Text({ minLength: 1, maxLength: 100 })
+const ConnectionId = Text({
+  minLength: 1,
+  maxLength: 100,
+  description: 'Which of your accounts: a connection of yours with the provider',
+})
 
 export const ApproveBody = Strict({ connection_id: ConnectionId, ...decision, ...signedMembers })
 export type ApproveBody = Static<typeof ApproveBody>
@@ -111,11 +133,17 @@ export const ChallengeBody = Type.Optional(Type.Object({ connection_id: Type.Opt
 
 export const ChallengeReply = Type.Object({
   challenge_id: RecordId('chl'),
-  nonce: Type.String(),
+  nonce: Type.String({
+    description: 'base64url; ends with the SHA-256 of the decision in its RFC 8785 form, where the body held one',
+  }),
   expires_at: Timestamp,
   signing_input: Type.Object(
     { approve: Type.String(), deny: Type.String() },
-    { description: 'What to sign for either verdict (spec v4, Rules 2)' },
+    {
+      description:
+        'What to sign for either verdict, by ECDSA P-256 over SHA-256: ' +
+        'svc-approval.v1.{challenge_id}.{nonce}.{access_request_id}.{verdict}',
+    },
   ),
 })
 

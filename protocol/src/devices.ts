@@ -55,7 +55,7 @@ export const PairReply = Type.Object({
 
 /** What a signature comes with, wherever one may be sent: both members or neither. */
 export const signedMembers = {
-  challenge_id: Type.Optional(Text({ maxLength: 100 })),
+  challenge_id: Type.Optional(Text({ maxLength: 100, description: 'Of the challenge that was signed' })),
   signature: Type.Optional(Text({ maxLength: 200, description: 'ECDSA over SHA-256 in DER, base64url' })),
 }
 
