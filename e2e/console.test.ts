@@ -195,7 +195,7 @@ inBrowser("the service's refusal is shown in its words, with the request id", ['
   // A bearer counts before the cookie, and an agent has no session to end.
   await page.setExtraHTTPHeaders({ authorization: `Bearer ${agent.access_token}` })
   await press(page, 'Sign out')
-  await hears(page, /^This credential may not do that\. \(req_[0-9a-z]+\)$/)
+  await hears(page, /^This call takes a user's session, not an agent token\. \(req_[0-9a-z]+\)$/)
 })
 
 inBrowser('the commands are those of the start screen, and the page fits a phone', [], async (visit) => {

@@ -36,7 +36,9 @@ export const CreateAccessRequestBody = Strict({
     Text({
       minLength: 1,
       maxLength: 2000,
-      description: 'An https URL that the decision is posted to, signed with callback_secret',
+      description:
+        'An https URL that is told of the answer, by a POST with event (access_request.approved or ' +
+        'access_request.denied), access_request_id, status, grant_id, provider and agent_id',
     }),
   ),
 })
@@ -129,11 +131,17 @@ export const ChallengeBody = Type.Optional(Type.Object({ connection_id: Type.Opt
 
 export const ChallengeReply = Type.Object({
   challenge_id: RecordId('chl'),
-  nonce: Type.String(),
+  nonce: Type.String({
+    description: 'base64url; ends with the SHA-256 of the decision in its RFC 8785 form, where the body held one',
+  }),
   expires_at: Timestamp,
   signing_input: Type.Object(
     { approve: Type.String(), deny: Type.String() },
-    { description: 'What to sign for either verdict (spec v4, Rules 2)' },
+    {
+      description:
+        'What to sign for either verdict, by ECDSA P-256 over SHA-256: ' +
+        'svc-approval.v1.{challenge_id}.{nonce}.{access_request_id}.{verdict}',
+    },
   ),
 })
 

@@ -69,7 +69,7 @@ export const DeviceAction = Type.String({
   description:
     'off: approval on a device is no longer required. remove:{device_id}: that device goes. ' +
     'enrol:{thumbprint}: the device with that key may decide',
-  examples: ['off', 'remove:dev_01k9x3v7qmf5v8t2w4y6z8abcd'],
+  examples: ['off', 'remove:dev_01k9x3v7qmf5v8t2w4y6z8abcd', 'enrol:oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U'],
 })
 
 export const DeviceChallengeBody = Strict({ action: DeviceAction })

@@ -40,7 +40,8 @@ export const errorKinds = {
   device_signature_required: {
     status: 403,
     retryable: false,
-    message: 'This has to be signed by one of your devices. Ask it for a challenge and send the signature.',
+    message:
+      'This has to be signed by one of your devices: let it ask for a challenge, and send challenge_id and signature.',
   },
   invalid_signature: {
     status: 403,
@@ -55,7 +56,7 @@ export const errorKinds = {
   method_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this method.' },
   path_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this path.' },
   grant_not_found: { status: 404, retryable: false, message: 'This agent has no such grant.' },
-  not_found: { status: 404, retryable: false, message: 'There is nothing here.' },
+  not_found: { status: 404, retryable: false, message: 'There is nothing here, or it is not yours.' },
   http_method_not_supported: {
     status: 405,
     retryable: false,

@@ -2,7 +2,12 @@ import { Type, type Static } from 'typebox'
 import { Strict } from './schema.ts'
 
 /** 32 bytes in base64url. The last character carries four bits, so that the bytes are written in one way only. */
-const Coordinate = Type.String({ pattern: '^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$' })
+const Coordinate = Type.String({
+  pattern: '^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$',
+  description: '32 bytes in base64url without padding',
+  // A published point: RFC 7515, appendix A.3.
+  examples: ['f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'],
+})
 
 /** The public half of a device's key, and nothing else: no private member, and none whose meaning we would ignore. */
 export const DeviceKey = Strict(

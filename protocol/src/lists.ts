@@ -1,12 +1,19 @@
 import { Type, type Static, type TSchema } from 'typebox'
-import { Nullable, Strict, Text } from './schema.ts'
+import { Nullable, Strict } from './schema.ts'
 
 export const defaultPageSize = 50
 export const maxPageSize = 200
 
+/** The id of the last record seen. Any other text would lead to a wrong page, or to an end that is none. */
+const Cursor = Type.String({
+  pattern: '^[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}$',
+  description: 'next_cursor of the page before',
+  examples: ['grt_01k9x3v7qmf5v8t2w4y6z8abcd'],
+})
+
 const paging = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPageSize, default: defaultPageSize })),
-  cursor: Type.Optional(Text({ maxLength: 100, description: 'next_cursor of the page before' })),
+  cursor: Type.Optional(Cursor),
 }
 
 /** The query of a list whose records have these states. */

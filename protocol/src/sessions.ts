@@ -69,7 +69,10 @@ export const MeReply = Type.Object({
   device: Nullable(Type.Object(Device.properties, { description: 'Where a device calls; it has no other session' })),
 })
 
-export const ChangeMeBody = Strict({ require_device_approval: Type.Boolean(), ...signedMembers })
+export const ChangeMeBody = Strict({
+  require_device_approval: Type.Boolean({ description: 'Switching it off is signed by an enrolled device, as "off"' }),
+  ...signedMembers,
+})
 
 export const LogoutAllReply = Type.Object({ revoked: Type.Integer({ description: 'How many sessions ended' }) })
 

@@ -65,9 +65,22 @@ export function authenticateCalls(http: Http, needs: AuthenticateNeeds): void {
       return
     }
     const actor = await identify(request, needs)
-    if (!allow.includes(actor.kind)) throw new ServiceError('forbidden')
+    if (!allow.includes(actor.kind)) throw wrongCredential(allow, actor.kind)
     request.actor = actor
   })
+}
+
+const credentialOf: Record<Actor['kind'], string> = {
+  agent: 'an agent token',
+  user: "a user's session",
+  device: "a device's session",
+  admin: 'the admin token',
+}
+
+/** Whoever calls knows what they hold, and the reference says whom each call admits: nothing is given away. */
+function wrongCredential(allow: readonly Actor['kind'][], came: Actor['kind']): ServiceError {
+  const taken = allow.map((kind) => credentialOf[kind]).join(' or ')
+  return new ServiceError('forbidden', { message: `This call takes ${taken}, not ${credentialOf[came]}.` })
 }
 
 export function actingAgent({ actor }: FastifyRequest): Extract<Actor, { kind: 'agent' }> {

@@ -116,7 +116,10 @@ async function activeProvider({ database, providers }: CreateNeeds, tx: Queries,
   const field = 'provider'
   const found = await providers.findBySlug(tx, slug)
   const provider = found && (await providers.lock(database, tx, found.providerId))
-  if (!provider) throw new ServiceError('not_found', { field, message: 'There is no such provider.' })
+  if (!provider) {
+    const message = 'There is no such provider. GET /v4/providers lists those there are, by their slug.'
+    throw new ServiceError('not_found', { field, message })
+  }
   if (provider.status !== 'active') {
     throw new ServiceError('conflict', { field, message: 'This provider is not active: nobody can connect it.' })
   }

@@ -42,7 +42,7 @@ export function grantedBy(
   }
 }
 
-export const ofProvider = 'the api_hosts of the provider'
+export const ofProvider = 'the api_hosts of the provider, which GET /v4/providers lists'
 const asked = 'what was asked for'
 
 /** Hosts that a request names, within those of its provider. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { renameSync } from 'node:fs'
 import { test } from 'node:test'
 import { onBothDatabases } from '../../../testkit/databases.ts'
+import { newDeviceKey } from '../../../testkit/device.ts'
 import { startPostgres } from '../../../testkit/postgres-server.ts'
 import { startService } from '../../../testkit/service.ts'
 import type { Reply } from '../../../testkit/service.ts'
@@ -31,6 +32,47 @@ onBothDatabases('errors', (engine) => {
       const { body } = await service.call('POST', '/v4/agents/register', { body: { name } })
       assert.match(body.error.message, /^"name" is blank, or holds a control character/)
     }
+  })
+
+  test('what is wrong with any other member is said in a sentence, with an example where the form is odd', async (t) => {
+    const { call, adminToken } = await startService(t, engine)
+    const { publicKey } = newDeviceKey()
+    const said = async (...what: Parameters<typeof call>) => {
+      const { status, body } = await call(...what)
+      assert.equal(status, 400)
+      return body.error.message as string
+    }
+    const agent = (body: unknown) => said('POST', '/v4/agents/register', { body })
+    assert.equal(await agent({ name: 1 }), '"name" must be a string.')
+    assert.equal(await agent({ name: '' }), '"name" must not be empty.')
+    assert.equal(await agent({ name: 'a', metadata: [] }), '"metadata" must be an object.')
+    assert.equal(await agent([]), '"body" must be an object.')
+    const list = (query: string) => said('GET', `/v4/agents?${query}`, { token: adminToken })
+    assert.equal(await list('limit=x'), '"limit" must be a whole number.')
+    assert.equal(await list('limit=0'), '"limit" must be at least 1.')
+    assert.equal(await list('limit=201'), '"limit" must be at most 200.')
+    const pair = (jwk: object) =>
+      said('POST', '/v4/devices/pair', { body: { pairing_code: 'ABCD-EFGH', public_key_jwk: jwk } })
+    const form = /^"public_key_jwk\.x" is not of the form that is taken here, such as [\w-]{43}\.$/
+    assert.match(await pair({ ...publicKey, x: 'AAAA' }), form)
+  })
+
+  test('a cursor that no list has given is refused, instead of leading to a wrong page', async (t) => {
+    const { call, adminToken } = await startService(t, engine)
+    for (const cursor of ['', 'zzz', 'agt_1', 'AGT_01k9x3v7qmf5v8t2w4y6z8abcd']) {
+      const { status, body } = await call('GET', `/v4/agents?cursor=${cursor}`, { token: adminToken })
+      assert.deepEqual([status, body.error?.code, body.error?.field], [400, 'invalid_field', 'cursor'], cursor)
+    }
+  })
+
+  test('a credential of another kind is told which kinds the call takes', async (t) => {
+    const { call, adminToken, registerAgent } = await startService(t, engine)
+    const { token } = await registerAgent()
+    const devices = await call('GET', '/v4/access-requests/pending', { token })
+    const expected = "This call takes a user's session or a device's session, not an agent token."
+    assert.deepEqual([devices.status, devices.body.error.message], [403, expected])
+    const ask = await call('POST', '/v4/access-requests', { token: adminToken, body: {} })
+    assert.equal(ask.body.error.message, 'This call takes an agent token, not the admin token.')
   })
 
   test('a member that takes one of a few values names them', async (t) => {

@@ -7,6 +7,7 @@ import type { ErrorCode } from '@sallyport/protocol/errors'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import { isUnavailable } from '../database/failures.ts'
 import { ServiceError } from '../errors.ts'
+import { faultIn } from './faults.ts'
 import { answerThenClose, answerThenDrain } from './lingering.ts'
 
 declare module 'fastify' {
@@ -97,13 +98,6 @@ function toServiceError(error: unknown): ServiceError {
     : new ServiceError(known, { cause: error })
 }
 
-/** Where the schema's own words would be a regular expression, or say nothing to a person. */
-const faults: Record<string, string> = {
-  // Strict schemas have `false` where further members would be described.
-  boolean: 'is not a member that this call knows',
-  pattern: 'is blank, or holds a control character or another that is not taken here',
-}
-
 function fromValidation(first: FastifySchemaValidationError, context: string): ServiceError {
   const { keyword, instancePath, schemaPath, params, message } = first as typeof first & {
     params: Record<string, unknown>
@@ -115,9 +109,7 @@ function fromValidation(first: FastifySchemaValidationError, context: string): S
     return new ServiceError('missing_field', { field, message: `"${field}" is missing. Add it.` })
   }
   const field = path.length > 0 ? path.join('.') : context
-  const allowed = (params['allowedValues'] ?? [params['allowedValue']]) as unknown[]
-  const isChoice = keyword === 'enum' || keyword === 'const'
-  const fault = isChoice ? `takes ${allowed.join(', ')}` : (faults[keyword] ?? message ?? 'is malformed')
+  const fault = faultIn(keyword, params) ?? message ?? 'is malformed'
   // A member's name is the caller's own text: the log gets the schema's name for the place instead.
   const detail = `${context}: ${keyword} at ${schemaPath}`
   return new ServiceError('invalid_field', { field, message: `"${clip(field)}" ${fault}.`, detail })

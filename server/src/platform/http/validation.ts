@@ -24,8 +24,20 @@ export const validatorCompiler: typeof TypeBoxValidatorCompiler = (route) => {
   const validate = route.httpPart === 'body' ? validatorOf.bodies(route) : validatorOf.others(route)
   return (value: unknown) => {
     const found = findTooManyMembers(route.schema, value, '') ?? findOddNumber(route.schema, value)
-    return found ? { error: [found] } : validate(value)
+    if (found) return { error: [found] }
+    const judged = validate(value) as { error?: FastifySchemaValidationError[] }
+    return judged.error ? { error: judged.error.map((one) => withExamples(route.schema, one)) } : judged
   }
+}
+
+/** A regular expression says nothing to a person. What the schema shows as examples does. */
+function withExamples(schema: object, error: FastifySchemaValidationError): FastifySchemaValidationError {
+  if (error.keyword !== 'pattern') return error
+  let place: unknown = schema
+  for (const step of error.schemaPath.split('/').slice(1))
+    place = (place as Record<string, unknown> | undefined)?.[step]
+  const { examples } = (place ?? {}) as { examples?: string[] }
+  return { ...error, params: { ...error.params, ...(examples && { examples }) } }
 }
 
 /** A query is text, and TypeBox would make a number of `true`, `0x10` or `1.9` too. */
@@ -35,7 +47,7 @@ function findOddNumber({ properties = {} }: ObjectSchema, value: unknown): Fasti
     const isInteger = Object.hasOwn(properties, name) && properties[name]?.type === 'integer'
     return isInteger && typeof member === 'string' && !/^\d{1,9}$/.test(member)
   })
-  return odd && fault('type', `/${odd[0]}`, '#/type', 'must be integer')
+  return odd && fault('type', `/${odd[0]}`, '#/type', 'must be integer', { type: 'integer' })
 }
 
 function findTooManyMembers(
@@ -61,6 +73,6 @@ function findTooManyMembers(
   return undefined
 }
 
-function fault(keyword: string, instancePath: string, schemaPath: string, message: string) {
-  return { keyword, instancePath, schemaPath, message, params: {} }
+function fault(keyword: string, instancePath: string, schemaPath: string, message: string, params = {}) {
+  return { keyword, instancePath, schemaPath, message, params }
 }

@@ -1,0 +1,41 @@
+/** What is wrong with a member, in words: a schema's own would be a regular expression, or no sentence. */
+type Params = Record<string, unknown>
+
+const kinds: Record<string, string> = {
+  array: 'an array',
+  boolean: 'true or false',
+  integer: 'a whole number',
+  null: 'null',
+  number: 'a number',
+  object: 'an object',
+  string: 'a string',
+}
+
+/** By the schema's keyword. Undefined where the validator's words will do. */
+const faults: Partial<Record<string, (params: Params) => string | undefined>> = {
+  // Strict schemas have `false` where further members would be described.
+  boolean: () => 'is not a member that this call knows',
+  const: ({ allowedValue }) => `takes ${String(allowedValue)}`,
+  enum: ({ allowedValues }) => `takes ${(allowedValues as unknown[]).join(', ')}`,
+  format: ({ format }) => (format === 'date-time' ? 'must be a time such as 2027-01-31T12:00:00Z' : undefined),
+  maximum: ({ limit }) => `must be at most ${String(limit)}`,
+  minimum: ({ limit }) => `must be at least ${String(limit)}`,
+  minItems: notEmpty,
+  minLength: notEmpty,
+  pattern: ({ examples }) =>
+    Array.isArray(examples)
+      ? `is not of the form that is taken here, such as ${examples.join(' or ')}`
+      : 'is blank, or holds a control character or another that is not taken here',
+  type: ({ type }) => {
+    const wanted = [type].flat().map((one) => kinds[String(one)])
+    return wanted.includes(undefined) ? undefined : `must be ${wanted.join(' or ')}`
+  },
+}
+
+export function faultIn(keyword: string, params: Params): string | undefined {
+  return faults[keyword]?.(params)
+}
+
+function notEmpty({ limit }: Params): string | undefined {
+  return limit === 1 ? 'must not be empty' : undefined
+}
