@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startAccessTest } from '../../testkit/access-requests.ts'
 import type { AccessTest } from '../../testkit/access-requests.ts'
+import { startCallbackReceiver } from '../../testkit/callback-receiver.ts'
+import { verified } from '../../testkit/callbacks.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
-import { acme, client } from '../../testkit/providers.ts'
+import { acme, client, reaching } from '../../testkit/providers.ts'
 import type { Reply } from '../../testkit/service.ts'
+import { Secret } from '../platform/secret.ts'
 
 /** How a request gets into each state, and every move that somebody could try from there. */
 const into: Record<string, (test: AccessTest, id: string) => Promise<unknown>> = {
@@ -226,6 +229,36 @@ onBothDatabases('deciding', (engine) => {
     assert.equal(won.length + lost.length, 24)
     const grants = await database.queries.selectFrom('grants').selectAll().execute()
     assert.equal(grants.length, status === 'approved' ? 1 : 0)
+  })
+
+  test('a decision of either kind is told to the callback, and the agent sees that it was', async (t) => {
+    const receiver = await startCallbackReceiver(t)
+    const test = await startAccessTest(t, engine, reaching(receiver))
+    const { ask, approve, deny, cancel, read, app, agent, clock } = test
+    const decide = async (move: (id: string) => Promise<Reply>) => {
+      const {
+        access_request_id: id,
+        callback_secret: secret,
+        callback,
+      } = (await ask({ callback_url: receiver.url.href })).body
+      assert.deepEqual(callback, { status: 'waiting', attempts: 0, last_error: null })
+      const { grant_id: grantId = null } = (await move(id)).body
+      await app.catchUp()
+      const told = receiver.received.splice(0).map((one) => verified(new Secret(secret), one, clock.now()))
+      return { id, grantId, told, callback: (await read(id)).body.callback }
+    }
+    for (const [status, move] of [
+      ['approved', approve],
+      ['denied', deny],
+    ] as const) {
+      const { id, grantId, told, callback } = await decide(move)
+      const rest = { provider: 'acme', agent_id: agent.agentId }
+      const event = { event: `access_request.${status}`, access_request_id: id, status, grant_id: grantId, ...rest }
+      assert.deepEqual([told, callback], [[event], { status: 'delivered', attempts: 1, last_error: null }])
+      assert.equal(grantId !== null, status === 'approved')
+    }
+    const cancelled = await decide(cancel)
+    assert.deepEqual([cancelled.told, cancelled.callback], [[], null])
   })
 
   test('a denial tells its reason to the agent, and takes members that it does not know', async (t) => {
