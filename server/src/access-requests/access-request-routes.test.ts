@@ -98,7 +98,8 @@ onBothDatabases('access requests', (engine) => {
   })
 
   test('a hint means one user or nobody, and creation answers alike', async (t) => {
-    const { ask, user, logIn, call, adminToken, pending, read, deny } = await startAccessTest(t, engine)
+    const test = await startAccessTest(t, engine)
+    const { ask, user, logIn, call, adminToken, pending, read, deny } = test
     const other = await logIn({ email: 'bob@example.com', name: 'Ada' })
     const gone = await logIn({ email: 'gone@example.com' })
     await call('POST', `/v4/users/${gone.userId}/disable`, { token: adminToken })
@@ -113,6 +114,8 @@ onBothDatabases('access requests', (engine) => {
     for (const shape of shapes) assert.deepEqual(shape, shapes[0])
     const ids = replies.map(({ body }) => body.access_request_id as string)
     assert.deepEqual((await pending()).sort(), ids.slice(0, 2).sort())
+    const meant = (await recorded(test, 'access_request.created')).map(({ user_id }) => user_id)
+    assert.deepEqual(meant, [user.userId, user.userId, null, null, null, null])
     assert.deepEqual(await pending(other), [])
     for (const id of ids.slice(2)) {
       assert.equal((await read(id, user.token)).body.error.code, 'not_found')
