@@ -5,8 +5,8 @@ import type { Static } from 'typebox'
 import { actingUser } from '../authenticate.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import type { Http } from '../platform/http/http.ts'
-import { blockAgent, unmuteAgent } from './block-agent.ts'
-import type { BlockNeeds } from './block-agent.ts'
+import { blockAgent, unmuteAgent } from './mute-agent.ts'
+import type { BlockNeeds } from './mute-agent.ts'
 import type { MutedAgent } from './muted-agent.ts'
 
 const tags = ['Access requests']
