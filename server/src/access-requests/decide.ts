@@ -4,6 +4,7 @@ import type { Verdict } from '@sallyport/protocol/approval-message'
 import type { AuditStore } from '../audit/audit-store.ts'
 import type { CallbackStore } from '../callbacks/callback-store.ts'
 import type { Challenge, Signed } from '../devices/challenge.ts'
+import { mayDecide as deviceMayDecide } from '../devices/device.ts'
 import type { Device } from '../devices/device.ts'
 import type { PushStore } from '../devices/push-store.ts'
 import { takeSignature } from '../devices/take-signature.ts'
@@ -72,7 +73,7 @@ export async function judgeSigned(
   verdict: Verdict,
   signed: Signed | undefined,
 ): Promise<Signature | undefined> {
-  if (device && device.keyEnrolledAt === null) throw new ServiceError('device_key_required')
+  if (device && !deviceMayDecide(device)) throw new ServiceError('device_key_required')
   if (!signed) {
     if (device) throw new ServiceError('device_signature_required')
     return undefined
