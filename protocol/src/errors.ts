@@ -55,6 +55,11 @@ export const errorKinds = {
   host_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this host.' },
   method_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this method.' },
   path_not_allowed: { status: 403, retryable: false, message: 'The grant does not cover this path.' },
+  credential_endpoint: {
+    status: 403,
+    retryable: false,
+    message: 'This place hands out or takes credentials. It is never called through here.',
+  },
   grant_not_found: { status: 404, retryable: false, message: 'This agent has no such grant.' },
   not_found: { status: 404, retryable: false, message: 'There is nothing here, or it is not yours.' },
   http_method_not_supported: {
@@ -79,6 +84,16 @@ export const errorKinds = {
     message: 'The challenge was used already. Ask for a new one.',
   },
   slug_taken: { status: 409, retryable: false, message: 'A provider has this slug already. Choose another.' },
+  idempotency_conflict: {
+    status: 409,
+    retryable: false,
+    message: 'This Idempotency-Key was used for another request. Choose a new key.',
+  },
+  outcome_unknown: {
+    status: 409,
+    retryable: false,
+    message: 'A call with this Idempotency-Key was made, and how it ended is not known. It is not made again.',
+  },
   connection_needs_reauth: {
     status: 409,
     retryable: false,
@@ -95,6 +110,11 @@ export const errorKinds = {
   upstream_unreachable: { status: 502, retryable: true, message: 'The host could not be reached.' },
   upstream_tls_error: { status: 502, retryable: false, message: 'The host did not prove by TLS that it is the one.' },
   upstream_body_too_large: { status: 502, retryable: false, message: 'The answer is larger than is taken in whole.' },
+  upstream_encoding_unsupported: {
+    status: 502,
+    retryable: false,
+    message: 'The answer is encoded in a way that can not be read here, so it is not passed on.',
+  },
   provider_unavailable: {
     status: 502,
     retryable: true,

@@ -6,10 +6,27 @@ export const ProxyBody = Strict({
   method: Type.String({ minLength: 1, maxLength: 20 }),
   url: Type.String({ minLength: 1, maxLength: 8192, description: 'An https URL that the grant covers' }),
   headers: Type.Optional(Dictionary(Type.String(), { maxProperties: 100 })),
-  body: Type.Optional(Type.Unknown({ description: 'A string is sent as it is, anything else as JSON' })),
+  body: Type.Optional(
+    Type.Unknown({
+      description:
+        'A string is sent as it is, anything else as JSON; an object as a form where content-type says application/x-www-form-urlencoded',
+    }),
+  ),
+  body_base64: Type.Optional(Type.String({ description: 'The bytes of the body instead, in base64' })),
+  timeout_ms: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 300_000, description: 'How long the whole call may take; 60000 if not given' }),
+  ),
+  follow_redirects: Type.Optional(
+    Type.Boolean({ description: 'Follows up to 5 redirects, as far as the grant covers them' }),
+  ),
+  stream: Type.Optional(
+    Type.Boolean({ description: "Answers with the upstream's own status, headers and body as they come" }),
+  ),
+  dry_run: Type.Optional(Type.Boolean({ description: 'Says whether the call would be made, and makes none' })),
 })
 export type ProxyBody = Static<typeof ProxyBody>
 
+/** The answer of a call that was made: the upstream's, redacted. */
 export const ProxyReply = Type.Object({
   status: Type.Integer({ description: "The upstream's status" }),
   headers: Dictionary(Type.Union([Type.String(), Type.Array(Type.String())])),
