@@ -245,7 +245,7 @@ test('a Secret is opened only where it must be', () => {
     'platform/vault/master-keys.ts', // parses and writes the master keys
     'platform/vault/vault.ts', // seals
     'proxy/proxy-call.ts', // puts the credential into the call
-    'redaction/redactor.ts', // searches for it
+    'redaction/secret-forms.ts', // searches for it
     'sandbox/sandbox-route.ts', // makes the header that carries it
     'sessions/browser-login-routes.ts', // puts the tokens of browser and session into their cookies
     'sessions/browser-login.ts', // puts the provider's answer, as it came, to the address that it came to

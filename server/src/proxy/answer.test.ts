@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret } from '../platform/secret.ts'
 import { createRedactor } from '../redaction/redactor.ts'
+import { compileSecrets } from '../redaction/secret-forms.ts'
 import { readAnswer } from './answer.ts'
 import type { HeaderList } from './upstream.ts'
 
@@ -10,7 +11,7 @@ const goesOn = new AbortController().signal
 
 async function answerTo(headers: HeaderList, ...chunks: (string | Buffer)[]) {
   const body = ReadableStream.from(chunks.map((chunk) => Buffer.from(chunk)))
-  return readAnswer({ status: 207, headers, body }, createRedactor([new Secret(token)]), goesOn)
+  return readAnswer({ status: 207, headers, body }, createRedactor(compileSecrets([new Secret(token)])), goesOn)
 }
 
 test('a body is JSON when it says so and is, text when it is UTF-8, and base64 otherwise', async () => {
@@ -94,5 +95,8 @@ test('an upstream that breaks off fails the call', async () => {
     yield Buffer.from('half')
     throw new Error('reset')
   })()
-  await assert.rejects(readAnswer({ status: 200, headers: [], body }, createRedactor([]), goesOn), /reset/)
+  await assert.rejects(
+    readAnswer({ status: 200, headers: [], body }, createRedactor(compileSecrets([])), goesOn),
+    /reset/,
+  )
 })

@@ -41,7 +41,7 @@ export async function readAnswer(
   return {
     status: response.status,
     headers,
-    ...decodeBody(redactor.bytes(received), contentType),
+    ...decodeBody(await redactor.body(received), contentType),
     bytes: received.length,
   }
 }

@@ -16,6 +16,7 @@ import { ServiceError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { takeFromLimit } from '../platform/rate-limits.ts'
 import { createRedactor } from '../redaction/redactor.ts'
+import { compileSecrets } from '../redaction/secret-forms.ts'
 import { readAnswer } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { judgeUrl, recordedParts } from './destination.ts'
@@ -95,7 +96,7 @@ export async function proxyCall(
 async function carryOut(call: Call, signal: AbortSignal) {
   const credential = await call.route.credential()
   signal.throwIfAborted()
-  const redactor = createRedactor(credential.secrets)
+  const redactor = createRedactor(compileSecrets(credential.secrets))
   const response = await call.route.upstream(toRequest(call, credential, signal))
   const answer = await readAnswer(response, redactor, signal)
   return { ...answer, redactions: redactor.count() }
