@@ -2,7 +2,7 @@
 import { pipeline, Readable } from 'node:stream'
 import type { Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
-import { codeOf, tooLarge, unreachable } from './failures.ts'
+import { codeOf, notDecodable, tooLarge } from './failures.ts'
 
 export const acceptedEncodings = 'gzip, br, zstd, deflate'
 
@@ -40,14 +40,41 @@ export async function readDecoded(
   return Buffer.concat(chunks)
 }
 
+/** The whole decoded body; nothing is done where it is not encoded. */
+export async function decodeWhole(
+  body: Buffer,
+  contentEncoding: string,
+  maxBytes: number,
+  host: string,
+): Promise<Buffer> {
+  if (contentEncoding === '' || body.length === 0) return body
+  return readDecoded(Readable.from([body]), contentEncoding, maxBytes, host)
+}
+
+/** The decoded body as it comes. */
+export function decodeStream(
+  body: AsyncIterable<Uint8Array>,
+  contentEncoding: string,
+  host: string,
+): AsyncIterable<Uint8Array> {
+  let decoded = body
+  for (const create of decodersFor(contentEncoding, host)) {
+    decoded = naming(
+      pipeline(Readable.from(decoded), create(), () => undefined),
+      host,
+    )
+  }
+  return decoded
+}
+
 /** In the order in which they are undone. */
 function decodersFor(encoding: string, host: string): (() => Transform)[] {
   const names = encoding.split(',').map((name) => name.trim().toLowerCase())
   const encodings = names.filter((name) => name !== '' && name !== 'identity').reverse()
-  if (encodings.length > maxEncodings) throw unreachable(host, 'too many content encodings')
+  if (encodings.length > maxEncodings) throw notDecodable(host, 'too many content encodings')
   return encodings.map((name) => {
     const create = decoders.get(name)
-    if (!create) throw unreachable(host, 'unknown content encoding')
+    if (!create) throw notDecodable(host, 'unknown content encoding')
     return create
   })
 }
@@ -66,6 +93,6 @@ async function* naming(decoder: AsyncIterable<Uint8Array>, host: string): AsyncG
   try {
     yield* decoder
   } catch (error) {
-    throw /^(?:Z_|ZSTD_|ERR_)/.test(codeOf(error)) ? unreachable(host, 'broken content encoding') : error
+    throw /^(?:Z_|ZSTD_|ERR_)/.test(codeOf(error)) ? notDecodable(host, 'broken content encoding') : error
   }
 }

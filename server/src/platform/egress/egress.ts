@@ -8,7 +8,7 @@ import type { AllowEntry, SuppliedBy } from './allow-list.ts'
 import { askNameServer, createConnector } from './connector.ts'
 import type { Lookup } from './connector.ts'
 import { exchange } from './exchange.ts'
-import type { EgressLimits } from './exchange.ts'
+import type { Answer, EgressLimits } from './exchange.ts'
 import { createFetch } from './fetch.ts'
 import type { EgressFetch } from './fetch.ts'
 import { judgeName } from './judge-name.ts'
@@ -17,7 +17,7 @@ import { createTrust } from './trust.ts'
 
 export type { AllowEntry, SuppliedBy } from './allow-list.ts'
 export type { Lookup } from './connector.ts'
-export type { EgressLimits } from './exchange.ts'
+export type { Answer as EgressAnswer, EgressLimits } from './exchange.ts'
 export type { EgressFetch } from './fetch.ts'
 
 export interface EgressRequest {
@@ -28,6 +28,17 @@ export interface EgressRequest {
   suppliedBy: SuppliedBy
   limits?: Partial<EgressLimits>
   signal?: AbortSignal
+  /** Sockets are shared only among requests of the same pool and supplier. */
+  pool?: string
+}
+
+/** An answer read to its end, as it came: nothing is decoded. */
+export interface CollectedAnswer {
+  status: number
+  statusText: string
+  headers: [string, string][]
+  body: Buffer
+  trailers: [string, string][]
 }
 
 export interface Egress {
@@ -36,11 +47,9 @@ export interface Egress {
   /** The same over HTTP/2, for the operator's URLs alone: one connection an origin, which is kept for the next calls. */
   fetchOverHttp2: (limits?: Partial<EgressLimits>) => EgressFetch
   /** For the proxy: one exchange, streamed and raw (not decoded), same guards. */
-  request: (request: EgressRequest) => Promise<{
-    status: number
-    headers: [string, string][]
-    body: AsyncIterable<Uint8Array>
-  }>
+  request: (request: EgressRequest) => Promise<Answer>
+  /** The same, read whole. `maxBytes` bounds what comes over the wire. */
+  collect: (request: EgressRequest) => Promise<CollectedAnswer>
   /** Throws what a call to this URL would be refused with by its text alone (scheme, userinfo, literal address, port); asks no name server. */
   judgeUrl: (url: URL, suppliedBy: SuppliedBy, field?: string) => void
   /** The same by what its name leads to just now. Asks a name server and connects to nothing. */
@@ -94,15 +103,23 @@ export function createEgress(needs: { allow: readonly AllowEntry[]; ca?: string;
   }
 
   const requestOver =
-    (pool: keyof typeof pools) =>
+    (which: keyof typeof pools) =>
     async ({ suppliedBy, limits, ...rest }: EgressRequest) => {
       judgeUrl(list, rest.url, suppliedBy)
-      return exchange(pools[pool].agent, { ...rest, limits: { ...requestLimits, ...limits } })
+      return exchange(pools[which].agent, { ...rest, limits: { ...requestLimits, ...limits } })
     }
   const request = (one: EgressRequest) => requestOver(one.suppliedBy)(one)
 
+  const collect = async (one: EgressRequest): Promise<CollectedAnswer> => {
+    const { body, trailers, ...head } = await request(one)
+    const chunks: Uint8Array[] = []
+    for await (const chunk of body) chunks.push(chunk as Uint8Array)
+    return { ...head, body: Buffer.concat(chunks), trailers: trailers() }
+  }
+
   return {
     request,
+    collect,
     fetch: (suppliedBy, limits) => createFetch(request, suppliedBy, { ...fetchLimits, ...limits }),
     fetchOverHttp2: (limits) => createFetch(requestOver('http2'), 'operator', { ...fetchLimits, ...limits }),
     judgeUrl: (url, suppliedBy, field) => {

@@ -1,4 +1,5 @@
 /** One request and its answer over a pool of judged connections: streamed, as it came, bounded in time and size. */
+import { STATUS_CODES } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { failureOf, timedOut, tooLarge } from './failures.ts'
@@ -25,8 +26,11 @@ export interface Exchange {
 
 export interface Answer {
   status: number
+  statusText: string
   headers: [string, string][]
   body: Readable
+  /** What followed the body; empty until it was read to its end. */
+  trailers: () => [string, string][]
 }
 
 export function exchange(pool: Dispatcher, { url, method, headers, body, limits, signal }: Exchange): Promise<Answer> {
@@ -36,6 +40,7 @@ export function exchange(pool: Dispatcher, { url, method, headers, body, limits,
     let answer: Readable | undefined
     let failure: Error | undefined
     let bytes = 0
+    let trailers: [string, string][] = []
 
     const fail = (error: Error) => {
       if (failure) return
@@ -91,15 +96,19 @@ export function exchange(pool: Dispatcher, { url, method, headers, body, limits,
         })
         // The failure is thrown to the reader; one that never reads must not end the process.
         answer.on('error', () => undefined)
-        resolve({ status, headers: pairs(started.rawHeaders), body: answer })
+        resolve({
+          ...{ status, statusText: STATUS_CODES[status] ?? '', headers: pairs(started.rawHeaders) },
+          ...{ body: answer, trailers: () => trailers },
+        })
       },
       onResponseData(started, chunk) {
         bytes += chunk.length
         if (bytes > limits.maxBytes) fail(tooLarge(host, `more than ${limits.maxBytes} bytes`))
         else if (answer?.push(chunk) === false) started.pause()
       },
-      onResponseEnd() {
+      onResponseEnd(ended) {
         release()
+        trailers = pairs(ended.rawTrailers)
         // The socket is another's from here on.
         controller = undefined
         answer?.push(null)
