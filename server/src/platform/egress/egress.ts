@@ -75,18 +75,18 @@ export function createEgress(needs: {
   const pools = createPools({ list, lookup, trust, connectMs, bounds })
 
   const over =
-    <T>(protocol: Protocol, read: (shared: SharedSockets, call: Exchange) => Promise<T>) =>
+    <T>(protocol: Protocol, read: (shared: SharedSockets, call: Exchange) => Promise<T>, maySendAgain = false) =>
     async ({ suppliedBy, limits, pool, ...rest }: EgressRequest): Promise<T> => {
       judgeUrl(list, rest.url, suppliedBy)
       const shared = pools.enter({ origin: rest.url.origin, suppliedBy, protocol, name: pool ?? '' })
-      return read(shared, { ...rest, limits: { ...requestLimits, ...limits } })
+      return read(shared, { ...rest, limits: { ...requestLimits, ...limits }, maySendAgain })
     }
 
   return {
     request: over('either', stream),
     collect: over('either', collect),
     fetch: (suppliedBy, limits) => createFetch(over('http/1.1', stream), suppliedBy, { ...fetchLimits, ...limits }),
-    fetchOverHttp2: (limits) => createFetch(over('h2', stream), 'operator', { ...fetchLimits, ...limits }),
+    fetchOverHttp2: (limits) => createFetch(over('h2', stream, true), 'operator', { ...fetchLimits, ...limits }),
     judgeUrl: (url, suppliedBy, field) => {
       judgeUrl(list, url, suppliedBy, field)
     },

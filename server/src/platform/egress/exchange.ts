@@ -28,6 +28,8 @@ export interface Exchange {
   body: Buffer | undefined
   limits: EgressLimits
   signal?: AbortSignal | undefined
+  /** What the upstream says it has not looked at (RFC 9113 §8.7) may be sent once more. Not where each try is recorded. */
+  maySendAgain?: boolean
 }
 
 export interface Head {
@@ -112,8 +114,7 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
-      // undici sends again what an upstream says it has not looked at. That would be a second request on one record.
-      if (isSent) failure ??= unreachable(host, 'refused after it was sent')
+      if (isSent && !call.maySendAgain) failure ??= unreachable(host, 'refused after it was sent')
       controller = started
       if (failure) {
         started.abort(failure)

@@ -35,6 +35,7 @@ export function createSockets(max: number, letOneGo: () => void): Sockets {
     enter: async (late) => {
       if (taken < max) return take()
       letOneGo()
+      late.throwIfAborted()
       return new Promise((resolve, reject) => {
         const stop = () => {
           waiting.delete(enter)
