@@ -111,7 +111,11 @@ test('protocol imports no room, and end-to-end tests speak only over the wire', 
 test('only routes speak HTTP', () => {
   const isHttp = (from: string) => /^(?:fastify|@fastify\/|node:https?$)/.test(from)
   const wrong = broken(code, ({ path }, from) => {
-    if (!isHttp(from) || /server\/src\/(?:platform\/http\/|authenticate\.ts|app\.ts|main\.ts)/.test(path)) return false
+    if (
+      !isHttp(from) ||
+      /server\/src\/(?:platform\/http\/|platform\/egress\/|authenticate\.ts|app\.ts|main\.ts)/.test(path)
+    )
+      return false
     return !path.endsWith('-routes.ts')
   })
   assert.deepEqual(wrong, [])
