@@ -1,6 +1,6 @@
 /** The real pipeline of a proxied call, with an upstream and a credential of the test's own at its end. */
 import { agentStore } from '../src/agents/agent-store.ts'
-import { auditStore } from '../src/audit/audit-store.ts'
+import { createAuditStore } from '../src/audit/audit-store.ts'
 import { createCallsInFlight } from '../src/grants/calls-in-flight.ts'
 import type { CallsInFlight } from '../src/grants/calls-in-flight.ts'
 import { grantStore } from '../src/grants/grant-store.ts'
@@ -38,14 +38,15 @@ export async function proxyTo(
   const { upstream = () => Promise.resolve(textResponse('ok')), ...others } = route
   const received: UpstreamRequest[] = []
   const outcomes: Outcome[] = []
+  const audit = createAuditStore({ ...service, clock: service.clock.now })
   const pipeline: ProxyNeeds = {
     ...service,
     clock: service.clock.now,
     agents: agentStore,
     grants: grantStore,
-    audit: auditStore,
+    audit,
     callsInFlight: createCallsInFlight({ ...service, grants: grantStore, clock: service.clock.now }),
-    refusals: createRefusals({ ...service, audit: auditStore, clock: service.clock.now }),
+    refusals: createRefusals({ ...service, audit, clock: service.clock.now }),
     routeOf: () => ({
       upstream: (request) => {
         received.push(request)
