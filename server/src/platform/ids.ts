@@ -8,6 +8,7 @@ export type IdPrefix =
   | 'arq'
   | 'aud'
   | 'cfl'
+  | 'chn'
   | 'chl'
   | 'con'
   | 'dev'
