@@ -1,10 +1,11 @@
 /**
  * `npm run bench`: the service beside a bare relay, in one run, in turns, as ratios. `--quick` gives a first look;
- * its figures move. Ends with an error where a bar is not met, or where any answer was not the one asked for.
+ * its figures move. `--only full` (and the other names of scenarios.ts) leaves out the rest, `--profiles <folder>` leaves
+ * CPU profiles there. Ends with an error where a bar is not met, or where any answer was not the one asked for.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createAuthority } from '../server/testkit/certificates.ts'
 import { startPostgres } from '../server/testkit/postgres-server.ts'
@@ -19,6 +20,7 @@ import type { Bench } from './scenarios.ts'
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
+    profiles: { type: 'string' },
     only: { type: 'string', multiple: true, default: [] },
   },
 })
@@ -38,7 +40,11 @@ async function prepare(): Promise<Bench> {
   writeFileSync(files.cert, certificate.cert)
   writeFileSync(files.key, certificate.key)
   const { port } = await startListener(scope, 'upstream.ts', [files.cert, files.key])
-  const outside = { host: `127.0.0.1:${port}`, caFile: authority.caFile }
+  const outside = {
+    host: `127.0.0.1:${port}`,
+    caFile: authority.caFile,
+    profiles: values.profiles && resolve(values.profiles),
+  }
   const pace = values.quick
     ? { warmUpSeconds: 3, rounds: 3, roundSeconds: 2 }
     : { warmUpSeconds: 8, rounds: 7, roundSeconds: 5 }

@@ -2,7 +2,7 @@
 import { pathToFileURL } from 'node:url'
 import { join } from 'node:path'
 import { roomy, settingsFor, startService } from '../e2e/running-service.ts'
-import type { Engine, RunningService } from '../e2e/running-service.ts'
+import type { Engine, Environment, RunningService } from '../e2e/running-service.ts'
 import type { Caller } from './load.ts'
 import type { Scope } from './processes.ts'
 import { startListener } from './processes.ts'
@@ -14,6 +14,8 @@ export interface Outside {
   /** Of the upstream: `127.0.0.1:1234`. */
   host: string
   caFile: string
+  /** Where each service leaves a CPU profile when it stops. */
+  profiles: string | undefined
 }
 
 /** Whoever can be asked for a path of the upstream. */
@@ -42,7 +44,7 @@ export async function startRelay(scope: Scope, { host, caFile }: Outside): Promi
 export async function startSeeded(
   scope: Scope,
   engine: Engine,
-  { host, caFile }: Outside,
+  { host, caFile, profiles }: Outside,
   size: Omit<Seed, 'host'>,
   say: (progress: string) => void,
 ): Promise<MeasuredService> {
@@ -50,10 +52,10 @@ export async function startSeeded(
     SALLYPORT_EGRESS_ALLOW: host,
     SALLYPORT_EGRESS_CA_FILE: caFile,
     SALLYPORT_LOG_LEVEL: 'warn',
-    NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'loop-delay.ts')).href}`,
+    NODE_OPTIONS: nodeOptions(profiles),
   })
   const agents = await seed(env, { ...size, host }, say)
-  const service = await startService(scope, engine, env)
+  const service = await startStopped(scope, engine, env)
   return {
     name: engine,
     service,
@@ -64,8 +66,9 @@ export async function startSeeded(
 }
 
 /** Agents in the sandbox: the service's own work, with its echo in place of an upstream. */
-export async function startInSandbox(scope: Scope): Promise<MeasuredService> {
-  const service = await startService(scope, 'sqlite', { ...roomy, SALLYPORT_LOG_LEVEL: 'warn' })
+export async function startInSandbox(scope: Scope, { profiles }: Outside): Promise<MeasuredService> {
+  const settings = { ...roomy, SALLYPORT_LOG_LEVEL: 'warn', NODE_OPTIONS: nodeOptions(profiles) }
+  const service = await startStopped(scope, 'sqlite', settings)
   const agents: Caller[] = []
   for (let index = 0; index < 200; index++) {
     const { token } = await service.register()
@@ -74,6 +77,18 @@ export async function startInSandbox(scope: Scope): Promise<MeasuredService> {
     agents.push({ token, body: JSON.stringify(example.body) })
   }
   return { name: 'sandbox', service, port: service.port, pid: service.pid, calls: () => agents }
+}
+
+function nodeOptions(profiles: string | undefined): string {
+  const probe = `--import=${pathToFileURL(join(import.meta.dirname, 'loop-delay.ts')).href}`
+  return profiles === undefined ? probe : `${probe} --cpu-prof --cpu-prof-dir=${profiles}`
+}
+
+/** It is stopped in the end, not killed: only then does it leave its profile. */
+async function startStopped(scope: Scope, engine: Engine, env: Environment): Promise<RunningService> {
+  const service = await startService(scope, engine, env)
+  scope.after(() => service.stop())
+  return service
 }
 
 function calling({ token, grantId }: SeededAgent, url: string, more: object = {}): Caller {

@@ -188,8 +188,8 @@ async function manyRows(bench: Bench): Promise<Row[]> {
 }
 
 /** No bar: it shows what is ours alone of the cost of a call. */
-async function inSandbox({ scope, relay, generator, pace, say }: Bench): Promise<Row[]> {
-  const contenders = [relay, await startInSandbox(scope)].map((one) => contending(one, '/small'))
+async function inSandbox({ scope, outside, relay, generator, pace, say }: Bench): Promise<Row[]> {
+  const contenders = [relay, await startInSandbox(scope, outside)].map((one) => contending(one, '/small'))
   const [theirs, ours] = await compare(generator, contenders, connections, pace, say)
   return theirs && ours ? [{ ...ratioRow('sandbox against a relayed call', theirs, ours, 0, 0), isMet: undefined }] : []
 }
