@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
-import { Dictionary, RecordId, Strict, Text } from './schema.ts'
+import { grantStatuses } from './grants.ts'
+import { Dictionary, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
 
 export const ProxyBody = Strict({
   grant_id: Text({ maxLength: 100 }),
@@ -37,3 +38,25 @@ export const ProxyReply = Type.Object({
   audit_id: RecordId('aud'),
 })
 export type ProxyReply = Static<typeof ProxyReply>
+
+/** The answer to a dry run: no call was made, counted or put on record. */
+export const DryRunReply = Type.Object({
+  allowed: Type.Boolean(),
+  reason: Type.Optional(Type.String({ description: 'The code that the call would be refused with' })),
+  would_inject: Nullable(
+    Type.Object({ header: Type.String(), value: Type.String({ description: 'With the credential taken out' }) }),
+  ),
+  grant: Nullable(
+    Type.Object({
+      grant_id: RecordId('grt'),
+      status: Type.Enum(grantStatuses),
+      allowed_hosts: Type.Array(Type.String()),
+      allowed_methods: Nullable(Type.Array(Type.String())),
+      allowed_paths: Nullable(Type.Array(Type.String())),
+      max_calls: Nullable(Type.Integer()),
+      calls: Type.Integer(),
+      expires_at: Nullable(Timestamp),
+    }),
+  ),
+})
+export type DryRunReply = Static<typeof DryRunReply>

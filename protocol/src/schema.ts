@@ -85,6 +85,12 @@ export const ErrorBody = Type.Object({
     message: Type.String({ description: 'What went wrong and what to do' }),
     retryable: Type.Boolean({ description: 'Whether the same call may succeed later' }),
     field: Type.Optional(Type.String({ description: 'The member at fault' })),
+    access_request: Type.Optional(
+      Type.Object(
+        { provider: Type.String(), hosts: Type.Array(Type.String()), methods: Type.Array(Type.String()) },
+        { description: 'Of a proxied call: what to post to /v4/access-requests to be allowed it' },
+      ),
+    ),
     request_id: Type.String(),
   }),
 })

@@ -39,6 +39,9 @@ import { presetRoutes } from './providers/preset-routes.ts'
 import { proposalRoutes } from './providers/proposal-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
 import { connectionRoute } from './proxy/connection-route.ts'
+import { createCredentials } from './proxy/credentials.ts'
+import { createLedger } from './proxy/ledger.ts'
+import { createAgentLoad } from './proxy/load.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
 import { createRefusals } from './proxy/refusals.ts'
 import { sandboxRoute } from './sandbox/sandbox-route.ts'
@@ -86,6 +89,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const refusals = createRefusals(needs)
   const callsInFlight = createCallsInFlight(needs)
   const { freshToken, refreshesEnded } = createFreshToken(needs)
+  const credentialOf = createCredentials({ freshToken, clock })
+  const ledger = createLedger(needs)
   const revokeRemotely = createRevokeRemotely(needs)
   const deliverCallbacks = createDeliverCallbacks(needs)
   const vapid = await openVapidKey({ database, vault, clock, given: config.vapidPrivateKey })
@@ -123,8 +128,13 @@ export async function createApp(given: AppNeeds): Promise<App> {
   proxyRoutes(http, {
     ...needs,
     refusals,
+    ledger,
     callsInFlight,
-    routeOf: (grant) => (grant.kind === 'sandbox' ? sandboxRoute(needs, grant) : connectionRoute),
+    load: createAgentLoad(config.proxyInFlightPerAgent),
+    routeOf: (standing) =>
+      standing.grant.kind === 'sandbox'
+        ? sandboxRoute(needs, standing)
+        : connectionRoute({ ...needs, credentialOf }, standing),
     onOutcome: (outcome) => {
       proxyCalls.inc({ outcome })
     },

@@ -15,7 +15,9 @@ import { deviceStore } from './devices/device-store.ts'
 import { pairingCodeStore } from './devices/pairing-code-store.ts'
 import { createPushStore } from './devices/push-store.ts'
 import { grantStore } from './grants/grant-store.ts'
+import { standingStore } from './grants/standing-store.ts'
 import { createProviderStore } from './providers/provider-store.ts'
+import { createIdempotency } from './proxy/idempotency-store.ts'
 import { createSandboxStore } from './sandbox/sandbox-store.ts'
 import { identityStore } from './sessions/identity-store.ts'
 import { createLoginFlowStore } from './sessions/login-flow-store.ts'
@@ -43,6 +45,8 @@ export function createStores(vault: Vault) {
     connectFlows: createConnectFlowStore(vault),
     deviceFlows: createDeviceFlowStore(vault),
     grants: grantStore,
+    standings: standingStore,
+    idempotency: createIdempotency(vault),
     sandboxes: createSandboxStore(vault),
     callbacks: createCallbackStore(vault),
     pushes: createPushStore(vault),

@@ -1,20 +1,42 @@
 /** The real pipeline of a proxied call, with an upstream and a credential of the test's own at its end. */
 import { agentStore } from '../src/agents/agent-store.ts'
-import { auditStore } from '../src/audit/audit-store.ts'
 import { createCallsInFlight } from '../src/grants/calls-in-flight.ts'
 import type { CallsInFlight } from '../src/grants/calls-in-flight.ts'
-import { grantStore } from '../src/grants/grant-store.ts'
 import { createLog } from '../src/platform/log.ts'
 import { Secret } from '../src/platform/secret.ts'
+import type { ProxyInput } from '../src/proxy/call.ts'
+import type { Outcome } from '../src/proxy/flight.ts'
+import { createLedger } from '../src/proxy/ledger.ts'
+import type { Ledger, LedgerNeeds } from '../src/proxy/ledger.ts'
+import { createAgentLoad } from '../src/proxy/load.ts'
 import { proxyCall } from '../src/proxy/proxy-call.ts'
-import type { Outcome, ProxyAnswer, ProxyInput, ProxyNeeds } from '../src/proxy/proxy-call.ts'
+import type { Caller, ProxyNeeds, ProxyReply } from '../src/proxy/proxy-call.ts'
 import { createRefusals } from '../src/proxy/refusals.ts'
-import type { HeaderList, Route, UpstreamRequest } from '../src/proxy/upstream.ts'
+import type { HeaderList, Route, Upstream, UpstreamRequest } from '../src/proxy/upstream.ts'
+import { compileSecrets } from '../src/redaction/secret-forms.ts'
+import { createStores } from '../src/stores.ts'
 import { agentInSandbox } from './sandbox.ts'
 import type { TestService } from './service.ts'
 
 /** What the pipeline injects here. */
 export const upstreamToken = 'ya29.A0-upstream-token-AbCdEf'
+
+export interface TestResponse {
+  status: number
+  headers: HeaderList
+  body: AsyncIterable<Uint8Array>
+}
+
+/** What came back in the envelope. */
+export interface TestAnswer {
+  status: number
+  headers: Record<string, string | string[]>
+  body: unknown
+  bodyEncoding: string
+  redactions: number
+  droppedHeaders: string[]
+  auditId: string
+}
 
 export interface TestProxy {
   agentId: string
@@ -24,56 +46,120 @@ export interface TestProxy {
   received: UpstreamRequest[]
   outcomes: Outcome[]
   callsInFlight: CallsInFlight
-  call: (input?: Partial<ProxyInput>) => Promise<ProxyAnswer>
+  ledger: Ledger
+  /** Resolves once the outcome is on record too. */
+  call: (input?: Partial<ProxyInput>, caller?: Partial<Caller>) => Promise<TestAnswer>
+  /** The same, as it would be passed on. */
+  reply: (input?: Partial<ProxyInput>, caller?: Partial<Caller>) => Promise<ProxyReply>
+}
+
+type TestRoute = Partial<Omit<Route, 'upstream'>> & {
+  upstream?: (request: UpstreamRequest) => Promise<TestResponse>
 }
 
 export async function proxyTo(
   service: TestService,
-  route: Partial<Route> = {},
-  needs: Partial<ProxyNeeds> = {},
+  { upstream = () => Promise.resolve(textResponse('ok')), ...route }: TestRoute = {},
+  needs: Partial<ProxyNeeds & LedgerNeeds> = {},
 ): Promise<TestProxy> {
   const { agentId, token, grantId, echoUrl } = await agentInSandbox(service)
   const agent = await agentStore.find(service.database.queries, agentId)
   if (!agent) throw new Error('the agent is not there')
-  const { upstream = () => Promise.resolve(textResponse('ok')), ...others } = route
   const received: UpstreamRequest[] = []
   const outcomes: Outcome[] = []
-  const pipeline: ProxyNeeds = {
+  const common = {
     ...service,
+    ...createStores(service.vault),
     clock: service.clock.now,
-    agents: agentStore,
-    grants: grantStore,
-    audit: auditStore,
-    callsInFlight: createCallsInFlight({ ...service, grants: grantStore, clock: service.clock.now }),
-    refusals: createRefusals({ ...service, audit: auditStore, clock: service.clock.now }),
-    routeOf: () => ({
-      upstream: (request) => {
-        received.push(request)
-        return upstream(request)
-      },
-      credential: () =>
-        Promise.resolve({
-          header: { name: 'authorization', value: new Secret(`Bearer ${upstreamToken}`) },
-          secrets: [new Secret(upstreamToken)],
-        }),
-      injects: 'authorization',
-      plainOrigin: service.config.baseUrl.origin,
-      ...others,
-    }),
-    onOutcome: (outcome) => outcomes.push(outcome),
     log: createLog(service.config, { write: (line) => service.log.push(line) }),
     ...needs,
   }
-  const call = (input: Partial<ProxyInput> = {}) =>
+  const ledger = createLedger(common)
+  const pipeline: ProxyNeeds = {
+    ...common,
+    ledger,
+    callsInFlight: createCallsInFlight(common),
+    refusals: createRefusals({ ...common, config: service.config }),
+    load: createAgentLoad(0),
+    routeOf: () => ({
+      upstream: answering((request) => {
+        received.push(request)
+        return upstream(request)
+      }),
+      rules: undefined,
+      injection: { name: 'authorization', prefix: 'Bearer ' },
+      credential: () =>
+        Promise.resolve({
+          header: { name: 'authorization', value: new Secret(`Bearer ${upstreamToken}`) },
+          forms: compileSecrets([new Secret(upstreamToken)]),
+          wasAwaited: false,
+        }),
+      plainOrigin: service.config.baseUrl.origin,
+      ...route,
+    }),
+    onOutcome: (outcome) => outcomes.push(outcome),
+    ...needs,
+  }
+  const reply: TestProxy['reply'] = (input = {}, caller = {}) =>
     proxyCall(
       pipeline,
       agent,
-      { grantId, method: 'GET', url: echoUrl, headers: {}, body: undefined, ...input },
-      'req_test',
+      {
+        grantId,
+        method: 'GET',
+        url: echoUrl,
+        headers: {},
+        body: undefined,
+        bodyBase64: undefined,
+        timeoutMs: undefined,
+        followRedirects: false,
+        stream: false,
+        ...input,
+      },
+      { requestId: 'req_test', idempotencyKey: undefined, onGone: () => undefined, ...caller },
     )
-  return { agentId, token, grantId, received, outcomes, callsInFlight: pipeline.callsInFlight, call }
+  return {
+    agentId,
+    token,
+    grantId,
+    received,
+    outcomes,
+    callsInFlight: pipeline.callsInFlight,
+    ledger,
+    reply,
+    call: async (input, caller) => {
+      const answer = await reply(input, caller).finally(() => ledger.flush())
+      if (answer.kind === 'streamed') throw new Error('the answer is streamed')
+      return opened(answer.envelope)
+    },
+  }
 }
 
-export function textResponse(text: string, headers: HeaderList = [['content-type', 'text/plain']]) {
+export function textResponse(
+  text: string | Buffer,
+  headers: HeaderList = [['content-type', 'text/plain']],
+): TestResponse {
   return { status: 200, headers, body: ReadableStream.from([Buffer.from(text)]) }
+}
+
+function answering(answer: (request: UpstreamRequest) => Promise<TestResponse>): Upstream {
+  return {
+    whole: async (request) => {
+      const { body, ...head } = await answer(request)
+      const chunks: Uint8Array[] = []
+      for await (const chunk of body) chunks.push(chunk)
+      return { ...head, statusText: 'OK', body: Buffer.concat(chunks), trailers: [] }
+    },
+    streamed: async (request) => ({ ...(await answer(request)), statusText: 'OK', trailers: () => [] }),
+  }
+}
+
+function opened(envelope: Buffer): TestAnswer {
+  const { body_encoding, dropped_headers, audit_id, ...rest } = JSON.parse(envelope.toString()) as Record<string, any>
+  return {
+    ...(rest as Pick<TestAnswer, 'status' | 'headers' | 'body' | 'redactions'>),
+    bodyEncoding: body_encoding,
+    droppedHeaders: dropped_headers,
+    auditId: audit_id,
+  }
 }

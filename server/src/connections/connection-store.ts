@@ -198,6 +198,14 @@ export function createConnectionStore(vault: Vault) {
     },
 
     /** With the version that they are, which may be a later one than that of the connection as it was read. */
+    markUsed: async (tx: Queries, connectionId: string, now: Date): Promise<void> => {
+      await tx
+        .updateTable('connections')
+        .set({ last_used_at: now.getTime() })
+        .where('connection_id', '=', connectionId)
+        .execute()
+    },
+
     tokens: async (queries: Queries, connection: Connection): Promise<TokenPair & { version: number }> => {
       const row = await queries
         .selectFrom('connections')

@@ -34,7 +34,7 @@ export type ConnectionStatus = 'active' | 'needs_reauth' | 'revoked'
 export type RemoteRevocation = 'pending' | 'done' | 'unsupported' | 'failed'
 
 /** What a refresh left behind when its process died: the old tokens may be dead, and the new ones were never stored. */
-export function wasInterrupted({ refreshLeaseUntil }: Connection, now: Date): boolean {
+export function wasInterrupted({ refreshLeaseUntil }: Pick<Connection, 'refreshLeaseUntil'>, now: Date): boolean {
   return refreshLeaseUntil !== null && refreshLeaseUntil <= now
 }
 
@@ -48,8 +48,13 @@ export function statusOf(connection: Connection, now: Date): ConnectionStatus {
 const refreshAheadMs = 60_000
 const youngMs = 5 * 60_000
 
+type TokenState = Pick<
+  Connection,
+  'status' | 'version' | 'expiresAt' | 'obtainedAt' | 'isRefreshed' | 'refreshLeaseUntil'
+>
+
 /** Whether the token has to be renewed before it is used. `rejected` is the version that an upstream answered with 401. */
-export function isRefreshDue(connection: Connection, now: Date, rejected: number | undefined): boolean {
+export function isRefreshDue(connection: TokenState, now: Date, rejected: number | undefined): boolean {
   if (connection.status === 'active' && wasInterrupted(connection, now)) return true
   const age = now.getTime() - connection.obtainedAt.getTime()
   // A fresh token that is refused again is refused for another reason; asking anew each time would only burn refreshes.

@@ -9,13 +9,13 @@ import { proxyTo, textResponse } from '../../testkit/proxy.ts'
 import type { TestProxy } from '../../testkit/proxy.ts'
 import type { TestService } from '../../testkit/service.ts'
 import { ServiceError } from '../platform/errors.ts'
-import type { Upstream } from '../proxy/upstream.ts'
+import type { UpstreamRequest } from '../proxy/upstream.ts'
 
 /** An upstream that answers once it is told to, or ends as it is told to; `reached` resolves when a call is there. */
 function slowUpstream(hears: 'signal' | 'nothing' = 'signal') {
   const reached = Promise.withResolvers<undefined>()
   const answered = Promise.withResolvers<undefined>()
-  const upstream: Upstream = async ({ signal }) => {
+  const upstream = async ({ signal }: UpstreamRequest) => {
     if (hears === 'signal') {
       signal.addEventListener('abort', () => {
         answered.reject(new Error('socket closed'))
@@ -31,7 +31,7 @@ function slowUpstream(hears: 'signal' | 'nothing' = 'signal') {
 /** An answer that begins and then hangs. */
 function hangingBody() {
   const reached = Promise.withResolvers<undefined>()
-  const upstream: Upstream = ({ signal }) => {
+  const upstream = ({ signal }: UpstreamRequest) => {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         controller.enqueue(Buffer.from('half of it'))
@@ -92,7 +92,7 @@ onBothDatabases('a call in flight', (engine) => {
         assert.equal(proxy.received[0]?.signal.aborted, false, 'while its grant lives it goes on')
         await end(proxy)
         assert.equal((await endedBy(call, proxy)).code, code)
-        assert.deepEqual(await outcomeOf(here, proxy), { outcome: 'failed', code })
+        assert.deepEqual(await outcomeOf(here, proxy), { outcome: 'failed', code, ms: 0 })
         assert.deepEqual(proxy.outcomes, ['failed'])
       }
     }
@@ -115,7 +115,7 @@ onBothDatabases('a call in flight', (engine) => {
       await reached
       await end(connectionId)
       assert.equal((await endedBy(call, proxy)).code, 'grant_revoked')
-      assert.deepEqual(await outcomeOf(service, grant), { outcome: 'failed', code: 'grant_revoked' })
+      assert.deepEqual(await outcomeOf(service, grant), { outcome: 'failed', code: 'grant_revoked', ms: 0 })
     }
   })
 

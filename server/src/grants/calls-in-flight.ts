@@ -19,7 +19,7 @@ interface CallsInFlightNeeds {
 
 export interface CallsInFlight {
   /** From now on until it is done the call ends with its grant: the signal's reason is the error to answer with. */
-  begin: (grantId: string) => { signal: AbortSignal; done: () => void }
+  begin: (grantId: string) => { signal: AbortSignal; abort: (reason: Error) => void; done: () => void }
   /** Ends the calls whose grants have ended. Asks nothing while there is none, or while it is asking already. */
   check: () => Promise<void>
 }
@@ -43,6 +43,9 @@ export function createCallsInFlight({ database, grants, clock }: CallsInFlightNe
       calls.set(grantId, ofGrant.add(call))
       return {
         signal: call.signal,
+        abort: (reason) => {
+          call.abort(reason)
+        },
         done: () => {
           ofGrant.delete(call)
           if (ofGrant.size === 0 && calls.get(grantId) === ofGrant) calls.delete(grantId)

@@ -5,6 +5,7 @@ import type {} from '../connections/connection-store.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
+import { prepared } from '../platform/database/prepared.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type {} from '../providers/provider-store.ts'
 import type {} from '../sessions/user-store.ts'
@@ -75,7 +76,7 @@ export const grantStore = {
   },
 
   findOfAgent: async (queries: Queries, agentId: string, grantId: string): Promise<Grant | undefined> => {
-    const row = await withFoundation(queries)
+    const row = await foundationOf(queries)
       .where('grants.grant_id', '=', grantId)
       .where('grants.agent_id', '=', agentId)
       .executeTakeFirst()
@@ -84,7 +85,7 @@ export const grantStore = {
 
   /** One that this user approved. */
   findOfUser: async (queries: Queries, userId: string, grantId: string): Promise<Grant | undefined> => {
-    const row = await withFoundation(queries)
+    const row = await foundationOf(queries)
       .where('grants.grant_id', '=', grantId)
       .where('grants.user_id', '=', userId)
       .executeTakeFirst()
@@ -92,10 +93,10 @@ export const grantStore = {
   },
 
   listOfAgent: (queries: Queries, agentId: string, page: PageRequest<GrantStatus>, now: Date): Promise<Page<Grant>> =>
-    pageThrough(withFoundation(queries).where('grants.agent_id', '=', agentId), page, now),
+    pageThrough(foundationOf(queries).where('grants.agent_id', '=', agentId), page, now),
 
   listOfUser: (queries: Queries, userId: string, page: PageRequest<GrantStatus>, now: Date): Promise<Page<Grant>> =>
-    pageThrough(withFoundation(queries).where('grants.user_id', '=', userId), page, now),
+    pageThrough(foundationOf(queries).where('grants.user_id', '=', userId), page, now),
 
   describe: async (queries: Queries, grantIds: readonly string[]): Promise<Map<string, GrantDescription>> => {
     if (grantIds.length === 0) return new Map()
@@ -128,7 +129,7 @@ export const grantStore = {
     grantIds: readonly string[],
     now: Date,
   ): Promise<{ grant: Grant; isAgentDisabled: boolean }[]> => {
-    const rows = await withFoundation(queries)
+    const rows = await foundationOf(queries)
       .innerJoin('agents', 'agents.agent_id', 'grants.agent_id')
       .select('agents.disabled_at')
       .where('grants.grant_id', 'in', grantIds)
@@ -147,33 +148,8 @@ export const grantStore = {
    * where that is not so.
    */
   countCall: async (tx: Queries, grantId: string, now: Date): Promise<boolean> => {
-    const row = await tx
-      .updateTable('grants')
-      .set({ calls: sql`calls + 1`, last_used_at: now.getTime() })
-      .where('grant_id', '=', grantId)
-      .where('revoked_at', 'is', null)
-      .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now.getTime())]))
-      .where((eb) => eb.or([eb('max_calls', 'is', null), eb('calls', '<', eb.ref('max_calls'))]))
-      .where('agent_id', 'in', (eb) => eb.selectFrom('agents').select('agent_id').where('disabled_at', 'is', null))
-      .where((eb) =>
-        eb.or([
-          eb('user_id', 'is', null),
-          eb('user_id', 'in', eb.selectFrom('users').select('user_id').where('disabled_at', 'is', null)),
-        ]),
-      )
-      .where((eb) =>
-        eb.or([
-          eb('connection_id', 'is', null),
-          eb(
-            'connection_id',
-            'in',
-            eb.selectFrom('connections').select('connection_id').where('status', '<>', 'revoked'),
-          ),
-        ]),
-      )
-      .returning('grant_id')
-      .executeTakeFirst()
-    return row !== undefined
+    const counted = await countLiveCall(tx, { grantId, now: now.getTime() })
+    return counted.length > 0
   },
 
   /** False where it was revoked already. */
@@ -207,6 +183,32 @@ export const grantStore = {
 
 export type GrantStore = typeof grantStore
 
+const countLiveCall = prepared((tx: Queries, { grantId, now }: { grantId: string; now: number }) =>
+  tx
+    .updateTable('grants')
+    .set({ calls: sql`calls + 1`, last_used_at: now })
+    .where('grant_id', '=', grantId)
+    .where('revoked_at', 'is', null)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+    .where((eb) => eb.or([eb('max_calls', 'is', null), eb('calls', '<', eb.ref('max_calls'))]))
+    .where(sql<boolean>`exists (select 1 from agents where agents.agent_id = grants.agent_id and disabled_at is null)`)
+    .where((eb) =>
+      eb.or([
+        eb('user_id', 'is', null),
+        sql<boolean>`exists (select 1 from users where users.user_id = grants.user_id and disabled_at is null)`,
+      ]),
+    )
+    .where((eb) =>
+      eb.or([
+        eb('connection_id', 'is', null),
+        sql<boolean>`exists (select 1 from connections join providers using (provider_id)
+          where connections.connection_id = grants.connection_id and connections.status = 'active'
+          and providers.status = 'active')`,
+      ]),
+    )
+    .returning('grant_id'),
+)
+
 const columns = [
   'grants.grant_id',
   'grants.agent_id',
@@ -236,7 +238,7 @@ const isPast = (now: Date) => sql<boolean>`coalesce(grants.expires_at <= ${now.g
 const isOver = (now: Date) => sql<boolean>`(${isPast(now)} or coalesce(grants.calls >= grants.max_calls, false))`
 
 /** With what it stands on: a connection that ended, or a user who was disabled, ends it too. */
-function withFoundation(queries: Queries) {
+export function foundationOf(queries: Queries) {
   return queries
     .selectFrom('grants')
     .leftJoin('connections', 'connections.connection_id', 'grants.connection_id')
@@ -246,7 +248,7 @@ function withFoundation(queries: Queries) {
 }
 
 async function pageThrough(
-  query: ReturnType<typeof withFoundation>,
+  query: ReturnType<typeof foundationOf>,
   page: PageRequest<GrantStatus>,
   now: Date,
 ): Promise<Page<Grant>> {
@@ -261,7 +263,7 @@ async function pageThrough(
   return pageOf(rows.map(toGrant), page.limit, ({ grantId }) => grantId)
 }
 
-function toGrant(row: Omit<GrantRow, 'receipt' | 'is_signed'> & { is_cut_off: Truth }): Grant {
+export function toGrant(row: Omit<GrantRow, 'receipt' | 'is_signed'> & { is_cut_off: Truth }): Grant {
   return {
     grantId: row.grant_id,
     agentId: row.agent_id,

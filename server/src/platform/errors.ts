@@ -9,6 +9,8 @@ interface Circumstances {
   detail?: string
   /** After how many seconds the caller may try again. */
   retryAfterSeconds?: number
+  /** More members of the error that the caller gets, under the names they have on the wire. */
+  extra?: Readonly<Record<string, unknown>>
   cause?: unknown
 }
 
@@ -19,6 +21,7 @@ export class ServiceError extends Error {
   readonly publicMessage: string | undefined
   readonly detail: string | undefined
   readonly retryAfterSeconds: number | undefined
+  readonly extra: Readonly<Record<string, unknown>> | undefined
 
   constructor(code: ErrorCode, circumstances: Circumstances = {}) {
     super(circumstances.detail ?? circumstances.message ?? code, { cause: circumstances.cause })
@@ -28,5 +31,6 @@ export class ServiceError extends Error {
     this.publicMessage = circumstances.message
     this.detail = circumstances.detail
     this.retryAfterSeconds = circumstances.retryAfterSeconds
+    this.extra = circumstances.extra
   }
 }

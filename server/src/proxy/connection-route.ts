@@ -1,15 +1,50 @@
+/** What the proxy does for a grant on a person's account: their token, to the hosts of its provider, over https. */
+import type { Standing, StandingProvider } from '../grants/standing.ts'
+import { acceptedEncodings } from '../platform/egress/decoding.ts'
+import type { Egress, EgressRequest, SuppliedBy } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
-import type { Route } from './upstream.ts'
+import { perSecond } from '../platform/rate-limits.ts'
+import type { CredentialOf } from './credentials.ts'
+import type { Route, Upstream, UpstreamRequest } from './upstream.ts'
 
-/** What the proxy does for a connection: its grant is judged in full, and then this version makes no call. */
-export const connectionRoute: Route = {
-  injects: 'authorization',
-  judge: () => {
-    throw new ServiceError('conflict', {
-      field: 'grant_id',
-      message: 'The grant covers this call, but this version makes calls on sandbox grants only.',
-    })
-  },
-  credential: () => Promise.reject(new Error('no call on a connection is admitted')),
-  upstream: () => Promise.reject(new Error('no call on a connection is admitted')),
+interface ConnectionRouteNeeds {
+  config: { proxyRatePerAgent: number; proxyBurstPerAgent: number }
+  egress: Egress
+  credentialOf: CredentialOf
+}
+
+export function connectionRoute(needs: ConnectionRouteNeeds, { grant, connection, provider }: Standing): Route {
+  // A provider is deleted only once nobody is connected any more.
+  if (!connection || !provider) throw new ServiceError('grant_revoked')
+  const { proxyRatePerAgent, proxyBurstPerAgent } = needs.config
+  const { injection, metadata, preset, apiHosts, allowRange } = provider
+  return {
+    upstream: httpsUpstream(needs.egress, connection.connectionId, whoSupplied(provider)),
+    rules: { metadata, preset, apiHosts, apiHost: connection.apiHost, injects: injection.name, allowRange },
+    injection,
+    credential: (refused) => needs.credentialOf(connection, provider, refused),
+    ...(proxyRatePerAgent > 0 && {
+      rate: { key: `proxy-call:${grant.agentId}`, limit: perSecond(proxyRatePerAgent, proxyBurstPerAgent) },
+    }),
+  }
+}
+
+/** What an agent proposed may reach no more than an agent's URL may. */
+function whoSupplied({ source }: StandingProvider): SuppliedBy {
+  return source === 'proposal' ? 'stranger' : 'operator'
+}
+
+/** Sockets are shared by the calls of one connection alone: a confused upstream can't give one user another's answer. */
+function httpsUpstream(egress: Egress, pool: string, suppliedBy: SuppliedBy): Upstream {
+  const outward = ({ timeoutMs: wholeMs, firstByteMs, maxBytes, ...request }: UpstreamRequest): EgressRequest => ({
+    ...request,
+    headers: [...request.headers, ['accept-encoding', acceptedEncodings]],
+    pool,
+    suppliedBy,
+    limits: { wholeMs, firstByteMs, maxBytes },
+  })
+  return {
+    whole: (request) => egress.collect(outward(request)),
+    streamed: (request) => egress.request(outward(request)),
+  }
 }

@@ -28,6 +28,23 @@ const neverSentPrefixes = ['proxy-', 'x-forwarded-']
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/
 const headerValue = /^[\t\x20-\x7e\x80-\xff]{0,8192}$/
 
+/** What goes out of what the caller gave, before the credential is put in. */
+export interface Outgoing {
+  headers: HeaderList
+  dropped: string[]
+  body: Buffer | undefined
+}
+
+export function outgoing(
+  given: { headers: Record<string, string>; body: unknown; bodyBase64: string | undefined; method: string },
+  rules: { injects: string; allowRange: boolean },
+): Outgoing {
+  const { headers, dropped } = outgoingHeaders(given.headers, rules.injects)
+  const body =
+    given.bodyBase64 === undefined ? outgoingBody(given.body, headers) : Buffer.from(given.bodyBase64, 'base64')
+  return { headers, dropped, body }
+}
+
 export function outgoingHeaders(
   given: Record<string, string>,
   injects: string,

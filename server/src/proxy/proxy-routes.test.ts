@@ -139,7 +139,10 @@ onBothDatabases('the proxy', (engine) => {
         'headers',
       ],
       [{ headers: [] }, 'invalid_field', 'headers'],
-      [{ dry_run: true }, 'invalid_field', 'dry_run'],
+      [{ dry_run: 'yes' }, 'invalid_field', 'dry_run'],
+      [{ timeout_ms: 0 }, 'invalid_field', 'timeout_ms'],
+      [{ timeout_ms: 300_001 }, 'invalid_field', 'timeout_ms'],
+      [{ streamed: true }, 'invalid_field', 'streamed'],
     ]
     for (const [members, code, field] of cases) {
       assertRefused(await proxy(members), [400, code, field], JSON.stringify(members).slice(0, 100))

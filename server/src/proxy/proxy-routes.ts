@@ -1,9 +1,16 @@
-import { ProxyBody, ProxyReply } from '@sallyport/protocol/proxy'
+import { pipeline } from 'node:stream/promises'
+import { DryRunReply, ProxyBody, ProxyReply } from '@sallyport/protocol/proxy'
+import type { FastifyReply } from 'fastify'
+import { Type, type Static } from 'typebox'
 import { actingAgent } from '../authenticate.ts'
 import type { Config } from '../platform/config.ts'
 import type { Http } from '../platform/http/http.ts'
+import type { ProxyInput } from './call.ts'
+import { dryRun } from './dry-run.ts'
+import { readIdempotencyKey } from './idempotency.ts'
 import { proxyCall } from './proxy-call.ts'
 import type { ProxyNeeds } from './proxy-call.ts'
+import type { StreamedAnswer } from './streamed-answer.ts'
 
 export function proxyRoutes(http: Http, needs: ProxyNeeds & { config: Pick<Config, 'proxyBodyBytes'> }): void {
   http.post(
@@ -15,26 +22,56 @@ export function proxyRoutes(http: Http, needs: ProxyNeeds & { config: Pick<Confi
         tags: ['Proxy'],
         summary: "Call an API with the user's credential, which is put in here and taken out of the answer",
         body: ProxyBody,
-        response: { 200: ProxyReply },
+        response: { 200: Type.Union([ProxyReply, DryRunReply]) },
       },
     },
-    async (request) => {
-      const { grant_id: grantId, method, url, headers = {}, body } = request.body
-      const answer = await proxyCall(
-        needs,
-        actingAgent(request).agent,
-        { grantId, method, url, headers, body },
-        request.id,
-      )
-      return {
-        status: answer.status,
-        headers: answer.headers,
-        body: answer.body,
-        body_encoding: answer.bodyEncoding,
-        redactions: answer.redactions,
-        dropped_headers: answer.droppedHeaders,
-        audit_id: answer.auditId,
-      }
+    async (request, reply) => {
+      const { agent } = actingAgent(request)
+      const input = toInput(request.body)
+      if (request.body.dry_run) return dryRun(needs, agent, input, request.id)
+      const answer = await proxyCall(needs, agent, input, {
+        requestId: request.id,
+        idempotencyKey: readIdempotencyKey(request.headers['idempotency-key']),
+        onGone: (then) => {
+          reply.raw.once('close', () => {
+            if (!reply.raw.writableFinished) then()
+          })
+        },
+      })
+      if (answer.kind === 'streamed') return passOn(reply, answer)
+      // It is JSON already: the schema tells readers of it, and writes nothing.
+      const plain: FastifyReply = reply
+      return plain.type('application/json; charset=utf-8').send(answer.envelope)
     },
   )
+}
+
+function toInput(body: Static<typeof ProxyBody>): ProxyInput {
+  return {
+    grantId: body.grant_id,
+    method: body.method,
+    url: body.url,
+    headers: body.headers ?? {},
+    body: body.body,
+    bodyBase64: body.body_base64,
+    timeoutMs: body.timeout_ms,
+    followRedirects: body.follow_redirects ?? false,
+    stream: body.stream ?? false,
+  }
+}
+
+/** Not through the framework: its hooks would add headers of our own to an answer that is another's. */
+async function passOn(reply: FastifyReply, answer: StreamedAnswer): Promise<void> {
+  const { raw } = reply.hijack()
+  const { status, statusText, headers } = answer
+  try {
+    raw.writeHead(status, statusText, [...headers, ['x-request-id', reply.request.id]].flat())
+    await pipeline(answer.body, raw, { end: false })
+    raw.addTrailers(answer.trailers())
+    raw.end()
+  } catch (error) {
+    reply.request.log.info({ err: error }, 'a streamed answer broke off')
+    // Cut short, so that nobody takes it for whole.
+    raw.destroy()
+  }
 }

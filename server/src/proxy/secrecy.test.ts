@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { proxyTo, upstreamToken } from '../../testkit/proxy.ts'
+import type { TestResponse } from '../../testkit/proxy.ts'
 import { agentInSandbox } from '../../testkit/sandbox.ts'
 import { startService } from '../../testkit/service.ts'
 import type { TestService } from '../../testkit/service.ts'
 import { createSandboxStore } from '../sandbox/sandbox-store.ts'
-import type { UpstreamResponse } from './upstream.ts'
 
 async function everythingRecorded({ database }: TestService): Promise<string> {
   return JSON.stringify(await database.queries.selectFrom('audit_records').selectAll().execute())
@@ -61,7 +61,7 @@ onBothDatabases('secrecy', (engine) => {
 
   test('a malicious upstream gives the token back in every place it can: nothing of it arrives', async (t) => {
     const service = await startService(t, engine)
-    const response = (type: string, body: string | Buffer): UpstreamResponse => ({
+    const response = (type: string, body: string | Buffer): TestResponse => ({
       status: 200,
       headers: [
         ['content-type', type],

@@ -1,5 +1,8 @@
-import type { Secret } from '../platform/secret.ts'
 import type { RateLimit } from '../platform/rate-limits.ts'
+import type { Secret } from '../platform/secret.ts'
+import type { Injection } from '../providers/provider.ts'
+import type { SecretForms } from '../redaction/secret-forms.ts'
+import type { ProviderRules } from './policy.ts'
 
 export type HeaderList = [name: string, value: string][]
 
@@ -8,36 +11,60 @@ export interface UpstreamRequest {
   url: URL
   headers: HeaderList
   body: Buffer | undefined
+  /** To the headers of the answer, and to its last byte. */
+  firstByteMs: number
+  timeoutMs: number
+  /** Of the answer's body, as it comes. */
+  maxBytes: number
   /** Aborted once the call may not go on: the request ends, and so does the body of its answer. */
   signal: AbortSignal
 }
 
-export interface UpstreamResponse {
+/** What came back, as it came: not decoded, not redacted. */
+export interface UpstreamHead {
   status: number
+  statusText: string
   headers: HeaderList
+}
+
+export interface WholeResponse extends UpstreamHead {
+  body: Buffer
+  trailers: HeaderList
+}
+
+export interface StreamedResponse extends UpstreamHead {
   body: AsyncIterable<Uint8Array>
+  /** Known once the body has ended. */
+  trailers: () => HeaderList
 }
 
 /** Whatever answers a call: the https client is one, the sandbox's echo another. */
-export type Upstream = (request: UpstreamRequest) => Promise<UpstreamResponse>
+export interface Upstream {
+  whole: (request: UpstreamRequest) => Promise<WholeResponse>
+  streamed: (request: UpstreamRequest) => Promise<StreamedResponse>
+}
 
 /** What is put into the call, and everything that must not come back. */
 export interface Credential {
   header: { name: string; value: Secret }
-  secrets: Secret[]
+  forms: SecretForms
+  /** The token's, to be named where an upstream refuses it; absent where it can not be renewed. */
+  version?: number
+  /** It had to be waited for: who may call is to be judged again. */
+  wasAwaited: boolean
 }
 
 /** What stands behind a grant. */
 export interface Route {
   upstream: Upstream
-  /** Asked for only once the attempt is on record. */
-  credential: () => Promise<Credential>
-  /** The header that the credential goes into: the caller's own is dropped. */
-  injects: string
+  /** What else the provider says of calls; none in the sandbox. */
+  rules: ProviderRules | undefined
+  /** The header that the credential goes into, and what stands there before it. The caller's own is dropped. */
+  injection: Pick<Injection, 'name' | 'prefix'>
+  /** Asked for only once the attempt is on record. `refused` is the version that the upstream answered with 401. */
+  credential: (refused?: number) => Promise<Credential>
   /** Our own origin needs no TLS to be safe from others: nothing leaves the process. */
   plainOrigin?: string
-  /** What else may stand against a call that its grant covers. */
-  judge?: () => void
   rate?: { key: string; limit: RateLimit }
   maxBodyBytes?: number
 }

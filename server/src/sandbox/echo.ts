@@ -1,7 +1,7 @@
 /** The sandbox's upstream: it answers with what it was sent. */
 import { isUtf8 } from 'node:buffer'
 import { parseJson } from '../platform/json.ts'
-import type { HeaderList, Upstream } from '../proxy/upstream.ts'
+import type { HeaderList, Upstream, UpstreamHead, UpstreamRequest } from '../proxy/upstream.ts'
 
 export interface Echo {
   method: string
@@ -29,14 +29,21 @@ export function echo({ method, url, headers, body }: Received): Echo {
 }
 
 /** The echo as the proxy sees it: no network lies between, the pipeline around it is the real one. */
-export const echoUpstream: Upstream = (request) => {
+export const echoUpstream: Upstream = {
+  whole: (request) => Promise.resolve({ ...head, body: echoed(request), trailers: [] }),
+  streamed: (request) => Promise.resolve({ ...head, body: ReadableStream.from([echoed(request)]), trailers: () => [] }),
+}
+
+const head: UpstreamHead = {
+  status: 200,
+  statusText: 'OK',
+  headers: [['content-type', 'application/json; charset=utf-8']],
+}
+
+function echoed(request: UpstreamRequest): Buffer {
+  if (request.method === 'HEAD') return Buffer.alloc(0)
   const headers: HeaderList = [['host', request.url.host], ...request.headers]
-  const body = Buffer.from(JSON.stringify(echo({ ...request, headers })))
-  return Promise.resolve({
-    status: 200,
-    headers: [['content-type', 'application/json; charset=utf-8']],
-    body: ReadableStream.from([request.method === 'HEAD' ? Buffer.alloc(0) : body]),
-  })
+  return Buffer.from(JSON.stringify(echo({ ...request, headers })))
 }
 
 function readBody(body: Buffer | undefined): unknown {

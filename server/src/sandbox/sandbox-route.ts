@@ -1,11 +1,13 @@
-import type { Grant } from '../grants/grant.ts'
+import type { Standing } from '../grants/standing.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { perSecond } from '../platform/rate-limits.ts'
 import { Secret } from '../platform/secret.ts'
+import { bearerInjection } from '../providers/provider.ts'
 import type { Route } from '../proxy/upstream.ts'
 import { echoUpstream } from './echo.ts'
+import { compileSecrets } from '../redaction/secret-forms.ts'
 import type { SandboxStore } from './sandbox-store.ts'
 
 interface SandboxRouteNeeds {
@@ -15,10 +17,14 @@ interface SandboxRouteNeeds {
 }
 
 /** What the proxy does for a sandbox grant: the real pipeline, with the echo at its end. */
-export function sandboxRoute({ config, database, sandboxes }: SandboxRouteNeeds, { agentId, grantId }: Grant): Route {
+export function sandboxRoute(
+  { config, database, sandboxes }: SandboxRouteNeeds,
+  { grant: { agentId, grantId } }: Standing,
+): Route {
   return {
     upstream: echoUpstream,
-    injects: 'authorization',
+    rules: undefined,
+    injection: bearerInjection,
     plainOrigin: config.baseUrl.origin,
     maxBodyBytes: config.sandboxBodyBytes,
     rate: { key: `sandbox-call:${agentId}`, limit: perSecond(config.sandboxCallsPerSecond, config.sandboxBurst) },
@@ -26,7 +32,12 @@ export function sandboxRoute({ config, database, sandboxes }: SandboxRouteNeeds,
       const token = await sandboxes.tokenOf(database.queries, agentId, grantId)
       // Another sandbox took its place since the call was judged.
       if (!token) throw new ServiceError('grant_revoked')
-      return { header: { name: 'authorization', value: new Secret(`Bearer ${token.reveal()}`) }, secrets: [token] }
+      const { name, prefix } = bearerInjection
+      return {
+        header: { name, value: new Secret(`${prefix}${token.reveal()}`) },
+        forms: compileSecrets([token]),
+        wasAwaited: false,
+      }
     },
   }
 }

@@ -11,6 +11,7 @@ import type { buildConnector } from 'undici'
 import { parseAddress } from './address.ts'
 import type { AllowList, Place, SuppliedBy } from './allow-list.ts'
 import { codeOf, invalidUrl, notAllowed, timedOut, tlsFailure, unreachable } from './failures.ts'
+import type { Sockets } from './sockets.ts'
 import type { Trust } from './trust.ts'
 
 /** Asks for all addresses of a name. */
@@ -23,7 +24,9 @@ interface Needs {
   suppliedBy: SuppliedBy
   lookup: Lookup
   trust: Trust
-  protocol: 'http/1.1' | 'h2'
+  /** `either` takes HTTP/2 where the server offers it. */
+  protocol: 'http/1.1' | 'h2' | 'either'
+  sockets: Sockets
   connectMs: number
 }
 
@@ -55,14 +58,17 @@ export function createConnector(needs: Needs): Connector {
     const place = { host: hostname, port: port === '' ? 443 : Number(port) }
     const addresses = await inTime(resolve(place), isLate)
     const isListed = addresses.every((address) => needs.list.listsAddress(address, place, needs.suppliedBy))
+    const leave = await needs.sockets.enter(isLate)
     const socket = connect({
       ...place,
       ...(isIP(place.host) === 0 ? { servername: place.host } : {}),
       lookup: answering(addresses),
       secureContext: isListed ? needs.trust.withExtra() : needs.trust.usual(),
       rejectUnauthorized: true,
-      ALPNProtocols: [needs.protocol],
+      ALPNProtocols: needs.protocol === 'either' ? ['h2', 'http/1.1'] : [needs.protocol],
     })
+    socket.once('close', leave)
+    socket.setNoDelay(true)
     try {
       await inTime(secured(socket, place, addresses), isLate)
       if (needs.protocol === 'h2' && socket.alpnProtocol !== 'h2') throw tlsFailure(place.host, 'no HTTP/2')

@@ -1,7 +1,14 @@
-/** One request and its answer over a pool of judged connections: streamed, as it came, bounded in time and size. */
-import { Readable } from 'node:stream'
+/**
+ * One request and its answer over judged connections, as it comes, bounded in time. It is sent at most once: only where
+ * nothing of it was handed to a socket is another socket tried, once.
+ */
+import { STATUS_CODES } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { failureOf, timedOut, tooLarge } from './failures.ts'
+import { failureOf, timedOut, tooLarge, unreachable } from './failures.ts'
+import { areTooMany, pairsOf, sendable } from './header-lists.ts'
+import type { HeaderPairs } from './header-lists.ts'
+import type { SharedSockets } from './pools.ts'
+import { ServiceError } from '../errors.ts'
 
 export interface EgressLimits {
   /** From the call to a connection that can be written to: name, TCP and TLS. At most 10 s. */
@@ -17,118 +24,160 @@ export interface EgressLimits {
 export interface Exchange {
   url: URL
   method: string
-  headers: [string, string][]
+  headers: HeaderPairs
   body: Buffer | undefined
   limits: EgressLimits
   signal?: AbortSignal | undefined
+  /** What the upstream says it has not looked at (RFC 9113 §8.7) may be sent once more. Not where each try is recorded. */
+  maySendAgain?: boolean
 }
 
-export interface Answer {
+export interface Head {
   status: number
-  headers: [string, string][]
-  body: Readable
+  /** The status's usual name. What an upstream says instead can come in pieces of which undici keeps the last alone. */
+  statusText: string
+  headers: HeaderPairs
 }
 
-export function exchange(pool: Dispatcher, { url, method, headers, body, limits, signal }: Exchange): Promise<Answer> {
-  const { host } = url
-  return new Promise((resolve, reject) => {
-    let controller: Dispatcher.DispatchController | undefined
-    let answer: Readable | undefined
-    let failure: Error | undefined
-    let bytes = 0
+/** Takes the answer in. After `end` or `fail` it hears no more. */
+export interface Receiver {
+  head: (head: Head, flow: Dispatcher.DispatchController) => void
+  chunk: (chunk: Buffer, flow: Dispatcher.DispatchController) => void
+  end: (trailers: HeaderPairs) => void
+  fail: (error: Error) => void
+}
 
-    const fail = (error: Error) => {
-      if (failure) return
-      failure = error
-      release()
-      // Before the request is on a socket there is nothing to abort; `onRequestStart` sees the failure then.
-      controller?.abort(error)
-      answer?.destroy(error)
-      reject(error)
-    }
-    const failAfter = (ms: number, waitedFor: string) =>
-      setTimeout(() => {
-        fail(timedOut(host, waitedFor))
-      }, ms)
-    const whole = failAfter(limits.wholeMs, 'end')
-    let stage = failAfter(limits.connectMs, 'connection')
-    const onAbort = () => {
-      fail(signal?.reason as Error)
-    }
-    const release = () => {
-      clearTimeout(whole)
-      clearTimeout(stage)
-      signal?.removeEventListener('abort', onAbort)
-    }
-    signal?.addEventListener('abort', onAbort)
-    if (signal?.aborted) {
-      onAbort()
+/** Early hints and the like, of which a handful is usual. */
+const maxInterimAnswers = 16
+
+const longestTimerMs = 2_147_483_647
+
+/** Returns the way to give it up. */
+export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiver): (reason: Error) => void {
+  const { limits, signal, url } = call
+  const { host } = url
+  const startedAt = performance.now()
+  let stage: 'connection' | 'answer' | 'end' = 'connection'
+  let stageEndsAt = startedAt + limits.connectMs
+  const endsAt = startedAt + limits.wholeMs
+  let controller: Dispatcher.DispatchController | undefined
+  let failure: Error | undefined
+  let isOver = false
+  let isSent = false
+  let isSecondTry = false
+  let interimAnswers = 0
+
+  const finish = () => {
+    isOver = true
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', onAbort)
+    shared.leave()
+  }
+  const fail = (error: Error) => {
+    if (isOver) return
+    failure = error
+    finish()
+    // Before the request is on a socket there is nothing to abort; `onRequestStart` sees the failure then.
+    controller?.abort(error)
+    receiver.fail(error)
+  }
+  const onAbort = () => {
+    fail(signal?.reason as Error)
+  }
+
+  /** One timer for all stages: it is set anew only where a stage ends sooner than the one before. */
+  const onTimer = () => {
+    const now = performance.now()
+    const due = Math.min(stageEndsAt, endsAt)
+    if (now < due) {
+      armTimer(due, now)
       return
     }
+    // The connection may be dead without anybody having said so, and over HTTP/2 the next call would ride on it.
+    if (controller) shared.retire()
+    fail(timedOut(host, endsAt <= stageEndsAt ? 'end' : stage))
+  }
+  let firesAt = 0
+  let timer: NodeJS.Timeout | undefined
+  const armTimer = (due: number, now: number) => {
+    firesAt = due
+    clearTimeout(timer)
+    timer = setTimeout(onTimer, Math.min(Math.ceil(due - now), longestTimerMs))
+  }
+  const enterStage = (next: typeof stage, ms: number) => {
+    stage = next
+    const now = performance.now()
+    stageEndsAt = now + ms
+    const due = Math.min(stageEndsAt, endsAt)
+    if (due < firesAt) armTimer(due, now)
+  }
 
-    const handler: Dispatcher.DispatchHandler = {
-      onRequestStart(started) {
-        controller = started
-        if (failure) {
-          started.abort(failure)
-          return
-        }
-        clearTimeout(stage)
-        stage = failAfter(limits.firstByteMs, 'answer')
-      },
-      onResponseStart(started, status) {
-        if (status < 200) return
-        clearTimeout(stage)
-        answer = new Readable({
-          read: () => {
-            started.resume()
-          },
-          // Whoever stops reading gives the socket back.
-          destroy: (error, done) => {
-            if (!answer?.readableEnded) fail(error ?? new Error('The reader went away'))
-            done(error)
-          },
-        })
-        // The failure is thrown to the reader; one that never reads must not end the process.
-        answer.on('error', () => undefined)
-        resolve({ status, headers: pairs(started.rawHeaders), body: answer })
-      },
-      onResponseData(started, chunk) {
-        bytes += chunk.length
-        if (bytes > limits.maxBytes) fail(tooLarge(host, `more than ${limits.maxBytes} bytes`))
-        else if (answer?.push(chunk) === false) started.pause()
-      },
-      onResponseEnd() {
-        release()
-        // The socket is another's from here on.
-        controller = undefined
-        answer?.push(null)
-      },
-      onResponseError(_controller, error) {
-        fail(failureOf(host, error))
-      },
-    }
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart(started) {
+      if (isSent && !call.maySendAgain) failure ??= unreachable(host, 'refused after it was sent')
+      controller = started
+      if (failure) {
+        started.abort(failure)
+        return
+      }
+      enterStage('answer', limits.firstByteMs)
+    },
+    onRequestSent() {
+      isSent = true
+    },
+    onResponseStart(started, status) {
+      if (status < 200) {
+        interimAnswers++
+        if (interimAnswers > maxInterimAnswers) fail(unreachable(host, 'too many interim answers'))
+        return
+      }
+      const headers = pairsOf(started.rawHeaders)
+      if (areTooMany(headers)) {
+        fail(tooLarge(host, 'headers'))
+        return
+      }
+      stage = 'end'
+      stageEndsAt = Infinity
+      receiver.head({ status, statusText: STATUS_CODES[status] ?? '', headers }, started)
+    },
+    onResponseData(started, chunk) {
+      if (!isOver) receiver.chunk(chunk, started)
+    },
+    onResponseEnd(ended) {
+      if (isOver) return
+      const trailers = pairsOf(ended.rawTrailers)
+      if (areTooMany(trailers)) {
+        fail(tooLarge(host, 'trailers'))
+        return
+      }
+      finish()
+      receiver.end(trailers)
+    },
+    onResponseError(_controller, error) {
+      // An idle socket that broke just now takes those with it that wait for it.
+      if (!isOver && !isSent && !isSecondTry && !(error instanceof ServiceError)) {
+        isSecondTry = true
+        dispatch()
+      } else fail(failureOf(host, error))
+    },
+  }
+  const request = {
+    ...{ origin: url.origin, path: `${url.pathname}${url.search}`, method: call.method },
+    ...{ headers: sendable(call.headers), body: call.body ?? null },
+  }
+  const dispatch = () => {
     try {
-      const path = `${url.pathname}${url.search}`
-      // undici takes the name that TLS asks for from a host header, so none but the URL's may stand there.
-      const sent = headers.filter(([name]) => name.toLowerCase() !== 'host').flat()
-      pool.dispatch({ origin: url.origin, path, method, headers: sent, body: body ?? null }, handler)
+      shared.pool.dispatch(request, handler)
     } catch (error) {
       fail(failureOf(host, error))
     }
-  })
-}
-
-/**
- * The headers as they came: order, case and repetition count. Bytes above 127 are Latin-1 (RFC 9110 §5.5).
- * Those of HTTP/2 come as an object, whose names are lower-case and stand once.
- */
-function pairs(raw: Dispatcher.DispatchController['rawHeaders']): [string, string][] {
-  if (!Array.isArray(raw)) {
-    return Object.entries(raw ?? {}).flatMap(([name, value]) =>
-      [value ?? []].flat().map((one): [string, string] => [name, one]),
-    )
   }
-  const flat = raw.map((part) => (typeof part === 'string' ? part : part.toString('latin1')))
-  return Array.from({ length: flat.length / 2 }, (_, index) => [flat[2 * index] ?? '', flat[2 * index + 1] ?? ''])
+
+  armTimer(Math.min(stageEndsAt, endsAt), startedAt)
+  if (signal?.aborted) onAbort()
+  else {
+    signal?.addEventListener('abort', onAbort)
+    dispatch()
+  }
+  return fail
 }

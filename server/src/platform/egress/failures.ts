@@ -10,6 +10,7 @@ const codes = [
   'upstream_tls_error',
   'upstream_timeout',
   'upstream_body_too_large',
+  'upstream_encoding_unsupported',
 ] as const satisfies ErrorCode[]
 
 export function isEgressFailure(error: unknown): error is ServiceError {
@@ -45,6 +46,11 @@ export function timedOut(host: string, waitedFor: string): ServiceError {
 
 export function tooLarge(host: string, reason: string): ServiceError {
   return failure('upstream_body_too_large', { detail: `${host}: ${reason}` })
+}
+
+/** A content encoding that is unknown, piled up or broken: what can not be decoded can not be looked through. */
+export function notDecodable(host: string, reason: string): ServiceError {
+  return failure('upstream_encoding_unsupported', { detail: `${host}: ${reason}` })
 }
 
 /** Whatever undici or a socket failed with, once a connection stood. */

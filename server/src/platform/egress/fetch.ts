@@ -2,8 +2,10 @@
 import type { SuppliedBy } from './allow-list.ts'
 import { acceptedEncodings, readDecoded } from './decoding.ts'
 import type { EgressRequest } from './egress.ts'
-import type { Answer, EgressLimits } from './exchange.ts'
+import type { EgressLimits } from './exchange.ts'
 import { invalidUrl, unreachable } from './failures.ts'
+import type { HeaderPairs } from './header-lists.ts'
+import type { StreamedAnswer } from './streamed-answer.ts'
 
 export interface FetchInit {
   method?: string | undefined
@@ -20,7 +22,7 @@ export type EgressFetch = (url: string, init?: FetchInit) => Promise<Response>
 const ownHeaders: Record<string, string> = { accept: '*/*', 'user-agent': 'sallyport' }
 
 export function createFetch(
-  send: (request: EgressRequest) => Promise<Answer>,
+  send: (request: EgressRequest) => Promise<StreamedAnswer>,
   suppliedBy: SuppliedBy,
   limits: EgressLimits,
 ): EgressFetch {
@@ -48,7 +50,7 @@ async function outgoing({ headers, body, duplex }: FetchInit): Promise<Pick<Egre
 }
 
 async function readWhole(
-  { status, headers, body }: Answer,
+  { status, headers, body }: StreamedAnswer,
   { method, host, maxBytes }: { method: string; host: string; maxBytes: number },
 ): Promise<Response> {
   const encodings = headers.filter(([name]) => name.toLowerCase() === 'content-encoding').map(([, value]) => value)
@@ -62,7 +64,7 @@ async function readWhole(
   }
 }
 
-function responseOf(status: number, headers: Answer['headers'], body: Uint8Array<ArrayBuffer> | null, host: string) {
+function responseOf(status: number, headers: HeaderPairs, body: Uint8Array<ArrayBuffer> | null, host: string) {
   const framing = /^(?:content-encoding|content-length|transfer-encoding|connection|keep-alive)$/i
   try {
     return new Response(body, { status, headers: headers.filter(([name]) => !framing.test(name)) })

@@ -170,7 +170,7 @@ test('encodings that are broken, unknown or piled up are refused', async (t) => 
     const upstream = await startTlsUpstream(t, certificate, (_request, response) => {
       response.setHeader('content-encoding', encoding).end(body)
     })
-    await assert.rejects(fetchFrom(open(t), upstream, {}), { code: 'upstream_unreachable' }, encoding)
+    await assert.rejects(fetchFrom(open(t), upstream, {}), { code: 'upstream_encoding_unsupported' }, encoding)
   }
 })
 

@@ -61,7 +61,7 @@ export function replyToBrokenRequest(error: NodeJS.ErrnoException, socket: Duple
   answerThenClose(`${head.join('\r\n')}\r\n\r\n${body}`, socket)
 }
 
-function errorBody({ code, field, publicMessage }: ServiceError, requestId: string) {
+function errorBody({ code, field, publicMessage, extra }: ServiceError, requestId: string) {
   const { message, retryable } = errorKinds[code]
   return {
     error: {
@@ -69,6 +69,7 @@ function errorBody({ code, field, publicMessage }: ServiceError, requestId: stri
       message: publicMessage ?? message,
       retryable,
       ...(field === undefined ? {} : { field }),
+      ...extra,
       request_id: requestId,
     },
   }

@@ -1,0 +1,78 @@
+import type {} from '../connections/connection-store.ts'
+import type { Queries } from '../platform/database/database.ts'
+import { prepared } from '../platform/database/prepared.ts'
+import { fromTime } from '../platform/database/times.ts'
+import type { Metadata } from '../platform/oauth/oauth-client.ts'
+import type { Injection } from '../providers/provider.ts'
+import type {} from '../providers/provider-store.ts'
+import { foundationOf, toGrant } from './grant-store.ts'
+import type { Standing, StandingConnection, StandingProvider } from './standing.ts'
+
+const findRow = prepared((queries: Queries, { agentId, grantId }: { agentId: string; grantId: string }) =>
+  foundationOf(queries)
+    .leftJoin('providers', 'providers.provider_id', 'connections.provider_id')
+    .select([
+      'connections.status as connection_status',
+      'connections.user_id as connection_user_id',
+      'connections.api_host',
+      'connections.version',
+      'connections.expires_at as token_expires_at',
+      'connections.obtained_at',
+      'connections.is_refreshed',
+      'connections.refresh_lease_until',
+      'connections.last_used_at as connection_last_used_at',
+      'providers.slug',
+      'providers.status as provider_status',
+      'providers.source',
+      'providers.preset',
+      'providers.metadata',
+      'providers.api_hosts',
+      'providers.injection',
+      'providers.allow_range',
+      'providers.client_secret',
+    ])
+    .where('grants.grant_id', '=', grantId)
+    .where('grants.agent_id', '=', agentId),
+)
+
+type Row = Awaited<ReturnType<typeof findRow>>[number]
+
+export const standingStore = {
+  find: async (queries: Queries, agentId: string, grantId: string): Promise<Standing | undefined> => {
+    const [row] = await findRow(queries, { agentId, grantId })
+    return row && { grant: toGrant(row), connection: toConnection(row), provider: toProvider(row) }
+  },
+}
+
+export type StandingStore = typeof standingStore
+
+function toConnection(row: Row): StandingConnection | null {
+  if (row.connection_id === null || row.connection_status === null) return null
+  return {
+    connectionId: row.connection_id,
+    userId: row.connection_user_id ?? '',
+    status: row.connection_status,
+    apiHost: row.api_host,
+    version: row.version ?? 0,
+    expiresAt: fromTime(row.token_expires_at),
+    obtainedAt: new Date(row.obtained_at ?? 0),
+    isRefreshed: row.is_refreshed === 1,
+    refreshLeaseUntil: fromTime(row.refresh_lease_until),
+    lastUsedAt: fromTime(row.connection_last_used_at),
+  }
+}
+
+function toProvider(row: Row): StandingProvider | null {
+  if (row.provider_status === null || row.source === null) return null
+  return {
+    slug: row.slug,
+    status: row.provider_status,
+    source: row.source,
+    preset: row.preset,
+    metadata: JSON.parse(row.metadata ?? '{}') as Metadata,
+    apiHosts: JSON.parse(row.api_hosts ?? '[]') as string[],
+    injection: JSON.parse(row.injection ?? '{}') as Injection,
+    allowRange: row.allow_range === 1,
+    sealedClientSecret: row.client_secret,
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Many small works in one commit. A commit that is on disk costs the same for one as for fifty, so those that come at
+ * about the same time share it; nobody waits for company that does not come.
+ */
+import { ServiceError } from '../errors.ts'
+import type { Database, Queries } from './database.ts'
+
+export interface GroupCommit {
+  /**
+   * Resolves once what the work wrote is on disk. A ServiceError that it throws is its own affair and leaves the others
+   * alone: what it wrote before is not undone.
+   */
+  commit: <T>(work: (tx: Queries) => Promise<T>) => Promise<T>
+  /** The same, but goes with the next commit that somebody waits for, or after a moment. */
+  commitLater: <T>(work: (tx: Queries) => Promise<T>) => Promise<T>
+  /** Resolves once all that was handed in so far is on disk, or has failed. */
+  flush: () => Promise<void>
+}
+
+interface Entry {
+  work: (tx: Queries) => Promise<unknown>
+  resolve: (value: unknown) => void
+  reject: (error: unknown) => void
+}
+
+type Settlement = { value: unknown } | { refusal: ServiceError }
+
+const maxTogether = 64
+const laterMs = 20
+
+export function createGroupCommit(database: Database): GroupCommit {
+  let waiting: Entry[] = []
+  let isScheduled = false
+  let later: NodeJS.Timeout | undefined
+  let current: Promise<void> | undefined
+
+  const run = async () => {
+    while (waiting.length > 0) {
+      const entries = waiting.slice(0, maxTogether)
+      waiting = waiting.slice(maxTogether)
+      await commitTogether(database, entries)
+    }
+    current = undefined
+  }
+  const start = () => {
+    isScheduled = false
+    clearTimeout(later)
+    later = undefined
+    current ??= run()
+  }
+  const hurry = () => {
+    if (isScheduled || current) return
+    isScheduled = true
+    setImmediate(start)
+  }
+  const enter = <T>(work: (tx: Queries) => Promise<T>): Promise<T> =>
+    new Promise<T>((resolve, reject) => {
+      waiting.push({ work, resolve: resolve as Entry['resolve'], reject })
+    })
+
+  return {
+    commit: (work) => {
+      const done = enter(work)
+      hurry()
+      return done
+    },
+    commitLater: (work) => {
+      const done = enter(work)
+      if (!isScheduled && !current) later ??= setTimeout(start, laterMs)
+      return done
+    },
+    flush: async () => {
+      if (waiting.length > 0) start()
+      await current
+    },
+  }
+}
+
+async function commitTogether(database: Database, entries: Entry[]): Promise<void> {
+  try {
+    const settled = await database.transaction(async (tx) => {
+      const all: Settlement[] = []
+      for (const { work } of entries) all.push(await settle(work, tx))
+      return all
+    })
+    entries.forEach(({ resolve, reject }, index) => {
+      const one = settled[index]
+      if (one && 'refusal' in one) reject(one.refusal)
+      else resolve(one?.value)
+    })
+  } catch (error) {
+    if (entries.length === 1) {
+      entries[0]?.reject(error)
+      return
+    }
+    // One of them may be the cause: none has to suffer for another's sake.
+    for (const entry of entries) await commitTogether(database, [entry])
+  }
+}
+
+async function settle(work: Entry['work'], tx: Queries): Promise<Settlement> {
+  try {
+    return { value: await work(tx) }
+  } catch (error) {
+    if (error instanceof ServiceError) return { refusal: error }
+    throw error
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * Who shares a socket with whom: requests to one origin, of one supplier, of one pool, and nobody else. So an upstream
+ * that mixes up its answers can not hand one connection's to another, and a stranger never rides on a socket that was
+ * opened under the operator's wider rule. A pool without a socket is forgotten; a bound holds for each and for all.
+ */
+import { Pool } from 'undici'
+import type { AllowList, SuppliedBy } from './allow-list.ts'
+import { createConnector } from './connector.ts'
+import type { Lookup } from './connector.ts'
+import { createSockets } from './sockets.ts'
+import type { Trust } from './trust.ts'
+
+/** `either` takes HTTP/2 where the server offers it. */
+export type Protocol = 'http/1.1' | 'h2' | 'either'
+
+export interface Place {
+  origin: string
+  suppliedBy: SuppliedBy
+  protocol: Protocol
+  /** The pool's name; '' for requests that belong to nobody in particular. */
+  name: string
+}
+
+export interface SharedSockets {
+  pool: Pool
+  /** Calls that were begun and have not ended. */
+  inFlight: number
+  /** When it was used last, as a count of uses. */
+  lastUse: number
+  /** One call of it came to its end. */
+  leave: () => void
+  /** The next call gets other sockets; those under way end as they would have. */
+  retire: () => void
+}
+
+export interface Pools {
+  enter: (place: Place) => SharedSockets
+  size: () => { pools: number; sockets: number }
+  close: () => Promise<void>
+}
+
+export interface PoolBounds {
+  /** Of one pool to one origin. */
+  maxSocketsPerPool: number
+  maxSockets: number
+}
+
+const common = {
+  pipelining: 1,
+  maxHeaderSize: 32_768,
+  keepAliveMaxTimeout: 60_000,
+  // The exchange has its own clocks.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+}
+
+const optionsOf = {
+  'http/1.1': { ...common, allowH2: false },
+  either: { ...common, allowH2: true },
+  h2: {
+    ...{ allowH2: true, connections: 1, maxHeaderSize: 32_768 },
+    // An hour; idle connections are asked every minute whether they still stand.
+    ...{ keepAliveTimeout: 3_600_000, h2Options: { pingInterval: 60_000 } },
+    // Sooner than the exchange's own: undici then asks whether the connection stands, and opens another where not.
+    ...{ headersTimeout: 10_000, bodyTimeout: 10_000 },
+  },
+}
+
+export function createPools(needs: {
+  list: AllowList
+  lookup: Lookup
+  trust: Trust
+  connectMs: number
+  bounds: PoolBounds
+}): Pools {
+  const { bounds } = needs
+  const standing = new Map<string, SharedSockets>()
+  /** Forgotten, but not yet without a socket. */
+  const ending = new Set<Pool>()
+  let uses = 0
+
+  const end = (key: string, shared: SharedSockets) => {
+    if (standing.get(key) === shared) standing.delete(key)
+    const { pool } = shared
+    if (pool.closed || pool.destroyed) return
+    ending.add(pool)
+    void pool.close().finally(() => ending.delete(pool))
+  }
+  const letOneGo = () => {
+    let idle: [string, SharedSockets] | undefined
+    for (const one of standing) {
+      if (one[1].inFlight === 0 && (!idle || one[1].lastUse < idle[1].lastUse)) idle = one
+    }
+    if (idle) end(...idle)
+  }
+  const sockets = createSockets(bounds.maxSockets, letOneGo)
+  const connectorFor = (suppliedBy: SuppliedBy, protocol: Protocol) =>
+    createConnector({ ...needs, suppliedBy, protocol, sockets })
+  const perProtocol = (suppliedBy: SuppliedBy) => ({
+    'http/1.1': connectorFor(suppliedBy, 'http/1.1'),
+    either: connectorFor(suppliedBy, 'either'),
+    h2: connectorFor(suppliedBy, 'h2'),
+  })
+  const connectors = { operator: perProtocol('operator'), stranger: perProtocol('stranger') }
+
+  const open = (key: string, { origin, suppliedBy, protocol }: Place): SharedSockets => {
+    const { connect } = connectors[suppliedBy][protocol]
+    const pool = new Pool(origin, { connections: bounds.maxSocketsPerPool, ...optionsOf[protocol], connect })
+    const endIfUnused = () => {
+      if (shared.inFlight > 0 || pool.closed || pool.destroyed) return
+      if (sockets.isShort() || pool.stats.connected === 0) end(key, shared)
+    }
+    const shared: SharedSockets = {
+      ...{ pool, inFlight: 0, lastUse: 0 },
+      leave: () => {
+        shared.inFlight--
+        // After a failure there may be no socket whose end would tell.
+        endIfUnused()
+      },
+      retire: () => {
+        end(key, shared)
+      },
+    }
+    pool.on('disconnect', endIfUnused).on('connectionError', endIfUnused)
+    standing.set(key, shared)
+    return shared
+  }
+
+  return {
+    enter: (place) => {
+      const key = `${place.suppliedBy} ${place.protocol} ${place.origin} ${place.name}`
+      const shared = standing.get(key) ?? open(key, place)
+      shared.inFlight++
+      shared.lastUse = ++uses
+      return shared
+    },
+    size: () => ({ pools: standing.size, sockets: sockets.count() }),
+    close: async () => {
+      for (const group of Object.values(connectors)) {
+        for (const connector of Object.values(group)) connector.stop()
+      }
+      const pools = [...[...standing.values()].map(({ pool }) => pool), ...ending]
+      await Promise.all(pools.map((pool) => pool.destroy()))
+    },
+  }
+}

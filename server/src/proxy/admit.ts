@@ -1,0 +1,84 @@
+/** Lets a call in: judged, and its attempt on record; or puts the refusal on record, and shows the way. */
+import type { Agent } from '../agents/agent.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Call, Known, ProxyInput } from './call.ts'
+import type { OnOutcome } from './flight.ts'
+import { hashRequest } from './idempotency.ts'
+import type { KeyedCall } from './idempotency.ts'
+import type { Idempotency } from './idempotency-store.ts'
+import { judge } from './judge.ts'
+import type { JudgeNeeds } from './judge.ts'
+import type { Ledger } from './ledger.ts'
+import type { AgentLoad } from './load.ts'
+import type { Refusals } from './refusals.ts'
+
+export interface AdmitNeeds extends JudgeNeeds {
+  ledger: Ledger
+  idempotency: Idempotency
+  refusals: Refusals
+  load: AgentLoad
+  onOutcome: OnOutcome
+}
+
+export type Admitted =
+  | { kind: 'admitted'; call: Call; keyed: KeyedCall | undefined; leave: () => void }
+  /** The call was made before, under the same key. */
+  | { kind: 'stored'; envelope: Buffer }
+
+/** A call may still be read for a while after its time is up. */
+const lingersMs = 10_000
+
+export async function admit(
+  needs: AdmitNeeds,
+  agent: Agent,
+  input: ProxyInput,
+  { requestId, idempotencyKey }: { requestId: string; idempotencyKey: string | undefined },
+): Promise<Admitted> {
+  const known: Known = {}
+  let leave: (() => void) | undefined
+  try {
+    leave = needs.load.enter(agent.agentId)
+    const call = await judge(needs, agent, input, requestId, known)
+    const keyed = idempotencyKey === undefined ? undefined : keyedCall(call, idempotencyKey, needs.clock())
+    const stored = await putOnRecord(needs, call, keyed)
+    if (stored === undefined) return { kind: 'admitted', call, keyed, leave }
+    leave()
+    return { kind: 'stored', envelope: stored }
+  } catch (error) {
+    leave?.()
+    if (!(error instanceof ServiceError)) throw error
+    const { agentId } = agent
+    const { grant, facts } = known
+    await needs.refusals.record({ agentId, code: error.code, requestId, grantId: grant?.grantId, detail: facts ?? {} })
+    needs.onOutcome('refused')
+    throw error
+  }
+}
+
+/** The envelope of the answer that was given before, where there is one. */
+async function putOnRecord(
+  { ledger, idempotency, clock }: AdmitNeeds,
+  call: Call,
+  keyed: KeyedCall | undefined,
+): Promise<Buffer | undefined> {
+  if (!keyed) {
+    await ledger.attempt(call)
+    return undefined
+  }
+  return ledger.attemptUnless(call, async (tx) => {
+    const claimed = await idempotency.claim(tx, keyed, clock())
+    return claimed.kind === 'stored' ? Buffer.from(claimed.answer.reveal()) : undefined
+  })
+}
+
+function keyedCall(call: Call, key: string, now: Date): KeyedCall {
+  const { agentId, auditId, method, destination, headers, body, timeoutMs, standing } = call
+  return {
+    agentId,
+    grantId: standing.grant.grantId,
+    key,
+    requestHash: hashRequest({ method, url: destination.url, headers, body }),
+    auditId,
+    deadline: new Date(now.getTime() + timeoutMs + lingersMs),
+  }
+}

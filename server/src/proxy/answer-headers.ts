@@ -1,0 +1,91 @@
+/** Which of an upstream's headers an agent gets, and how. Names and values have passed the redactor. */
+import type { Redactor } from '../redaction/redactor.ts'
+import type { HeaderList } from './upstream.ts'
+
+/** Cookies would act for the account; the rest speaks of a connection, or of an encoding, that is not the agent's. */
+const neverReturned = new Set([
+  'connection',
+  'content-encoding',
+  'content-length',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-connection',
+  'set-cookie',
+  'set-cookie2',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** What a browser would take for ours, or a client act upon, when it stands in an answer of our own origin. */
+const notOverOurOrigin = new Set([
+  'accept-ch',
+  'alt-svc',
+  'clear-site-data',
+  'content-security-policy',
+  'content-security-policy-report-only',
+  'critical-ch',
+  'document-policy',
+  'link',
+  // A client that follows it would take our agent's token along.
+  'location',
+  'nel',
+  'origin-agent-cluster',
+  'permissions-policy',
+  'public-key-pins',
+  'public-key-pins-report-only',
+  'refresh',
+  'report-to',
+  'reporting-endpoints',
+  'service-worker-allowed',
+  'speculation-rules',
+  'strict-transport-security',
+  'supports-loading-mode',
+  'x-content-type-options',
+  'x-request-id',
+])
+const notOverOurOriginPrefixes = ['access-control-', 'cross-origin-', 'x-sallyport-']
+
+/** A name that comes several times has several values. Built from entries, so that no name can be special. */
+export function answerHeaders(list: HeaderList, redactor: Redactor, { keepsLength }: { keepsLength: boolean }) {
+  const headers = new Map<string, string | string[]>()
+  for (const [name, value] of list) {
+    const key = redactor.headerName(name)
+    if (neverReturned.has(key) && !(keepsLength && key === 'content-length')) continue
+    const former = headers.get(key)
+    const text = redactor.text(value)
+    if (former === undefined) headers.set(key, text)
+    else if (typeof former === 'string') headers.set(key, [former, text])
+    else former.push(text)
+  }
+  return Object.fromEntries(headers)
+}
+
+export function streamedHeaders(list: HeaderList, redactor: Redactor): HeaderList {
+  return list.flatMap(([name, value]): HeaderList => {
+    const key = redactor.headerName(name)
+    if (neverReturned.has(key) || notOverOurOriginPrefixes.some((prefix) => key.startsWith(prefix))) return []
+    if (key === 'location') return [['x-sallyport-location', sendable(redactor.text(value))]]
+    return notOverOurOrigin.has(key) || !isName(key) ? [] : [[key, sendable(redactor.text(value))]]
+  })
+}
+
+export function contentEncodingOf(headers: HeaderList): string {
+  const values = headers.filter(([name]) => name.toLowerCase() === 'content-encoding').map(([, value]) => value)
+  return values.join()
+}
+
+export function contentTypeOf(headers: HeaderList): string {
+  return headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? ''
+}
+
+/** `[REDACTED]` is in no name that can be sent. */
+function isName(name: string): boolean {
+  return /^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name)
+}
+
+/** Node refuses to send the few characters that an upstream might have sent all the same. */
+function sendable(value: string): string {
+  return value.replace(/[^\t\x20-\x7e\x80-\xff]/g, '?')
+}

@@ -1,0 +1,48 @@
+import type { Grant } from '../grants/grant.ts'
+import type { Standing } from '../grants/standing.ts'
+import type { Destination } from './destination.ts'
+import type { HeaderList, Route } from './upstream.ts'
+
+/** What an agent asks for. */
+export interface ProxyInput {
+  grantId: string
+  method: string
+  url: string
+  headers: Record<string, string>
+  body: unknown
+  bodyBase64: string | undefined
+  timeoutMs: number | undefined
+  followRedirects: boolean
+  stream: boolean
+}
+
+/** What goes on record of where a call goes: never a query's values, a header or a body. */
+export type Facts = Record<string, string | string[]>
+
+/** What was learnt of a call before it was refused. */
+export interface Known {
+  grant?: Grant
+  provider?: string | null
+  host?: string
+  facts?: Facts
+}
+
+/** A call that was judged and may go out. */
+export interface Call {
+  agentId: string
+  standing: Standing
+  route: Route
+  auditId: string
+  requestId: string
+  method: string
+  destination: Destination
+  headers: HeaderList
+  droppedHeaders: string[]
+  body: Buffer | undefined
+  facts: Facts
+  followsRedirects: boolean
+  isStreamed: boolean
+  /** To the answer's headers, and to its last byte. */
+  firstByteMs: number
+  timeoutMs: number
+}

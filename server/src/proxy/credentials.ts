@@ -1,0 +1,73 @@
+/**
+ * The credential of a connection, opened. What was opened is kept for the next call, under the version that each call
+ * reads anew from the database: a token that was replaced, or a secret that was changed, is never taken from here.
+ */
+import { isRefreshDue } from '../connections/connection.ts'
+import type { FreshTokenOf } from '../connections/fresh-token.ts'
+import type { StandingConnection, StandingProvider } from '../grants/standing.ts'
+import type { Clock } from '../platform/clock.ts'
+import { Secret } from '../platform/secret.ts'
+import { compileSecrets } from '../redaction/secret-forms.ts'
+import type { Credential } from './upstream.ts'
+
+interface Kept {
+  version: number
+  sealedClientSecret: Uint8Array | null
+  headerName: string
+  prefix: string
+  credential: Credential
+}
+
+export type CredentialOf = (
+  connection: StandingConnection,
+  provider: StandingProvider,
+  refused?: number,
+) => Promise<Credential>
+
+const mostKept = 10_000
+
+export function createCredentials({ freshToken, clock }: { freshToken: FreshTokenOf; clock: Clock }): CredentialOf {
+  const kept = new Map<string, Kept>()
+  return async (connection, provider, refused) => {
+    const { connectionId } = connection
+    const { sealedClientSecret, injection } = provider
+    const known = kept.get(connectionId)
+    if (known && isSame(known, connection, provider) && !isRefreshDue(connection, clock(), refused)) {
+      return known.credential
+    }
+    const { accessToken, version, secrets } = await freshToken(connectionId, refused)
+    const credential: Credential = {
+      header: { name: injection.name, value: new Secret(`${injection.prefix}${accessToken.reveal()}`) },
+      forms: compileSecrets(secrets),
+      version,
+      wasAwaited: false,
+    }
+    kept.delete(connectionId)
+    if (kept.size >= mostKept) kept.delete(kept.keys().next().value ?? '')
+    kept.set(connectionId, {
+      version,
+      sealedClientSecret,
+      headerName: injection.name,
+      prefix: injection.prefix,
+      credential,
+    })
+    return { ...credential, wasAwaited: true }
+  }
+}
+
+function isSame(
+  known: Kept,
+  { version }: StandingConnection,
+  { sealedClientSecret, injection }: StandingProvider,
+): boolean {
+  return (
+    known.version === version &&
+    known.headerName === injection.name &&
+    known.prefix === injection.prefix &&
+    isSameBytes(known.sealedClientSecret, sealedClientSecret)
+  )
+}
+
+function isSameBytes(one: Uint8Array | null, other: Uint8Array | null): boolean {
+  return one === null || other === null ? one === other : Buffer.compare(one, other) === 0
+}

@@ -1,0 +1,92 @@
+/** A call under way: what ends it early, and what has to be done once it is over, however it ended. */
+import type { CallsInFlight } from '../grants/calls-in-flight.ts'
+import type { Clock } from '../platform/clock.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Call } from './call.ts'
+import type { KeyedCall } from './idempotency.ts'
+import type { Idempotency } from './idempotency-store.ts'
+import type { Ledger } from './ledger.ts'
+
+export interface FlightNeeds {
+  ledger: Ledger
+  idempotency: Idempotency
+  callsInFlight: CallsInFlight
+  onOutcome: OnOutcome
+  clock: Clock
+}
+
+export type Outcome = 'answered' | 'failed' | 'refused'
+export type OnOutcome = (outcome: Outcome, seen?: Seen) => void
+
+/** What was seen of an answer, for the record. */
+export interface Seen {
+  status: number
+  bytes: number
+  redactions: number
+}
+
+export interface Flight {
+  /** Aborted once the call may not go on; its reason is the error to answer with. */
+  signal: AbortSignal
+  /** Ends it for another reason. */
+  abort: (reason: Error) => void
+  /** From here on the upstream may have heard of it. */
+  leavesNow: () => void
+  /** With a key it resolves only once the answer is kept; otherwise nobody has to wait. `envelope` is what a repetition gets. */
+  answered: (seen: Seen, envelope?: Buffer) => Promise<void>
+  failed: (error: unknown) => Promise<void>
+}
+
+/** The caller hung up: nobody reads the answer any more. */
+export class CallerGone extends Error {
+  constructor() {
+    super('the caller has hung up')
+    this.name = 'CallerGone'
+  }
+}
+
+export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undefined, leave: () => void): Flight {
+  const { ledger, idempotency, clock } = needs
+  const startedAt = clock().getTime()
+  const { signal, abort, done } = needs.callsInFlight.begin(call.standing.grant.grantId)
+  let hasLeft = false
+  const land = () => {
+    done()
+    leave()
+  }
+  const ms = () => clock().getTime() - startedAt
+
+  return {
+    signal,
+    abort,
+    leavesNow: () => {
+      hasLeft = true
+    },
+    answered: async (seen, envelope) => {
+      land()
+      needs.onOutcome('answered', seen)
+      const detail = { outcome: 'answered', ...seen, ms: ms() }
+      if (!keyed) {
+        void ledger.outcome(call, detail)
+        return
+      }
+      await ledger.outcome(call, detail, (tx) => idempotency.conclude(tx, keyed, envelope, clock()))
+      idempotency.ended(keyed)
+    },
+    failed: async (error) => {
+      land()
+      needs.onOutcome('failed')
+      const detail = { outcome: 'failed', code: codeOf(error), ms: ms() }
+      // What certainly never went out may be tried again under the same key.
+      const settle =
+        keyed && !hasLeft ? (tx: Parameters<Idempotency['forget']>[0]) => idempotency.forget(tx, keyed) : undefined
+      await ledger.outcome(call, detail, settle)
+      if (keyed) idempotency.ended(keyed)
+    },
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof CallerGone) return 'caller_gone'
+  return error instanceof ServiceError ? error.code : 'internal'
+}

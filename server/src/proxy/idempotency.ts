@@ -1,0 +1,42 @@
+/**
+ * Idempotency-Key: the same request under the same key reaches the upstream once. Whether it did is settled in the
+ * transaction that puts the attempt on record.
+ */
+import { createHash } from 'node:crypto'
+import { ServiceError } from '../platform/errors.ts'
+import type { HeaderList } from './upstream.ts'
+
+/** A call that came with a key. */
+export interface KeyedCall {
+  agentId: string
+  grantId: string
+  key: string
+  requestHash: string
+  auditId: string
+  /** When it is over at the latest. */
+  deadline: Date
+}
+
+export function readIdempotencyKey(value: string | string[] | undefined): string | undefined {
+  if (value === undefined) return undefined
+  if (typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value)) return value
+  throw new ServiceError('invalid_field', {
+    field: 'Idempotency-Key',
+    message: 'The Idempotency-Key is malformed. Give one of 1 to 255 visible ASCII characters.',
+  })
+}
+
+/** Each part is preceded by its length, so that none can pass for a piece of its neighbour. */
+export function hashRequest(request: {
+  method: string
+  url: URL
+  headers: HeaderList
+  body: Buffer | undefined
+}): string {
+  const hash = createHash('sha256')
+  const headers = request.headers.map(([name, value]) => `${name}: ${value}`).sort()
+  for (const part of [request.method, request.url.href, ...headers]) hash.update(`${part.length}:${part}\n`)
+  hash.update(request.body ? `body ${request.body.length}:` : 'no body')
+  if (request.body) hash.update(request.body)
+  return hash.digest('base64url')
+}

@@ -1,0 +1,80 @@
+/** May this call be made? All that decides it is read from the database, now; nothing is written. */
+import type { Agent } from '../agents/agent.ts'
+import { readMethod } from '../grants/method.ts'
+import { assertStands } from '../grants/standing.ts'
+import type { Standing } from '../grants/standing.ts'
+import type { StandingStore } from '../grants/standing-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../platform/config.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { newId } from '../platform/ids.ts'
+import type { Call, Known, ProxyInput } from './call.ts'
+import { judgeUrl, recordedParts } from './destination.ts'
+import { outgoing } from './outgoing.ts'
+import { assertMayCall } from './policy.ts'
+import type { Route } from './upstream.ts'
+
+export interface JudgeNeeds {
+  config: Pick<Config, 'proxyFirstByteSeconds' | 'proxyCallSeconds'>
+  database: Database
+  standings: StandingStore
+  routeOf: (standing: Standing) => Route
+  clock: Clock
+}
+
+/** A stream lasts as long as something comes, unless its caller says how long. It is the longest that a timer takes. */
+const endlessMs = 2 ** 31 - 1
+
+/** What it learns on the way is left in `known`, for the record of a refusal. */
+export async function judge(
+  needs: JudgeNeeds,
+  { agentId }: Agent,
+  input: ProxyInput,
+  requestId: string,
+  known: Known,
+): Promise<Call> {
+  const standing = await needs.standings.find(needs.database.queries, agentId, input.grantId)
+  if (!standing) throw new ServiceError('grant_not_found', { field: 'grant_id' })
+  const { grant, provider } = standing
+  const now = needs.clock()
+  known.grant = grant
+  known.provider = provider?.slug ?? null
+  const route = needs.routeOf(standing)
+  const method = readMethod(input.method, 'method')
+  const destination = judgeUrl(input.url, route.plainOrigin)
+  known.facts = { method, ...recordedParts(destination) }
+  known.host = destination.host
+  const { headers, dropped, body } = outgoing({ ...input, method }, outgoingRules(route))
+  assertStands(standing, now)
+  assertMayCall(grant, route.rules, { destination, method, headers, body }, now)
+  if (body && route.maxBodyBytes !== undefined && body.length > route.maxBodyBytes) {
+    throw new ServiceError('body_too_large', { field: 'body' })
+  }
+  return {
+    agentId,
+    standing,
+    route,
+    auditId: newId('aud', now),
+    requestId,
+    method,
+    destination,
+    headers,
+    droppedHeaders: dropped,
+    body,
+    facts: known.facts,
+    followsRedirects: input.followRedirects,
+    isStreamed: input.stream,
+    ...patience(needs, input),
+  }
+}
+
+function outgoingRules({ injection, rules }: Route) {
+  return { injects: injection.name, allowRange: rules?.allowRange ?? false }
+}
+
+/** Whoever says how long a call may take means its first byte too. */
+function patience({ config }: JudgeNeeds, { timeoutMs, stream }: ProxyInput) {
+  const usual = stream ? endlessMs : config.proxyCallSeconds * 1000
+  return { timeoutMs: timeoutMs ?? usual, firstByteMs: timeoutMs ?? config.proxyFirstByteSeconds * 1000 }
+}

@@ -1,0 +1,87 @@
+/**
+ * Sends a call and brings back the answer that counts: once more with a renewed token where the upstream refused the
+ * first, and from where it redirects to, if the caller asked for that. Every request is on record before it goes out.
+ */
+import type { Clock } from '../platform/clock.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Call } from './call.ts'
+import type { Flight } from './flight.ts'
+import type { Ledger } from './ledger.ts'
+import { redirected } from './redirect.ts'
+import type { Credential, HeaderList, UpstreamHead, UpstreamRequest } from './upstream.ts'
+
+export interface SendNeeds {
+  ledger: Ledger
+  clock: Clock
+}
+
+/** How one request is made, and how an answer that nobody will read is given up. */
+export interface Exchange<Response> {
+  exchange: (request: UpstreamRequest) => Promise<Response>
+  giveUp: (response: Response) => void
+  maxBytes: number
+}
+
+export interface Sent<Response> {
+  response: Response
+  credential: Credential
+  /** As it was sent last: elsewhere, after redirects. */
+  call: Call
+}
+
+const mostRedirects = 5
+
+/** The first attempt is on record already. */
+export async function send<Response extends UpstreamHead>(
+  { ledger, clock }: SendNeeds,
+  first: Call,
+  { signal, leavesNow }: Pick<Flight, 'signal' | 'leavesNow'>,
+  { exchange, giveUp, maxBytes }: Exchange<Response>,
+): Promise<Sent<Response>> {
+  const deadline = performance.now() + first.timeoutMs
+  const request = (call: Call, credential: Credential): Promise<Response> => {
+    signal.throwIfAborted()
+    const timeoutMs = Math.ceil(deadline - performance.now())
+    if (timeoutMs <= 0) throw new ServiceError('upstream_timeout')
+    leavesNow()
+    return exchange({ ...toRequest(call, credential), timeoutMs, signal, maxBytes })
+  }
+  const requestWithLiveToken = async (call: Call): Promise<Sent<Response>> => {
+    const credential = await call.route.credential()
+    // What was waited for is used only by whom may still call.
+    if (credential.wasAwaited) await ledger.assertStillStands(call)
+    const response = await request(call, credential)
+    const renewed = response.status === 401 ? await renewedCredential(call, credential) : undefined
+    if (!renewed) return { response, credential, call }
+    giveUp(response)
+    await ledger.nextAttempt(call, 'token_renewed')
+    return { response: await request(call, renewed), credential: renewed, call }
+  }
+
+  let sent = await requestWithLiveToken(first)
+  for (let hops = 0; first.followsRedirects && hops < mostRedirects; hops++) {
+    const next = redirected(sent.call, sent.response, clock())
+    if (!next) break
+    await ledger.nextAttempt(next, 'redirect')
+    giveUp(sent.response)
+    sent = await requestWithLiveToken(next)
+  }
+  return sent
+}
+
+/** Undefined where there is none: then the upstream's refusal is the answer. */
+async function renewedCredential({ route }: Call, { version }: Credential): Promise<Credential | undefined> {
+  if (version === undefined) return undefined
+  try {
+    const renewed = await route.credential(version)
+    return renewed.version === version ? undefined : renewed
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'provider_unavailable') return undefined
+    throw error
+  }
+}
+
+function toRequest({ method, destination, headers, body, firstByteMs }: Call, { header }: Credential) {
+  const injected: HeaderList = [...headers, [header.name, header.value.reveal()]]
+  return { method, url: destination.url, headers: injected, body, firstByteMs }
+}

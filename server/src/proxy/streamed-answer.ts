@@ -1,0 +1,52 @@
+/**
+ * An answer that is passed on as it comes: the upstream's own status, headers and body, through the same redactor, in
+ * constant memory. Whatever a browser would take for ours is left out.
+ */
+import { decodeStream } from '../platform/egress/decoding.ts'
+import type { Redactor } from '../redaction/redactor.ts'
+import { contentEncodingOf, streamedHeaders } from './answer-headers.ts'
+import type { Call } from './call.ts'
+import type { HeaderList, StreamedResponse } from './upstream.ts'
+
+export interface StreamedAnswer {
+  status: number
+  statusText: string
+  headers: HeaderList
+  body: AsyncIterable<Buffer>
+  /** Once the body has ended. */
+  trailers: () => HeaderList
+}
+
+export function streamedAnswer(
+  { first, last }: { first: Call; last: Call },
+  response: StreamedResponse,
+  redactor: Redactor,
+): StreamedAnswer {
+  const hasBody = last.method !== 'HEAD' && ![204, 304].includes(response.status)
+  const decoded = hasBody
+    ? decodeStream(response.body, contentEncodingOf(response.headers), last.destination.host)
+    : response.body
+  return {
+    status: response.status,
+    statusText: redactor.text(response.statusText),
+    headers: [
+      ...streamedHeaders(response.headers, redactor),
+      ['x-sallyport-audit-id', first.auditId],
+      ['x-sallyport-upstream', '1'],
+      ['x-content-type-options', 'nosniff'],
+      ['content-security-policy', 'sandbox'],
+    ],
+    body: redacted(decoded, redactor),
+    trailers: () => streamedHeaders(response.trailers(), redactor),
+  }
+}
+
+async function* redacted(body: AsyncIterable<Uint8Array>, redactor: Redactor): AsyncGenerator<Buffer> {
+  const stream = redactor.stream()
+  for await (const chunk of body) {
+    const released = stream.push(chunk)
+    if (released.length > 0) yield released
+  }
+  const rest = stream.end()
+  if (rest.length > 0) yield rest
+}

@@ -1,0 +1,82 @@
+/**
+ * A whole answer in its envelope. Everything passes through the redactor first; JSON is then checked and passed on as
+ * the text it is, neither parsed nor built anew.
+ */
+import { isUtf8 } from 'node:buffer'
+import { decodeWhole } from '../platform/egress/decoding.ts'
+import { isJsonText } from '../platform/json-text.ts'
+import type { Redactor } from '../redaction/redactor.ts'
+import { answerHeaders, contentEncodingOf, contentTypeOf } from './answer-headers.ts'
+import type { Call } from './call.ts'
+import type { WholeResponse } from './upstream.ts'
+
+export interface WholeAnswer {
+  /** As it goes to the agent. */
+  envelope: Buffer
+  bytes: number
+}
+
+/** `first` is the call as it was asked for, `last` as it was sent in the end. */
+export async function wholeAnswer(
+  { first, last }: { first: Call; last: Call },
+  response: WholeResponse,
+  redactor: Redactor,
+  maxBytes: number,
+): Promise<WholeAnswer> {
+  const { status } = response
+  const { host } = last.destination
+  const decoded = await decodeWhole(response.body, contentEncodingOf(response.headers), maxBytes, host)
+  // What has no body may say how long it would be.
+  const keepsLength = last.method === 'HEAD' || status === 304
+  const headers = answerHeaders(response.headers, redactor, { keepsLength })
+  const { body, encoding } = envelopeBody(await redactor.body(decoded), contentTypeOf(response.headers), redactor)
+  const before = `{"status":${status},"headers":${JSON.stringify(headers)},"body":`
+  const rest = {
+    body_encoding: encoding,
+    redactions: redactor.count(),
+    dropped_headers: first.droppedHeaders,
+    audit_id: first.auditId,
+  }
+  const envelope = Buffer.concat([Buffer.from(before), body, Buffer.from(`,${JSON.stringify(rest).slice(1)}`)])
+  return { envelope, bytes: response.body.length }
+}
+
+interface EnvelopeBody {
+  /** JSON. */
+  body: Buffer
+  encoding: 'json' | 'text' | 'base64'
+}
+
+function envelopeBody(bytes: Buffer, contentType: string, redactor: Redactor): EnvelopeBody {
+  if (bytes.length === 0) return { body: Buffer.from('""'), encoding: 'text' }
+  if (/^application\/(?:[^;]+\+)?json\b/i.test(contentType) && isJsonText(bytes))
+    return { body: bytes, encoding: 'json' }
+  const text = textOf(bytes, contentType, redactor)
+  return text === undefined
+    ? { body: Buffer.from(`"${bytes.toString('base64')}"`), encoding: 'base64' }
+    : { body: Buffer.from(JSON.stringify(text)), encoding: 'text' }
+}
+
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** By the charset that it names, else as UTF-8; undefined where it is neither. */
+function textOf(bytes: Buffer, contentType: string, redactor: Redactor): string | undefined {
+  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1]
+  const decoder = charset === undefined ? undefined : decoderFor(charset)
+  if (decoder === undefined || decoder.encoding === 'utf-8') return isUtf8(bytes) ? utf8.decode(bytes) : undefined
+  try {
+    const text = decoder.decode(bytes)
+    // Another charset may have kept apart what only now stands together.
+    return Buffer.from(redactor.text(Buffer.from(text).toString('latin1')), 'latin1').toString()
+  } catch {
+    return undefined
+  }
+}
+
+function decoderFor(charset: string) {
+  try {
+    return new TextDecoder(charset, { fatal: true })
+  } catch {
+    return undefined
+  }
+}
