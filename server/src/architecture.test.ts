@@ -44,6 +44,7 @@ const everything = [
   ...server,
   ...filesBelow('server/testkit'),
   ...filesBelow('e2e'),
+  ...filesBelow('bench'),
   ...filesBelow('scripts'),
 ]
 

@@ -22,9 +22,10 @@ const nobody = 65_534
 /** A container's memory file system is often much smaller. */
 const roomyBytes = 1024 ** 3
 
-export async function startPostgres(): Promise<PostgresServer> {
+/** The tests make and drop hundreds of databases, and no power fails on them; what is measured has to last. */
+export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-postgres-'))
-  const store = mkdtempSync(join(findMemory() ?? folder, 'sallyport-postgres-'))
+  const store = mkdtempSync(join((isDurable ? undefined : findMemory()) ?? folder, 'sallyport-postgres-'))
   const isRoot = process.getuid?.() === 0
   const identity = isRoot ? { uid: nobody, gid: nobody } : {}
   const binaries = join(findBinaries(folder, isRoot), 'bin')
@@ -42,9 +43,9 @@ export async function startPostgres(): Promise<PostgresServer> {
     listen_addresses: '127.0.0.1',
     port,
     unix_socket_directories: folder,
-    fsync: 'off',
+    fsync: isDurable ? 'on' : 'off',
     max_connections: 300,
-    max_wal_size: '128MB',
+    max_wal_size: isDurable ? '1GB' : '128MB',
   }
   const options = Object.entries(flags).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const start = async () => {

@@ -1,0 +1,89 @@
+/**
+ * `npm run bench`: the service beside a bare relay, in one run, in turns, as ratios. `--quick` gives a first look;
+ * its figures move. `--only full` (and the other names of scenarios.ts) leaves out the rest, `--profiles <folder>` leaves
+ * CPU profiles there. Ends with an error where a bar is not met, or where any answer was not the one asked for.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { createAuthority } from '../server/testkit/certificates.ts'
+import { startPostgres } from '../server/testkit/postgres-server.ts'
+import { startListener, startProcess } from './processes.ts'
+import type { Scope } from './processes.ts'
+import { startRelay } from './contenders.ts'
+import { table } from './report.ts'
+import type { Row } from './report.ts'
+import { scenarios } from './scenarios.ts'
+import type { Bench } from './scenarios.ts'
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    profiles: { type: 'string' },
+    only: { type: 'string', multiple: true, default: [] },
+  },
+})
+
+const endings: (() => unknown)[] = []
+const scope: Scope = { after: (ending) => endings.unshift(ending) }
+const say = (line: string) => process.stderr.write(`${line}\n`)
+
+async function prepare(): Promise<Bench> {
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-bench-'))
+  scope.after(() => {
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const authority = await createAuthority(folder)
+  const certificate = await authority.issue({ names: ['localhost'], addresses: ['127.0.0.1'] })
+  const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') }
+  writeFileSync(files.cert, certificate.cert)
+  writeFileSync(files.key, certificate.key)
+  const { port } = await startListener(scope, 'upstream.ts', [files.cert, files.key])
+  const outside = {
+    host: `127.0.0.1:${port}`,
+    caFile: authority.caFile,
+    profiles: values.profiles && resolve(values.profiles),
+  }
+  const pace = values.quick
+    ? { warmUpSeconds: 3, rounds: 3, roundSeconds: 2 }
+    : { warmUpSeconds: 8, rounds: 7, roundSeconds: 5 }
+  return {
+    scope,
+    outside,
+    files,
+    pace,
+    isQuick: values.quick,
+    relay: await startRelay(scope, outside),
+    generator: await startProcess(scope, 'generator.ts'),
+    postgres: async () => {
+      if (process.env['TEST_DATABASE_URL'] !== undefined) return
+      say('Starting PostgreSQL …')
+      const server = await startPostgres({ isDurable: true })
+      scope.after(server.stop)
+      process.env['TEST_DATABASE_URL'] = server.url
+    },
+    say: (progress) => say(`  ${progress}`),
+  }
+}
+
+async function main(): Promise<boolean> {
+  const wanted = values.only.length === 0 ? Object.keys(scenarios) : values.only
+  const unknown = wanted.filter((name) => !(name in scenarios))
+  if (unknown.length > 0)
+    throw new Error(`--only takes ${Object.keys(scenarios).join(', ')}, not ${unknown.join(', ')}`)
+  const bench = await prepare()
+  const rows: Row[] = []
+  for (const name of wanted) {
+    say(`\n${name}`)
+    rows.push(...((await scenarios[name]?.(bench)) ?? []))
+  }
+  process.stdout.write(`\n${cpus().length} cores, ${cpus()[0]?.model ?? ''}, Node ${process.versions.node}\n`)
+  process.stdout.write(`${table(rows)}\n`)
+  return rows.every(({ isMet }) => isMet !== false)
+}
+
+const isMet = await main().finally(async () => {
+  for (const ending of endings) await ending()
+})
+process.exit(isMet ? 0 : 1)

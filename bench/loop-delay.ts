@@ -1,0 +1,20 @@
+/**
+ * Loaded into the service before it starts: how long its event loop stood still at most. SIGUSR2 begins a measurement,
+ * the next one ends it with a line on the log. The service's own metrics look every 10 ms, which is too coarse for this.
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+
+const everyMs = 1
+const delay = monitorEventLoopDelay({ resolution: everyMs })
+let isMeasuring = false
+process.on('SIGUSR2', () => {
+  isMeasuring = !isMeasuring
+  if (isMeasuring) {
+    delay.reset()
+    delay.enable()
+    return
+  }
+  delay.disable()
+  const longestMs = delay.max / 1e6 - everyMs
+  process.stderr.write(`${JSON.stringify({ longest_standstill_ms: Math.max(0, longestMs) })}\n`)
+})

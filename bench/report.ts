@@ -1,0 +1,50 @@
+/** What the bench found, as a table to be read by a person. */
+
+export interface Row {
+  what: string
+  /** What it is measured against, and what we did. */
+  theirs: string
+  ours: string
+  result: string
+  bar: string
+  /** Undefined where there is none to meet. */
+  isMet: boolean | undefined
+}
+
+const head: Row = {
+  what: 'what',
+  theirs: 'against',
+  ours: 'ours',
+  result: 'result',
+  bar: 'bar (aim)',
+  isMet: undefined,
+}
+
+export function table(rows: Row[]): string {
+  const cells = [head, ...rows].map((row) => [
+    row.what,
+    row.theirs,
+    row.ours,
+    row.result,
+    row.bar,
+    row === head ? '' : row.isMet === undefined ? 'shown' : row.isMet ? 'met' : 'NOT MET',
+  ])
+  const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0))) ?? []
+  const lines = cells.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+  return [lines[0], widths.map((width) => '─'.repeat(width)).join('  '), ...lines.slice(1)].join('\n')
+}
+
+export const perSecond = (value: number) => `${Math.round(value).toLocaleString('en')}/s`
+export const micros = (value: number) => `${Math.round(value)} µs CPU`
+export const millis = (value: number) => `${value.toFixed(2)} ms`
+export const mebibytes = (bytes: number) => `${(bytes / 1024 ** 2).toFixed(1)} MiB`
+
+/** The median, and between what it moved. */
+export function spread(values: number[], middle: number): string {
+  return `${middle.toFixed(2)} (${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)})`
+}

@@ -1,0 +1,63 @@
+/** Side by side: everybody in turn, several times over, so that what else the machine does falls on all alike. */
+import type { ChildProcess } from 'node:child_process'
+import { drive } from './load.ts'
+import type { Caller, Round, Target } from './load.ts'
+
+export interface Pace {
+  warmUpSeconds: number
+  rounds: number
+  roundSeconds: number
+}
+
+export interface Contender extends Target {
+  callers: Caller[]
+}
+
+export interface Comparison {
+  contender: Contender
+  rounds: Round[]
+}
+
+/** The first contender is what the others are compared with. */
+export async function compare(
+  generator: ChildProcess,
+  contenders: Contender[],
+  connections: number,
+  { warmUpSeconds, rounds, roundSeconds }: Pace,
+  say: (progress: string) => void,
+): Promise<Comparison[]> {
+  const run = (contender: Contender, seconds: number) =>
+    drive(generator, contender, {
+      kind: 'load',
+      port: contender.port,
+      callers: contender.callers,
+      connections,
+      seconds,
+    })
+  for (const contender of contenders) {
+    say(`warming up: ${contender.name}`)
+    await run(contender, warmUpSeconds)
+  }
+  const results: Comparison[] = contenders.map((contender) => ({ contender, rounds: [] }))
+  for (let round = 1; round <= rounds; round++) {
+    for (const result of results) {
+      const measured = await run(result.contender, roundSeconds)
+      result.rounds.push(measured)
+      say(`round ${round} of ${rounds}: ${result.contender.name} ${Math.round(measured.perSecond)} a second`)
+    }
+  }
+  return results
+}
+
+export function median(values: number[]): number {
+  const sorted = values.toSorted((one, other) => one - other)
+  const middle = Math.floor(sorted.length / 2)
+  return sorted.length % 2 === 1 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2
+}
+
+export const medianOf = ({ rounds }: Comparison, pick: (round: Round) => number): number => median(rounds.map(pick))
+
+/** Round by round against the neighbour in time. */
+export function ratios(one: Comparison, other: Comparison): number[] {
+  return one.rounds.map(({ perSecond }, index) => perSecond / (other.rounds[index]?.perSecond ?? Infinity))
+}

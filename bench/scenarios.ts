@@ -1,0 +1,205 @@
+/** What is measured, one by one: each sets up what it needs and gives its rows of the table. */
+import type { ChildProcess } from 'node:child_process'
+import { eventually } from '../e2e/running-service.ts'
+import { contending, startInSandbox, startSeeded } from './contenders.ts'
+import type { Callable, MeasuredService, Outside } from './contenders.ts'
+import { drive } from './load.ts'
+import { memoryOf } from './processes.ts'
+import type { Scope } from './processes.ts'
+import { mebibytes, micros, millis, perSecond, spread } from './report.ts'
+import type { Row } from './report.ts'
+import { compare, median, medianOf, ratios } from './rounds.ts'
+import type { Comparison, Pace } from './rounds.ts'
+
+export interface Bench {
+  scope: Scope
+  outside: Outside
+  files: { cert: string; key: string }
+  pace: Pace
+  isQuick: boolean
+  relay: Callable
+  generator: ChildProcess
+  /** Makes sure that there is a server. */
+  postgres: () => Promise<void>
+  say: (progress: string) => void
+}
+
+const crowd = { agents: 1000, grantsPerAgent: 1, auditRecords: 0 }
+const connections = 16
+
+/** One service on SQLite serves all scenarios that say nothing else about it. */
+let shared: Promise<MeasuredService> | undefined
+function onSqlite({ scope, outside, say }: Bench): Promise<MeasuredService> {
+  shared ??= startSeeded(scope, 'sqlite', outside, crowd, say)
+  return shared
+}
+
+function ratioRow(what: string, theirs: Comparison, ours: Comparison, bar: number, aim: number): Row {
+  const all = ratios(ours, theirs)
+  const figures = (one: Comparison) =>
+    `${perSecond(medianOf(one, (round) => round.perSecond))}, ${micros(medianOf(one, (round) => round.cpuPerCall))}`
+  return {
+    what,
+    theirs: figures(theirs),
+    ours: figures(ours),
+    result: spread(all, median(all)),
+    bar: `≥ ${bar.toFixed(2)} (${aim.toFixed(2)})`,
+    isMet: median(all) >= bar,
+  }
+}
+
+async function fullCall(bench: Bench): Promise<Row[]> {
+  const { scope, outside, relay, generator, pace, postgres, say } = bench
+  const sqlite = await onSqlite(bench)
+  await postgres()
+  const onPostgres = await startSeeded(scope, 'postgres', outside, crowd, say)
+  const contenders = [relay, sqlite, onPostgres].map((one) => contending(one, '/small'))
+  const [theirs, ours, ownPostgres] = await compare(generator, contenders, connections, pace, say)
+  if (!theirs || !ours || !ownPostgres) return []
+  await onPostgres.service.stop()
+  return [
+    ratioRow(`full call, SQLite, ${connections} connections`, theirs, ours, 0.7, 1),
+    ratioRow(`full call, PostgreSQL, ${connections} connections`, theirs, ownPostgres, 0.5, 0.75),
+  ]
+}
+
+async function oneConnection(bench: Bench): Promise<Row[]> {
+  const { relay, generator, pace, say } = bench
+  const contenders = [relay, await onSqlite(bench)].map((one) => contending(one, '/small'))
+  const [theirs, ours] = await compare(generator, contenders, 1, pace, say)
+  if (!theirs || !ours) return []
+  const p50 = (one: Comparison) => medianOf(one, (round) => round.p50)
+  const more = p50(ours) - p50(theirs)
+  return [
+    {
+      what: 'one connection, SQLite, p50',
+      theirs: millis(p50(theirs)),
+      ours: millis(p50(ours)),
+      result: `+ ${millis(more)}`,
+      bar: '≤ + 0.30 ms (0.15)',
+      isMet: more <= 0.3,
+    },
+  ]
+}
+
+async function largeAnswer(bench: Bench): Promise<Row[]> {
+  const { relay, generator, pace, say } = bench
+  const contenders = [relay, await onSqlite(bench)].map((one) => contending(one, '/large'))
+  const [theirs, ours] = await compare(generator, contenders, 4, pace, say)
+  return theirs && ours ? [ratioRow('answer of 1 MiB JSON, 4 connections', theirs, ours, 1.2, 2)] : []
+}
+
+async function escapesOnly(bench: Bench): Promise<Row[]> {
+  const { generator, pace, say } = bench
+  const sqlite = await onSqlite(bench)
+  const { port, pid, service } = sqlite
+  const run = (seconds: number) =>
+    drive(generator, { pid }, { kind: 'load', port, callers: sqlite.calls('/escapes'), connections: 1, seconds })
+  say('warming up: bodies made of escapes')
+  await run(pace.warmUpSeconds)
+  const standstill = /"longest_standstill_ms":([\d.]+)/g
+  const seen = [...service.log.matchAll(standstill)].length
+  service.signal('SIGUSR2')
+  const { perSecond: rate } = await run(pace.roundSeconds)
+  service.signal('SIGUSR2')
+  const lines = () => [...service.log.matchAll(standstill)]
+  await eventually(() => lines().length > seen, 'the service did not say how long its event loop stood still')
+  const longest = Number(lines().at(-1)?.[1])
+  return [
+    {
+      what: 'body of escapes alone, 1 MiB',
+      theirs: '',
+      ours: perSecond(rate),
+      result: `stood still ${millis(longest)}`,
+      bar: '≤ 20 ms',
+      isMet: longest <= 20,
+    },
+  ]
+}
+
+async function longStream(bench: Bench): Promise<Row[]> {
+  const { relay, generator, isQuick, say } = bench
+  const sqlite = await onSqlite(bench)
+  const bytes = isQuick ? 256 * 1024 ** 2 : 1024 ** 3
+  const run = async (one: Callable, size: number) => {
+    const [caller] = one.calls(`/stream/${size}`, { stream: true, timeout_ms: 300_000 })
+    if (!caller) throw new Error('there is nobody to call')
+    const { seconds } = await drive(generator, one, { kind: 'stream', port: one.port, caller, bytes: size })
+    return size / seconds
+  }
+  for (const one of [relay, sqlite]) await run(one, 64 * 1024 ** 2)
+  const before = memoryOf(sqlite.pid)
+  const theirs = await run(relay, bytes)
+  const ours = await run(sqlite, bytes)
+  say(`relay ${mebibytes(theirs)}/s, ours ${mebibytes(ours)}/s`)
+  const grown = Math.max(0, memoryOf(sqlite.pid).peak - Math.max(before.now, before.peak))
+  const ratio = ours / theirs
+  return [
+    {
+      what: `streaming ${mebibytes(bytes)}`,
+      theirs: `${mebibytes(theirs)}/s`,
+      ours: `${mebibytes(ours)}/s`,
+      result: ratio.toFixed(2),
+      bar: '≥ 0.50 (0.80)',
+      isMet: ratio >= 0.5,
+    },
+    {
+      what: 'the same, memory',
+      theirs: mebibytes(before.now),
+      ours: mebibytes(memoryOf(sqlite.pid).now),
+      result: `peak + ${mebibytes(grown)}`,
+      bar: '< 32 MiB',
+      isMet: grown < 32 * 1024 ** 2,
+    },
+  ]
+}
+
+/** Against the database with few rows. Then it is stopped and started again, since it is there. */
+async function manyRows(bench: Bench): Promise<Row[]> {
+  const { scope, outside, generator, pace, isQuick, say } = bench
+  const few = { ...(await onSqlite(bench)), name: 'few rows' }
+  const size = isQuick
+    ? { agents: 2000, grantsPerAgent: 10, auditRecords: 100_000 }
+    : { agents: 10_000, grantsPerAgent: 10, auditRecords: 1_000_000 }
+  const many = { ...(await startSeeded(scope, 'sqlite', outside, size, say)), name: 'many rows' }
+  const contenders = [few, many].map((one) => contending(one, '/small'))
+  const [theirs, ours] = await compare(generator, contenders, connections, pace, say)
+  if (!theirs || !ours) return []
+  const { service } = many
+  await service.stop()
+  const starts: number[] = []
+  for (let start = 0; start < 3; start++) {
+    await service.startAgain()
+    starts.push(service.startMs)
+    await service.stop()
+  }
+  const { agents, grantsPerAgent, auditRecords } = size
+  return [
+    ratioRow(`${agents * grantsPerAgent} grants, ${auditRecords} records against few`, theirs, ours, 0.85, 0.95),
+    {
+      what: 'start to ready, on that database',
+      theirs: '',
+      ours: starts.map((ms) => `${Math.round(ms)}`).join(', '),
+      result: `${Math.round(median(starts))} ms`,
+      bar: '< 1000 ms',
+      isMet: median(starts) < 1000,
+    },
+  ]
+}
+
+/** No bar: it shows what is ours alone of the cost of a call. */
+async function inSandbox({ scope, outside, relay, generator, pace, say }: Bench): Promise<Row[]> {
+  const contenders = [relay, await startInSandbox(scope, outside)].map((one) => contending(one, '/small'))
+  const [theirs, ours] = await compare(generator, contenders, connections, pace, say)
+  return theirs && ours ? [{ ...ratioRow('sandbox against a relayed call', theirs, ours, 0, 0), isMet: undefined }] : []
+}
+
+export const scenarios: Record<string, (bench: Bench) => Promise<Row[]>> = {
+  full: fullCall,
+  one: oneConnection,
+  large: largeAnswer,
+  escapes: escapesOnly,
+  stream: longStream,
+  many: manyRows,
+  sandbox: inSandbox,
+}

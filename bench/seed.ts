@@ -1,0 +1,169 @@
+/** Fills a database as a service in use would have: through its stores, with tokens sealed like any other. */
+import { randomBytes } from 'node:crypto'
+import type { Connection } from '../server/src/connections/connection.ts'
+import type { Grant } from '../server/src/grants/grant.ts'
+import { readConfig } from '../server/src/platform/config.ts'
+import { migrate } from '../server/src/platform/database/migrate.ts'
+import { newId } from '../server/src/platform/ids.ts'
+import { masterKeySource, openDatabase, prepareDataDirectory } from '../server/src/platform/instance.ts'
+import { Secret } from '../server/src/platform/secret.ts'
+import { hashToken, mintToken } from '../server/src/platform/tokens.ts'
+import { openVault } from '../server/src/platform/vault/vault.ts'
+import { bearerInjection } from '../server/src/providers/provider.ts'
+import type { Provider } from '../server/src/providers/provider.ts'
+import { createStores } from '../server/src/stores.ts'
+
+export interface Seed {
+  agents: number
+  grantsPerAgent: number
+  auditRecords: number
+  /** Where the provider's tokens may go: `127.0.0.1:1234`. */
+  host: string
+}
+
+export interface SeededAgent {
+  token: string
+  grantId: string
+}
+
+type Stores = ReturnType<typeof createStores>
+type Queries = Parameters<Stores['grants']['insert']>[0]
+
+/** Agents in one transaction: enough to be quick, and few enough to see it move. */
+const batch = 500
+
+/** Returns each agent's token, and a grant of it. */
+export async function seed(
+  env: NodeJS.ProcessEnv,
+  { agents, grantsPerAgent, auditRecords, host }: Seed,
+  say: (progress: string) => void,
+): Promise<SeededAgent[]> {
+  const config = readConfig(env)
+  if (!config.databaseUrl.isSet) prepareDataDirectory(config)
+  const database = openDatabase(config)
+  const clock = () => new Date()
+  await migrate(database, clock)
+  const vault = await openVault({ database, readMasterKeys: masterKeySource(config).read, clock })
+  const stores = createStores(vault)
+  const provider = providerAt(host)
+  await stores.providers.insert(database.queries, provider, new Secret(randomBytes(24).toString('base64url')))
+  const seeded: SeededAgent[] = []
+  while (seeded.length < agents) {
+    await database.transaction(async (tx) => {
+      const last = Math.min(agents, seeded.length + batch)
+      const made: SeededAgent[] = []
+      while (seeded.length + made.length < last) made.push(await insertAgent(stores, tx, provider, grantsPerAgent))
+      seeded.push(...made)
+    })
+    say(`${seeded.length} of ${agents} agents`)
+  }
+  for (let done = 0; done < auditRecords; done += 1000) {
+    await database.transaction(async (tx) => {
+      for (let index = done; index < Math.min(auditRecords, done + 1000); index++) {
+        const { grantId } = seeded[index % seeded.length] ?? { grantId: '' }
+        const detail = { method: 'GET', host, path: '/small', query: [] }
+        await stores.audit.append(tx, { event: 'proxy.attempt', at: clock(), requestId: 'req_seed', grantId, detail })
+      }
+    })
+    if (done % 50_000 === 0) say(`${done} of ${auditRecords} records`)
+  }
+  await database.close()
+  return seeded
+}
+
+function providerAt(host: string): Provider {
+  const now = new Date()
+  const issuer = 'https://login.acme.example'
+  return {
+    providerId: newId('prv', now),
+    slug: 'acme',
+    name: 'Acme',
+    source: 'admin',
+    preset: null,
+    proposedBy: null,
+    status: 'active',
+    metadata: { issuer, authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` },
+    discoveryUrl: null,
+    scopes: ['read'],
+    apiHosts: [host],
+    clientId: 'bench',
+    authMethod: 'client_secret_basic',
+    authorizationParams: {},
+    injection: bearerInjection,
+    allowRange: false,
+    registrationError: null,
+    createdAt: now,
+    updatedAt: now,
+  }
+}
+
+/** An agent, a person, that person's account, and grants on it. */
+async function insertAgent(stores: Stores, tx: Queries, provider: Provider, grants: number): Promise<SeededAgent> {
+  const now = new Date()
+  const token = mintToken('agent')
+  const agentId = newId('agt', now)
+  const userId = newId('usr', now)
+  const agent = { agentId, name: 'bench', ownerUserId: 'self-registered', metadata: {}, createdAt: now }
+  await stores.agents.insert(tx, { ...agent, disabledAt: null }, hashToken(token))
+  const user = { userId, handle: null, name: null, email: null, createdAt: now }
+  await stores.users.insert(tx, { ...user, disabledAt: null, requiresDevice: false })
+  const connection = connectionOf(userId, provider, now)
+  await stores.connections.insert(tx, connection, {
+    accessToken: new Secret(`gho_${randomBytes(27).toString('base64url')}`),
+    refreshToken: new Secret(`ghr_${randomBytes(27).toString('base64url')}`),
+    expiresAt: new Date(now.getTime() + 86_400_000),
+    obtainedAt: now,
+  })
+  let grantId = ''
+  for (let index = 0; index < grants; index++) {
+    const grant = grantOn(connection, agentId, provider.apiHosts, now)
+    await stores.grants.insert(tx, grant, null)
+    grantId = grant.grantId
+  }
+  return { token: token.reveal(), grantId }
+}
+
+function connectionOf(userId: string, { providerId, scopes }: Provider, now: Date): Connection {
+  return {
+    connectionId: newId('con', now),
+    userId,
+    providerId,
+    status: 'active',
+    accountId: userId,
+    accountLabel: null,
+    apiHost: null,
+    scopes,
+    expiresAt: null,
+    obtainedAt: now,
+    isRefreshed: false,
+    canRefresh: true,
+    version: 1,
+    refreshLeaseUntil: null,
+    createdAt: now,
+    lastUsedAt: null,
+    revokedAt: null,
+    remoteRevocation: null,
+  }
+}
+
+function grantOn({ connectionId, userId }: Connection, agentId: string, allowedHosts: string[], now: Date): Grant {
+  return {
+    grantId: newId('grt', now),
+    agentId,
+    kind: 'connection',
+    userId,
+    connectionId,
+    accessRequestId: null,
+    allowedHosts,
+    allowedMethods: ['GET', 'POST'],
+    allowedPaths: null,
+    maxCalls: null,
+    calls: 0,
+    lastUsedAt: null,
+    createdAt: now,
+    expiresAt: new Date(now.getTime() + 7 * 86_400_000),
+    revokedAt: null,
+    revokedBy: null,
+    isCutOff: false,
+  }
+}

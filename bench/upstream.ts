@@ -1,0 +1,75 @@
+/** The API at the end of every call: TLS on loopback, answers made beforehand. One process, the same for everybody. */
+import { createServer } from 'node:https'
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+const [certFile = '', keyFile = ''] = process.argv.slice(2)
+const mebibyte = 1024 ** 2
+
+const small = JSON.stringify({
+  id: 4711,
+  full_name: 'acme/rocket',
+  private: false,
+  html_url: 'https://acme.example/acme/rocket',
+  description: 'Goes up, and as a rule comes down',
+  stargazers_count: 128,
+  pushed_at: '2026-11-15T12:00:00Z',
+})
+
+/** Ordinary JSON: names, numbers, sentences, a link now and then. */
+const large = JSON.stringify(
+  Array.from({ length: 4600 }, (_, index) => ({
+    id: index * 7919,
+    title: `Issue ${index}: the door does not close behind the last one`,
+    state: index % 3 === 0 ? 'open' : 'closed',
+    url: `https://acme.example/issues/${index}`,
+    labels: ['bug', 'help wanted'],
+    body: 'It was seen on two machines.\n"Twice", they said.',
+  })),
+).slice(0, mebibyte + 40)
+
+/** Valid JSON in which every character is an escape: the most that a redactor can be made to decode. */
+const escapes = `"${'\\u0061\\u0042\\u0037'.repeat(Math.floor(mebibyte / 18))}"`
+
+const answers: Record<string, Buffer> = {
+  '/small': Buffer.from(small),
+  '/large': Buffer.from(`${large.slice(0, large.lastIndexOf('},{'))}}]`),
+  '/escapes': Buffer.from(escapes),
+}
+
+const piece = Buffer.alloc(65_536, 'data: {"delta":"and so on, and so forth"}\n\n')
+
+createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, (request, response) => {
+  if (!(request.headers.authorization ?? '').startsWith('Bearer ')) {
+    response.writeHead(401).end()
+    return
+  }
+  const answer = answers[request.url ?? '']
+  if (!answer) {
+    stream(request, response)
+    return
+  }
+  request.resume()
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': answer.length }).end(answer)
+}).listen(0, '127.0.0.1', function (this: { address: () => unknown }) {
+  process.send?.({ port: (this.address() as AddressInfo).port })
+})
+
+/** `/stream/1024` is so many bytes, in pieces, as fast as they are taken. */
+function stream(request: IncomingMessage, response: ServerResponse): void {
+  let left = Number(/^\/stream\/(\d+)$/.exec(request.url ?? '')?.[1] ?? 0)
+  response.writeHead(left === 0 ? 404 : 200, { 'content-type': 'text/event-stream' })
+  const push = () => {
+    while (left > 0) {
+      const next = left < piece.length ? piece.subarray(0, left) : piece
+      left -= next.length
+      if (!response.write(next)) {
+        response.once('drain', push)
+        return
+      }
+    }
+    response.end()
+  }
+  push()
+}

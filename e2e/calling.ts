@@ -1,0 +1,85 @@
+/** All that a proxied call needs, made as people and agents make it: a provider, an account, an agent, an approval. */
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { startOAuthServer } from '../server/testkit/oauth-server.ts'
+import type { OAuthServer, OAuthServerOptions } from '../server/testkit/oauth-server.ts'
+import type { Reply } from './http-call.ts'
+import { signIn, slug, succeeded } from './person.ts'
+import { startService } from './running-service.ts'
+import type { Engine, Environment, RunningService } from './running-service.ts'
+
+export interface Calling {
+  service: RunningService
+  oauth: OAuthServer
+  agent: { agentId: string; token: string }
+  grantId: string
+  connectionId: string
+  /** A proxied call to one of the hosts. Members of the call can be given, or changed. */
+  proxy: (url: string, call?: object, headers?: Record<string, string>) => Promise<Reply>
+  /** One more agent, approved for the same account. */
+  admit: () => Promise<{ agentId: string; token: string; grantId: string }>
+}
+
+export interface CallingOptions {
+  /** Where the account's token may go, and the service too: each on loopback, with a certificate of the tests. */
+  hosts: string[]
+  settings?: Environment
+  oauth?: OAuthServerOptions
+  /** More members of the provider. */
+  provider?: object
+}
+
+export async function startCalling(
+  t: Pick<TestContext, 'after'>,
+  engine: Engine,
+  { hosts, settings = {}, oauth: options, provider = {} }: CallingOptions,
+): Promise<Calling> {
+  const oauth = await startOAuthServer(t, options)
+  const service = await startService(t, engine, {
+    SALLYPORT_EGRESS_ALLOW: [oauth.host, ...hosts].join(','),
+    SALLYPORT_EGRESS_CA_FILE: oauth.caFile,
+    SALLYPORT_PROXY_RATE_PER_AGENT: '0',
+    SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT: '0',
+    ...settings,
+  })
+  await oauth.setRedirectUris([`http://localhost:${service.port}/v4/oauth/callback/${slug}`])
+  const described = {
+    provider_name: 'Acme',
+    slug,
+    issuer_url: oauth.issuer,
+    scopes: ['openid', 'offline_access', 'email'],
+    api_hosts: hosts,
+    client_id: oauth.client.clientId,
+    client_secret: oauth.client.clientSecret,
+    ...provider,
+  }
+  succeeded(await service.call('POST', '/v4/providers', { token: service.adminToken, body: described }))
+  const person = await signIn(service)
+  const { connection_id: connectionId = '' } = await person.follow(await oauth.approve(await person.start()))
+  assert.match(connectionId, /^con_/)
+  const admit = async () => {
+    const agent = await service.register()
+    const asked = await service.call('POST', '/v4/access-requests', { token: agent.token, body: { provider: slug } })
+    const { access_request_id: id } = succeeded(asked).body as { access_request_id: string }
+    const approved = await service.call('POST', `/v4/access-requests/${id}/approve`, {
+      token: person.token,
+      body: { connection_id: connectionId },
+    })
+    return { ...agent, grantId: (succeeded(approved).body as { grant_id: string }).grant_id }
+  }
+  const { grantId, ...agent } = await admit()
+  return {
+    service,
+    oauth,
+    agent,
+    grantId,
+    connectionId,
+    admit,
+    proxy: (url, call = {}, headers = {}) =>
+      service.call('POST', '/v4/proxy', {
+        token: agent.token,
+        body: { grant_id: grantId, method: 'GET', url, ...call },
+        headers,
+      }),
+  }
+}

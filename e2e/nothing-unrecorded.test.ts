@@ -1,0 +1,142 @@
+/** Killed at any moment, no call that reached the upstream lacks its record, and the record can be trusted. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { startRawHttp, whole } from '../server/testkit/raw-http.ts'
+import { startCalling } from './calling.ts'
+import type { Calling } from './calling.ts'
+import { runServer } from './running-service.ts'
+
+const clients = 32
+const kills = 20
+
+/** Every client calls, each time for a path of its own, until the service is killed under it. */
+async function killAmid({ service }: Calling, enough: number, turn: (client: number) => Promise<void>) {
+  let answered = 0
+  let killed: Promise<unknown> | undefined
+  const isStill = () => killed === undefined
+  const work = async (client: number) => {
+    while (isStill()) {
+      try {
+        await turn(client)
+      } catch (error) {
+        // Before the kill nothing may fail; after it the connection is gone.
+        if (isStill()) throw error
+        return
+      }
+      answered++
+      if (answered >= enough) killed ??= service.kill()
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, (_, client) => work(client)))
+  assert.deepEqual(await killed, { code: null, signal: 'SIGKILL' })
+}
+
+interface Row {
+  audit_id: string
+  event: string
+  detail: string
+}
+
+/** The paths of all attempts, and the calls that have an outcome. */
+function readRecords(dataDir: string) {
+  const database = new DatabaseSync(join(dataDir, 'sallyport.db'), { readOnly: true })
+  try {
+    const rows = database
+      .prepare("select audit_id, event, detail from audit_records where event in ('proxy.attempt', 'proxy.outcome')")
+      .all() as unknown as Row[]
+    const attempts = rows.filter(({ event }) => event === 'proxy.attempt')
+    const pathOf = ({ detail }: Row) => (JSON.parse(detail) as { path: string }).path
+    return {
+      attempts: new Map(attempts.map((row) => [pathOf(row), row.audit_id])),
+      outcomes: new Set(rows.filter(({ event }) => event === 'proxy.outcome').map(({ audit_id }) => audit_id)),
+    }
+  } finally {
+    database.close()
+  }
+}
+
+async function startRecorded(t: TestContext) {
+  const upstream = await startRawHttp(t, (_request, socket) => {
+    socket.write(whole('200 OK', ['content-type: application/json'], '{"ok":true}'))
+  })
+  const calling = await startCalling(t, 'sqlite', { hosts: [upstream.host] })
+  return { upstream, calling }
+}
+
+test('32 clients, 20 kills: every request that the upstream saw is on record, and the record verifies', async (t) => {
+  const { upstream, calling } = await startRecorded(t)
+  const { service } = calling
+  const agents = await Promise.all(Array.from({ length: clients }, calling.admit))
+  const answered = new Map<string, string>()
+  let serial = 0
+  for (let kill = 1; kill <= kills; kill++) {
+    // A different moment each time: in the first calls, or well under way.
+    await killAmid(calling, 20 + ((kill * 37) % 160), async (client) => {
+      const agent = agents[client] ?? agents[0]
+      const path = `/calls/${++serial}`
+      const url = `https://${upstream.host}${path}`
+      const { status, body, text } = await service.call('POST', '/v4/proxy', {
+        token: agent?.token,
+        body: { grant_id: agent?.grantId, method: 'GET', url },
+      })
+      assert.equal(status, 200, text)
+      answered.set(path, body.audit_id)
+    })
+    await service.startAgain()
+    const { attempts } = readRecords(service.dataDir)
+    const seen = upstream.requests.map(({ target }) => target)
+    assert.deepEqual(
+      seen.filter((path) => !attempts.has(path)),
+      [],
+      `unrecorded after kill ${kill}`,
+    )
+    assert.deepEqual(
+      [...answered].filter(([path, auditId]) => attempts.get(path) !== auditId),
+      [],
+      `answered under another record after kill ${kill}`,
+    )
+    const verified = await runServer(t, ['audit', 'verify'], service.env)
+    assert.equal(verified.code, 0, verified.stdout + verified.stderr)
+  }
+  const { attempts, outcomes } = readRecords(service.dataDir)
+  assert.equal(new Set(upstream.requests.map(({ target }) => target)).size, upstream.requests.length, 'sent once each')
+  assert.ok(answered.size >= 1000, `${answered.size} calls were answered`)
+  // What was answered long before a kill has its outcome; what the kill cut off is without one, and stays so.
+  const without = [...attempts.values()].filter((auditId) => !outcomes.has(auditId))
+  assert.ok(without.length <= kills * clients, `${without.length} of ${attempts.size} calls are without an outcome`)
+})
+
+test('a record that was changed, removed or swapped is found and named', async (t) => {
+  const { upstream, calling } = await startRecorded(t)
+  const { service } = calling
+  for (let call = 1; call <= 10; call++) {
+    assert.equal((await calling.proxy(`https://${upstream.host}/calls/${call}`)).status, 200)
+  }
+  await service.stop()
+  const verify = () => runServer(t, ['audit', 'verify'], service.env)
+  assert.equal((await verify()).code, 0)
+
+  const database = new DatabaseSync(join(service.dataDir, 'sallyport.db'))
+  t.after(() => {
+    database.close()
+  })
+  const victim = readRecords(service.dataDir).attempts.get('/calls/5') ?? ''
+  assert.match(victim, /^aud_/)
+  const tampering = {
+    changed: "update audit_records set detail = replace(detail, '/calls/5', '/calls/6') where audit_id = ?",
+    removed: 'delete from audit_records where audit_id = ?',
+    'dated back': 'update audit_records set at = at - 1000 where audit_id = ?',
+  }
+  for (const [what, statement] of Object.entries(tampering)) {
+    database.exec('create table kept as select * from audit_records')
+    database.prepare(statement).run(victim)
+    const { code, stdout, stderr } = await verify()
+    assert.equal(code, 1, `${what}: ${stdout}`)
+    if (what !== 'removed') assert.ok((stdout + stderr).includes(victim), `${what} names ${victim}: ${stdout}${stderr}`)
+    database.exec('delete from audit_records; insert into audit_records select * from kept; drop table kept')
+    assert.equal((await verify()).code, 0, `after ${what} was put right`)
+  }
+})
