@@ -6,7 +6,7 @@ import type { AuditStore } from '../audit/audit-store.ts'
 import type { Agent } from '../agents/agent.ts'
 import type { AgentStore } from '../agents/agent-store.ts'
 import type { CallsInFlight } from '../grants/calls-in-flight.ts'
-import { assertGrantCovers, assertGrantIsLive } from '../grants/grant.ts'
+import { assertGrantIsLive } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
 import type { GrantStore } from '../grants/grant-store.ts'
 import { readMethod } from '../grants/method.ts'
@@ -20,7 +20,8 @@ import { readAnswer } from './answer.ts'
 import type { Answer } from './answer.ts'
 import { judgeUrl, recordedParts } from './destination.ts'
 import type { Destination } from './destination.ts'
-import { outgoingBody, outgoingHeaders } from './outgoing.ts'
+import { outgoing } from './outgoing.ts'
+import { assertMayCall } from './policy.ts'
 import type { Refusals } from './refusals.ts'
 import type { Credential, HeaderList, Route } from './upstream.ts'
 
@@ -140,10 +141,10 @@ async function judge(
   const method = readMethod(input.method, 'method')
   const destination = judgeUrl(input.url, route.plainOrigin)
   Object.assign(facts, { method, ...recordedParts(destination) })
-  assertGrantCovers(grant, { host: destination.host, method, path: destination.path }, needs.clock())
+  const given = { headers: input.headers, body: input.body, bodyBase64: undefined, method }
+  const { headers, dropped, body } = outgoing(given, { injects: route.injects, allowRange: false })
+  assertMayCall(grant, undefined, { destination, method, headers, body }, needs.clock())
   route.judge?.()
-  const { headers, dropped } = outgoingHeaders(input.headers, route.injects)
-  const body = outgoingBody(input.body, headers)
   if (body && route.maxBodyBytes !== undefined && body.length > route.maxBodyBytes) {
     throw new ServiceError('body_too_large', { field: 'body' })
   }
