@@ -1,5 +1,6 @@
 /** Turns what the caller gave into the request that goes out: what is dropped, what is refused, how a body is written. */
 import { ServiceError } from '../platform/errors.ts'
+import { remembered } from '../platform/remembered.ts'
 import { outgoingBody } from './outgoing-body.ts'
 import type { HeaderList } from './upstream.ts'
 
@@ -64,8 +65,26 @@ const neverSent = new Set([
 const ranges = new Set(['range', 'if-range'])
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/
-const headerValue = /^[\t\x20-\x7e\x80-\xff]{0,8192}$/
+const noHeaderValue = /[^\t\x20-\x7e\x80-\xff]/
+const maxValue = 8192
 const maxHeaderBytes = 32 * 1024
+
+/** What there is to know of a name. Agents use few, so each is looked at once. */
+interface HeaderName {
+  lower: string
+  /** CGI and its heirs know no difference between `x_api_key` and `x-api-key`. */
+  hyphened: string
+  isWellFormed: boolean
+  isNeverSent: boolean
+  isRange: boolean
+}
+
+const headerNamed = remembered((name): HeaderName => {
+  const lower = name.toLowerCase()
+  const hyphened = lower.replaceAll('_', '-')
+  const isNeverSent = neverSent.has(hyphened) || hyphened.startsWith('proxy-') || hyphened.startsWith('x-forwarded-')
+  return { lower, hyphened, isWellFormed: headerName.test(name), isNeverSent, isRange: ranges.has(hyphened) }
+})
 
 function outgoingHeaders(
   given: Record<string, string>,
@@ -74,16 +93,18 @@ function outgoingHeaders(
   const headers: HeaderList = []
   const dropped: string[] = []
   const seen = new Set<string>()
+  const injected = headerNamed(injects).hyphened
   let bytes = 0
   for (const [name, value] of Object.entries(given)) {
-    if (!headerName.test(name)) throw refused(name, 'A header name is malformed.')
-    if (!headerValue.test(value)) {
+    // A longer one is none, and need not be kept.
+    const { lower, hyphened, isWellFormed, isNeverSent, isRange } = headerNamed(name.slice(0, 201))
+    if (!isWellFormed) throw refused(name, 'A header name is malformed.')
+    if (value.length > maxValue || noHeaderValue.test(value)) {
       throw refused(name, 'A header value is too long or holds a character that no header takes.')
     }
-    const lower = name.toLowerCase()
     if (seen.size === seen.add(lower).size) throw refused(name, 'A header is given twice. Give it once.')
     bytes += name.length + value.length
-    if (isDropped(lower, injects, allowRange)) dropped.push(lower)
+    if (isNeverSent || hyphened === injected || (isRange && !allowRange)) dropped.push(lower)
     else headers.push([lower, value])
   }
   if (bytes > maxHeaderBytes) {
@@ -93,13 +114,6 @@ function outgoingHeaders(
     })
   }
   return { headers, dropped }
-}
-
-/** CGI and its heirs know no difference between `x_api_key` and `x-api-key`. */
-function isDropped(lower: string, injects: string, allowRange: boolean): boolean {
-  const name = lower.replaceAll('_', '-')
-  if (name.startsWith('proxy-') || name.startsWith('x-forwarded-')) return true
-  return neverSent.has(name) || name === injects.replaceAll('_', '-') || (!allowRange && ranges.has(name))
 }
 
 function refused(name: string, message: string): ServiceError {

@@ -84,10 +84,7 @@ onBothDatabases('the proxy', (engine) => {
   test('hosts, methods and paths outside the grant are refused', async (t) => {
     const service = await startService(t, engine)
     const { proxy, grantId } = await agentInSandbox(service)
-    for (const url of [
-      'https://api.example.com/v4/sandbox/echo',
-      'https://localhost/v4/sandbox/echo',
-    ]) {
+    for (const url of ['https://api.example.com/v4/sandbox/echo', 'https://localhost/v4/sandbox/echo']) {
       assertRefused(await proxy({ url }), [403, 'host_not_allowed', 'url'], url)
     }
     for (const path of ['/', '/v4/agents/me', '/v4/sandbox/echo/', '/v4/sandbox/echo/..', '/v4/sandbox/%65cho']) {

@@ -72,7 +72,11 @@ export function matchesRule(
 
 function coversReading({ parts, hasAnyNumber }: PathRule, { segments, isJoined }: PathReading): boolean {
   if (hasAnyNumber || isJoined) return coversInSomeWay(parts, segments, isJoined)
-  return parts.length <= segments.length && parts.every((part, at) => matchesSegment(part, segments[at] ?? ''))
+  if (parts.length > segments.length) return false
+  for (let at = 0; at < parts.length; at++) {
+    if (!matchesSegment(parts[at], segments[at])) return false
+  }
+  return true
 }
 
 /** Follows all ways through the pattern at once, so that the work grows only with the length of the path. */
@@ -90,7 +94,7 @@ function coversInSomeWay(
         continue
       }
       const segment = segments[at]
-      if (segment === undefined || !matchesSegment(part, segment)) continue
+      if (!matchesSegment(part, segment)) continue
       next.add(at + 1)
       // A name with escaped slashes in it (`group%2Fproject`) is one segment for the server that keeps them.
       if (part.kind === 'literal') continue
@@ -104,10 +108,14 @@ function coversInSomeWay(
 /** Many frameworks take a format at the end of a path, known to them or not: `keys.json` is `keys`. */
 const format = /\.[a-z0-9]{1,8}$/
 
-function matchesSegment({ kind, text: wanted }: Part, text: string): boolean {
-  if (kind === 'any one') return true
-  const matches = kind === 'literal' ? (one: string) => one === wanted : (one: string) => matchesStars(wanted, one)
-  return matches(text) || (text.includes('.') && matches(text.replace(format, '')))
+function matchesSegment(part: Part | undefined, text: string | undefined): boolean {
+  if (part === undefined || text === undefined) return false
+  if (part.kind === 'any one' || matchesText(part, text)) return true
+  return text.includes('.') && matchesText(part, text.replace(format, ''))
+}
+
+function matchesText({ kind, text: wanted }: Part, text: string): boolean {
+  return kind === 'literal' ? text === wanted : matchesStars(wanted, text)
 }
 
 function matchesStars(wanted: string, text: string): boolean {
