@@ -4,8 +4,8 @@
  */
 import { STATUS_CODES } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { failureOf, timedOut, tooLarge, unreachable } from './failures.ts'
-import { areTooMany, pairsOf, sendable } from './header-lists.ts'
+import { failureOf, notDecodable, timedOut, tooLarge, unreachable } from './failures.ts'
+import { areTooMany, isOddlyTransferred, pairsOf, sendable } from './header-lists.ts'
 import type { HeaderPairs } from './header-lists.ts'
 import type { SharedSockets } from './pools.ts'
 import { ServiceError } from '../errors.ts'
@@ -134,6 +134,10 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
       const headers = pairsOf(started.rawHeaders)
       if (areTooMany(headers)) {
         fail(tooLarge(host, 'headers'))
+        return
+      }
+      if (isOddlyTransferred(headers)) {
+        fail(notDecodable(host, 'unknown transfer encoding'))
         return
       }
       stage = 'end'
