@@ -16,6 +16,8 @@ export interface Listening {
   port: number
   /** How many TCP connections came, whether or not anything followed. */
   connections: () => number
+  /** Breaks every connection that stands, as a machine that goes down does: by a reset, without a word of TLS. */
+  reset: () => void
   /** Resolves once none of them stands any more, and fails where one stays. */
   allClosed: () => Promise<void>
 }
@@ -109,6 +111,9 @@ export async function listen(
   return {
     port: (server.address() as AddressInfo).port,
     connections: () => connections,
+    reset: () => {
+      for (const socket of standing) socket.resetAndDestroy()
+    },
     allClosed: async () => {
       // Shorter than any time limit that would close it in the end anyway.
       const signal = AbortSignal.timeout(5000)

@@ -161,7 +161,8 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
       // An idle socket that broke just now takes those with it that wait for it.
       if (!isOver && !isSent && !isSecondTry && !(error instanceof ServiceError)) {
         isSecondTry = true
-        dispatch()
+        // Not within undici's own clearing up.
+        queueMicrotask(dispatch)
       } else fail(failureOf(host, error))
     },
   }
@@ -170,6 +171,7 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
     ...{ headers: sendable(call.headers), body: call.body ?? null },
   }
   const dispatch = () => {
+    if (isOver) return
     try {
       shared.pool.dispatch(request, handler)
     } catch (error) {
@@ -179,9 +181,7 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
 
   armTimer(Math.min(stageEndsAt, endsAt), startedAt)
   if (signal?.aborted) onAbort()
-  else {
-    signal?.addEventListener('abort', onAbort)
-    dispatch()
-  }
+  else signal?.addEventListener('abort', onAbort)
+  dispatch()
   return fail
 }
