@@ -21,13 +21,17 @@ declare module '../platform/database/tables.ts' {
       chain: string | null
       position: number | null
       hash: Uint8Array | null
+      /** Of the last record of each commit. */
+      mac: Uint8Array | null
     }
     audit_heads: SignedRow
     audit_stubs: SignedRow
   }
 }
 
-export interface LinkedRow extends RecordRow, Head {}
+export interface LinkedRow extends RecordRow, Head {
+  mac: Uint8Array | null
+}
 
 const columns = [
   'audit_id',
@@ -44,6 +48,7 @@ const columns = [
   'chain',
   'position',
   'hash',
+  'mac',
 ] as const satisfies (keyof LinkedRow)[]
 
 /** A statement is prepared for each number of rows; more than this go in several. */
@@ -59,10 +64,10 @@ export const auditChainStore = {
     }
   },
 
-  insertHead: async (tx: Queries, { at, ...head }: SignedHead): Promise<void> => {
+  insertHead: async (tx: Queries, head: SignedHead): Promise<void> => {
     await tx
       .insertInto('audit_heads')
-      .values({ ...head, at: at.getTime() })
+      .values(toSignedRow(head))
       .onConflict((conflict) => conflict.columns(['chain', 'position']).doNothing())
       .execute()
   },
@@ -70,11 +75,7 @@ export const auditChainStore = {
   /** The last record of every chain that has any, in the order in which the chains began. */
   listHeads: async (queries: Queries): Promise<Head[]> => {
     const { rows } = await sql<Head>`
-      with recursive chains (chain) as (
-        select min(chain) from audit_records where chain is not null
-        union all
-        select (select min(chain) from audit_records where chain > chains.chain) from chains where chain is not null
-      )
+      with recursive ${chainsThere}
       select chain, position, hash from audit_records join (
         select chain as name, (select max(position) from audit_records r where r.chain = chains.chain) as last
         from chains where chain is not null
@@ -82,6 +83,93 @@ export const auditChainStore = {
       order by chain`.execute(queries)
     return rows
   },
+
+  /** What the first records of the chains say, as far as they are still there. */
+  listStarts: async (queries: Queries): Promise<string[]> => {
+    const { rows } = await sql<{ detail: string }>`
+      with recursive ${chainsThere}
+      select detail from audit_records join (select chain as name from chains where chain is not null) starts
+      on chain = name and position = 1`.execute(queries)
+    return rows.map(({ detail }) => detail)
+  },
+
+  countUnchained: async (queries: Queries): Promise<number> => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*) as count from audit_records where chain is null`.execute(queries)
+    return Number(rows[0]?.count ?? 0)
+  },
+
+  /** The next records of a chain. */
+  listAfter: (queries: Queries, chain: string, position: number, limit: number): Promise<LinkedRow[]> =>
+    queries
+      .selectFrom('audit_records')
+      .select(columns)
+      .where('chain', '=', chain)
+      .where('position', '>', position)
+      .orderBy('position')
+      .limit(limit)
+      .$castTo<LinkedRow>()
+      .execute(),
+
+  /** The heads that were signed between two positions, both included. */
+  listSigned: async (queries: Queries, chain: string, from: number, to: number): Promise<SignedHead[]> => {
+    const query = queries.selectFrom('audit_heads').selectAll().where('chain', '=', chain)
+    const rows = await query.where('position', '>=', from).where('position', '<=', to).orderBy('position').execute()
+    return rows.map(toSigned)
+  },
+
+  /** The last signed head of every chain. */
+  listLastSigned: async (queries: Queries): Promise<SignedHead[]> => {
+    const { rows } = await sql<SignedRow>`
+      select * from audit_heads join (
+        select chain as name, max(position) as last from audit_heads group by chain
+      ) lasts on chain = name and position = last
+      order by chain`.execute(queries)
+    return rows.map(toSigned)
+  },
+
+  listStubs: async (queries: Queries): Promise<SignedHead[]> => {
+    const rows = await queries.selectFrom('audit_stubs').selectAll().orderBy('chain').execute()
+    return rows.map(toSigned)
+  },
+
+  findStub: async (queries: Queries, chain: string): Promise<SignedHead | undefined> => {
+    const row = await queries.selectFrom('audit_stubs').selectAll().where('chain', '=', chain).executeTakeFirst()
+    return row && toSigned(row)
+  },
+
+  /** Takes away a chain's records up to the stub, and the heads that speak of no others. */
+  putStub: async (tx: Queries, stub: SignedHead): Promise<void> => {
+    const { chain, position } = stub
+    const row = toSignedRow(stub)
+    await tx
+      .insertInto('audit_stubs')
+      .values(row)
+      .onConflict((conflict) => conflict.column('chain').doUpdateSet(row).where('audit_stubs.position', '<', position))
+      .execute()
+    await tx.deleteFrom('audit_records').where('chain', '=', chain).where('position', '<=', position).execute()
+    await tx.deleteFrom('audit_heads').where('chain', '=', chain).where('position', '<=', position).execute()
+  },
+
+  /** Records of before there were chains. */
+  dropUnchainedBefore: async (tx: Queries, time: Date): Promise<void> => {
+    await tx.deleteFrom('audit_records').where('chain', 'is', null).where('at', '<', time.getTime()).execute()
+  },
+}
+
+/** Jumps from one chain to the next in the index, instead of reading all of it. */
+const chainsThere = sql.raw(`chains (chain) as (
+  select min(chain) from audit_records where chain is not null
+  union all
+  select (select min(chain) from audit_records where chain > chains.chain) from chains where chain is not null
+)`)
+
+function toSigned({ chain, position, hash, at, signature }: SignedRow): SignedHead {
+  return { chain, position, hash, at: new Date(at), signature }
+}
+
+function toSignedRow({ chain, position, hash, at, signature }: SignedHead): SignedRow {
+  return { chain, position, hash, at: at.getTime(), signature }
 }
 
 export type AuditChainStore = typeof auditChainStore

@@ -1,5 +1,6 @@
 /** How records hang together: the hash of each covers its chain, its place there, all it says and the hash before it. */
-import { hash } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 
 /** A record as it is stored, beside its sequence, chain and hash. */
 export interface RecordRow {
@@ -48,6 +49,11 @@ export function linked({ chain, position, hash: before }: Head, row: RecordRow):
     row.detail,
   ])
   return { chain, position: position + 1, hash: hash('sha256', text, 'buffer') }
+}
+
+/** Only the service can make it. Hashes anybody can; one of these at the end of each commit covers all before it. */
+export function macOf(macKey: KeyObject, { hash: last }: Head): Buffer {
+  return createHmac('sha256', macKey).update(last).digest()
 }
 
 export function hashText(bytes: Uint8Array): string {

@@ -1,5 +1,5 @@
-/** The key that signs heads and stubs. Whoever can write to the database can not sign: it lies there sealed. */
-import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
+/** The key of the record. Whoever can write to the database can neither sign nor seal with it: it lies there sealed. */
+import { createPrivateKey, createPublicKey, createSecretKey, generateKeyPairSync, hkdfSync } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import type { Queries } from '../platform/database/database.ts'
 import { Secret } from '../platform/secret.ts'
@@ -24,10 +24,11 @@ export const auditPrivateKey: SealedColumn = {
   ownerColumn: 'public_key',
 }
 
-/** An Ed25519 pair. */
+/** An Ed25519 pair for what others may check, and what only we can: the code under each commit. */
 export interface AuditKey {
   publicKey: KeyObject
   privateKey: KeyObject
+  macKey: KeyObject
 }
 
 const purpose = 'heads'
@@ -42,7 +43,7 @@ export function createAuditKeyStore(vault: Vault) {
     const pem = await vault.open(queries, auditPrivateKey, { row: purpose, owner: row.public_key }, sealed)
     const privateKey = createPrivateKey(pem.reveal())
     // Not the column: it is only there to be read, and anybody could have written it.
-    return { privateKey, publicKey: createPublicKey(privateKey) }
+    return { privateKey, publicKey: createPublicKey(privateKey), macKey: macKeyOf(privateKey) }
   }
   return {
     find,
@@ -71,4 +72,9 @@ export function createAuditKeyStore(vault: Vault) {
       return kept
     },
   }
+}
+
+function macKeyOf(privateKey: KeyObject): KeyObject {
+  const secret = privateKey.export({ type: 'pkcs8', format: 'der' })
+  return createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'sallyport.audit.mac.v1', 32)))
 }

@@ -12,11 +12,12 @@ import { issuedTokenPattern } from '../platform/tokens.ts'
 import type { Vault } from '../platform/vault/vault.ts'
 import { auditChainStore } from './audit-chain-store.ts'
 import type { LinkedRow } from './audit-chain-store.ts'
-import { emptyChain, hashText, linked } from './audit-hash.ts'
+import { emptyChain, linked, macOf } from './audit-hash.ts'
 import type { Head, RecordRow } from './audit-hash.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
 import type { AuditKey } from './audit-key-store.ts'
 import type { AuditRecord } from './audit-record.ts'
+import { headsToName, namedHeads, startDetail } from './chain-start.ts'
 import { createMutex } from './mutex.ts'
 import { signHead } from './signed-head.ts'
 import type { SignedHead } from './signed-head.ts'
@@ -71,11 +72,10 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
   const link = async (tx: Queries, added: readonly RecordRow[]): Promise<Chain> => {
     const base = chain ?? (await startChain(tx))
     let { head } = base
-    const rows: LinkedRow[] = []
-    for (const row of added) {
+    const rows: LinkedRow[] = added.map((row, index) => {
       head = linked(head, row)
-      rows.push({ ...row, ...head })
-    }
+      return { ...row, ...head, mac: index === added.length - 1 ? macOf(base.key.macKey, head) : null }
+    })
     await auditChainStore.insert(database.engine, tx, rows)
     return { ...base, head }
   }
@@ -84,11 +84,13 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
   const startChain = async (tx: Queries): Promise<Chain> => {
     const now = clock()
     const key = await keys.findOrMake(tx, now)
-    const others = await auditChainStore.listHeads(tx)
-    const heads = others.map((other) => `${other.chain}.${other.position}.${hashText(other.hash)}`)
-    const row = toRow(newId('aud', now), { event: 'audit.chain_started', at: now, detail: { heads } })
+    const starts = await auditChainStore.listStarts(tx)
+    const heads = headsToName(await auditChainStore.listHeads(tx), starts.flatMap(namedHeads))
+    const unchained = await auditChainStore.countUnchained(tx)
+    const detail = startDetail(heads, unchained)
+    const row = toRow(newId('aud', now), { event: 'audit.chain_started', at: now, detail })
     const head = linked(emptyChain(newId('chn', now)), row)
-    await auditChainStore.insert(database.engine, tx, [{ ...row, ...head }])
+    await auditChainStore.insert(database.engine, tx, [{ ...row, ...head, mac: macOf(key.macKey, head) }])
     await auditChainStore.insertHead(tx, signHead('head', head, now, key.privateKey))
     return { head, signedPosition: head.position, key }
   }

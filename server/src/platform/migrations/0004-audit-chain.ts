@@ -13,6 +13,7 @@ export const auditChain: Migration = {
       `alter table audit_records add column chain text`,
       `alter table audit_records add column position ${number}`,
       `alter table audit_records add column hash ${bytes}`,
+      `alter table audit_records add column mac ${bytes}`,
       `create unique index audit_records_by_chain on audit_records (chain, position)`,
       `create index audit_records_by_id on audit_records (audit_id)`,
       `drop index audit_records_by_agent`,
