@@ -41,7 +41,7 @@ async function prepare(): Promise<Bench> {
   writeFileSync(files.key, certificate.key)
   const { port } = await startListener(scope, 'upstream.ts', [files.cert, files.key])
   const outside = {
-    host: `127.0.0.1:${port}`,
+    host: `localhost:${port}`,
     caFile: authority.caFile,
     profiles: values.profiles && resolve(values.profiles),
   }
