@@ -46,8 +46,8 @@ async function prepare(): Promise<Bench> {
     profiles: values.profiles && resolve(values.profiles),
   }
   const pace = values.quick
-    ? { warmUpSeconds: 3, rounds: 3, roundSeconds: 2 }
-    : { warmUpSeconds: 8, rounds: 7, roundSeconds: 5 }
+    ? { warmUpSeconds: 6, rounds: 3, roundSeconds: 2 }
+    : { warmUpSeconds: 12, rounds: 7, roundSeconds: 5 }
   return {
     scope,
     outside,

@@ -38,7 +38,7 @@ export async function compare(
   for (const contender of contenders) {
     say(`warming up: ${contender.name}`)
     // Every account's connection to the upstream is opened once, by its first call.
-    await run(contender, warmUpSeconds, contender.callers.length * 2)
+    await run(contender, warmUpSeconds, contender.callers.length * 4)
   }
   const results: Comparison[] = contenders.map((contender) => ({ contender, rounds: [] }))
   for (let round = 1; round <= rounds; round++) {
