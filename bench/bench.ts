@@ -41,13 +41,13 @@ async function prepare(): Promise<Bench> {
   writeFileSync(files.key, certificate.key)
   const { port } = await startListener(scope, 'upstream.ts', [files.cert, files.key])
   const outside = {
-    host: `127.0.0.1:${port}`,
+    host: `localhost:${port}`,
     caFile: authority.caFile,
     profiles: values.profiles && resolve(values.profiles),
   }
   const pace = values.quick
-    ? { warmUpSeconds: 3, rounds: 3, roundSeconds: 2 }
-    : { warmUpSeconds: 8, rounds: 7, roundSeconds: 5 }
+    ? { warmUpSeconds: 6, rounds: 3, roundSeconds: 2 }
+    : { warmUpSeconds: 12, rounds: 7, roundSeconds: 5 }
   return {
     scope,
     outside,

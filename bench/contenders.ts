@@ -11,7 +11,7 @@ import type { Seed, SeededAgent } from './seed.ts'
 import type { Contender } from './rounds.ts'
 
 export interface Outside {
-  /** Of the upstream: `127.0.0.1:1234`. */
+  /** Of the upstream: `localhost:1234`. */
   host: string
   caFile: string
   /** Where each service leaves a CPU profile when it stops. */

@@ -17,14 +17,14 @@ process.on('message', (order: Order) => {
   )
 })
 
-async function run({ port, callers, connections, seconds }: Load): Promise<Measured> {
+async function run({ port, callers, connections, seconds, atLeast }: Load): Promise<Measured> {
   const requests = callers.map(({ token, body }) => toRequest(port, token, body))
   const latencies: number[] = []
   let next = 0
   const started = performance.now()
   const end = started + seconds * 1000
   const take = () => {
-    if (performance.now() >= end) return undefined
+    if (performance.now() >= end && next >= atLeast) return undefined
     return requests[next++ % requests.length]
   }
   await Promise.all(Array.from({ length: connections }, () => client(port, take, (ms) => latencies.push(ms))))

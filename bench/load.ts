@@ -15,6 +15,8 @@ export interface Load {
   callers: Caller[]
   connections: number
   seconds: number
+  /** Calls, however long they take. */
+  atLeast: number
 }
 
 export type Order = Load | { kind: 'stream'; port: number; caller: Caller; bytes: number }

@@ -17,7 +17,7 @@ export interface Seed {
   agents: number
   grantsPerAgent: number
   auditRecords: number
-  /** Where the provider's tokens may go: `127.0.0.1:1234`. */
+  /** Where the provider's tokens may go: `localhost:1234`. */
   host: string
 }
 
@@ -40,10 +40,13 @@ export async function seed(
 ): Promise<SeededAgent[]> {
   const config = readConfig(env)
   if (!config.databaseUrl.isSet) prepareDataDirectory(config)
+  const keys = masterKeySource(config)
+  // Made by the first read, which has to come before there is a database.
+  keys.read()
   const database = openDatabase(config)
   const clock = () => new Date()
   await migrate(database, clock)
-  const vault = await openVault({ database, readMasterKeys: masterKeySource(config).read, clock })
+  const vault = await openVault({ database, readMasterKeys: keys.read, clock })
   const stores = createStores(vault)
   const provider = providerAt(host)
   await stores.providers.insert(database.queries, provider, new Secret(randomBytes(24).toString('base64url')))

@@ -40,7 +40,9 @@ const answers: Record<string, Buffer> = {
 
 const piece = Buffer.alloc(65_536, 'data: {"delta":"and so on, and so forth"}\n\n')
 
-createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, (request, response) => {
+const tls = { cert: readFileSync(certFile), key: readFileSync(keyFile) }
+// As long as a common web server keeps them: every account has a connection of its own, and uses it now and then.
+createServer({ ...tls, keepAliveTimeout: 75_000 }, (request, response) => {
   if (!(request.headers.authorization ?? '').startsWith('Bearer ')) {
     response.writeHead(401).end()
     return

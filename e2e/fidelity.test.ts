@@ -17,6 +17,7 @@ const bytes = (...values: number[]) => ({
 })
 const unreachable = { error: 'upstream_unreachable' }
 const timeout = { error: 'upstream_timeout' }
+const tooLarge = { error: 'upstream_body_too_large' }
 const undecodable = { error: 'upstream_encoding_unsupported' }
 
 type Expected = { status: number; body: unknown; body_encoding: string } | { error: string }
@@ -53,8 +54,8 @@ const buffered: Record<Oddity, Expected> = {
   cookies: hello,
   'headers of the connection': hello,
   'a header twice': hello,
-  'a huge header': unreachable,
-  'too many headers': unreachable,
+  'a huge header': tooLarge,
+  'too many headers': tooLarge,
   'a zero byte in a header': unreachable,
   'a header without a colon': unreachable,
   'bare line feeds': unreachable,
@@ -82,7 +83,7 @@ const buffered: Record<Oddity, Expected> = {
   'gzip cut short': undecodable,
   'gzip that is none': undecodable,
   'gzip of nothing': text(''),
-  'a bomb': { error: 'upstream_body_too_large' },
+  'a bomb': tooLarge,
   'an unknown encoding': undecodable,
   identity: hello,
 }
