@@ -47,7 +47,7 @@ export async function seed(
   const clock = () => new Date()
   await migrate(database, clock)
   const vault = await openVault({ database, readMasterKeys: keys.read, clock })
-  const stores = createStores(vault)
+  const stores = createStores({ database, vault, clock })
   const provider = providerAt(host)
   await stores.providers.insert(database.queries, provider, new Secret(randomBytes(24).toString('base64url')))
   const seeded: SeededAgent[] = []

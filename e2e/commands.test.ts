@@ -29,7 +29,7 @@ function makeCertificate(folder: string, name: string, days: number) {
 describe('sallyport-server', { concurrency: 2 }, () => {
   test('help lists every command, and an unknown one is told so with exit code 2', async (t) => {
     const env = await settingsFor(t, 'sqlite')
-    const commands = ['serve', 'config', 'doctor', 'keys rotate']
+    const commands = ['serve', 'config', 'doctor', 'keys rotate', 'audit verify']
     const help = await runServer(t, ['--help'], env)
     assert.equal(help.code, 0)
     for (const words of commands) assert.ok(help.stdout.includes(`sallyport-server ${words} `), words)

@@ -84,7 +84,7 @@ export interface App {
 
 export async function createApp(given: AppNeeds): Promise<App> {
   const { config, database, vault, egress, adminToken, clock, log } = given
-  const stores = createStores(vault)
+  const stores = createStores(given)
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const refusals = createRefusals(needs)
   const callsInFlight = createCallsInFlight(needs)

@@ -233,6 +233,7 @@ test('a Secret is opened only where it must be', () => {
   assert.deepEqual(opens.sort(), [
     'access-requests/access-request-routes.ts', // hands the secret of its callback to the agent, once
     'agents/agent-routes.ts', // hands the token to the agent, once
+    'audit/audit-key-store.ts', // takes the key that signs heads out of the vault
     'callbacks/callback.ts', // signs with it
     'connections/connect-routes.ts', // gives the browser its hold on an answer that waits
     'connections/finish-connect.ts', // reads the answer that a provider sent

@@ -1,3 +1,4 @@
+import { auditPrivateKey } from './audit/audit-key-store.ts'
 import { callbackSecret } from './callbacks/callback-store.ts'
 import { flowAnswer, flowVerifier } from './connections/connect-flow-store.ts'
 import { accessTokenColumn, refreshTokenColumn } from './connections/connection-store.ts'
@@ -24,4 +25,5 @@ export const sealedColumns: readonly SealedColumn[] = [
   callbackSecret,
   pushToken,
   vapidPrivateKey,
+  auditPrivateKey,
 ]

@@ -2,7 +2,7 @@
 import { accessRequestStore } from './access-requests/access-request-store.ts'
 import { mutedAgentStore } from './access-requests/muted-agent-store.ts'
 import { agentStore } from './agents/agent-store.ts'
-import { auditStore } from './audit/audit-store.ts'
+import { createAuditStore } from './audit/audit-store.ts'
 import { createCallbackStore } from './callbacks/callback-store.ts'
 import { createConnectFlowStore } from './connections/connect-flow-store.ts'
 import { createConnectionStore } from './connections/connection-store.ts'
@@ -24,9 +24,12 @@ import { createLoginFlowStore } from './sessions/login-flow-store.ts'
 import { loginTokenStore } from './sessions/login-token-store.ts'
 import { sessionStore } from './sessions/session-store.ts'
 import { userStore } from './sessions/user-store.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Database } from './platform/database/database.ts'
 import type { Vault } from './platform/vault/vault.ts'
 
-export function createStores(vault: Vault) {
+export function createStores(needs: { database: Database; vault: Vault; clock: Clock }) {
+  const { vault } = needs
   return {
     agents: agentStore,
     users: userStore,
@@ -52,6 +55,6 @@ export function createStores(vault: Vault) {
     pushes: createPushStore(vault),
     accessRequests: accessRequestStore,
     mutedAgents: mutedAgentStore,
-    audit: auditStore,
+    audit: createAuditStore(needs),
   }
 }

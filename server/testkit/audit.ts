@@ -1,4 +1,4 @@
-import type {} from '../src/audit/audit-store.ts'
+import type {} from '../src/audit/audit-chain-store.ts'
 import type { Database } from '../src/platform/database/database.ts'
 
 export interface RecordedEvent {
@@ -12,11 +12,11 @@ export interface RecordedEvent {
   detail: any
 }
 
-/** What is on record, oldest first: all of it, or the events that begin with these words. */
+/** What is on record, oldest first: all but where chains start, or the events that begin with these words. */
 export async function recorded({ database }: { database: Database }, prefix = ''): Promise<RecordedEvent[]> {
   const columns = ['audit_id', 'event', 'at', 'request_id', 'agent_id', 'user_id', 'grant_id', 'detail'] as const
   const rows = await database.queries.selectFrom('audit_records').select(columns).orderBy('sequence').execute()
   return rows
-    .filter(({ event }) => event.startsWith(prefix))
+    .filter(({ event }) => event !== 'audit.chain_started' && event.startsWith(prefix))
     .map((row) => ({ ...row, detail: JSON.parse(row.detail) as unknown }))
 }

@@ -4,7 +4,7 @@ import { mock } from 'node:test'
 import type { TestContext } from 'node:test'
 import { sql } from 'kysely'
 import { Webhook } from 'standardwebhooks'
-import { auditStore } from '../src/audit/audit-store.ts'
+import { createAuditStore } from '../src/audit/audit-store.ts'
 import { mintCallbackSecret } from '../src/callbacks/callback.ts'
 import type { CallbackPayload, CallbackState } from '../src/callbacks/callback.ts'
 import { createCallbackStore } from '../src/callbacks/callback-store.ts'
@@ -62,6 +62,7 @@ export async function startCallbackTest(
   const { body: provider } = await service.call('POST', '/v4/providers', { token: service.adminToken, body })
   const providerId = String(provider.provider_id)
   const callbacks = createCallbackStore(vault)
+  const audit = createAuditStore({ database, vault, clock: clock.now })
 
   const ask: CallbackTest['ask'] = async (url, asking = agentId) => {
     const now = clock.now()
@@ -94,7 +95,7 @@ export async function startCallbackTest(
     state: ({ accessRequestId }) => callbacks.stateOf(database.queries, accessRequestId),
     deliverer: ({ patienceMs, egress: other = egress } = {}) => {
       const writing = createLog({ logLevel: 'debug', logFormat: 'json' }, { write: (line) => log.push(line) })
-      const needs = { database, egress: other, callbacks, audit: auditStore, clock: clock.now, log: writing }
+      const needs = { database, egress: other, callbacks, audit, clock: clock.now, log: writing }
       return createDeliverCallbacks(needs, patienceMs)
     },
   }

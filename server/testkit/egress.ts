@@ -4,13 +4,20 @@ import { parseAllowEntry } from '../src/platform/egress/allow-list.ts'
 import { createEgress } from '../src/platform/egress/egress.ts'
 import type { Egress, Lookup } from '../src/platform/egress/egress.ts'
 
+interface TestEgress {
+  allow: string[]
+  caPem?: string
+  lookup?: Lookup
+  bounds?: { maxSocketsPerPool: number; maxSockets: number }
+}
+
 /** Every name leads to 127.0.0.1 unless the test says otherwise. `allow` is written as in SALLYPORT_EGRESS_ALLOW. */
 export function testEgress(
   t: Pick<TestContext, 'after'>,
-  { allow, caPem, lookup = leadingTo(['127.0.0.1']) }: { allow: string[]; caPem?: string; lookup?: Lookup },
+  { allow, caPem, lookup = leadingTo(['127.0.0.1']), bounds }: TestEgress,
 ): Egress {
-  const ca = caPem === undefined ? {} : { ca: caPem }
-  const egress = createEgress({ allow: allow.map(parseAllowEntry), lookup, ...ca })
+  const given = { ...(caPem !== undefined && { ca: caPem }), ...(bounds && { bounds }) }
+  const egress = createEgress({ allow: allow.map(parseAllowEntry), lookup, ...given })
   t.after(() => egress.close())
   return egress
 }

@@ -69,7 +69,7 @@ export async function proxyTo(
   const outcomes: Outcome[] = []
   const common = {
     ...service,
-    ...createStores(service.vault),
+    ...createStores({ ...service, clock: service.clock.now }),
     clock: service.clock.now,
     log: createLog(service.config, { write: (line) => service.log.push(line) }),
     ...needs,

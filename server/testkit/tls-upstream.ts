@@ -1,6 +1,8 @@
 /** Real TLS servers on loopback, with certificates of a test's own authority. */
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
+import { createSecureServer } from 'node:http2'
+import type { IncomingHttpHeaders, SecureServerOptions, ServerHttp2Stream } from 'node:http2'
 import { createServer } from 'node:https'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import type { TestContext } from 'node:test'
@@ -14,6 +16,8 @@ export interface Listening {
   port: number
   /** How many TCP connections came, whether or not anything followed. */
   connections: () => number
+  /** Breaks every connection that stands, as a machine that goes down does: by a reset, without a word of TLS. */
+  reset: () => void
   /** Resolves once none of them stands any more, and fails where one stays. */
   allClosed: () => Promise<void>
 }
@@ -45,6 +49,31 @@ export async function startTlsUpstream(
     answer(request, response)
   })
   return { requests, ...(await listen(t, server, where)) }
+}
+
+export type Http2Answer = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void
+
+const helloOverHttp2: Http2Answer = (stream) => {
+  stream.respond({ ':status': 200 })
+  stream.end('hello')
+}
+
+/** Speaks HTTP/2 alone. */
+export async function startHttp2Upstream(
+  t: Test,
+  tls: Certificate & SecureServerOptions,
+  answer: Http2Answer = helloOverHttp2,
+): Promise<TlsUpstream> {
+  const requests: string[] = []
+  const server = createSecureServer(tls)
+  server.on('stream', (stream, headers) => {
+    requests.push(`${headers[':method']} ${headers[':path']}`)
+    // A client that hangs up is what some tests are about.
+    stream.on('error', () => undefined)
+    answer(stream, headers)
+  })
+  server.on('sessionError', () => undefined)
+  return { requests, ...(await listen(t, server)) }
 }
 
 /** For answers that no HTTP server would give. */
@@ -82,6 +111,9 @@ export async function listen(
   return {
     port: (server.address() as AddressInfo).port,
     connections: () => connections,
+    reset: () => {
+      for (const socket of standing) socket.resetAndDestroy()
+    },
     allClosed: async () => {
       // Shorter than any time limit that would close it in the end anyway.
       const signal = AbortSignal.timeout(5000)

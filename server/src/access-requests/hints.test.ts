@@ -5,6 +5,7 @@ import { startAccessTest } from '../../testkit/access-requests.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { agentStore } from '../agents/agent-store.ts'
 import type { Database } from '../platform/database/database.ts'
+import type { AuditStore } from '../audit/audit-store.ts'
 import { createStores } from '../stores.ts'
 import { createAccessRequest } from './create.ts'
 
@@ -26,11 +27,23 @@ onBothDatabases('hints', (engine) => {
       },
       transformResult: ({ result }) => Promise.resolve(result),
     }
+    const stores = createStores({ database, vault, clock: clock.now })
+    let transaction = database.queries
     const watched: Database = {
       ...database,
-      transaction: (work) => database.transaction((tx) => work(tx.withPlugin(watch))),
+      transaction: (work) =>
+        database.transaction((tx) => {
+          transaction = tx
+          return work(tx.withPlugin(watch))
+        }),
     }
-    const needs = { config, database: watched, egress, clock: clock.now, ...createStores(vault) }
+    const audit: AuditStore = {
+      append: (_watched, record) => {
+        kinds.push('record')
+        return stores.audit.append(transaction, record)
+      },
+    }
+    const needs = { config, database: watched, egress, clock: clock.now, ...stores, audit }
     const nothing = { hosts: undefined, methods: undefined, paths: undefined, maxCalls: undefined, reason: undefined }
     const queriesFor = async (userHint: string): Promise<string[]> => {
       // Each hint is asked for the first time in its hour.

@@ -1,6 +1,7 @@
 import type { Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
+import { prepared } from '../platform/database/prepared.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type { Agent } from './agent.ts'
 
@@ -20,6 +21,10 @@ declare module '../platform/database/tables.ts' {
   }
 }
 
+const findByHash = prepared((queries: Queries, { tokenHash }: { tokenHash: Uint8Array }) =>
+  queries.selectFrom('agents').selectAll().where('token_hash', '=', tokenHash),
+)
+
 export const agentStore = {
   insert: async (tx: Queries, agent: Agent, tokenHash: Uint8Array): Promise<void> => {
     await tx
@@ -37,7 +42,7 @@ export const agentStore = {
   },
 
   findByTokenHash: async (queries: Queries, tokenHash: Uint8Array): Promise<Agent | undefined> => {
-    const row = await queries.selectFrom('agents').selectAll().where('token_hash', '=', tokenHash).executeTakeFirst()
+    const [row] = await findByHash(queries, { tokenHash })
     return row && toAgent(row)
   },
 

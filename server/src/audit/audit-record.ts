@@ -1,4 +1,7 @@
-/** What is put on record. A call's attempt and its outcome are two records with one audit_id. */
+/**
+ * What is put on record. A call's attempt and its outcome are two records with one audit_id; a hop is a further
+ * attempt of the same call: a redirect that is followed, or the retry with a new token.
+ */
 export type AuditEvent =
   | 'agent.registered'
   | 'agent.token_rotated'
@@ -41,9 +44,16 @@ export type AuditEvent =
   | 'callback.failed'
   | 'sandbox.started'
   | 'proxy.attempt'
+  | 'proxy.hop'
   | 'proxy.outcome'
   | 'proxy.refused'
   | 'keys.rotated'
+  | 'audit.chain_started'
+
+/** Records that belong to an earlier one of the same audit_id, and are shown with it. */
+export const followUps = ['proxy.hop', 'proxy.outcome'] as const satisfies AuditEvent[]
+
+export type AuditOutcome = 'answered' | 'failed' | 'refused'
 
 /** A plain value, or a whole document of ours, such as a receipt. */
 type Fact = string | number | boolean | null | string[] | Readonly<Record<string, unknown>>
@@ -57,6 +67,11 @@ export interface AuditRecord {
   agentId?: string | undefined
   userId?: string | undefined
   grantId?: string | undefined
+  connectionId?: string | undefined
+  /** The provider's slug. */
+  provider?: string | undefined
+  /** How a call ended. An attempt without one, and without a `proxy.outcome` of its audit_id, ended nobody knows how. */
+  outcome?: AuditOutcome | undefined
   /** Facts that belong to the event. Never a credential, a query value or a body. */
   detail?: Record<string, Fact>
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { recorded } from '../../testkit/audit.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
-import { auditStore } from './audit-store.ts'
+import { createAuditStore } from './audit-store.ts'
 
 const at = new Date('2026-11-15T12:00:00.000Z')
 
@@ -11,9 +11,10 @@ onBothDatabases('the record', (engine) => {
   test('keeps what it was given, in order, each under its own audit_id unless it belongs to another', async (t) => {
     const service = await startService(t, engine)
     const { queries } = service.database
-    const first = await auditStore.append(queries, { event: 'keys.rotated', at })
+    const audit = createAuditStore({ ...service, clock: service.clock.now })
+    const first = await audit.append(queries, { event: 'keys.rotated', at })
     const detail = { names: ['é', '"', '\u0000', '\u2028'], count: 2 ** 53 - 1, none: null }
-    const second = await auditStore.append(queries, {
+    const second = await audit.append(queries, {
       auditId: first,
       event: 'proxy.outcome',
       at,
@@ -23,7 +24,7 @@ onBothDatabases('the record', (engine) => {
       grantId: 'grt_1',
       detail,
     })
-    const third = await auditStore.append(queries, { event: 'keys.rotated', at })
+    const third = await audit.append(queries, { event: 'keys.rotated', at })
     assert.equal(second, first)
     assert.notEqual(third, first)
     assert.match(first, /^aud_[0-9a-z]{26}$/)
@@ -46,8 +47,9 @@ onBothDatabases('the record', (engine) => {
 
   test('of what was undone is undone with it', async (t) => {
     const service = await startService(t, engine)
+    const audit = createAuditStore({ ...service, clock: service.clock.now })
     const undone = service.database.transaction(async (tx) => {
-      await auditStore.append(tx, { event: 'keys.rotated', at })
+      await audit.append(tx, { event: 'keys.rotated', at })
       throw new Error('undone')
     })
     await assert.rejects(undone, /undone/)

@@ -1,46 +1,137 @@
-import type { Queries } from '../platform/database/database.ts'
-import type { Sequence } from '../platform/database/tables.ts'
+/**
+ * Puts things on record, in the transaction of what they tell of. Records hang together in a chain, one for each start
+ * of a process: they are linked as the last thing before the commit, one transaction after the other, so that no other
+ * work waits for a link. Where a record can't be written, what it tells of does not happen.
+ */
+import type { Clock } from '../platform/clock.ts'
+import { beforeCommit } from '../platform/database/database.ts'
+import type { CommitResult, Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import { redacted } from '../platform/secret.ts'
 import { issuedTokenPattern } from '../platform/tokens.ts'
-import type { AuditEvent, AuditRecord } from './audit-record.ts'
+import type { Vault } from '../platform/vault/vault.ts'
+import { auditChainStore } from './audit-chain-store.ts'
+import type { LinkedRow } from './audit-chain-store.ts'
+import { emptyChain, linked, macOf } from './audit-hash.ts'
+import type { Head, RecordRow } from './audit-hash.ts'
+import { createAuditKeyStore } from './audit-key-store.ts'
+import type { AuditKey } from './audit-key-store.ts'
+import type { AuditRecord } from './audit-record.ts'
+import { headsToName, namedHeads, startDetail } from './chain-start.ts'
+import { createMutex } from './mutex.ts'
+import { signHead } from './signed-head.ts'
+import type { SignedHead } from './signed-head.ts'
 
-declare module '../platform/database/tables.ts' {
-  interface Tables {
-    audit_records: {
-      sequence: Sequence
-      audit_id: string
-      event: AuditEvent
-      at: number
-      request_id: string | null
-      agent_id: string | null
-      user_id: string | null
-      grant_id: string | null
-      detail: string
+export interface AuditStore {
+  /** Resolves at once to the record's audit_id; the record is written with the transaction's end. */
+  append: (tx: Queries, record: AuditRecord) => Promise<string>
+}
+
+export interface AuditLog extends AuditStore {
+  /** Signs how far this process's chain has come, unless that is signed already. */
+  signHead: () => Promise<SignedHead | undefined>
+}
+
+interface Chain {
+  head: Head
+  signedPosition: number
+  key: AuditKey
+}
+
+export function createAuditStore(needs: { database: Database; vault: Vault; clock: Clock }): AuditLog {
+  const { database, clock } = needs
+  const keys = createAuditKeyStore(needs.vault)
+  const waiting = new WeakMap<Queries, RecordRow[]>()
+  const mutex = createMutex()
+  /** As committed. None before the first record, and after a commit of which nobody knows whether it happened. */
+  let chain: Chain | undefined
+
+  const collect = (tx: Queries, row: RecordRow): boolean => {
+    const rows = waiting.get(tx)
+    if (rows) return rows.push(row) > 0
+    const added = [row]
+    let next: Chain | undefined
+    let release: (() => void) | undefined
+    const run = async () => {
+      waiting.delete(tx)
+      release = await mutex.take()
+      next = await link(tx, added)
     }
+    const ended = (result: CommitResult) => {
+      waiting.delete(tx)
+      if (next && result === 'committed') chain = next
+      // It may be there or not, or come late: what follows hangs on a chain of its own.
+      if (next && result === 'unknown') chain = undefined
+      release?.()
+    }
+    if (!beforeCommit(tx, { run, ended })) return false
+    waiting.set(tx, added)
+    return true
+  }
+
+  const link = async (tx: Queries, added: readonly RecordRow[]): Promise<Chain> => {
+    const base = chain ?? (await startChain(tx))
+    let { head } = base
+    const rows: LinkedRow[] = added.map((row, index) => {
+      head = linked(head, row)
+      return { ...row, ...head, mac: index === added.length - 1 ? macOf(base.key.macKey, head) : null }
+    })
+    await auditChainStore.insert(database.engine, tx, rows)
+    return { ...base, head }
+  }
+
+  /** The first record names where the other chains stand, so that cutting one off there shows; it is signed at once. */
+  const startChain = async (tx: Queries): Promise<Chain> => {
+    const now = clock()
+    const key = await keys.findOrMake(tx, now)
+    const starts = await auditChainStore.listStarts(tx)
+    const heads = headsToName(await auditChainStore.listHeads(tx), starts.flatMap(namedHeads))
+    const unchained = await auditChainStore.countUnchained(tx)
+    const detail = startDetail(heads, unchained)
+    const row = toRow(newId('aud', now), { event: 'audit.chain_started', at: now, detail })
+    const head = linked(emptyChain(newId('chn', now)), row)
+    await auditChainStore.insert(database.engine, tx, [{ ...row, ...head, mac: macOf(key.macKey, head) }])
+    await auditChainStore.insertHead(tx, signHead('head', head, now, key.privateKey))
+    return { head, signedPosition: head.position, key }
+  }
+
+  const append: AuditStore['append'] = async (queries, record) => {
+    const auditId = record.auditId ?? newId('aud', record.at)
+    const row = toRow(auditId, record)
+    if (!collect(queries, row)) {
+      if (queries.isTransaction) throw new Error('a record came after the end of its transaction')
+      await database.transaction((tx) => Promise.resolve(collect(tx, row)))
+    }
+    return auditId
+  }
+
+  return {
+    append,
+    signHead: async () => {
+      const signing = chain
+      if (!signing || signing.signedPosition === signing.head.position) return undefined
+      const signed = signHead('head', signing.head, clock(), signing.key.privateKey)
+      await database.transaction((tx) => auditChainStore.insertHead(tx, signed))
+      // The chain may have gone on meanwhile, or another may have begun.
+      if (chain?.head.chain === signed.chain) chain = { ...chain, signedPosition: signed.position }
+      return signed
+    },
   }
 }
 
-/** Records are appended, in the transaction of what they tell of, and never changed. */
-export const auditStore = {
-  append: async (tx: Queries, record: AuditRecord): Promise<string> => {
-    const auditId = record.auditId ?? newId('aud', record.at)
-    await tx
-      .insertInto('audit_records')
-      .values({
-        audit_id: auditId,
-        event: record.event,
-        at: record.at.getTime(),
-        request_id: record.requestId ?? null,
-        agent_id: record.agentId ?? null,
-        user_id: record.userId ?? null,
-        grant_id: record.grantId ?? null,
-        // A path can hold a token that its caller put there by mistake.
-        detail: JSON.stringify(record.detail ?? {}).replaceAll(issuedTokenPattern, redacted),
-      })
-      .execute()
-    return auditId
-  },
+function toRow(auditId: string, record: AuditRecord): RecordRow {
+  return {
+    audit_id: auditId,
+    event: record.event,
+    at: record.at.getTime(),
+    request_id: record.requestId ?? null,
+    agent_id: record.agentId ?? null,
+    user_id: record.userId ?? null,
+    grant_id: record.grantId ?? null,
+    connection_id: record.connectionId ?? null,
+    provider: record.provider ?? null,
+    outcome: record.outcome ?? null,
+    // A path can hold a token that its caller put there by mistake.
+    detail: JSON.stringify(record.detail ?? {}).replaceAll(issuedTokenPattern, redacted),
+  }
 }
-
-export type AuditStore = typeof auditStore

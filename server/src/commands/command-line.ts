@@ -4,12 +4,15 @@ import { serve } from '../main.ts'
 import { showConfig } from './config.ts'
 import { doctor } from './doctor.ts'
 import { rotateMasterKey } from './rotate-keys.ts'
+import { verifyAuditCommand } from './verify-audit.ts'
 
 interface Command {
   words: string[]
   meaning: string
+  /** What may follow the words. */
+  options?: string
   /** Resolves to the exit code, or to nothing where the process goes on by itself. */
-  run: (env: NodeJS.ProcessEnv) => Promise<number | undefined>
+  run: (env: NodeJS.ProcessEnv, options: string[]) => Promise<number | undefined>
 }
 
 const commands: Command[] = [
@@ -21,6 +24,12 @@ const commands: Command[] = [
   { words: ['config'], meaning: 'list every setting with its value, default and meaning', run: showConfig },
   { words: ['doctor'], meaning: 'check database, clock, files, keys, base URL and TLS', run: doctor },
   { words: ['keys', 'rotate'], meaning: 'take a new master key into use while the service runs', run: rotateMasterKey },
+  {
+    words: ['audit', 'verify'],
+    options: '[--head <text>]',
+    meaning: 'say whether the record was changed, removed or reordered, and where',
+    run: verifyAuditCommand,
+  },
 ]
 
 export async function runCommandLine(args: string[]): Promise<void> {
@@ -29,14 +38,17 @@ export async function runCommandLine(args: string[]): Promise<void> {
     return
   }
   const words = args.length === 0 ? ['serve'] : args
-  const command = commands.find((one) => one.words.join(' ') === words.join(' '))
+  const command = commands.find(({ words: own, options }) => {
+    const given = options === undefined ? words : words.slice(0, own.length)
+    return own.join(' ') === given.join(' ')
+  })
   if (!command) {
     process.stderr.write(`There is no command "${words.join(' ')}".\n\n${usage()}`)
     process.exitCode = 2
     return
   }
   try {
-    process.exitCode = await command.run(process.env)
+    process.exitCode = await command.run(process.env, words.slice(command.words.length))
   } catch (error) {
     process.stderr.write(`${errorText(error)}\n`)
     process.exit(1)
@@ -44,7 +56,10 @@ export async function runCommandLine(args: string[]): Promise<void> {
 }
 
 function usage(): string {
-  const rows = commands.map(({ words, meaning }) => `  sallyport-server ${words.join(' ').padEnd(14)} ${meaning}`)
+  const rows = commands.map(({ words, options, meaning }) => {
+    const call = [...words, ...(options === undefined ? [] : [options])].join(' ')
+    return `  sallyport-server ${call.padEnd(30)} ${meaning}`
+  })
   return `Usage:\n${rows.join('\n')}\n`
 }
 

@@ -1,4 +1,4 @@
-import { auditStore } from '../audit/audit-store.ts'
+import { createAuditStore } from '../audit/audit-store.ts'
 import { systemClock } from '../platform/clock.ts'
 import { readConfig } from '../platform/config.ts'
 import { masterKeySource, openDatabase } from '../platform/instance.ts'
@@ -19,7 +19,8 @@ export async function rotateMasterKey(env: NodeJS.ProcessEnv): Promise<number> {
   try {
     const vault = await openVault({ database, readMasterKeys: source.read, clock })
     const { resealed } = await rotateKeys({ database, vault, source, sealedColumns, newMasterKey, clock, onProgress })
-    await auditStore.append(database.queries, { event: 'keys.rotated', at: clock(), detail: { resealed } })
+    const audit = createAuditStore({ database, vault, clock })
+    await audit.append(database.queries, { event: 'keys.rotated', at: clock(), detail: { resealed } })
     onProgress('Done. Nothing is sealed under the old master key any more.')
     if (!source.write) onProgress('Take the old key out of SALLYPORT_MASTER_KEY now.')
     return 0

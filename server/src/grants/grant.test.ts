@@ -24,7 +24,7 @@ const grant: Grant = {
   revokedBy: null,
   isCutOff: false,
 }
-const call: GrantedCall = { host: 'api.example.com', method: 'GET', path: '/v1/mail' }
+const call: GrantedCall = { host: 'api.example.com', methods: ['GET'], path: '/v1/mail' }
 
 function allows(terms: Partial<Grant>, members: Partial<GrantedCall>): void {
   assertGrantCovers({ ...grant, ...terms }, { ...call, ...members }, now)
@@ -47,9 +47,9 @@ test('a grant covers its hosts, methods and paths until it ends', () => {
   allows({}, { path: '/v1/mail/1' })
   allows({}, { path: '/v1/ada/photo' })
   allows({ maxCalls: null, calls: 1_000 }, {})
-  allows({}, { method: 'HEAD' })
+  allows({}, { methods: ['HEAD'] })
   allows({ expiresAt: null }, {})
-  allows({ allowedMethods: null }, { method: 'DELETE' })
+  allows({ allowedMethods: null }, { methods: ['DELETE'] })
   allows({ allowedPaths: null }, { path: '/anything' })
 })
 
@@ -79,7 +79,7 @@ test('a grant does not cover what is only like its hosts, methods and paths', ()
   ]) {
     refuses({}, { host }, 'host_not_allowed', 'url')
   }
-  for (const method of ['POST', 'get', '', 'GET ']) refuses({}, { method }, 'method_not_allowed', 'method')
+  for (const method of ['POST', 'get', '', 'GET ']) refuses({}, { methods: [method] }, 'method_not_allowed', 'method')
   for (const path of ['/v1/mailbox', '/v1/', '/V1/mail', '/v1/mail%2f..%2fadmin', '//v1/mail', '/v1/photo']) {
     refuses({}, { path }, 'path_not_allowed', 'url')
   }

@@ -1,6 +1,6 @@
 import { ServiceError } from '../platform/errors.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
-import { coversPath } from './path-pattern.ts'
+import { coversAnyPath } from './path-pattern.ts'
 
 /** A standing yes: this agent, these hosts, methods and paths, until then. */
 export interface Grant {
@@ -35,7 +35,8 @@ export type GrantStatus = 'active' | 'revoked' | 'expired'
 /** The part of a call that a grant speaks of. */
 export interface GrantedCall {
   host: string
-  method: string
+  /** Its own, and those that it names to override it. */
+  methods: readonly string[]
   path: string
 }
 
@@ -58,10 +59,10 @@ export function assertGrantIsLive(grant: Grant, now: Date): void {
   if (isExhausted(grant)) throw new ServiceError('grant_exhausted')
 }
 
-export function assertGrantCovers(grant: Grant, { host, method, path }: GrantedCall, now: Date): void {
+export function assertGrantCovers(grant: Grant, { host, methods, path }: GrantedCall, now: Date): void {
   assertGrantIsLive(grant, now)
   if (!coversHost(grant, host)) throw new ServiceError('host_not_allowed', { field: 'url' })
-  if (grant.allowedMethods?.includes(method) === false) {
+  if (!coversMethods(grant, methods)) {
     throw new ServiceError('method_not_allowed', { field: 'method' })
   }
   if (!coversCallPath(grant, path)) throw new ServiceError('path_not_allowed', { field: 'url' })
@@ -71,12 +72,18 @@ function isExhausted({ maxCalls, calls }: Grant): boolean {
   return maxCalls !== null && calls >= maxCalls
 }
 
+function coversMethods({ allowedMethods }: Grant, methods: readonly string[]): boolean {
+  return allowedMethods === null
+    ? !methods.some((method) => method === 'TRACE' || method === 'CONNECT')
+    : methods.every((method) => allowedMethods.includes(method))
+}
+
 /** The sandbox stands for one URL, written in one way. */
-function coversHost({ kind, allowedHosts }: Grant, host: string): boolean {
+export function coversHost({ kind, allowedHosts }: Grant, host: string): boolean {
   return kind === 'sandbox' ? allowedHosts.includes(host) : allowedHosts.some((entry) => matchesHost(entry, host))
 }
 
 function coversCallPath({ kind, allowedPaths }: Grant, path: string): boolean {
   if (allowedPaths === null) return true
-  return kind === 'sandbox' ? allowedPaths.includes(path) : allowedPaths.some((pattern) => coversPath(pattern, path))
+  return kind === 'sandbox' ? allowedPaths.includes(path) : coversAnyPath(allowedPaths, path)
 }

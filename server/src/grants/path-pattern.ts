@@ -4,6 +4,7 @@
  */
 import { unescapeUnreserved } from '@sallyport/protocol/percent-encoding'
 import { ServiceError } from '../platform/errors.ts'
+import { remembered } from '../platform/remembered.ts'
 
 const maxPathPatterns = 50
 const maxPatternLength = 1024
@@ -33,23 +34,33 @@ export function readPathPattern(text: string, field: string): string {
   return `/${segments.join('/')}`
 }
 
-/** Whether a call's path, as a URL writes it, lies under the pattern. */
-export function coversPath(pattern: string, path: string): boolean {
-  return coversPathPattern(pattern, path)
+/** Whether a call's path, as a URL writes it, lies under one of the patterns. */
+export function coversAnyPath(patterns: readonly string[], path: string): boolean {
+  const segments = segmentsOf(path)
+  return segments !== undefined && patterns.some((pattern) => covers(segmentsOfPattern(pattern), segments))
 }
 
 /** Whether all that the inner pattern covers is covered by the outer one. */
 export function coversPathPattern(outer: string, inner: string): boolean {
-  const [wide, narrow] = [segmentsOf(outer), segmentsOf(inner)]
-  if (!wide || !narrow) return false
-  return wide.length <= narrow.length && wide.every((segment, index) => segment === '*' || segment === narrow[index])
+  return coversAnyPath([outer], inner)
 }
+
+const segmentsOfPattern = remembered((pattern) => segmentsOf(pattern) ?? null)
+
+function covers(wide: string[] | null, narrow: string[]): boolean {
+  if (wide === null || wide.length > narrow.length) return false
+  return wide.every((segment, index) => segment === '*' || segment === narrow[index])
+}
+
+/** Nothing in it is escaped, and no segment begins with a dot. */
+const plainPath = /^(?:\/[\w~-][\w.~-]*)+\/?$/
 
 /** Undefined where the path has an empty segment inside, or one that could be read as something else. */
 function segmentsOf(path: string): string[] | undefined {
   if (!path.startsWith('/')) return undefined
   const parts = path.slice(1).split('/')
   if (parts.at(-1) === '') parts.pop()
+  if (plainPath.test(path)) return parts
   const segments = parts.map(unescapeUnreserved)
   return segments.every(readsInOneWay) ? segments : undefined
 }

@@ -3,10 +3,14 @@ import { test } from 'node:test'
 import type { ServiceError } from '../platform/errors.ts'
 import { coversHostPattern } from './host-pattern.ts'
 import { readMethod, readMethods } from './method.ts'
-import { coversPath, coversPathPattern, readPathPattern, readPathPatterns } from './path-pattern.ts'
+import { coversAnyPath, coversPathPattern, readPathPattern, readPathPatterns } from './path-pattern.ts'
 
 function refused(field: string) {
   return (error: ServiceError) => error.code === 'invalid_field' && error.field === field
+}
+
+function coversPath(pattern: string, path: string): boolean {
+  return coversAnyPath(['/nothing/like/it', pattern], path)
 }
 
 /** As the proxy sees it: what the URL parser makes of it. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { newId } from './ids.ts'
+import { lowestId, newId } from './ids.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 /** From 1970 to the last moment that 48 bits of milliseconds can name and a Date holds. */
@@ -40,4 +40,13 @@ test('ids of the same moment differ', () => {
   const now = new Date('2026-11-15T12:00:00.000Z')
   const ids = Array.from({ length: 1000 }, () => newId('grt', now))
   assert.equal(new Set(ids).size, ids.length)
+})
+
+test('the lowest id of a moment sorts before all of that moment, and after all before it', () => {
+  const property = fc.property(times, (time) => {
+    fc.pre(time.getTime() > 0)
+    assert.ok(lowestId('aud', time) < newId('aud', time))
+    assert.ok(lowestId('aud', time) > newId('aud', new Date(time.getTime() - 1)))
+  })
+  fc.assert(property)
 })

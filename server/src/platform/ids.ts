@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 
 /** Crockford's alphabet in lower case: no i, l, o or u. Its order is the order of its values. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
@@ -8,6 +8,7 @@ export type IdPrefix =
   | 'arq'
   | 'aud'
   | 'cfl'
+  | 'chn'
   | 'chl'
   | 'con'
   | 'dev'
@@ -27,8 +28,23 @@ export function newId(prefix: IdPrefix, now: Date): string {
   return `${prefix}_${base32(uuidV7(now))}`
 }
 
+/** No id of this moment or later sorts before it. */
+export function lowestId(prefix: IdPrefix, time: Date): string {
+  const bytes = Buffer.alloc(16)
+  bytes.writeUIntBE(Math.min(Math.max(time.getTime(), 0), 2 ** 48 - 1), 0, 6)
+  return `${prefix}_${base32(bytes)}`
+}
+
+/** Drawn for many ids at once: each draw costs more than the rest of an id. */
+const random = Buffer.alloc(4096)
+let used = random.length
+
 function uuidV7(now: Date): Buffer {
-  const bytes = randomBytes(16)
+  if (used === random.length) {
+    randomFillSync(random)
+    used = 0
+  }
+  const bytes = random.subarray(used, (used += 16))
   bytes.writeUIntBE(now.getTime(), 0, 6)
   bytes[6] = 0x70 | (bytes.readUInt8(6) & 0x0f)
   bytes[8] = 0x80 | (bytes.readUInt8(8) & 0x3f)
@@ -37,11 +53,14 @@ function uuidV7(now: Date): Buffer {
 
 /** 128 bits in 26 characters, the first of which carries three bits. */
 function base32(bytes: Buffer): string {
-  let value = BigInt(`0x${bytes.toString('hex')}`)
   let text = ''
-  for (let index = 0; index < 26; index++) {
-    text = alphabet.charAt(Number(value & 31n)) + text
-    value >>= 5n
+  // Two zero bits stand before the first byte; from there on, five at a time.
+  let value = 0
+  let bits = 2
+  for (const byte of bytes) {
+    value = (value << 8) | byte
+    for (bits += 8; bits >= 5; bits -= 5) text += alphabet.charAt((value >> (bits - 5)) & 31)
+    value &= 31
   }
   return text
 }

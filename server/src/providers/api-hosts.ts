@@ -5,6 +5,7 @@
 import { getDomain } from 'tldts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
+import { remembered } from '../platform/remembered.ts'
 
 const hostAndPort = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/
 
@@ -25,10 +26,11 @@ export function matchesHost(entry: string, host: string): boolean {
   return called.name.endsWith(wanted.name.slice(1)) && called.name.length >= wanted.name.length
 }
 
-function namedIn(host: string): { name: string; port: string } | undefined {
+/** Hosts come again and again: what each names is worked out once. */
+const namedIn = remembered((host): { name: string; port: string } | null => {
   const [, name, port] = hostAndPort.exec(host.toLowerCase()) ?? []
-  return name === undefined ? undefined : { name: name.replace(/\.$/, ''), port: port ?? '443' }
-}
+  return name === undefined ? null : { name: name.replace(/\.$/, ''), port: port ?? '443' }
+})
 
 function readApiHost(entry: string, field: string): string {
   const refuse = (message: string) => new ServiceError('invalid_field', { field, message: `"${field}" ${message}` })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ServiceError } from '../platform/errors.ts'
-import { judgeUrl } from './destination.ts'
+import { isAddress, judgeUrl } from './destination.ts'
 
 const ours = 'http://localhost:8787'
 
@@ -36,7 +36,12 @@ test('the URL that is judged is the normalised one that is sent', () => {
     host: 'api.example.com:8443',
     path: '/',
   })
-  allows('https://api.example.com/a\\b', { sent: 'https://api.example.com/a/b', host: 'api.example.com', path: '/a/b' })
+  allows('https://api.example.com/a?q=\\b', {
+    sent: 'https://api.example.com/a?q=\\b',
+    host: 'api.example.com',
+    path: '/a',
+    queryNames: ['q'],
+  })
   allows('https://xn--bcher-kva.example/', {
     sent: 'https://xn--bcher-kva.example/',
     host: 'xn--bcher-kva.example',
@@ -82,21 +87,23 @@ test('a URL that is no plain https URL is refused with its reason', () => {
   refuses('https://api.example.com/#', /fragment/)
 })
 
-test('an address instead of a host is refused in every spelling', () => {
+test('an address is told from a name, and has one spelling', () => {
+  for (const host of ['127.0.0.1', '169.254.169.254', '[::1]', '[fd00::1]:8443', '[::ffff:7f00:1]']) {
+    assert.ok(isAddress(judgeUrl(`https://${host}/`, ours)), host)
+  }
   for (const host of [
-    '127.0.0.1',
-    '169.254.169.254',
     '2130706433',
     '0x7f.1',
     '0177.0.0.1',
     '127.1',
-    '[::1]',
     '[::ffff:127.0.0.1]',
-    '[fd00::1]:8443',
     '１２７.0.0.1',
     '127.0.0.1.',
   ]) {
-    refuses(`https://${host}/`, /address/)
+    refuses(`https://${host}/`, /written/)
+  }
+  for (const host of ['localhost', '1.example.com', 'a.127.0.0.1.example']) {
+    assert.ok(!isAddress(judgeUrl(`https://${host}/`, ours)), host)
   }
 })
 
@@ -105,10 +112,36 @@ test('a URL that reads as another place than the one that would be called is ref
   refuses('https://api。example.com/', /written/)
   refuses('https://bücher.example/', /written/)
   refuses('https://api%2eexample.com/', /written/)
-  refuses('https:\\\\api.example.com/', /written/)
   refuses('https:api.example.com/', /written/)
   refuses('https:///api.example.com/', /written/)
-  refuses('https://api.exa\tmple.com/', /written/)
+  refuses('https://api.example.com./', /written/)
+  refuses('https://a..example.com./', /written/)
+  refuses('https://\u212a.example.com/', /written/)
+  refuses('https://*.example.com/', /written/)
+  refuses('https://a!b.example.com/', /written/)
   refuses(' https://api.example.com/', /written/)
   refuses('http://ⓛocalhost:8787/', /written/)
+})
+
+test('a backslash, a line break or a tab is refused, wherever a reader could pass over it', () => {
+  for (const text of [
+    'https:\\\\api.example.com/',
+    'https://api.example.com\\@evil.example/',
+    'https://api.example.com/a\\b',
+    'https://api.example.com/a\\..\\b?c',
+    'https://api.exa\tmple.com/',
+    'https://api.example.com/a\tb',
+    'https://api.example.com/a\nb',
+    'https://api.example.com/?a=\r\nb',
+    'https://api.example.com/\u0000',
+    'https://api.example.com/\u0085',
+  ]) {
+    refuses(text, /backslash|user name/)
+  }
+})
+
+test('a URL is no longer than any server takes', () => {
+  const url = `https://api.example.com/${'a'.repeat(8192 - 24)}`
+  assert.equal(judgeUrl(url, ours).url.href, url)
+  refuses(`${url}a`, /longer/)
 })

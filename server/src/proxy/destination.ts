@@ -1,7 +1,8 @@
+/** Where a call goes, as far as the URL alone can tell. Which places a grant covers is judged in policy.ts. */
 import { isIP } from 'node:net'
 import { ServiceError } from '../platform/errors.ts'
 
-/** Where a call goes. What is sent is this URL, the one that was judged, never the caller's text. */
+/** What is sent is this URL, the one that was judged, never the caller's text. */
 export interface Destination {
   url: URL
   host: string
@@ -10,20 +11,48 @@ export interface Destination {
   queryNames: string[]
 }
 
+const maxUrlLength = 8192
+
+/** What a name in DNS is made of, or an IPv6 address. Others are no host that anybody has. */
+const plainHost = /^(?:\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)$/
+
+/** Our own origin is reached as it is, also where it is http: nothing leaves the process. */
 export function judgeUrl(text: string, plainOrigin: string | undefined): Destination {
-  const refuse = (message: string) => new ServiceError('invalid_url', { field: 'url', message })
+  if (text.length > maxUrlLength) throw invalidUrl(`The URL is longer than ${maxUrlLength} characters.`)
   const url = URL.parse(text)
-  if (!url) throw refuse('The URL can not be parsed. Give a whole https URL.')
-  const isOurs = url.origin === plainOrigin
-  if (url.protocol !== 'https:' && !isOurs) throw refuse('The URL is not https.')
-  if (url.username !== '' || url.password !== '') throw refuse('The URL holds a user name or password. Leave them out.')
-  if (url.hash !== '' || text.includes('#')) throw refuse('The URL holds a fragment. Leave it out.')
-  if (!isOurs && isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0)
-    throw refuse('The URL names an address instead of a host.')
+  if (!url) throw invalidUrl('The URL can not be parsed. Give a whole https URL.')
+  if (url.protocol !== 'https:' && url.origin !== plainOrigin) throw invalidUrl('The URL is not https.')
+  if (url.username !== '' || url.password !== '') {
+    throw invalidUrl('The URL holds a user name or password. Leave them out.')
+  }
+  if (text.includes('#')) throw invalidUrl('The URL holds a fragment. Leave it out.')
+  // They are dropped or turned into slashes by some, and not by others.
+  if (/[\p{Cc}]|^[^?]*\\/u.test(text)) throw invalidUrl('The URL holds a backslash or a control character. Escape it.')
   // A look-alike letter or an odd slash may read as another place than the one that is called.
-  if (!text.toLowerCase().startsWith(`${url.protocol}//${url.host}`))
-    throw refuse(`The URL is not written as it would be sent. Write it as ${url.protocol}//host/path, in ASCII.`)
-  return { url, host: url.host, path: url.pathname, queryNames: [...new Set(url.searchParams.keys())] }
+  const isAsSent = isWrittenAs(text, `${url.protocol}//${url.host}`) && plainHost.test(url.hostname)
+  if (!isAsSent) {
+    throw invalidUrl(`The URL is not written as it would be sent. Write it as ${url.protocol}//host/path, in ASCII.`)
+  }
+  return { url, host: url.host, path: url.pathname, queryNames: namesIn(url) }
+}
+
+function isWrittenAs(text: string, origin: string): boolean {
+  const written = text.slice(0, origin.length)
+  const isEnded = /^(?:$|[/?:])/.test(text.slice(origin.length, origin.length + 1))
+  return isEnded && /^[\x21-\x7e]+$/.test(written) && written.toLowerCase() === origin
+}
+
+function namesIn(url: URL): string[] {
+  return url.search === '' ? [] : [...new Set(url.searchParams.keys())]
+}
+
+/** Whether it names a machine by its number. */
+export function isAddress({ url }: Destination): boolean {
+  return isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0
+}
+
+function invalidUrl(message: string): ServiceError {
+  return new ServiceError('invalid_url', { field: 'url', message })
 }
 
 const maxHost = 255

@@ -1,11 +1,38 @@
 /** Turns what the caller gave into the request that goes out: what is dropped, what is refused, how a body is written. */
 import { ServiceError } from '../platform/errors.ts'
+import { remembered } from '../platform/remembered.ts'
+import { outgoingBody } from './outgoing-body.ts'
 import type { HeaderList } from './upstream.ts'
 
-/** Credentials, framing and origin are ours to say; ranges and encodings would let a credential slip past in pieces. */
+/** What goes out of what the caller gave, before the credential is put in. */
+export interface Outgoing {
+  headers: HeaderList
+  /** Names of those that are not sent. */
+  dropped: string[]
+  body: Buffer | undefined
+}
+
+export interface GivenRequest {
+  headers: Record<string, string>
+  body: unknown
+  bodyBase64: string | undefined
+  method: string
+}
+
+export function outgoing(given: GivenRequest, rules: { injects: string; allowRange: boolean }): Outgoing {
+  const { headers, dropped } = outgoingHeaders(given.headers, rules)
+  return { headers, dropped, body: outgoingBody(given, headers) }
+}
+
+/**
+ * Credentials, framing and origin are ours to say; ranges and encodings would let a credential slip past in pieces; and
+ * some servers take a path or a host from a header rather than from where the call went.
+ */
 const neverSent = new Set([
   'accept-encoding',
   'authorization',
+  'cf-connecting-ip',
+  'client-ip',
   'connection',
   'content-length',
   'cookie',
@@ -14,66 +41,81 @@ const neverSent = new Set([
   'forwarded',
   'host',
   'http2-settings',
-  'if-range',
   'keep-alive',
-  'range',
   'te',
   'trailer',
   'transfer-encoding',
+  'true-client-ip',
   'upgrade',
   'via',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-envoy-original-path',
+  'x-forwarded',
+  'x-host',
+  'x-http-destinationurl',
+  'x-http-host-override',
+  'x-original-host',
+  'x-original-uri',
+  'x-original-url',
+  'x-override-url',
+  'x-real-ip',
+  'x-rewrite-url',
 ])
-const neverSentPrefixes = ['proxy-', 'x-forwarded-']
+const ranges = new Set(['range', 'if-range'])
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/
-const headerValue = /^[\t\x20-\x7e\x80-\xff]{0,8192}$/
+const noHeaderValue = /[^\t\x20-\x7e\x80-\xff]/
+const maxValue = 8192
+const maxHeaderBytes = 32 * 1024
 
-/** What goes out of what the caller gave, before the credential is put in. */
-export interface Outgoing {
-  headers: HeaderList
-  dropped: string[]
-  body: Buffer | undefined
+/** What there is to know of a name. Agents use few, so each is looked at once. */
+interface HeaderName {
+  lower: string
+  /** CGI and its heirs know no difference between `x_api_key` and `x-api-key`. */
+  hyphened: string
+  isWellFormed: boolean
+  isNeverSent: boolean
+  isRange: boolean
 }
 
-export function outgoing(
-  given: { headers: Record<string, string>; body: unknown; bodyBase64: string | undefined; method: string },
-  rules: { injects: string; allowRange: boolean },
-): Outgoing {
-  const { headers, dropped } = outgoingHeaders(given.headers, rules.injects)
-  const body =
-    given.bodyBase64 === undefined ? outgoingBody(given.body, headers) : Buffer.from(given.bodyBase64, 'base64')
-  return { headers, dropped, body }
-}
+const headerNamed = remembered((name): HeaderName => {
+  const lower = name.toLowerCase()
+  const hyphened = lower.replaceAll('_', '-')
+  const isNeverSent = neverSent.has(hyphened) || hyphened.startsWith('proxy-') || hyphened.startsWith('x-forwarded-')
+  return { lower, hyphened, isWellFormed: headerName.test(name), isNeverSent, isRange: ranges.has(hyphened) }
+})
 
-export function outgoingHeaders(
+function outgoingHeaders(
   given: Record<string, string>,
-  injects: string,
-): { headers: HeaderList; dropped: string[] } {
+  { injects, allowRange }: { injects: string; allowRange: boolean },
+): Pick<Outgoing, 'headers' | 'dropped'> {
   const headers: HeaderList = []
   const dropped: string[] = []
+  const seen = new Set<string>()
+  const injected = headerNamed(injects).hyphened
+  let bytes = 0
   for (const [name, value] of Object.entries(given)) {
-    const field = `headers.${name}`
-    if (!headerName.test(name))
-      throw new ServiceError('invalid_field', { field, message: 'A header name is malformed.' })
-    if (!headerValue.test(value)) {
-      throw new ServiceError('invalid_field', {
-        field,
-        message: 'A header value is too long or holds a character that no header takes.',
-      })
+    // A longer one is none, and need not be kept.
+    const { lower, hyphened, isWellFormed, isNeverSent, isRange } = headerNamed(name.slice(0, 201))
+    if (!isWellFormed) throw refused(name, 'A header name is malformed.')
+    if (value.length > maxValue || noHeaderValue.test(value)) {
+      throw refused(name, 'A header value is too long or holds a character that no header takes.')
     }
-    const lower = name.toLowerCase()
-    const isDropped =
-      neverSent.has(lower) || lower === injects || neverSentPrefixes.some((prefix) => lower.startsWith(prefix))
-    if (isDropped) dropped.push(lower)
+    if (seen.size === seen.add(lower).size) throw refused(name, 'A header is given twice. Give it once.')
+    bytes += name.length + value.length
+    if (isNeverSent || hyphened === injected || (isRange && !allowRange)) dropped.push(lower)
     else headers.push([lower, value])
+  }
+  if (bytes > maxHeaderBytes) {
+    throw new ServiceError('invalid_field', {
+      field: 'headers',
+      message: `The headers are longer than ${maxHeaderBytes} characters in all.`,
+    })
   }
   return { headers, dropped }
 }
 
-/** A string goes as it is, anything else as JSON. */
-export function outgoingBody(body: unknown, headers: HeaderList): Buffer | undefined {
-  if (body === undefined) return undefined
-  if (typeof body === 'string') return Buffer.from(body)
-  if (!headers.some(([name]) => name === 'content-type')) headers.push(['content-type', 'application/json'])
-  return Buffer.from(JSON.stringify(body))
+function refused(name: string, message: string): ServiceError {
+  return new ServiceError('invalid_field', { field: `headers.${name.slice(0, 200)}`, message })
 }

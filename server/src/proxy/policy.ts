@@ -2,12 +2,19 @@
  * Whether a call may be made: pure, and judged again for every hop and every retry. It trusts nothing of the call but
  * that its URL is the one that will be sent.
  */
-import { assertGrantCovers } from '../grants/grant.ts'
+import { assertGrantCovers, assertGrantIsLive, coversHost } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
+import { matchesRule } from '../providers/presets/api-path.ts'
+import { readingsOf } from '../providers/presets/path-readings.ts'
+import { presetRulesAt } from '../providers/presets/preset-rules.ts'
+import { reachesCredentials } from './batch.ts'
+import { isCredentialEndpoint } from './credential-endpoints.ts'
+import { isAddress } from './destination.ts'
 import type { Destination } from './destination.ts'
+import { meantMethods } from './meant-methods.ts'
 import type { HeaderList } from './upstream.ts'
 
 /** What the provider behind the grant, and the connection, have to say. */
@@ -32,9 +39,69 @@ export interface JudgedCall {
 
 /** `rules` are undefined in the sandbox, which no provider stands behind. */
 export function assertMayCall(grant: Grant, rules: ProviderRules | undefined, call: JudgedCall, now: Date): void {
-  const { host, path } = call.destination
-  assertGrantCovers(grant, { host, method: call.method, path }, now)
-  if (rules && !rules.apiHosts.some((entry) => matchesHost(entry, host))) {
-    throw new ServiceError('host_not_allowed', { field: 'url' })
+  assertGrantIsLive(grant, now)
+  assertMayReach(grant, rules, call.destination)
+  const methods = meantMethods(call, grant.allowedMethods !== null)
+  const batch = rules && assertNoCredentialPath(rules, call, methods)
+  assertGrantCovers(grant, { host: call.destination.host, methods, path: call.destination.path }, now)
+  assertStaysInPath(grant, call.headers)
+  if (batch) assertBatchMayGo(grant, batch, call)
+}
+
+/** The token goes where the user approved, the provider declares today, and this account lives. */
+function assertMayReach(grant: Grant, rules: ProviderRules | undefined, destination: Destination): void {
+  const { host, url } = destination
+  const isOfAccount = rules === undefined || rules.apiHost === null || matchesHost(rules.apiHost, host)
+  const isDeclared = rules === undefined || rules.apiHosts.some((entry) => matchesHost(entry, host))
+  if (isOfAccount && isDeclared && coversHost(grant, host)) return
+  if (isAddress(destination)) {
+    throw invalidUrl('The URL names an address instead of a host, and the grant does not list it.')
   }
+  if (url.port !== '' && grant.allowedHosts.some((entry) => matchesHost(withoutPort(entry), url.hostname))) {
+    throw invalidUrl('The URL names a port that the grant does not name with this host.')
+  }
+  throw new ServiceError('host_not_allowed', { field: 'url' })
+}
+
+/** Returns the preset's rules where the path is one of a batch. */
+function assertNoCredentialPath(rules: ProviderRules, { destination }: JudgedCall, methods: readonly string[]) {
+  const { hostname } = destination.url
+  const readings = readingsOf(destination.path)
+  const preset = presetRulesAt(hostname, rules.preset)
+  const isRefused =
+    isCredentialEndpoint(rules.metadata, { hostname, readings }) ||
+    preset.credentials.some((rule) => matchesRule(rule, readings, methods))
+  if (isRefused) throw new ServiceError('credential_endpoint', { field: 'url' })
+  return preset.batches.some((rule) => matchesRule(rule, readings, methods)) ? preset : undefined
+}
+
+function assertBatchMayGo(grant: Grant, preset: Parameters<typeof reachesCredentials>[0], call: JudgedCall): void {
+  if (grant.allowedMethods !== null || grant.allowedPaths !== null) {
+    throw new ServiceError('path_not_allowed', {
+      field: 'url',
+      message: 'Calls to this path carry other calls, for which the limits of the grant could not be kept.',
+    })
+  }
+  if (!reachesCredentials(preset, call)) return
+  throw new ServiceError('credential_endpoint', {
+    field: 'body',
+    message: 'The body carries, or could carry, a call to a place that hands out or takes credentials.',
+  })
+}
+
+/** WebDAV's COPY and MOVE name a second path in a header. */
+function assertStaysInPath({ allowedPaths }: Grant, headers: HeaderList): void {
+  if (allowedPaths === null || !headers.some(([name]) => name === 'destination')) return
+  throw new ServiceError('path_not_allowed', {
+    field: 'headers.destination',
+    message: 'The grant is limited to paths, and this header names another one.',
+  })
+}
+
+function withoutPort(entry: string): string {
+  return entry.replace(/:\d+$/, '')
+}
+
+function invalidUrl(message: string): ServiceError {
+  return new ServiceError('invalid_url', { field: 'url', message })
 }

@@ -84,12 +84,7 @@ onBothDatabases('the proxy', (engine) => {
   test('hosts, methods and paths outside the grant are refused', async (t) => {
     const service = await startService(t, engine)
     const { proxy, grantId } = await agentInSandbox(service)
-    for (const url of [
-      'https://api.example.com/v4/sandbox/echo',
-      'https://localhost/v4/sandbox/echo',
-      'https://localhost:8788/v4/sandbox/echo',
-      'https://localhost.:8787/v4/sandbox/echo',
-    ]) {
+    for (const url of ['https://api.example.com/v4/sandbox/echo', 'https://localhost/v4/sandbox/echo']) {
       assertRefused(await proxy({ url }), [403, 'host_not_allowed', 'url'], url)
     }
     for (const path of ['/', '/v4/agents/me', '/v4/sandbox/echo/', '/v4/sandbox/echo/..', '/v4/sandbox/%65cho']) {
@@ -110,6 +105,8 @@ onBothDatabases('the proxy', (engine) => {
       'ftp://localhost:8787/',
       'http://me@localhost:8787/v4/sandbox/echo',
       'http://localhost:8787/v4/sandbox/echo#part',
+      'https://localhost:8788/v4/sandbox/echo',
+      'https://localhost.:8787/v4/sandbox/echo',
       'https://127.0.0.1/',
       'https://[::1]/',
       'http://ⓛocalhost:8787/v4/sandbox/echo',
@@ -227,8 +224,8 @@ onBothDatabases('the proxy', (engine) => {
   test('a body of the call itself may have as much as is set', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_PROXY_BODY_BYTES: '300000' })
     const { proxy } = await agentInSandbox(service)
-    assertRefused(await proxy({ body: 'x'.repeat(299_000) }), [413, 'body_too_large', 'body'])
-    assertRefused(await proxy({ body: 'x'.repeat(300_000) }), [413, 'body_too_large'])
+    assertRefused(await proxy({ method: 'POST', body: 'x'.repeat(299_000) }), [413, 'body_too_large', 'body'])
+    assertRefused(await proxy({ method: 'POST', body: 'x'.repeat(300_000) }), [413, 'body_too_large'])
   })
 
   test('a text nested deeply is echoed as the text it is', async (t) => {

@@ -1,5 +1,13 @@
-/** Takes credentials out of what comes back. One engine for header text and bodies alike: both are bytes to it. */
-import { redacted } from '../platform/secret.ts'
+/**
+ * Takes credentials out of what comes back. One engine for header text, bodies and streams: all are bytes to it, and a
+ * body is a stream that came at once.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { minRedactable } from '../platform/secret.ts'
+import { findSecrets } from './find-secrets.ts'
+import type { Span } from './find-secrets.ts'
+import { heldFrom } from './held-back.ts'
+import { replaceInText, replaceSpans } from './replace.ts'
 import type { SecretForms } from './secret-forms.ts'
 
 export interface Redactor {
@@ -15,33 +23,103 @@ export interface Redactor {
 }
 
 export interface RedactedStream {
+  /** What may go out now. Chunks of 64 KiB or less take a few milliseconds at the very worst. */
   push: (chunk: Uint8Array) => Buffer
   end: () => Buffer
 }
 
+const empty = Buffer.alloc(0)
+/** One window takes about 2 ms where it is nothing but escapes. */
+const windowBytes = 32_768
+const turnMs = 5
+const done = -1
+/** Header text is written here to be searched, as bytes. */
+const headerBytes = Buffer.allocUnsafeSlow(16_384)
+
 export function createRedactor(forms: SecretForms): Redactor {
   let count = 0
-  const redact = (value: string, from: readonly string[]): string =>
-    from.reduce((rest, needle) => {
-      const parts = rest.split(needle)
-      count += parts.length - 1
-      return parts.join(redacted)
-    }, value)
-  const body = (value: Buffer) => Buffer.from(redact(value.toString('latin1'), forms.needles), 'latin1')
+  const redactText = (value: string, isLowerCase: boolean): string => {
+    if (value.length < minRedactable || !forms.search) return value
+    const bytes = value.length > headerBytes.length ? Buffer.alloc(value.length) : headerBytes
+    const to = bytes.write(value, 'latin1')
+    const spans = findSecrets(forms, { bytes, from: 0, to, isEnd: true }, isLowerCase)
+    if (spans.length === 0) return value
+    count += spans.length
+    return replaceInText(value, spans)
+  }
+  const finish = (bytes: Buffer, spans: Span[]): Buffer => {
+    if (spans.length === 0) return bytes
+    const replaced = replaceSpans(bytes, { spans, covered: 0, to: bytes.length, position: 0 })
+    count += replaced.count
+    return replaced.out
+  }
   return {
-    text: (value) => redact(value, forms.needles),
-    headerName: (value) => redact(value.toLowerCase(), forms.lowerCaseNeedles),
-    body,
-    stream: () => {
-      const chunks: Uint8Array[] = []
-      return {
-        push: (chunk) => {
-          chunks.push(chunk)
-          return Buffer.alloc(0)
-        },
-        end: () => body(Buffer.concat(chunks)),
-      }
+    text: (value) => redactText(value, false),
+    headerName: (value) => redactText(value.toLowerCase(), true),
+    body: (bytes) => {
+      if (bytes.length < minRedactable || !forms.search) return bytes
+      if (bytes.length > windowOf(forms)) return findInTurns(forms, bytes).then((spans) => finish(bytes, spans))
+      return finish(bytes, findSecrets(forms, { bytes, from: 0, to: bytes.length, isEnd: true }))
     },
+    stream: () => createStream(forms, (more) => (count += more)),
     count: () => count,
+  }
+}
+
+function windowOf({ longestForm }: SecretForms): number {
+  return Math.max(windowBytes, 4 * longestForm)
+}
+
+/** Searches one window; where the next one begins, or `done`. They overlap by what a form could begin in. */
+function findInWindow(forms: SecretForms, bytes: Buffer, from: number, isWhole: boolean, spans: Span[]): number {
+  const to = Math.min(bytes.length, from + windowOf(forms))
+  const isLast = to === bytes.length
+  const next = isLast ? to : heldFrom(bytes, { known: from, fresh: from, to }, forms)
+  for (const span of findSecrets(forms, { bytes, from, to, isEnd: isWhole && isLast })) {
+    const last = spans.at(-1)
+    if (last && span.from < last.to) last.to = Math.max(last.to, span.to)
+    else if (span.from < next) spans.push(span)
+  }
+  return isLast ? done : next
+}
+
+async function findInTurns(forms: SecretForms, bytes: Buffer): Promise<Span[]> {
+  const spans: Span[] = []
+  let since = performance.now()
+  for (let from = 0; from !== done; from = findInWindow(forms, bytes, from, true, spans)) {
+    if (performance.now() - since < turnMs) continue
+    await nextTurn()
+    since = performance.now()
+  }
+  return spans
+}
+
+function createStream(forms: SecretForms, counted: (more: number) => void): RedactedStream {
+  let waiting: Buffer = empty
+  let covered = 0
+  let position = 0
+  const release = (bytes: Buffer, to: number, isEnd: boolean): Buffer => {
+    const spans: Span[] = []
+    let from = 0
+    while (from !== done) from = findInWindow(forms, bytes, from, isEnd, spans)
+    const replaced = replaceSpans(bytes, { spans, covered, to, position })
+    counted(replaced.count)
+    covered = replaced.covered
+    position += to
+    waiting = to === bytes.length ? empty : Buffer.from(bytes.subarray(to))
+    return replaced.out
+  }
+  return {
+    push: (chunk) => {
+      const fresh = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+      if (!forms.search) return fresh
+      const known = waiting.length
+      const bytes = known === 0 ? fresh : Buffer.concat([waiting, fresh])
+      const to = heldFrom(bytes, { known: 0, fresh: known, to: bytes.length }, forms)
+      if (to > 0) return release(bytes, to, false)
+      waiting = known === 0 ? Buffer.from(bytes) : bytes
+      return empty
+    },
+    end: () => release(waiting, waiting.length, true),
   }
 }

@@ -1,25 +1,50 @@
 /** What is searched for. Made once for a set of secrets and kept between calls: it is a credential itself. */
 import { isRedactable } from '../platform/secret.ts'
 import type { Secret } from '../platform/secret.ts'
+import { compileSearch } from './block-search.ts'
+import type { BlockSearch } from './block-search.ts'
+import { anyByte, usualBytes } from './held-back.ts'
+import { patternsOf } from './pattern.ts'
 
 export interface SecretForms {
-  readonly needles: readonly string[]
-  readonly lowerCaseNeedles: readonly string[]
+  /** None where there is nothing to search for. */
+  readonly search: BlockSearch | undefined
+  readonly longestPattern: number
+  /** No form takes more bytes than that. */
+  readonly longestForm: number
+  /** The bytes that can be part of a form. */
+  readonly held: Uint8Array
+  /** The bytes that an escape is worth undoing for. */
+  readonly wanted: Uint8Array
 }
 
+/** `%255Cu0041`, or the six characters of `\u0041` in UTF-16. */
+const bytesPerCharacter = 12
+
+/** Besides the secrets' own: those of base64, of escapes themselves, and line breaks. */
+const alwaysWanted = Buffer.from(
+  'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_%\\&#;\r\n',
+  'latin1',
+)
+
 export function compileSecrets(secrets: readonly Secret[]): SecretForms {
-  const revealed = secrets
-    .filter(isRedactable)
-    .map((secret) => secret.reveal())
-    // One that is part of another would otherwise leave the other's rest behind.
-    .sort((one, other) => other.length - one.length)
+  const revealed = [...new Set(secrets.filter(isRedactable).map((secret) => secret.reveal()))]
+  const patterns = revealed.flatMap(patternsOf)
+  const longest = revealed.reduce((most, value) => Math.max(most, Buffer.byteLength(value)), 0)
+  const isUsual = revealed.every((value) => Buffer.from(value).every((byte) => usualBytes[byte] === 1))
   return {
-    needles: revealed.map(toBytesText),
-    lowerCaseNeedles: revealed.map((value) => toBytesText(value.toLowerCase())),
+    search: patterns.length === 0 ? undefined : compileSearch(patterns),
+    longestPattern: patterns.reduce((most, { bytes }) => Math.max(most, bytes.length), 0),
+    longestForm: longest * bytesPerCharacter,
+    held: isUsual ? usualBytes : anyByte,
+    wanted: wantedBytes(revealed),
   }
 }
 
-/** In Latin-1 every byte is one character, so that text search works on any bytes. */
-function toBytesText(value: string): string {
-  return Buffer.from(value, 'utf8').toString('latin1')
+function wantedBytes(secrets: readonly string[]): Uint8Array {
+  const wanted = new Uint8Array(256)
+  for (const byte of [...alwaysWanted, ...secrets.flatMap((value) => [...Buffer.from(value)])]) wanted[byte] = 1
+  // One beyond ASCII can be written in several ways, with other bytes each.
+  if (wanted.subarray(0x80).includes(1)) wanted.fill(1)
+  return wanted
 }

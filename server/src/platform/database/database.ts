@@ -17,6 +17,24 @@ export interface Database {
   close: () => Promise<void>
 }
 
+/** `unknown`: the commit was sent, and no answer came. It may have happened, or may yet. */
+export type CommitResult = 'committed' | 'undone' | 'unknown'
+
+/** What must be the very last thing of a transaction, because it holds up others until the commit is over. */
+export interface LastStep {
+  run: (tx: Queries) => Promise<void>
+  /** Told once, also where `run` was never reached. */
+  ended: (result: CommitResult) => void
+}
+
+/** The open transactions, and what each is to do last. */
+const lastSteps = new WeakMap<Queries, LastStep[]>()
+
+/** False where `tx` is no open transaction: then nothing will ever run the step. */
+export function beforeCommit(tx: Queries, step: LastStep): boolean {
+  return lastSteps.get(tx)?.push(step) !== undefined
+}
+
 const attempts = 6
 
 export function createDatabase(engine: Engine, dialect: Dialect): Database {
@@ -27,7 +45,7 @@ export function createDatabase(engine: Engine, dialect: Dialect): Database {
     transaction: async (work) => {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await queries.transaction().execute(work)
+          return await transactOnce(queries, work)
         } catch (error) {
           if (attempt === attempts || !isRetryable(error)) throw error
           await sleep(Math.random() * 10 * 2 ** attempt)
@@ -35,6 +53,26 @@ export function createDatabase(engine: Engine, dialect: Dialect): Database {
       }
     },
     close: () => queries.destroy(),
+  }
+}
+
+async function transactOnce<T>(queries: Queries, work: (tx: Queries) => Promise<T>): Promise<T> {
+  const steps: LastStep[] = []
+  let result: CommitResult = 'undone'
+  try {
+    const value = await queries.transaction().execute(async (tx) => {
+      lastSteps.set(tx, steps)
+      const done = await work(tx)
+      // What is added from now on would come too late.
+      lastSteps.delete(tx)
+      for (const step of steps) await step.run(tx)
+      result = 'unknown'
+      return done
+    })
+    result = 'committed'
+    return value
+  } finally {
+    for (const step of steps) step.ended(result)
   }
 }
 

@@ -45,8 +45,8 @@ function sqliteDriver(file: string): Driver {
       }
     })
   const run = (statement: string) =>
-    use(({ database }) => {
-      database.exec(statement)
+    use((current) => {
+      prepare(current, statement).statement.run()
     })
   const connection: DatabaseConnection = {
     executeQuery: <Row>(query: CompiledQuery) => use((current) => execute<Row>(current, query)),
@@ -84,7 +84,12 @@ interface Handle {
   inode: number
   /** Of the log and of its index, which lie beside the file. */
   logInodes: Map<string, number | undefined>
-  statements: Map<string, StatementSync>
+  statements: Map<string, Prepared>
+}
+
+interface Prepared {
+  statement: StatementSync
+  returnsRows: boolean
 }
 
 function openFile(file: string): Handle {
@@ -129,20 +134,21 @@ function leaveFile({ database, logInodes }: Handle): void {
 }
 
 function execute<Row>(handle: Handle, { sql, parameters }: CompiledQuery): QueryResult<Row> {
-  const statement = prepare(handle, sql)
+  const { statement, returnsRows } = prepare(handle, sql)
   const values = parameters as SQLInputValue[]
-  if (statement.columns().length > 0) return { rows: statement.all(...values) as Row[] }
+  if (returnsRows) return { rows: statement.all(...values) as Row[] }
   const { changes } = statement.run(...values)
   return { rows: [], numAffectedRows: BigInt(changes) }
 }
 
-function prepare({ database, statements }: Handle, sql: string): StatementSync {
+function prepare({ database, statements }: Handle, sql: string): Prepared {
   const known = statements.get(sql)
   if (known) return known
   if (statements.size === keptStatements) statements.clear()
   const statement = database.prepare(sql)
-  statements.set(sql, statement)
-  return statement
+  const prepared = { statement, returnsRows: statement.columns().length > 0 }
+  statements.set(sql, prepared)
+  return prepared
 }
 
 /** Another process may hold the write lock for a moment. */

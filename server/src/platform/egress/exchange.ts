@@ -4,8 +4,8 @@
  */
 import { STATUS_CODES } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { failureOf, timedOut, tooLarge, unreachable } from './failures.ts'
-import { areTooMany, pairsOf, sendable } from './header-lists.ts'
+import { failureOf, notDecodable, timedOut, tooLarge, unreachable } from './failures.ts'
+import { areTooMany, isOddlyTransferred, pairsOf, sendable } from './header-lists.ts'
 import type { HeaderPairs } from './header-lists.ts'
 import type { SharedSockets } from './pools.ts'
 import { ServiceError } from '../errors.ts'
@@ -136,6 +136,10 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
         fail(tooLarge(host, 'headers'))
         return
       }
+      if (isOddlyTransferred(headers)) {
+        fail(notDecodable(host, 'unknown transfer encoding'))
+        return
+      }
       stage = 'end'
       stageEndsAt = Infinity
       receiver.head({ status, statusText: STATUS_CODES[status] ?? '', headers }, started)
@@ -157,7 +161,8 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
       // An idle socket that broke just now takes those with it that wait for it.
       if (!isOver && !isSent && !isSecondTry && !(error instanceof ServiceError)) {
         isSecondTry = true
-        dispatch()
+        // Not within undici's own clearing up.
+        queueMicrotask(dispatch)
       } else fail(failureOf(host, error))
     },
   }
@@ -166,6 +171,7 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
     ...{ headers: sendable(call.headers), body: call.body ?? null },
   }
   const dispatch = () => {
+    if (isOver) return
     try {
       shared.pool.dispatch(request, handler)
     } catch (error) {
@@ -175,9 +181,7 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
 
   armTimer(Math.min(stageEndsAt, endsAt), startedAt)
   if (signal?.aborted) onAbort()
-  else {
-    signal?.addEventListener('abort', onAbort)
-    dispatch()
-  }
+  else signal?.addEventListener('abort', onAbort)
+  dispatch()
   return fail
 }

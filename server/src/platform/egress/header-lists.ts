@@ -53,3 +53,17 @@ export function areTooMany(pairs: HeaderPairs): boolean {
   for (const [name, value] of pairs) bytes += name.length + value.length
   return bytes > maxHeaderBytes
 }
+
+/**
+ * Anything but plain chunks: a body that is compressed on its way (RFC 9112 §7.2) would come through undecoded, and one
+ * whose last coding is another has no end that both sides agree on.
+ */
+export function isOddlyTransferred(pairs: HeaderPairs): boolean {
+  let seen = 0
+  for (const [name, value] of pairs) {
+    if (name.length !== 17 || name.toLowerCase() !== 'transfer-encoding') continue
+    seen++
+    if (seen > 1 || value.toLowerCase() !== 'chunked') return true
+  }
+  return false
+}

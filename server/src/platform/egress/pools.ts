@@ -3,6 +3,7 @@
  * that mixes up its answers can not hand one connection's to another, and a stranger never rides on a socket that was
  * opened under the operator's wider rule. A pool without a socket is forgotten; a bound holds for each and for all.
  */
+import type { TLSSocket } from 'node:tls'
 import { Pool } from 'undici'
 import type { AllowList, SuppliedBy } from './allow-list.ts'
 import { createConnector } from './connector.ts'
@@ -105,7 +106,14 @@ export function createPools(needs: {
 
   const open = (key: string, { origin, suppliedBy, protocol }: Place): SharedSockets => {
     const { connect } = connectors[suppliedBy][protocol]
-    const pool = new Pool(origin, { connections: bounds.maxSocketsPerPool, ...optionsOf[protocol], connect })
+    let isHttp2 = false
+    const noting: typeof connect = (options, callback) => {
+      connect(options, (...opened) => {
+        isHttp2 = opened[0] === null && (opened[1] as TLSSocket).alpnProtocol === 'h2'
+        callback(...opened)
+      })
+    }
+    const pool = new Pool(origin, { connections: bounds.maxSocketsPerPool, ...optionsOf[protocol], connect: noting })
     const endIfUnused = () => {
       if (shared.inFlight > 0 || pool.closed || pool.destroyed) return
       if (sockets.isShort() || pool.stats.connected === 0) end(key, shared)
@@ -121,7 +129,11 @@ export function createPools(needs: {
         end(key, shared)
       },
     }
-    pool.on('disconnect', endIfUnused).on('connectionError', endIfUnused)
+    pool.on('connectionError', endIfUnused).on('disconnect', () => {
+      // A session that takes nothing more: undici would let the next call wait for those that are still under way.
+      if (isHttp2) end(key, shared)
+      else endIfUnused()
+    })
     standing.set(key, shared)
     return shared
   }

@@ -8,7 +8,7 @@ import type { SharedSockets } from './pools.ts'
 
 export interface StreamedAnswer extends Head {
   body: Readable
-  /** What followed the body; empty until it was read to its end. */
+  /** What followed the body; whole once it was read to its end. */
   trailers: () => HeaderPairs
 }
 

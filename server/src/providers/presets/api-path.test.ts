@@ -60,6 +60,20 @@ test('escapes are undone, and escapes of escapes', () => {
   leaves('/user/keys', '/user/%zzkeys', '/user/%6')
 })
 
+test('bytes that some server takes for other characters are read as those', () => {
+  matches('/user/keys', '/user/%ef%bd%8beys', '/user/\uff4beys', '/user/%e2%84%aaeys', '/user/%ff%2e%2e/../keys')
+  matches(
+    '/user/keys',
+    '/user%c0%afkeys',
+    '/user%e0%80%afkeys',
+    '/user%c1%9ckeys',
+    '/user/%c1%abeys',
+    '/user/%u006beys',
+  )
+  matches('/user/keys', '/user%ef%bc%8fkeys', '/user/x/%ef%bc%8e%ef%bc%8e/keys', '/user/x/%e2%80%a5/keys')
+  leaves('/user/keys', '/user/%c3%abeys', '/user/%ffkeys')
+})
+
 test('a name with an escaped slash in it counts as one segment and as two', () => {
   matches('/projects/*/tokens', '/projects/group%2Fproject/tokens', '/projects/a%2Fb%252Fc/tokens/1')
   matches('/projects/*/tokens', '/projects/1%2Ftokens', '/projects%2F1%2Ftokens')
@@ -83,7 +97,8 @@ test('parameters, formats, queries and fragments are set aside', () => {
     '/user/keys?x=/y',
     '/user/keys#x',
   )
-  leaves('/user/keys', '/user/keys.pub', '/user?/keys', '/user#/keys')
+  matches('/user/keys', '/user/keys.pub', '/user/keys.7z')
+  leaves('/user/keys', '/user/keys.', '/user/keys.a-b', '/user/keys.of.mine', '/user?/keys', '/user#/keys')
 })
 
 test('an entry with methods covers those alone, however they are written', () => {

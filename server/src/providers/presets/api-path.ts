@@ -3,6 +3,8 @@
  * might make is tried: it is better to refuse a strange call than to let one through.
  */
 import { matchesHost } from '../api-hosts.ts'
+import type { PathReading } from './path-readings.ts'
+import { readingsOf } from './path-readings.ts'
 
 /**
  * `path` covers itself and everything below it. `*` stands for any text within one segment, a segment `**` for any
@@ -20,93 +22,105 @@ export interface ApiCall {
   path: string
 }
 
-interface Segment {
+/** What is asked of one segment. */
+interface Part {
   text: string
-  /** The slash before it was written as an escape: some servers read it as a slash, others as part of a name. */
-  isJoined: boolean
+  kind: 'literal' | 'text with stars' | 'any one' | 'any number'
+}
+
+export interface PathRule {
+  parts: readonly Part[]
+  hasAnyNumber: boolean
+  /** In capitals; undefined for all. */
+  methods: ReadonlySet<string> | undefined
+}
+
+export function compilePath({ path, methods }: Pick<ApiPath, 'path' | 'methods'>): PathRule {
+  const parts = path
+    .split('/')
+    .filter((part) => part !== '')
+    .map((part): Part => ({ text: part.toLowerCase(), kind: kindOf(part) }))
+  return {
+    parts,
+    hasAnyNumber: parts.some(({ kind }) => kind === 'any number'),
+    methods: methods && new Set(methods.map((method) => method.toUpperCase())),
+  }
+}
+
+function kindOf(part: string): Part['kind'] {
+  if (part === '**') return 'any number'
+  if (part === '*') return 'any one'
+  return part.includes('*') ? 'text with stars' : 'literal'
 }
 
 export function matchesApiPath(entry: ApiPath, call: ApiCall): boolean {
   // A port is not looked at: the same server answers, or none.
   if (!matchesHost(entry.host, call.host.replace(/:\d*$/, ''))) return false
-  const method = call.method.trim().toUpperCase()
-  if (entry.methods && !entry.methods.some((one) => one.toUpperCase() === method)) return false
-  const pattern = entry.path.split('/').filter((part) => part !== '')
-  const segments = segmentsOf(call.path)
-  return covers(pattern, segments) || covers(pattern, withoutDots(segments))
+  return matchesRule(compilePath(entry), readingsOf(call.path), [call.method.trim().toUpperCase()])
 }
 
-function segmentsOf(path: string): Segment[] {
-  const [bare = ''] = path.split(/[?#]/)
-  const found: Segment[] = []
-  for (const written of bare.split(/[/\\]/)) {
-    unescaped(written)
-      .split(/[/\\]/)
-      .forEach((part, at) => {
-        const text = withoutParameters(part)
-        if (text !== '') found.push({ text, isJoined: at > 0 })
-      })
+/** `methods` are all that the call may be taken for; any of them is enough, and undefined stands for whichever. */
+export function matchesRule(
+  rule: PathRule,
+  readings: readonly PathReading[],
+  methods: readonly string[] | undefined,
+): boolean {
+  const { methods: covered } = rule
+  if (covered && methods && !methods.some((method) => covered.has(method))) return false
+  return readings.some((reading) => coversReading(rule, reading))
+}
+
+function coversReading({ parts, hasAnyNumber }: PathRule, { segments, isJoined }: PathReading): boolean {
+  if (hasAnyNumber || isJoined) return coversInSomeWay(parts, segments, isJoined)
+  if (parts.length > segments.length) return false
+  for (let at = 0; at < parts.length; at++) {
+    if (!matchesSegment(parts[at], segments[at])) return false
   }
-  return found
-}
-
-/** Escapes of escapes too (`%2563` is `%63` is `c`): a proxy before the server may have undone one layer. */
-function unescaped(text: string): string {
-  const undo = (one: string) =>
-    one.replace(/%(?:25)*([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
-  return undo(undo(undo(text)))
-}
-
-/** `keys;v=1` is `keys` for some servers, others stop at an escaped `?` or `#`, or drop blanks and control characters. */
-function withoutParameters(segment: string): string {
-  const [name = ''] = segment.split(/[;?#]/)
-  return name.replace(/[\p{Cc}\s]+/gu, '').toLowerCase()
-}
-
-function withoutDots(segments: Segment[]): Segment[] {
-  const kept: Segment[] = []
-  for (const segment of segments) {
-    if (segment.text === '..') kept.pop()
-    else if (segment.text !== '.') kept.push(segment)
-  }
-  return kept
+  return true
 }
 
 /** Follows all ways through the pattern at once, so that the work grows only with the length of the path. */
-function covers(pattern: string[], segments: Segment[]): boolean {
+function coversInSomeWay(
+  parts: readonly Part[],
+  segments: readonly string[],
+  isJoined: readonly boolean[] | undefined,
+): boolean {
   let ends = new Set([0])
-  for (const part of pattern) {
+  for (const part of parts) {
     const next = new Set<number>()
     for (const at of ends) {
-      if (part === '**') {
+      if (part.kind === 'any number') {
         for (let end = at; end <= segments.length && !next.has(end); end++) next.add(end)
         continue
       }
       const segment = segments[at]
-      if (!segment || !matchesSegment(part, segment.text)) continue
+      if (!matchesSegment(part, segment)) continue
       next.add(at + 1)
       // A name with escaped slashes in it (`group%2Fproject`) is one segment for the server that keeps them.
-      if (!part.includes('*')) continue
-      for (let end = at + 1; segments[end]?.isJoined && !next.has(end + 1); end++) next.add(end + 1)
+      if (part.kind === 'literal') continue
+      for (let end = at + 1; isJoined?.[end] && !next.has(end + 1); end++) next.add(end + 1)
     }
     ends = next
   }
   return ends.size > 0
 }
 
-/** Many frameworks take a format at the end of a path: `keys.json` is `keys`. */
-const formats = /\.(?:json|xml|html?|js|csv|ya?ml|atom|rss|txt)$/
+/** Many frameworks take a format at the end of a path, known to them or not: `keys.json` is `keys`. */
+const format = /\.[a-z0-9]{1,8}$/
 
-function matchesSegment(part: string, text: string): boolean {
-  const wanted = part.toLowerCase()
-  if (wanted === '*') return true
-  return matchesText(wanted, text) || matchesText(wanted, text.replace(formats, ''))
+function matchesSegment(part: Part | undefined, text: string | undefined): boolean {
+  if (part === undefined || text === undefined) return false
+  if (part.kind === 'any one' || matchesText(part, text)) return true
+  return text.includes('.') && matchesText(part, text.replace(format, ''))
 }
 
-function matchesText(wanted: string, text: string): boolean {
+function matchesText({ kind, text: wanted }: Part, text: string): boolean {
+  return kind === 'literal' ? text === wanted : matchesStars(wanted, text)
+}
+
+function matchesStars(wanted: string, text: string): boolean {
   const [first = '', ...rest] = wanted.split('*')
-  const last = rest.pop()
-  if (last === undefined) return text === first
+  const last = rest.pop() ?? ''
   if (!text.startsWith(first)) return false
   let at = first.length
   for (const piece of rest) {

@@ -29,7 +29,10 @@ export const github: Preset = {
   defaultScopes: ['read:user'],
   account: { from: 'request', method: 'GET', url: 'https://api.github.com/user', id: 'id', labels: ['login'] },
   apiHosts: ['api.github.com', 'uploads.github.com'],
-  batchPaths: [{ host: 'api.github.com', path: '/graphql' }],
+  batchPaths: [
+    { host: 'api.github.com', path: '/graphql' },
+    { host: 'api.github.com', path: '/api/graphql' },
+  ],
   credentialPaths: [
     { host: 'api.github.com', path: '/user/keys' },
     { host: 'api.github.com', path: '/user/gpg_keys' },
@@ -54,6 +57,7 @@ export const github: Preset = {
     ...ofOrganization('actions/runners/remove-token'),
     ...ofOrganization('actions/runners/generate-jitconfig'),
   ],
+  pathElsewhere: '/api/v3',
   docs: [
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps',
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps',

@@ -39,6 +39,8 @@ export interface Preset {
   credentialPaths: readonly ApiPath[]
   /** GraphQL fields that do the same. A body at a batch path that names one of them anywhere is never proxied. */
   credentialFields?: readonly string[]
+  /** Where the paths begin on a server of one's own, besides its root. */
+  pathElsewhere?: string
   /** The pages this was checked against. */
   docs: readonly string[]
   /** What an operator needs to know when creating the app. */

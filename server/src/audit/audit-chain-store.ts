@@ -1,0 +1,187 @@
+/** The tables of the record: what is put there at the end of a transaction, and what verify and retention read. */
+import { CompiledQuery, sql } from 'kysely'
+import type { Engine, Queries } from '../platform/database/database.ts'
+import type { Sequence } from '../platform/database/tables.ts'
+import type { Head, RecordRow } from './audit-hash.ts'
+import type { SignedHead } from './signed-head.ts'
+
+interface SignedRow {
+  chain: string
+  position: number
+  hash: Uint8Array
+  at: number
+  signature: Uint8Array
+}
+
+declare module '../platform/database/tables.ts' {
+  interface Tables {
+    audit_records: RecordRow & {
+      sequence: Sequence
+      /** Null in records of before there were chains. */
+      chain: string | null
+      position: number | null
+      hash: Uint8Array | null
+      /** Of the last record of each commit. */
+      mac: Uint8Array | null
+    }
+    audit_heads: SignedRow
+    audit_stubs: SignedRow
+  }
+}
+
+export interface LinkedRow extends RecordRow, Head {
+  mac: Uint8Array | null
+}
+
+const columns = [
+  'audit_id',
+  'event',
+  'at',
+  'request_id',
+  'agent_id',
+  'user_id',
+  'grant_id',
+  'connection_id',
+  'provider',
+  'outcome',
+  'detail',
+  'chain',
+  'position',
+  'hash',
+  'mac',
+] as const satisfies (keyof LinkedRow)[]
+
+/** A statement is prepared for each number of rows; more than this go in several. */
+const rowsAtOnce = 64
+
+export const auditChainStore = {
+  insert: async (engine: Engine, tx: Queries, rows: readonly LinkedRow[]): Promise<void> => {
+    for (let from = 0; from < rows.length; from += rowsAtOnce) {
+      const batch = rows.slice(from, from + rowsAtOnce)
+      const values: unknown[] = []
+      for (const row of batch) for (const column of columns) values.push(row[column])
+      await tx.executeQuery(CompiledQuery.raw(insertOf(engine, batch.length), values))
+    }
+  },
+
+  insertHead: async (tx: Queries, head: SignedHead): Promise<void> => {
+    await tx
+      .insertInto('audit_heads')
+      .values(toSignedRow(head))
+      .onConflict((conflict) => conflict.columns(['chain', 'position']).doNothing())
+      .execute()
+  },
+
+  /** The last record of every chain that has any, in the order in which the chains began. */
+  listHeads: async (queries: Queries): Promise<Head[]> => {
+    const { rows } = await sql<Head>`
+      with recursive ${chainsThere}
+      select chain, position, hash from audit_records join (
+        select chain as name, (select max(position) from audit_records r where r.chain = chains.chain) as last
+        from chains where chain is not null
+      ) heads on chain = name and position = last
+      order by chain`.execute(queries)
+    return rows
+  },
+
+  /** What the first records of the chains say, as far as they are still there. */
+  listStarts: async (queries: Queries): Promise<string[]> => {
+    const { rows } = await sql<{ detail: string }>`
+      with recursive ${chainsThere}
+      select detail from audit_records join (select chain as name from chains where chain is not null) starts
+      on chain = name and position = 1`.execute(queries)
+    return rows.map(({ detail }) => detail)
+  },
+
+  countUnchained: async (queries: Queries): Promise<number> => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*) as count from audit_records where chain is null`.execute(queries)
+    return Number(rows[0]?.count ?? 0)
+  },
+
+  /** The next records of a chain. */
+  listAfter: (queries: Queries, chain: string, position: number, limit: number): Promise<LinkedRow[]> =>
+    queries
+      .selectFrom('audit_records')
+      .select(columns)
+      .where('chain', '=', chain)
+      .where('position', '>', position)
+      .orderBy('position')
+      .limit(limit)
+      .$castTo<LinkedRow>()
+      .execute(),
+
+  /** The heads that were signed between two positions, both included. */
+  listSigned: async (queries: Queries, chain: string, from: number, to: number): Promise<SignedHead[]> => {
+    const query = queries.selectFrom('audit_heads').selectAll().where('chain', '=', chain)
+    const rows = await query.where('position', '>=', from).where('position', '<=', to).orderBy('position').execute()
+    return rows.map(toSigned)
+  },
+
+  /** The last signed head of every chain. */
+  listLastSigned: async (queries: Queries): Promise<SignedHead[]> => {
+    const { rows } = await sql<SignedRow>`
+      select * from audit_heads join (
+        select chain as name, max(position) as last from audit_heads group by chain
+      ) lasts on chain = name and position = last
+      order by chain`.execute(queries)
+    return rows.map(toSigned)
+  },
+
+  listStubs: async (queries: Queries): Promise<SignedHead[]> => {
+    const rows = await queries.selectFrom('audit_stubs').selectAll().orderBy('chain').execute()
+    return rows.map(toSigned)
+  },
+
+  findStub: async (queries: Queries, chain: string): Promise<SignedHead | undefined> => {
+    const row = await queries.selectFrom('audit_stubs').selectAll().where('chain', '=', chain).executeTakeFirst()
+    return row && toSigned(row)
+  },
+
+  /** Takes away a chain's records up to the stub, and the heads that speak of no others. */
+  putStub: async (tx: Queries, stub: SignedHead): Promise<void> => {
+    const { chain, position } = stub
+    const row = toSignedRow(stub)
+    await tx
+      .insertInto('audit_stubs')
+      .values(row)
+      .onConflict((conflict) => conflict.column('chain').doUpdateSet(row).where('audit_stubs.position', '<', position))
+      .execute()
+    await tx.deleteFrom('audit_records').where('chain', '=', chain).where('position', '<=', position).execute()
+    await tx.deleteFrom('audit_heads').where('chain', '=', chain).where('position', '<=', position).execute()
+  },
+
+  /** Records of before there were chains. */
+  dropUnchainedBefore: async (tx: Queries, time: Date): Promise<void> => {
+    await tx.deleteFrom('audit_records').where('chain', 'is', null).where('at', '<', time.getTime()).execute()
+  },
+}
+
+/** Jumps from one chain to the next in the index, instead of reading all of it. */
+const chainsThere = sql.raw(`chains (chain) as (
+  select min(chain) from audit_records where chain is not null
+  union all
+  select (select min(chain) from audit_records where chain > chains.chain) from chains where chain is not null
+)`)
+
+function toSigned({ chain, position, hash, at, signature }: SignedRow): SignedHead {
+  return { chain, position, hash, at: new Date(at), signature }
+}
+
+function toSignedRow({ chain, position, hash, at, signature }: SignedHead): SignedRow {
+  return { chain, position, hash, at: at.getTime(), signature }
+}
+
+export type AuditChainStore = typeof auditChainStore
+
+const inserts: Record<Engine, string[]> = { sqlite: [], postgres: [] }
+
+/** Built by hand: Kysely would take longer over it than the database. */
+function insertOf(engine: Engine, count: number): string {
+  return (inserts[engine][count] ??= (() => {
+    let parameters = 0
+    const parameter = () => (engine === 'sqlite' ? '?' : `$${++parameters}`)
+    const row = () => `(${columns.map(parameter).join(', ')})`
+    return `insert into audit_records (${columns.join(', ')}) values ${Array.from({ length: count }, row).join(', ')}`
+  })())
+}

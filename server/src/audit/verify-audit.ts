@@ -1,0 +1,81 @@
+/** Whether the record is as the service left it: every chain, every signed head, and what the chains say of each other. */
+import type { Database } from '../platform/database/database.ts'
+import type { AuditChainStore } from './audit-chain-store.ts'
+import type { Head } from './audit-hash.ts'
+import type { AuditKey } from './audit-key-store.ts'
+import { namedHeads, namedUnchained } from './chain-start.ts'
+import { isSignedBy } from './signed-head.ts'
+import type { SignedHead } from './signed-head.ts'
+import { asExpected, verifyChain } from './verify-chain.ts'
+import type { Expected, Finding } from './verify-chain.ts'
+
+export interface VerifyNeeds {
+  database: Database
+  chains: AuditChainStore
+  key: AuditKey
+  /** Called now and then with how many records were checked, of how many. */
+  onProgress: (checked: number, total: number) => void
+  pageSize?: number
+}
+
+export interface Verdict {
+  findings: Finding[]
+  chains: number
+  records: number
+  /** Records of before there were chains: nothing protects them. */
+  unchained: number
+  /** Records taken away by retention, with a stub in their place. */
+  removed: number
+  /** Where each chain stands by its last signature. */
+  signed: SignedHead[]
+}
+
+/** `kept` are heads that somebody kept elsewhere: the only thing that shows a whole database set back. */
+export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[] = []): Promise<Verdict> {
+  const { database, chains: store, key, onProgress, pageSize = 1000 } = needs
+  const { queries } = database
+  const findings: Finding[] = []
+  // What chains must have reached is read first: they only grow meanwhile.
+  const signed = await store.listLastSigned(queries)
+  const stubs = await store.listStubs(queries)
+  const starts = await store.listStarts(queries)
+  const heads = await store.listHeads(queries)
+  const expected = new Map<string, Expected[]>()
+  const expect = (head: Expected) => expected.set(head.chain, [...(expected.get(head.chain) ?? []), head])
+  signed.map(asExpected).forEach(expect)
+  for (const head of starts.flatMap(namedHeads)) expect({ ...head, says: 'a later chain began after' })
+  for (const head of kept) {
+    if (isSignedBy(key.publicKey, 'head', head)) expect({ ...head, says: 'the head that you gave speaks of' })
+    else findings.push({ ...head, auditId: undefined, words: 'the head that you gave was not signed by this service' })
+  }
+  const all = new Set([...expected.keys(), ...[...heads, ...stubs].map(({ chain }) => chain)])
+  const total = heads.reduce((sum, { chain, position }) => sum + position - removedOf(stubs, chain), 0)
+  let records = 0
+  const onRecords = (count: number) => {
+    const before = records
+    records += count
+    if (Math.floor(before / 100_000) < Math.floor(records / 100_000)) onProgress(records, Math.max(total, records))
+  }
+  const walk = { queries, chains: store, key, pageSize, onRecords }
+  for (const chain of [...all].sort()) {
+    const { finding } = await verifyChain(walk, chain, beyondStub(expected.get(chain) ?? [], removedOf(stubs, chain)))
+    if (finding) findings.push(finding)
+  }
+  const unchained = await store.countUnchained(queries)
+  const foreseen = Math.min(...starts.map(namedUnchained).filter((count) => count !== undefined))
+  if (unchained > foreseen) {
+    const words = `${unchained - foreseen} records hang on no chain, and came after there were chains`
+    findings.push({ chain: 'none', position: 0, auditId: undefined, words })
+  }
+  const removed = stubs.reduce((sum, { position }) => sum + position, 0)
+  return { findings, chains: all.size, records, unchained, removed, signed }
+}
+
+function removedOf(stubs: readonly Head[], chain: string): number {
+  return stubs.find((stub) => stub.chain === chain)?.position ?? 0
+}
+
+/** What retention took away can't be looked at any more; its last record can, for the stub has its hash. */
+function beyondStub(expected: readonly Expected[], position: number): Expected[] {
+  return expected.filter((one) => one.position >= position)
+}

@@ -1,0 +1,150 @@
+/**
+ * Walks one chain from its beginning, or from where retention left it, to its end, and stops at the first thing that
+ * is not as the service left it. It trusts nothing but the key. Beside a running service it may find more records than
+ * it was told to expect, never fewer.
+ */
+import type { Queries } from '../platform/database/database.ts'
+import type { AuditChainStore, LinkedRow } from './audit-chain-store.ts'
+import { emptyChain, hashText, linked, macOf } from './audit-hash.ts'
+import type { Head } from './audit-hash.ts'
+import type { AuditKey } from './audit-key-store.ts'
+import { isSignedBy } from './signed-head.ts'
+import type { SignedHead } from './signed-head.ts'
+
+export interface Finding {
+  chain: string
+  /** Of the first record that is not as it was, or is not there. */
+  position: number
+  auditId: string | undefined
+  words: string
+}
+
+/** A place that the chain must have reached, and who says so. */
+export interface Expected extends Head {
+  says: string
+}
+
+export interface WalkNeeds {
+  queries: Queries
+  chains: AuditChainStore
+  key: AuditKey
+  pageSize: number
+  onRecords: (count: number) => void
+}
+
+interface Walk {
+  finding?: Finding
+  records: number
+  /** How far the walk came. */
+  end: Head
+}
+
+export async function verifyChain(needs: WalkNeeds, chain: string, expected: readonly Expected[]): Promise<Walk> {
+  const { queries, chains, key, pageSize, onRecords } = needs
+  let records = 0
+  let head = emptyChain(chain)
+  let isSealed = true
+  let last: LinkedRow | undefined
+  const stopped = (position: number, words: string, row?: LinkedRow): Walk => ({
+    finding: { chain, position, auditId: row?.audit_id, words },
+    records,
+    end: head,
+  })
+
+  /** Goes on from the stub, where there is one further on than we are. */
+  const skip = async (): Promise<Finding | boolean> => {
+    const stub = await chains.findStub(queries, chain)
+    if (!stub || stub.position <= head.position) return false
+    if (!isSignedBy(key.publicKey, 'stub', stub)) {
+      const words = 'the stub that stands for removed records was not signed by this service'
+      return { chain, position: stub.position, auditId: undefined, words }
+    }
+    head = { chain, position: stub.position, hash: stub.hash }
+    return true
+  }
+
+  const skipped = await skip()
+  if (typeof skipped === 'object') return { finding: skipped, records, end: head }
+  const stubbed = head
+  for (;;) {
+    const rows = await chains.listAfter(queries, chain, head.position, pageSize)
+    const [first] = rows
+    if (first && first.position !== head.position + 1) {
+      // Retention may have been here since.
+      const moved = await skip()
+      if (moved === true) continue
+      if (typeof moved === 'object') return { finding: moved, records, end: head }
+    }
+    const from = head.position + 1
+    for (const row of rows) {
+      const wrong = wrongWith(row, head, key)
+      if (wrong !== undefined) {
+        const missing = row.position !== head.position + 1
+        return stopped(head.position + 1, wrong, missing ? undefined : row)
+      }
+      head = { chain, position: row.position, hash: row.hash }
+      isSealed = row.mac !== null
+      last = row
+    }
+    records += rows.length
+    onRecords(rows.length)
+    const unlike = await unlikeSigned(needs, rows, from, expected)
+    if (unlike) return { finding: unlike, records, end: head }
+    if (rows.length < pageSize) break
+  }
+  const beyond = expected.filter(({ position }) => position > head.position).sort((a, b) => a.position - b.position)[0]
+  if (beyond) {
+    const count = beyond.position - head.position
+    return stopped(head.position + 1, `${count} or more records after this place were removed: ${beyond.says}`)
+  }
+  const atStub = expected.find((one) => one.position === stubbed.position && !isSame(one.hash, stubbed.hash))
+  if (atStub) return stopped(stubbed.position, `it is not the record that ${atStub.says}`)
+  if (!isSealed) return stopped(head.position, 'what the service wrote after it in the same commit was removed', last)
+  return { records, end: head }
+}
+
+function wrongWith(row: LinkedRow, head: Head, key: AuditKey): string | undefined {
+  if (row.position !== head.position + 1)
+    return `it was removed, and maybe others: the next one there is ${row.position}`
+  const expected = linked(head, row)
+  if (!isSame(expected.hash, row.hash)) return 'it was changed or exchanged, or does not follow the one before it'
+  if (row.mac && !isSame(row.mac, macOf(key.macKey, expected))) return 'it was not written by this service'
+  return undefined
+}
+
+/** Whether what was signed, or named by another chain, is what stands there. */
+async function unlikeSigned(
+  { queries, chains, key }: WalkNeeds,
+  rows: readonly LinkedRow[],
+  from: number,
+  expected: readonly Expected[],
+): Promise<Finding | undefined> {
+  const last = rows.at(-1)
+  if (!last) return undefined
+  const { chain } = last
+  const signed = await chains.listSigned(queries, chain, from, last.position)
+  if (from === 1 && signed[0]?.position !== 1) {
+    return { chain, position: 1, auditId: rows[0]?.audit_id, words: 'the head that was signed with it is not there' }
+  }
+  const forged = signed.find((head) => !isSignedBy(key.publicKey, 'head', head))
+  if (forged) {
+    const { position } = forged
+    return { chain, position, auditId: rows[position - from]?.audit_id, words: 'the head signed here is not ours' }
+  }
+  const all = [...signed.map(asExpected), ...expected].filter(({ position }) => position >= from)
+  const unlike = all.find(({ position, hash }) => {
+    const row = rows[position - from]
+    return row !== undefined && !isSame(row.hash, hash)
+  })
+  if (!unlike) return undefined
+  const words = `it, or something before it, was written anew: it is not the record that ${unlike.says}`
+  return { chain, position: unlike.position, auditId: rows[unlike.position - from]?.audit_id, words }
+}
+
+export function asExpected(head: SignedHead): Expected {
+  return { ...head, says: `the head signed at ${head.at.toISOString()} speaks of` }
+}
+
+function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  return hashText(one) === hashText(other)
+}

@@ -1,0 +1,71 @@
+import { auditChainStore } from '../audit/audit-chain-store.ts'
+import { createAuditKeyStore } from '../audit/audit-key-store.ts'
+import { headText, readHeadText } from '../audit/signed-head.ts'
+import { verifyAudit } from '../audit/verify-audit.ts'
+import type { Verdict } from '../audit/verify-audit.ts'
+import { systemClock } from '../platform/clock.ts'
+import { readConfig } from '../platform/config.ts'
+import { lastMigration } from '../platform/database/migrate.ts'
+import { masterKeySource, openDatabase } from '../platform/instance.ts'
+import { migrations } from '../platform/migrations/migrations.ts'
+import { openVault } from '../platform/vault/vault.ts'
+
+const shownFindings = 20
+
+/** Says whether the record is as the service left it. It writes nothing, and may run beside the service. */
+export async function verifyAuditCommand(env: NodeJS.ProcessEnv, options: string[]): Promise<number> {
+  const say = (line: string) => process.stdout.write(`${line}\n`)
+  const texts = headOptions(options)
+  const kept = texts?.map(readHeadText)
+  if (!kept || !kept.every((head) => head !== undefined)) {
+    process.stderr.write(
+      '--head takes one line that begins with sallyport-audit-head.v1, as verify and the log show it.\n',
+    )
+    return 2
+  }
+  const config = readConfig(env)
+  const keys = masterKeySource(config)
+  // Before the database: opening it would make an empty one.
+  keys.read()
+  const database = openDatabase(config)
+  try {
+    const applied = await lastMigration(database.queries)
+    if (applied !== migrations.length) throw new Error('the database has another schema; start the service once')
+    const vault = await openVault({ database, readMasterKeys: keys.read, clock: systemClock })
+    const key = await createAuditKeyStore(vault).find(database.queries)
+    if (!key) {
+      say('✗ There is no key that could have signed anything: nothing was ever put on record, or the key was removed.')
+      return 1
+    }
+    const onProgress = (checked: number, total: number) => say(`  ${checked} of ${total} records`)
+    const verdict = await verifyAudit({ database, chains: auditChainStore, key, onProgress }, kept)
+    report(verdict, say)
+    return verdict.findings.length === 0 ? 0 : 1
+  } finally {
+    await database.close()
+  }
+}
+
+/** `--head <text>`, as often as one likes; undefined for anything else. */
+function headOptions(options: readonly string[]): string[] | undefined {
+  const texts = options.filter((_, index) => index % 2 === 1)
+  const isHead = options.every((word, index) => index % 2 === 1 || word === '--head')
+  return isHead && texts.length * 2 === options.length ? texts : undefined
+}
+
+function report({ findings, chains, records, unchained, removed, signed }: Verdict, say: (line: string) => void): void {
+  for (const { chain, position, auditId, words } of findings.slice(0, shownFindings)) {
+    say(`✗ chain ${chain}, position ${position}${auditId === undefined ? '' : `, ${auditId}`}: ${words}`)
+  }
+  if (findings.length > shownFindings) say(`✗ and ${findings.length - shownFindings} more chains`)
+  if (unchained > 0) say(`  ${unchained} records are from before there were chains: nothing protects them`)
+  if (removed > 0) say(`  ${removed} records were taken away by retention`)
+  const what = `${records} records in ${chains} ${chains === 1 ? 'chain' : 'chains'}`
+  if (findings.length > 0) say(`✗ ${what}: the record is not as the service left it`)
+  else say(`✓ ${what}: nothing was changed, removed or reordered`)
+  const newest = signed.toSorted((one, other) => other.at.getTime() - one.at.getTime())[0]
+  if (findings.length === 0 && newest) {
+    say('  Keep the newest head elsewhere, for --head: it shows a database that was set back to an older state.')
+    say(`  ${headText(newest)}`)
+  }
+}

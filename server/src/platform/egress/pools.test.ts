@@ -1,0 +1,192 @@
+/** Who shares a socket with whom, how many there are, and that a request is sent once. Real servers count. */
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sharedAuthority } from '../../../testkit/certificates.ts'
+import { testEgress } from '../../../testkit/egress.ts'
+import { startRawTls, startTlsUpstream } from '../../../testkit/tls-upstream.ts'
+import type { Egress, EgressRequest } from './egress.ts'
+
+const authority = await sharedAuthority()
+const certificate = await authority.issue({ names: ['api.example'] })
+
+function open(t: TestContext, bounds = { maxSocketsPerPool: 8, maxSockets: 100 }): Egress {
+  return testEgress(t, { allow: ['127.0.0.1'], caPem: authority.caPem, bounds })
+}
+
+function caller(egress: Egress, { port }: { port: number }) {
+  return async (pool: string, more: Partial<EgressRequest> = {}): Promise<string> => {
+    const { body } = await egress.collect({
+      ...{ url: new URL(`https://api.example:${port}/`), method: 'GET', headers: [], body: undefined },
+      ...{ suppliedBy: 'operator', pool, ...more },
+    })
+    return body.toString()
+  }
+}
+
+/** Waits for what happens by itself soon, and fails where it does not. */
+async function until(isSo: () => boolean): Promise<void> {
+  for (let times = 0; times < 500 && !isSo(); times++) await sleep(10)
+  assert.ok(isSo(), isSo.toString())
+}
+
+/** A server that answers only when told. */
+async function startHolding(t: TestContext) {
+  const held: ServerResponse[] = []
+  const upstream = await startTlsUpstream(t, certificate, (_request, response) => {
+    held.push(response)
+  })
+  const answerOne = async () => {
+    await until(() => held.length > 0)
+    held.shift()?.end('hello')
+  }
+  return { ...upstream, held, answerOne }
+}
+
+test('sockets are shared within a pool, and by nobody else', async (t) => {
+  const upstream = await startTlsUpstream(t, certificate)
+  const call = caller(open(t), upstream)
+  for (let times = 0; times < 3; times++) {
+    await call('alice')
+    await sleep(5)
+  }
+  assert.equal(upstream.connections(), 1)
+  await call('bob')
+  assert.equal(upstream.connections(), 2)
+  await call('alice')
+  await call('')
+  assert.equal(upstream.connections(), 3)
+})
+
+test('a pool whose sockets are closed is forgotten', async (t) => {
+  const sockets: Socket[] = []
+  const upstream = await startTlsUpstream(t, certificate, (request, response) => {
+    sockets.push(request.socket)
+    response.end('hello')
+  })
+  const egress = open(t)
+  const call = caller(egress, upstream)
+  await Promise.all(Array.from({ length: 40 }, (_, index) => call(`pool ${index}`)))
+  assert.deepEqual(egress.size(), { pools: 40, sockets: 40 })
+  for (const socket of sockets) socket.destroy()
+  await until(() => egress.size().sockets === 0)
+  assert.deepEqual(egress.size(), { pools: 0, sockets: 0 })
+})
+
+test('a call that fails before anything was sent leaves no pool behind', async (t) => {
+  const upstream = await startTlsUpstream(t, certificate)
+  const egress = open(t)
+  const call = caller(egress, upstream)
+  await assert.rejects(call('one', { headers: [['a b', 'c']] }), /can not be sent/)
+  await assert.rejects(call('two', { signal: AbortSignal.abort(new Error('gone')) }), /gone/)
+  const refusing = testEgress(t, { allow: [] })
+  await assert.rejects(caller(refusing, upstream)('three'), { code: 'address_not_allowed' })
+  await until(() => refusing.size().pools === 0)
+  await until(() => egress.size().pools === 0)
+  assert.equal(upstream.connections(), 0)
+})
+
+test('a pool has no more sockets than its bound, and its calls take turns', async (t) => {
+  const upstream = await startHolding(t)
+  const call = caller(open(t, { maxSocketsPerPool: 2, maxSockets: 100 }), upstream)
+  const calls = Array.from({ length: 6 }, () => call('one'))
+  await until(() => upstream.held.length === 2)
+  for (let times = 0; times < 6; times++) await upstream.answerOne()
+  assert.deepEqual(new Set(await Promise.all(calls)), new Set(['hello']))
+  assert.equal(upstream.connections(), 2)
+})
+
+test('where the bound for all is reached, the longest idle pool makes room', async (t) => {
+  const upstream = await startTlsUpstream(t, certificate)
+  const egress = open(t, { maxSocketsPerPool: 2, maxSockets: 3 })
+  const call = caller(egress, upstream)
+  for (const pool of ['a', 'b', 'c', 'a']) await call(pool)
+  assert.deepEqual(egress.size(), { pools: 3, sockets: 3 })
+  await call('d')
+  assert.deepEqual(egress.size(), { pools: 3, sockets: 3 })
+  const opened = upstream.connections()
+  for (const pool of ['a', 'c', 'd']) await call(pool)
+  assert.equal(upstream.connections(), opened, 'b was the longest idle')
+})
+
+test('where every socket is in use, a call waits for one, and no longer than for a connection', async (t) => {
+  const upstream = await startHolding(t)
+  const egress = open(t, { maxSocketsPerPool: 2, maxSockets: 2 })
+  const call = caller(egress, upstream)
+  const busy = [call('a'), call('b')]
+  await until(() => upstream.held.length === 2)
+  await assert.rejects(call('c', { limits: { connectMs: 50 } }), {
+    code: 'upstream_timeout',
+    detail: `api.example:${upstream.port}: no connection in time`,
+  })
+  const waiting = call('d')
+  await sleep(20)
+  assert.equal(upstream.connections(), 2)
+  await upstream.answerOne()
+  await until(() => upstream.connections() === 3)
+  await upstream.answerOne()
+  await upstream.answerOne()
+  assert.deepEqual(await Promise.all([...busy, waiting]), ['hello', 'hello', 'hello'])
+})
+
+test('a call that came to no answer in time takes its pool with it', async (t) => {
+  const upstream = await startHolding(t)
+  const call = caller(open(t), upstream)
+  const slow = call('one')
+  await until(() => upstream.held.length === 1)
+  await assert.rejects(call('one', { limits: { firstByteMs: 50 } }), { code: 'upstream_timeout' })
+  const after = call('one')
+  await until(() => upstream.connections() === 3)
+  upstream.held.splice(1, 1)
+  await upstream.answerOne()
+  await upstream.answerOne()
+  assert.deepEqual(await Promise.all([slow, after]), ['hello', 'hello'])
+})
+
+for (const method of ['GET', 'POST']) {
+  const body = method === 'POST' ? Buffer.from('{"a":1}') : undefined
+
+  test(`${method} on a socket that was closed or broke while idle goes out on another`, async (t) => {
+    const sockets: Socket[] = []
+    const upstream = await startTlsUpstream(t, certificate, (request, response) => {
+      sockets.push(request.socket)
+      response.end('hello')
+    })
+    const call = caller(open(t, { maxSocketsPerPool: 1, maxSockets: 9 }), upstream)
+    // The other side has hung up, and this process has not looked yet.
+    for (const hangUp of [() => sockets.at(-1)?.end(), () => sockets.at(-1)?.destroy(), upstream.reset]) {
+      const sent = upstream.requests.length
+      for (let times = 0; times < 10; times++) {
+        await call('one', { method, body })
+        await sleep(times)
+        hangUp()
+      }
+      assert.equal(upstream.requests.length, sent + 10)
+    }
+  })
+
+  test(`${method} that may have been seen is never sent again`, async (t) => {
+    let seen = 0
+    const upstream = await startRawTls(t, certificate, (socket) => {
+      let ofSocket = 0
+      socket.on('data', (bytes) => {
+        if (!bytes.includes(`${method} /`)) return
+        seen++
+        ofSocket++
+        if (ofSocket === 1) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello')
+        else if (seen % 4 === 0) socket.end()
+        else upstream.reset()
+      })
+    })
+    const call = caller(open(t, { maxSocketsPerPool: 1, maxSockets: 9 }), upstream)
+    for (let times = 1; times <= 4; times++) {
+      assert.equal(await call('one', { method, body }), 'hello')
+      await assert.rejects(call('one', { method, body }), { code: 'upstream_unreachable' })
+      assert.equal(seen, 2 * times)
+      assert.equal(upstream.connections(), times)
+    }
+  })
+}

@@ -1,0 +1,77 @@
+/** The ways in which some server might read a path. An ordinary one reads in one way only. */
+
+export interface PathReading {
+  /** In lower case, without escapes and parameters. */
+  segments: readonly string[]
+  /** Whether the slash before a segment was written as an escape: some read it as a slash, others as part of a name. */
+  isJoined: readonly boolean[] | undefined
+}
+
+const ordinary = /^(?:\/[\w~$:@,=!'()*+-][\w~$:@,=!'()*+.-]*)*\/?$/
+
+export function readingsOf(path: string): PathReading[] {
+  if (!ordinary.test(path)) return oddReadings(path)
+  const segments = path.toLowerCase().slice(1).split('/')
+  if (segments.at(-1) === '') segments.pop()
+  return [{ segments, isJoined: undefined }]
+}
+
+interface Segment {
+  text: string
+  isJoined: boolean
+}
+
+function oddReadings(path: string): PathReading[] {
+  const [bare = ''] = path.split(/[?#]/)
+  const found: Segment[] = []
+  for (const written of bare.split(/[/\\]/)) {
+    unescaped(written)
+      .split(/[/\\]/)
+      .forEach((part, at) => {
+        const text = withoutParameters(part)
+        if (text !== '') found.push({ text, isJoined: at > 0 })
+      })
+  }
+  // A server that looks for its route first meets the dots as they stand.
+  return [found, withoutDots(found)].map((segments) => ({
+    segments: segments.map(({ text }) => text),
+    isJoined: segments.some(({ isJoined }) => isJoined) ? segments.map(({ isJoined }) => isJoined) : undefined,
+  }))
+}
+
+const fromHex = (hex: string) => String.fromCharCode(parseInt(hex, 16))
+
+/**
+ * Escapes of escapes too (`%2563` is `%63` is `c`): a proxy before the server may have undone one layer. Then the bytes
+ * are read as UTF-8, also where it is written longer than it should be, and look-alikes are folded into ASCII.
+ */
+function unescaped(text: string): string {
+  if (/^[\w.~-]*$/.test(text)) return text
+  const undo = (one: string) => one.replace(/%(?:25)*([0-9a-f]{2})/gi, (_whole, hex: string) => fromHex(hex))
+  const bytes = undo(undo(undo(Buffer.from(text).toString('latin1'))))
+    .replace(/%u00([0-9a-f]{2})/gi, (_whole, hex: string) => fromHex(hex))
+    .replace(/[\xc0\xc1][\x80-\xbf]/g, (two) => lastBits(two))
+    .replace(/\xe0[\x80\x81][\x80-\xbf]/g, (three) => lastBits(three))
+  return Buffer.from(bytes, 'latin1').toString().normalize('NFKC')
+}
+
+/** The character that an overlong writing stands for: the low bits of its last two bytes. */
+function lastBits(written: string): string {
+  const [high, low] = [written.charCodeAt(written.length - 2), written.charCodeAt(written.length - 1)]
+  return String.fromCharCode(((high & 0x01) << 6) | (low & 0x3f))
+}
+
+/** `keys;v=1` is `keys` for some servers, others stop at an escaped `?` or `#`, or drop blanks and control characters. */
+function withoutParameters(segment: string): string {
+  const [name = ''] = segment.split(/[;?#]/)
+  return name.replace(/[\p{Cc}\s]+/gu, '').toLowerCase()
+}
+
+function withoutDots(segments: Segment[]): Segment[] {
+  const kept: Segment[] = []
+  for (const segment of segments) {
+    if (segment.text === '..') kept.pop()
+    else if (segment.text !== '.') kept.push(segment)
+  }
+  return kept
+}

@@ -1,0 +1,56 @@
+/**
+ * What the presets know of a host. It holds there for every provider: whoever sets up GitHub by hand, or proposes it
+ * under another name, gets past none of it.
+ */
+import { remembered } from '../../platform/remembered.ts'
+import { matchesHost } from '../api-hosts.ts'
+import { compilePath } from './api-path.ts'
+import type { ApiPath, PathRule } from './api-path.ts'
+import { findPreset, presets } from './catalogue.ts'
+import type { Preset } from './preset.ts'
+
+export interface PresetRules {
+  credentials: readonly PathRule[]
+  batches: readonly PathRule[]
+  /** GraphQL fields that hand out credentials. */
+  credentialFields: readonly string[]
+}
+
+/** `host` without its port: the same server answers, or none. `presetId` is the preset that the provider has. */
+export function presetRulesAt(host: string, presetId: string | null): PresetRules {
+  return rulesOf(`${presetId ?? ''} ${host}`)
+}
+
+const rulesOf = remembered((text): PresetRules => {
+  const [presetId = '', host = ''] = text.split(' ')
+  const known = presets.map((preset) => rulesAtItsHosts(preset, host))
+  const own = findPreset(presetId)
+  const all = own && !isHostOf(own, host) ? [...known, rulesElsewhere(own)] : known
+  return {
+    credentials: all.flatMap(({ credentials }) => credentials),
+    batches: all.flatMap(({ batches }) => batches),
+    credentialFields: all.flatMap(({ credentialFields }) => credentialFields),
+  }
+})
+
+function isHostOf({ apiHosts }: Preset, host: string): boolean {
+  return apiHosts.some((entry) => matchesHost(entry, host))
+}
+
+function rulesAtItsHosts(preset: Preset, host: string): PresetRules {
+  const atHost = (paths: readonly ApiPath[]) => paths.filter((entry) => matchesHost(entry.host, host)).map(compilePath)
+  const batches = atHost(preset.batchPaths)
+  return {
+    credentials: atHost(preset.credentialPaths),
+    batches,
+    credentialFields: batches.length > 0 ? (preset.credentialFields ?? []) : [],
+  }
+}
+
+/** A server of one's own: the same paths, whatever host it has. */
+function rulesElsewhere({ batchPaths, credentialPaths, credentialFields = [], pathElsewhere }: Preset): PresetRules {
+  const places = pathElsewhere === undefined ? [''] : ['', pathElsewhere]
+  const anywhere = (paths: readonly ApiPath[]) =>
+    paths.flatMap((entry) => places.map((place) => compilePath({ ...entry, path: `${place}${entry.path}` })))
+  return { credentials: anywhere(credentialPaths), batches: anywhere(batchPaths), credentialFields }
+}

@@ -1,0 +1,55 @@
+/** The provider's own endpoints that hand out, take in or end credentials. They are never proxied. */
+import { remembered } from '../platform/remembered.ts'
+import type { Metadata } from '../platform/oauth/oauth-client.ts'
+import { compilePath, matchesRule } from '../providers/presets/api-path.ts'
+import type { PathRule } from '../providers/presets/api-path.ts'
+import { readingsOf } from '../providers/presets/path-readings.ts'
+import type { PathReading } from '../providers/presets/path-readings.ts'
+
+const members = [
+  'token_endpoint',
+  'authorization_endpoint',
+  'device_authorization_endpoint',
+  'pushed_authorization_request_endpoint',
+  'revocation_endpoint',
+  'introspection_endpoint',
+  'registration_endpoint',
+] as const satisfies (keyof Metadata)[]
+
+interface Endpoint {
+  hostname: string
+  rules: readonly PathRule[]
+}
+
+/**
+ * At its own host an endpoint covers what is below it too, which some servers take for a parameter of the same script.
+ * Other hosts of a provider are often the same server: there the very path is refused. A root stands for itself alone.
+ */
+export function isCredentialEndpoint(
+  metadata: Metadata,
+  call: { hostname: string; readings: readonly PathReading[] },
+): boolean {
+  const endpoints = endpointsIn(members.map((member) => metadata[member] ?? '').join(' '))
+  return endpoints.some(({ hostname, rules }) =>
+    rules.some((rule) => isAt(rule, hostname === call.hostname, call.readings)),
+  )
+}
+
+function isAt(rule: PathRule, isItsHost: boolean, readings: readonly PathReading[]): boolean {
+  const isRoot = rule.parts.length === 0
+  if (isRoot && !isItsHost) return false
+  if (!isRoot && isItsHost) return matchesRule(rule, readings, undefined)
+  const whole = readings.filter(({ segments }) => segments.length === rule.parts.length)
+  return matchesRule(rule, whole, undefined)
+}
+
+const endpointsIn = remembered((text): Endpoint[] =>
+  text
+    .split(' ')
+    .filter((url) => url !== '')
+    .map((url) => {
+      const { hostname, pathname } = new URL(url)
+      const paths = readingsOf(pathname).map(({ segments }) => segments.join('/'))
+      return { hostname, rules: [...new Set(paths)].map((path) => compilePath({ path })) }
+    }),
+)

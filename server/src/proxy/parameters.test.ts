@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Grant } from '../grants/grant.ts'
+import type { ServiceError } from '../platform/errors.ts'
+import { judgeUrl } from './destination.ts'
+import { meantMethods } from './meant-methods.ts'
+import type { HeaderList } from './upstream.ts'
+
+type Limit = Grant['allowedMethods']
+
+function meant(query: string, headers: HeaderList = [], body?: string | Buffer, limit: Limit = ['POST']): string[] {
+  const destination = judgeUrl(`https://api.example.com/${query}`, undefined)
+  const call = { destination, method: 'POST', headers, body: body === undefined ? undefined : Buffer.from(body) }
+  return meantMethods(call, limit !== null).slice(1)
+}
+
+const form: HeaderList = [['content-type', 'application/x-www-form-urlencoded']]
+const json: HeaderList = [['content-type', 'application/json; charset=utf-8']]
+const parts: HeaderList = [['content-type', 'multipart/form-data; boundary=x']]
+
+function refuses(code: string, field: string, ...call: Parameters<typeof meant>): void {
+  const isIt = (error: ServiceError) => error.code === code && error.field === field
+  assert.throws(() => meant(...call), isIt, JSON.stringify(call))
+}
+
+test('a header that overrides the method counts as one', () => {
+  for (const name of [
+    'x-http-method-override',
+    'x-http-method',
+    'x-method-override',
+    'x_http_method_override',
+    'x-http_method-override',
+  ]) {
+    assert.deepEqual(meant('', [[name, ' delete ']]), ['DELETE'], name)
+  }
+  assert.deepEqual(meant('', [['x-http-method', 'GET, DELETE']]), ['GET', 'DELETE'])
+  assert.deepEqual(
+    meant('', [
+      ['x-method', 'DELETE'],
+      ['x-http-methods', 'a'],
+      ['access-control-request-method', 'PUT'],
+    ]),
+    [],
+  )
+})
+
+test('a parameter that overrides the method counts as one, however its name is written', () => {
+  for (const query of [
+    '_method=delete',
+    'a=1&_method=DELETE',
+    'a=1;_method=DELETE',
+    '_METHOD=DELETE',
+    '_HttpMethod=DELETE',
+    '_verb=DELETE',
+    'x-http-method-override=DELETE',
+    '%5fmethod=DELETE',
+    '_%6dethod=DELETE',
+    '_m%45thod=%44ELETE',
+    '.method=DELETE',
+    '%2Emethod=DELETE',
+    '+_method=DELETE',
+    '%20_method=DELETE',
+    '_method%00x=DELETE',
+    '_method[]=DELETE',
+    '_method%5B0%5D=DELETE',
+    '[method=DELETE',
+    '{&_method=DELETE',
+    ' [&_method=DELETE&]',
+  ]) {
+    assert.deepEqual(meant(`?${query}`), ['DELETE'], query)
+    assert.deepEqual(meant('', form, query), ['DELETE'], query)
+    assert.deepEqual(meant('', [], query), ['DELETE'], `${query} without a type`)
+  }
+  assert.deepEqual(meant('?_method'), [''])
+  for (const query of [
+    'method=flickr.photos.search',
+    'my_method=DELETE',
+    '_methods=1',
+    'a=_method',
+    'payment_method=x',
+  ]) {
+    assert.deepEqual(meant(`?${query}`), [], query)
+  }
+})
+
+test('a part of a form or a member of an object that overrides the method counts as one', () => {
+  const part = (name: string) => `--x\r\nContent-Disposition: form-data; ${name}\r\nX: y\r\n\r\nDELETE\r\n--x--`
+  for (const name of [
+    'name="_method"',
+    'name=_method',
+    'NAME="_Method"',
+    "name*=utf-8''%5Fmethod",
+    'filename="a"; name="_method"',
+  ]) {
+    assert.deepEqual(meant('', parts, part(name)), ['DELETE'], name)
+  }
+  assert.deepEqual(meant('', parts, part('name="method"')), [])
+  for (const text of [
+    '{"_method":"DELETE"}',
+    '\ufeff {"a":{"b":[1]},"_method" : "delete"}',
+    '[{"_method":"DELETE"}]',
+    '{"\\u005f\\u006Dethod":"\\u0044ELETE"}',
+    '{"_HttpMethod":"DELETE"}',
+  ]) {
+    assert.deepEqual(meant('', json, text), ['DELETE'], text)
+  }
+  assert.deepEqual(meant('', json, Buffer.from('{"_method":"DELETE"}', 'utf16le')), ['DELETE'])
+  assert.deepEqual(meant('', json, '{"text":"say _method=DELETE","method":"DELETE"}'), [])
+  assert.deepEqual(meant('', json, '{"_method":"DELETE"}', null), [], 'nothing is limited')
+  assert.deepEqual(meant('', [['content-type', 'image/png']], '_method=DELETE'), [])
+})
+
+test('under a limit of methods a body that nobody here can read is refused', () => {
+  const gzip: HeaderList = [['content-encoding', 'gzip']]
+  for (const type of [form, json, parts, []]) {
+    refuses('method_not_allowed', 'headers.content-encoding', '', [...type, ...gzip], 'x')
+    assert.deepEqual(meant('', [...type, ['content-encoding', 'identity']], 'x'), [])
+    assert.deepEqual(meant('', [...type, ...gzip], 'x', null), [])
+  }
+  refuses('method_not_allowed', 'headers.content-encoding', '', [...form, ['content_encoding', 'br']], 'x')
+  for (const charset of ['ibm037', 'utf-7', 'utf-16', '"ibm500"', 'utf-8x']) {
+    const type: HeaderList = [['content-type', `application/x-www-form-urlencoded; CharSet=${charset}`]]
+    refuses('method_not_allowed', 'headers.content-type', '', type, 'x')
+  }
+  assert.deepEqual(meant('', [['content-type', 'image/png'], ...gzip], 'x'), [])
+})
+
+test('a credential of the caller’s own is refused in a query and in a form', () => {
+  for (const name of [
+    'access_token',
+    'Access_Token',
+    'oauth_token',
+    'bearer_token',
+    'access%5ftoken',
+    'access.token',
+    'access_token[]',
+  ]) {
+    for (const limit of [null, ['POST']]) {
+      refuses('invalid_field', 'url', `?a=1&${name}=x`, [], undefined, limit)
+      refuses('invalid_field', 'body', '', form, `a=1&${name}=x`, limit)
+      refuses('invalid_field', 'body', '', [], `${name}=x`, limit)
+    }
+  }
+  assert.deepEqual(meant('?key=1&page_token=2&token=3&my_access_token=4&q=access_token'), [])
+  assert.deepEqual(meant('', json, '{"access_token":"x"}'), [])
+})
+
+test('a body made to be slow is judged all the same', () => {
+  for (const text of [
+    '_method'.repeat(50_000),
+    ' name'.repeat(50_000),
+    '"_method"'.repeat(50_000),
+    '&'.repeat(300_000),
+    '%5f'.repeat(100_000),
+  ]) {
+    for (const type of [form, json, parts]) assert.deepEqual(meant('', type, `{${text}`), [])
+    for (const type of [form, parts]) assert.deepEqual(meant('', type, `a${text}`), [])
+  }
+})

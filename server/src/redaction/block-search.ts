@@ -1,0 +1,156 @@
+/**
+ * Looks for many patterns at once (Wu and Manber): three bytes at the end of a window say how far no pattern can begin,
+ * so that most bytes are never looked at. What looks like a start is compared, and never twice over the same bytes.
+ */
+import type { Pattern } from './pattern.ts'
+
+export interface BlockSearch {
+  /** The length of the window: how much of each core it is known by. */
+  readonly window: number
+  readonly shifts: Uint8Array
+  readonly ending: ReadonlyMap<number, readonly Pattern[]>
+}
+
+/** A text with its bounds. `isEnd`: nothing follows, so that a form that is cut off there is one. */
+export interface Stretch {
+  bytes: Buffer
+  from: number
+  to: number
+  isEnd: boolean
+}
+
+const tableSize = 0x2000
+const block = 3
+const longestShift = 0xff
+/** Further than that a comparison is continued where the last one stopped. */
+const compareAtOnce = 64
+
+export function compileSearch(patterns: readonly Pattern[]): BlockSearch {
+  const cores = patterns.map(({ coreFrom, coreTo, enough }) => Math.min(coreTo, enough) - coreFrom)
+  const window = Math.min(longestShift + block - 1, ...cores)
+  const shifts = new Uint8Array(tableSize).fill(window - block + 1)
+  const ending = new Map<number, Pattern[]>()
+  for (const pattern of patterns) {
+    for (let end = block; end <= window; end++) {
+      for (const hash of hashesOf(pattern, pattern.coreFrom + end)) {
+        shifts[hash] = Math.min(shifts[hash] ?? 0, window - end)
+        if (end === window) ending.set(hash, [...(ending.get(hash) ?? []), pattern])
+      }
+    }
+  }
+  return { window, shifts, ending }
+}
+
+/** Five bits of each byte are the same for upper and lower case. */
+function hashOf(first: number, second: number, third: number): number {
+  return ((first & 31) << 8) ^ ((second & 31) << 4) ^ (third & 31)
+}
+
+/** Those of each way to write the block that the pattern's fold takes for the same. */
+function hashesOf({ bytes, fold }: Pattern, end: number): Set<number> {
+  const ways = [3, 2, 1].map((back) => {
+    const byte = bytes[end - back] ?? 0
+    return [byte, ...(byte === 0x2b ? [0x2d] : []), ...(byte === 0x2f ? [0x5f] : [])].filter(
+      (one) => fold[one] === byte,
+    )
+  })
+  const [first = [], second = [], third = []] = ways
+  return new Set(first.flatMap((a) => second.flatMap((b) => third.map((c) => hashOf(a, b, c)))))
+}
+
+/** What is found begins at the pattern's core, and may overlap. `lowerCase`: the text has lost its upper case. */
+export function search(
+  { window, shifts, ending }: BlockSearch,
+  stretch: Stretch,
+  lowerCase: boolean,
+  found: (pattern: Pattern, from: number, to: number) => void,
+): void {
+  const { bytes, to } = stretch
+  let compared: Map<Pattern, Progress> | undefined
+  let end = stretch.from + window
+  while (end <= to) {
+    const hash =
+      (((bytes[end - 3] ?? 0) & 31) << 8) ^ (((bytes[end - 2] ?? 0) & 31) << 4) ^ ((bytes[end - 1] ?? 0) & 31)
+    const shift = shifts[hash] ?? 0
+    if (shift !== 0) {
+      end += shift
+      continue
+    }
+    const start = end - window
+    for (const pattern of ending.get(hash) ?? []) {
+      let matchEnd = compare(pattern, stretch, start, lowerCase)
+      if (matchEnd === unsure)
+        matchEnd = continueCompare(pattern, stretch, start, (compared ??= new Map<Pattern, Progress>()))
+      if (matchEnd !== differs) found(pattern, start, matchEnd)
+    }
+    end++
+  }
+}
+
+const differs = -1
+const unsure = -2
+
+function compare(pattern: Pattern, { bytes: text, to, isEnd }: Stretch, start: number, lowerCase: boolean): number {
+  const { bytes, fold, coreFrom, coreTo, enough } = pattern
+  // In lower case nothing is long: it is a header's name.
+  const stop = lowerCase ? coreTo : Math.min(coreTo, coreFrom + compareAtOnce)
+  let at = coreFrom
+  let textAt = start
+  while (at < stop && textAt < to) {
+    const byte = fold[text[textAt] ?? 0] ?? 0
+    const expected = bytes[at] ?? 0
+    if (byte !== expected && !(lowerCase && byte === lower(expected))) return differs
+    at++
+    textAt++
+  }
+  if (at === coreTo) return textAt
+  if (textAt === to) return isEnd && at >= enough ? textAt : differs
+  return unsure
+}
+
+function lower(byte: number): number {
+  return byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte
+}
+
+/** How far a text was compared with a pattern's core, and how much of the core its last bytes are. */
+interface Progress {
+  textAt: number
+  matched: number
+}
+
+/** Knuth, Morris and Pratt: a text of near misses costs no more than any other. */
+function continueCompare(pattern: Pattern, stretch: Stretch, start: number, compared: Map<Pattern, Progress>): number {
+  const { bytes, fold, coreFrom, coreTo, enough } = pattern
+  const borders = (pattern.borders ??= bordersOf(bytes.subarray(coreFrom, coreTo)))
+  const progress = compared.get(pattern) ?? { textAt: start, matched: 0 }
+  compared.set(pattern, progress)
+  for (;;) {
+    while (progress.matched > 0 && progress.textAt - progress.matched < start) {
+      progress.matched = borders[progress.matched - 1] ?? 0
+    }
+    progress.textAt = Math.max(progress.textAt, start)
+    if (progress.textAt - progress.matched > start) return differs
+    if (coreFrom + progress.matched === coreTo) return progress.textAt
+    if (progress.textAt === stretch.to) {
+      return stretch.isEnd && coreFrom + progress.matched >= enough ? progress.textAt : differs
+    }
+    const byte = fold[stretch.bytes[progress.textAt] ?? 0] ?? 0
+    while (progress.matched > 0 && bytes[coreFrom + progress.matched] !== byte) {
+      progress.matched = borders[progress.matched - 1] ?? 0
+    }
+    if (bytes[coreFrom + progress.matched] === byte) progress.matched++
+    progress.textAt++
+  }
+}
+
+/** For each length, how much of the start is the end too. */
+function bordersOf(core: Uint8Array): Int32Array {
+  const borders = new Int32Array(core.length)
+  let matched = 0
+  for (let at = 1; at < core.length; at++) {
+    while (matched > 0 && core[at] !== core[matched]) matched = borders[matched - 1] ?? 0
+    if (core[at] === core[matched]) matched++
+    borders[at] = matched
+  }
+  return borders
+}

@@ -1,0 +1,115 @@
+/** Finds every form of every secret in a stretch of bytes: as it stands, then with one layer of escapes undone, and on. */
+import { search } from './block-search.ts'
+import type { Stretch } from './block-search.ts'
+import { isBase64, isEscapeStart } from './escapes.ts'
+import { openEscape } from './pattern.ts'
+import type { Pattern } from './pattern.ts'
+import type { SecretForms } from './secret-forms.ts'
+import { createView, sourceEnd, sourceStart, unescapeInto } from './unescape.ts'
+
+export interface Span {
+  from: number
+  to: number
+}
+
+/** JSON in JSON in a URL in a page, say. */
+const layers = 5
+const longestOpen = 10
+
+/** Kept between calls, so that nothing large is allocated. Nothing waits while they are in use. */
+const views = Array.from({ length: layers }, createView)
+
+/** In order, without overlaps. */
+export function findSecrets(forms: SecretForms, stretch: Stretch, isLowerCase = false): Span[] {
+  if (!forms.search) return []
+  const spans: Span[] = []
+  let current = stretch
+  for (let layer = 0; ; layer++) {
+    searchLayer(forms, current, layer, stretch, isLowerCase, spans)
+    const view = views[layer]
+    if (!view || !unescapeInto(view, current.bytes, current.from, current.to, forms.longestPattern, forms.wanted)) break
+    current = { bytes: view.bytes, from: 0, to: view.length, isEnd: stretch.isEnd }
+  }
+  return spans.length < 2 ? spans : merge(spans)
+}
+
+function searchLayer(
+  forms: SecretForms,
+  text: Stretch,
+  layer: number,
+  whole: Stretch,
+  isLowerCase: boolean,
+  spans: Span[],
+): void {
+  if (!forms.search) return
+  const add = (pattern: Pattern, from: number, to: number) => {
+    const span = inSource(pattern, text, layer, whole, from, to)
+    const last = spans.at(-1)
+    if (last && last.from <= span.from && span.from < last.to) last.to = Math.max(last.to, span.to)
+    else spans.push(span)
+  }
+  search(forms.search, text, isLowerCase, add)
+  if (!text.isEnd) return
+  const open = openAtEnd(text)
+  if (open === 0) return
+  const from = Math.max(text.from, text.to - forms.longestPattern - open)
+  const cutOff = { ...text, from, to: text.to - open }
+  search(forms.search, cutOff, isLowerCase, (pattern, start, end) => {
+    add(pattern, start, end === cutOff.to ? text.to : end)
+  })
+}
+
+/** A body can end within an escape. */
+function openAtEnd({ bytes, from, to }: Stretch): number {
+  for (let at = to - 1; at >= from && at >= to - longestOpen; at--) {
+    if (isEscapeStart[bytes[at] ?? 0] === 1) {
+      return openEscape.exec(bytes.toString('latin1', Math.max(from, to - longestOpen), to))?.[0].length ?? 0
+    }
+  }
+  return 0
+}
+
+/** Back to where it stands in what came, with what belongs to it on both sides. */
+function inSource(pattern: Pattern, text: Stretch, layer: number, whole: Stretch, start: number, end: number): Span {
+  const { bytes, fold, coreFrom, coreTo, sharesBefore, sharesAfter } = pattern
+  let from = start
+  let to = end
+  let before = coreFrom
+  let after = coreTo
+  let isBeforeShared = sharesBefore
+  for (let depth = layer; ; depth--) {
+    const view = views[depth - 1]
+    const { bytes: here, from: first, to: last } = depth === 0 || !view ? whole : { ...view, from: 0, to: view.length }
+    while (before > 0 && from > first && fold[here[from - 1] ?? 0] === bytes[before - 1]) {
+      from--
+      before--
+    }
+    while (after < bytes.length && to < last && fold[here[to] ?? 0] === bytes[after]) {
+      to++
+      after++
+    }
+    if (isBeforeShared && before === 0 && from > first && isBase64[here[from - 1] ?? 0] === 1) {
+      from--
+      isBeforeShared = false
+    }
+    if (depth === layer && sharesAfter) {
+      if (to < last && isBase64[here[to] ?? 0] === 1) to++
+      while (to < last && here[to] === 0x3d) to++
+    }
+    if (depth === 0 || !view) return { from, to }
+    const isAtEnd = text.isEnd && to === last
+    from = sourceStart(view, from)
+    to = isAtEnd ? (views[depth - 2]?.length ?? whole.to) : sourceEnd(view, to)
+  }
+}
+
+/** Those that only touch stay apart: they are two. */
+function merge(spans: Span[]): Span[] {
+  const merged: Span[] = []
+  for (const span of spans.sort((one, other) => one.from - other.from || other.to - one.to)) {
+    const last = merged.at(-1)
+    if (last && span.from < last.to) last.to = Math.max(last.to, span.to)
+    else merged.push(span)
+  }
+  return merged
+}

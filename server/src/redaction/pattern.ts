@@ -1,0 +1,97 @@
+/**
+ * What one secret looks like: as it is, in hex, in base64. Only encodings that change the secret as a whole are listed
+ * here. Those that spell single characters differently are undone before the search (unescape.ts).
+ */
+import { minRedactable } from '../platform/secret.ts'
+import { unescapeFully } from './unescape.ts'
+
+export interface Pattern {
+  /** Already folded. */
+  readonly bytes: Uint8Array
+  /** Which bytes of a text count as the same: base64 and base64url, upper and lower case hex. */
+  readonly fold: Uint8Array
+  /** The part that is searched for. The characters around it can be swallowed by an escape that stands beside them. */
+  readonly coreFrom: number
+  readonly coreTo: number
+  /** Where the text ends, that many of `bytes` are a match already. */
+  readonly enough: number
+  /** In base64 the character before the first, or after the last, can hold bits of the secret too. */
+  readonly sharesBefore: boolean
+  readonly sharesAfter: boolean
+  /** Of the core, for searching in linear time; made when it is first needed. */
+  borders?: Int32Array
+}
+
+/** An escape before the secret takes at most so many of its characters: `\u` and four digits. */
+const swallowed = 4
+
+/** What could be the start of an escape, at the end of a text. */
+export const openEscape = /(?:%[\da-f]?|\\(?:u[\da-f]{0,3}|x[\da-f]?|[0-7]{1,2})?|&#?\w{0,8}|=[\da-f]?|=\r)$/i
+
+const same = Uint8Array.from({ length: 256 }, (_, byte) => byte)
+const lowerCase = same.map((byte) => (byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte))
+const base64Alphabet = same.map((byte) => (byte === 0x2d ? 0x2b : byte === 0x5f ? 0x2f : byte))
+
+export function patternsOf(secret: string): Pattern[] {
+  const bytes = Buffer.from(secret, 'utf8')
+  const wide = Buffer.from(secret, 'utf16le')
+  const patterns = [...spellings(secret)].map((text) => plain(Buffer.from(text, 'latin1')))
+  patterns.push(hex(bytes), ...base64(bytes, present(bytes.length)), ...base64(wide, 2 * present(secret.length)))
+  // A dump of a request, itself in base64, has the credential of Basic in base64 twice.
+  for (const variant of ['base64', 'base64url'] as const) {
+    for (const inner of base64Cores(bytes, present(bytes.length))) {
+      const text = inner.text.toString('latin1')
+      if (variant === 'base64url' && !/[+/]/.test(text)) continue
+      const spelled = variant === 'base64' ? text : text.replaceAll('+', '-').replaceAll('/', '_')
+      patterns.push(...base64(Buffer.from(spelled, 'latin1'), inner.enough))
+    }
+  }
+  return patterns
+}
+
+/** With fewer characters there a guess would be cheap, with more than 16 missing it is no longer the credential. */
+function present(length: number): number {
+  return Math.max(Math.min(length, minRedactable), length - 16)
+}
+
+/** The secret's own characters can look like escapes. Undone with the text around them, they are found undone. */
+function spellings(secret: string): Set<string> {
+  const wide = Buffer.from(secret, 'utf16le')
+  const found = [Buffer.from(secret, 'utf8'), wide, Buffer.from(wide).swap16()]
+    .map((bytes) => bytes.toString('latin1').replaceAll('\0', ''))
+    .flatMap((text) => [text, text.replaceAll(' ', '+')])
+  return new Set(found.flatMap((text) => [text, unescapeFully(text)]).filter((text) => text.length >= minRedactable))
+}
+
+function plain(bytes: Uint8Array): Pattern {
+  const tail = openEscape.exec(Buffer.from(bytes).toString('latin1'))?.[0].length ?? 0
+  const coreTo = Math.max(bytes.length - tail, minRedactable)
+  return pattern(bytes, same, { coreTo, enough: present(bytes.length) })
+}
+
+function hex(bytes: Buffer): Pattern {
+  return pattern(Buffer.from(bytes.toString('hex')), lowerCase, { enough: 2 * present(bytes.length) })
+}
+
+function base64(bytes: Buffer, enoughBytes: number): Pattern[] {
+  return base64Cores(bytes, enoughBytes).map(({ text, ...rest }) => pattern(text, base64Alphabet, rest))
+}
+
+/** The characters that are the same whatever stands before and after, for each way that the bytes can be aligned. */
+function base64Cores(bytes: Buffer, enoughBytes: number) {
+  return [0, 1, 2].map((offset) => {
+    const from = offset === 0 ? 0 : offset + 1
+    const bits = (offset + bytes.length) * 8
+    const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64')
+    return {
+      text: Buffer.from(encoded.slice(from, Math.floor(bits / 6)), 'latin1'),
+      enough: Math.floor(((offset + enoughBytes) * 8) / 6) - from,
+      sharesBefore: offset !== 0,
+      sharesAfter: bits % 6 !== 0,
+    }
+  })
+}
+
+function pattern(bytes: Uint8Array, fold: Uint8Array, parts: Partial<Pattern> & { enough: number }): Pattern {
+  return { bytes, fold, coreFrom: swallowed, coreTo: bytes.length, sharesBefore: false, sharesAfter: false, ...parts }
+}

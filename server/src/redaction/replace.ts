@@ -1,0 +1,66 @@
+/** Puts `[REDACTED]` in the place of what was found, in the text's own width of characters. */
+import { redacted } from '../platform/secret.ts'
+import type { Span } from './find-secrets.ts'
+
+const plain = Buffer.from(redacted, 'latin1')
+
+export interface Replacing {
+  /** In order, without overlaps. */
+  spans: readonly Span[]
+  /** So many bytes at the start belong to a secret that was replaced already. */
+  covered: number
+  /** The rest is not for now. */
+  to: number
+  /** How many bytes came before these. */
+  position: number
+}
+
+/** What may go out of `bytes`, and how far the last secret reaches beyond that. */
+export function replaceSpans(bytes: Buffer, { spans, covered, to, position }: Replacing) {
+  const parts: Buffer[] = []
+  let count = 0
+  let done = covered
+  for (const span of spans) {
+    if (span.from >= to) break
+    if (span.from >= done) {
+      const { from, end, text } = inItsWidth(bytes, span, position)
+      parts.push(bytes.subarray(done, Math.max(from, done)), text)
+      count++
+      done = end
+    } else done = Math.max(done, span.to)
+  }
+  if (done < to) parts.push(bytes.subarray(done, to))
+  const out = parts.length === 1 ? (parts[0] ?? plain) : Buffer.concat(parts)
+  return { out, count, covered: Math.max(0, done - to) }
+}
+
+/** In text of which each character is one byte. */
+export function replaceInText(text: string, spans: readonly Span[]): string {
+  let out = ''
+  let done = 0
+  for (const { from, to } of spans) {
+    out += text.slice(done, from) + redacted
+    done = to
+  }
+  return out + text.slice(done)
+}
+
+/** In UTF-16 and UTF-32 each character of ASCII has NULs after it, or before it; they go with it. */
+function inItsWidth(bytes: Buffer, { from, to }: Span, position: number): { from: number; end: number; text: Buffer } {
+  let width = 1
+  while (width < 4 && bytes[from + width] === 0) width++
+  if (width !== 2 && width !== 4) return { from, end: to, text: plain }
+  const isLowFirst = hasNulls(bytes, to, width - 1)
+  const isHighFirst = hasNulls(bytes, from - width + 1, width - 1)
+  if (!isLowFirst && !isHighFirst) return { from, end: to, text: plain }
+  const isHigh = isLowFirst && isHighFirst ? (position + from) % width !== 0 : isHighFirst
+  const text = Buffer.alloc(plain.length * width)
+  plain.forEach((byte, index) => (text[index * width + (isHigh ? width - 1 : 0)] = byte))
+  return isHigh ? { from: from - width + 1, end: to, text } : { from, end: to + width - 1, text }
+}
+
+function hasNulls(bytes: Buffer, from: number, count: number): boolean {
+  if (from < 0) return false
+  for (let at = from; at < from + count; at++) if (bytes[at] !== 0) return false
+  return true
+}
