@@ -9,6 +9,7 @@ import type { Load, Measured, Order } from './load.ts'
 /** Ends the run with what was answered. */
 class WrongAnswer extends Error {}
 
+process.on('disconnect', () => process.exit())
 process.on('message', (order: Order) => {
   const work = order.kind === 'load' ? run(order) : stream(order)
   work.then(

@@ -9,6 +9,7 @@ export interface Scope {
   after: (ending: () => unknown) => void
 }
 
+/** It ends when its channel to us does, however we end. */
 export async function startProcess(scope: Scope, file: string, args: string[] = []): Promise<ChildProcess> {
   const child = fork(join(import.meta.dirname, file), args, { execArgv: [] })
   const exit = once(child, 'exit')

@@ -14,6 +14,7 @@ interface Call {
   stream?: boolean
 }
 
+process.on('disconnect', () => process.exit())
 const [caFile = ''] = process.argv.slice(2)
 const dispatcher = new Agent({ connect: { ca: readFileSync(caFile) }, allowH2: false })
 const app = Fastify({ bodyLimit: 10_485_760 })

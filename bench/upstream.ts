@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+process.on('disconnect', () => process.exit())
 const [certFile = '', keyFile = ''] = process.argv.slice(2)
 const mebibyte = 1024 ** 2
 
