@@ -4,7 +4,9 @@ import type { Page, PageRequest } from '../platform/database/paging.ts'
 import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
+import { matchesHost } from './api-hosts.ts'
 import type { Credentials } from './client-credentials.ts'
+import { isVerified } from './provider.ts'
 import type { Injection, Provider, ProviderSource, ProviderStatus } from './provider.ts'
 
 interface ProviderRow {
@@ -128,6 +130,21 @@ export function createProviderStore(vault: Vault) {
         .$if(engine === 'postgres', (query) => (strength === 'for share' ? query.forShare() : query.forUpdate()))
         .executeTakeFirst()
       return row && toProvider(row)
+    },
+
+    /** An active provider whose tokens may go to this host: one that somebody answers for before one that was proposed. */
+    findForHost: async (queries: Queries, host: string): Promise<ProviderName | undefined> => {
+      const rows = await queries
+        .selectFrom('providers')
+        .select(['name', 'slug', 'source', 'api_hosts'])
+        .where('status', '=', 'active')
+        .where('deleted_at', 'is', null)
+        .orderBy('provider_id')
+        .execute()
+      const found = rows
+        .map(({ api_hosts, ...row }) => ({ ...row, apiHosts: JSON.parse(api_hosts) as string[] }))
+        .filter(({ apiHosts }) => apiHosts.some((entry) => matchesHost(entry, host)))
+      return found.find(isVerified) ?? found[0]
     },
 
     clientSecret: async (queries: Queries, providerId: string): Promise<Secret | undefined> => {

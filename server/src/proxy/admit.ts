@@ -1,6 +1,8 @@
 /** Lets a call in: judged, and its attempt on record; or puts the refusal on record, and shows the way. */
 import type { Agent } from '../agents/agent.ts'
+import type { Standing } from '../grants/standing.ts'
 import { ServiceError } from '../platform/errors.ts'
+import type { ProviderStore } from '../providers/provider-store.ts'
 import type { Call, Known, ProxyInput } from './call.ts'
 import type { OnOutcome } from './flight.ts'
 import { hashRequest } from './idempotency.ts'
@@ -11,12 +13,15 @@ import type { JudgeNeeds } from './judge.ts'
 import type { Ledger } from './ledger.ts'
 import type { AgentLoad } from './load.ts'
 import type { Refusals } from './refusals.ts'
+import { isLiftable, requestable, showingTheWay } from './requestable.ts'
+import type { AccessWanted } from './requestable.ts'
 
 export interface AdmitNeeds extends JudgeNeeds {
   ledger: Ledger
   idempotency: Idempotency
   refusals: Refusals
   load: AgentLoad
+  providers: Pick<ProviderStore, 'findForHost'>
   onOutcome: OnOutcome
 }
 
@@ -48,11 +53,25 @@ export async function admit(
     leave?.()
     if (!(error instanceof ServiceError)) throw error
     const { agentId } = agent
-    const { grant, facts } = known
-    await needs.refusals.record({ agentId, code: error.code, requestId, grantId: grant?.grantId, detail: facts ?? {} })
+    const { standing, facts } = known
+    const grantId = standing?.grant.grantId
+    await needs.refusals.record({ agentId, code: error.code, requestId, grantId, detail: facts ?? {} })
     needs.onOutcome('refused')
-    throw error
+    throw showingTheWay(error, await accessWanted(needs, error, input, standing))
   }
+}
+
+/** What to ask for, so that the call could be made. The call may not have been read as far as that when it was refused. */
+async function accessWanted(
+  { database, providers }: AdmitNeeds,
+  error: ServiceError,
+  { url, method }: ProxyInput,
+  standing: Standing | undefined,
+): Promise<AccessWanted | undefined> {
+  const host = URL.parse(url)?.host
+  if (!isLiftable(error) || host === undefined) return undefined
+  const provider = standing ? standing.provider : await providers.findForHost(database.queries, host)
+  return requestable(provider, { host, method: method.toUpperCase() })
 }
 
 /** The envelope of the answer that was given before, where there is one. */

@@ -20,13 +20,16 @@ const liftable: ReadonlySet<ErrorCode> = new Set([
   'path_not_allowed',
 ])
 
+export function isLiftable({ code }: ServiceError): boolean {
+  return liftable.has(code)
+}
+
 /** Undefined where no grant that one could ask for would cover the call. */
 export function requestable(
-  { code }: ServiceError,
-  provider: { slug: string; apiHosts: readonly string[] } | undefined,
+  provider: { slug: string | null; apiHosts: readonly string[] } | undefined | null,
   call: { host: string; method: string },
 ): AccessWanted | undefined {
-  if (!liftable.has(code) || !provider?.apiHosts.some((entry) => matchesHost(entry, call.host))) return undefined
+  if (!provider?.slug || !provider.apiHosts.some((entry) => matchesHost(entry, call.host))) return undefined
   return { provider: provider.slug, hosts: [call.host], methods: [call.method] }
 }
 
