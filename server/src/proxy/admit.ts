@@ -70,8 +70,12 @@ async function accessWanted(
 ): Promise<AccessWanted | undefined> {
   const host = URL.parse(url)?.host
   if (!isLiftable(error) || host === undefined) return undefined
-  const provider = standing ? standing.provider : await providers.findForHost(database.queries, host)
+  const provider = standing ? activeOf(standing) : await providers.findForHost(database.queries, host)
   return requestable(provider, { host, method: method.toUpperCase() })
+}
+
+function activeOf({ provider }: Standing): Standing['provider'] {
+  return provider?.status === 'active' ? provider : null
 }
 
 /** The envelope of the answer that was given before, where there is one. */
