@@ -16,6 +16,7 @@ import { pairingCodeStore } from './devices/pairing-code-store.ts'
 import { createPushStore } from './devices/push-store.ts'
 import { grantStore } from './grants/grant-store.ts'
 import { createProviderStore } from './providers/provider-store.ts'
+import { createIdempotency } from './proxy/idempotency-store.ts'
 import { createSandboxStore } from './sandbox/sandbox-store.ts'
 import { identityStore } from './sessions/identity-store.ts'
 import { createLoginFlowStore } from './sessions/login-flow-store.ts'
@@ -48,6 +49,7 @@ export function createStores(vault: Vault) {
     pushes: createPushStore(vault),
     accessRequests: accessRequestStore,
     mutedAgents: mutedAgentStore,
+    idempotency: createIdempotency(vault),
     audit: auditStore,
   }
 }

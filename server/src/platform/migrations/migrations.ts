@@ -2,6 +2,15 @@ import type { Migration } from '../database/migrate.ts'
 import { foundation } from './0001-foundation.ts'
 import { providersAndConnections } from './0002-providers-and-connections.ts'
 import { approvals } from './0003-approvals.ts'
+import { idempotency } from './0005-idempotency.ts'
+
+const auditChain: Migration = { number: 4, name: 'audit-chain', statements: () => [] }
 
 /** In order, and forward only: what has once been released is never edited. docs/storage.md describes the result. */
-export const migrations: readonly Migration[] = [foundation, providersAndConnections, approvals]
+export const migrations: readonly Migration[] = [
+  foundation,
+  providersAndConnections,
+  approvals,
+  auditChain,
+  idempotency,
+]
