@@ -11,17 +11,17 @@ const Cursor = Type.String({
   examples: ['grt_01k9x3v7qmf5v8t2w4y6z8abcd'],
 })
 
-const paging = {
+export const pagingMembers = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPageSize, default: defaultPageSize })),
   cursor: Type.Optional(Cursor),
 }
 
 /** The query of a list whose records have these states. */
 export function ListQuery<S extends string[]>(statuses: readonly [...S]) {
-  return Strict({ ...paging, status: Type.Optional(Type.Enum(statuses)) })
+  return Strict({ ...pagingMembers, status: Type.Optional(Type.Enum(statuses)) })
 }
 
-export const PageQuery = Strict(paging)
+export const PageQuery = Strict(pagingMembers)
 export type PageQuery = Static<typeof PageQuery>
 
 /** One page of a list, under the plural name of its records. */

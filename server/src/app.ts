@@ -5,6 +5,8 @@ import { accessRequestRoutes } from './access-requests/access-request-routes.ts'
 import { decisionRoutes } from './access-requests/decision-routes.ts'
 import { mutedAgentRoutes } from './access-requests/muted-agent-routes.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
+import { auditRoutes } from './audit/audit-routes.ts'
+import { headText } from './audit/signed-head.ts'
 import { authenticateCalls } from './authenticate.ts'
 import { createDeliverCallbacks } from './callbacks/deliver-callbacks.ts'
 import { connectRoutes } from './connections/connect-routes.ts'
@@ -74,6 +76,8 @@ export interface App {
   /** What is due outside: providers that have to be asked, callbacks, pushes. */
   catchUp: () => Promise<void>
   flushRefusals: () => Promise<void>
+  /** Signs how far the record has come, and tells the log, where it can be kept out of the service's reach. */
+  signRecord: () => Promise<void>
   /** Ends calls under way whose grants have ended; nothing to do while there are none. */
   checkCallsInFlight: () => Promise<void>
   /** Resolves once no refresh, callback or push is under way; from now on none begins. */
@@ -124,6 +128,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   decisionRoutes(http, { ...needs, onDecided: deliverCallbacks.kick })
   mutedAgentRoutes(http, needs)
   grantRoutes(http, needs)
+  auditRoutes(http, needs)
   await sandboxRoutes(http, needs)
   proxyRoutes(http, {
     ...needs,
@@ -160,6 +165,10 @@ export async function createApp(given: AppNeeds): Promise<App> {
       await Promise.all([askProviders(), deliverCallbacks.due(), deliverPushes.due()])
     },
     flushRefusals: () => refusals.flush(),
+    signRecord: async () => {
+      const head = await stores.audit.signHead()
+      if (head) log.info({ head: headText(head) }, 'the record so far is signed')
+    },
     checkCallsInFlight: callsInFlight.check,
     outsideEnded: () => Promise.all([refreshesEnded(), deliverCallbacks.ended(), deliverPushes.ended()]),
     ownerLoginUrl: async () => {

@@ -86,6 +86,7 @@ function startTimers(app: App, log: Log): { timers: NodeJS.Timeout[]; killSwitch
       dueOutside.timer,
       every(10 * minuteMs, 'the sweep', app.sweep).timer,
       every(minuteMs, 'recording refusals', app.flushRefusals).timer,
+      every(minuteMs, 'signing the record', app.signRecord).timer,
     ],
     killSwitch: every(killSwitchMs, 'checking calls in flight', app.checkCallsInFlight).timer,
   }
@@ -121,6 +122,7 @@ function stopOnSignal(running: Running): void {
     await Promise.race([Promise.all([app.http.close(), loopbackClosed]), cutOff.then(() => sleep(500))])
     await Promise.race([app.outsideEnded(), sleep(outsidePatienceMs)])
     await app.flushRefusals()
+    await app.signRecord()
     clearInterval(killSwitch)
     await egress.close()
     await database.close()

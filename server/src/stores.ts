@@ -2,6 +2,9 @@
 import { accessRequestStore } from './access-requests/access-request-store.ts'
 import { mutedAgentStore } from './access-requests/muted-agent-store.ts'
 import { agentStore } from './agents/agent-store.ts'
+import { auditChainStore } from './audit/audit-chain-store.ts'
+import { createAuditKeyStore } from './audit/audit-key-store.ts'
+import { auditListStore } from './audit/audit-list-store.ts'
 import { createAuditStore } from './audit/audit-store.ts'
 import { createCallbackStore } from './callbacks/callback-store.ts'
 import { createConnectFlowStore } from './connections/connect-flow-store.ts'
@@ -56,5 +59,8 @@ export function createStores(needs: { database: Database; vault: Vault; clock: C
     accessRequests: accessRequestStore,
     mutedAgents: mutedAgentStore,
     audit: createAuditStore(needs),
+    auditChains: auditChainStore,
+    auditKeys: createAuditKeyStore(vault),
+    auditList: auditListStore,
   }
 }

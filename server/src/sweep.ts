@@ -1,5 +1,7 @@
 import type { AccessRequestStore } from './access-requests/access-request-store.ts'
 import type { MutedAgentStore } from './access-requests/muted-agent-store.ts'
+import { dropOldRecords } from './audit/retention.ts'
+import type { RetentionNeeds } from './audit/retention.ts'
 import type { CallbackStore } from './callbacks/callback-store.ts'
 import type { ConnectFlowStore } from './connections/connect-flow-store.ts'
 import type { DeviceFlowStore } from './connections/device-flow-store.ts'
@@ -7,16 +9,15 @@ import type { FormerTokenStore } from './connections/former-token-store.ts'
 import type { ChallengeStore } from './devices/challenge-store.ts'
 import type { PairingCodeStore } from './devices/pairing-code-store.ts'
 import type { GrantStore } from './grants/grant-store.ts'
-import type { Clock } from './platform/clock.ts'
-import type { Database } from './platform/database/database.ts'
+import type { Config } from './platform/config.ts'
 import { dropFullLimits } from './platform/rate-limits.ts'
 import type { SandboxStore } from './sandbox/sandbox-store.ts'
 import type { LoginFlowStore } from './sessions/login-flow-store.ts'
 import type { LoginTokenStore } from './sessions/login-token-store.ts'
 import type { SessionStore } from './sessions/session-store.ts'
 
-export interface SweepNeeds {
-  database: Database
+export interface SweepNeeds extends RetentionNeeds {
+  config: Pick<Config, 'auditRetentionDays'>
   loginTokens: LoginTokenStore
   loginFlows: LoginFlowStore
   sessions: SessionStore
@@ -30,7 +31,6 @@ export interface SweepNeeds {
   accessRequests: AccessRequestStore
   callbacks: CallbackStore
   mutedAgents: MutedAgentStore
-  clock: Clock
 }
 
 const dayMs = 86_400_000
@@ -60,4 +60,6 @@ export async function sweep(needs: SweepNeeds): Promise<void> {
     await needs.callbacks.dropOf(tx, unapproved)
     await needs.accessRequests.drop(tx, unapproved)
   })
+  const { auditRetentionDays } = needs.config
+  if (auditRetentionDays !== undefined) await dropOldRecords(needs, daysAgo(auditRetentionDays))
 }

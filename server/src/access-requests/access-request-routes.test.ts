@@ -196,7 +196,7 @@ onBothDatabases('access requests', (engine) => {
         ['access_request.created', agent.agentId, user.userId, null, ids[0]],
         ['access_request.created', agent.agentId, null, null, ids[1]],
         ['access_request.created', agent.agentId, null, null, ids[2]],
-        ['access_request.cancelled', agent.agentId, null, null, ids[0]],
+        ['access_request.cancelled', agent.agentId, user.userId, null, ids[0]],
         ['access_request.approved', agent.agentId, user.userId, grant.grant_id, ids[1]],
         ['access_request.denied', agent.agentId, user.userId, null, ids[2]],
       ],

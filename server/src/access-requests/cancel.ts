@@ -33,7 +33,8 @@ export async function cancelAccessRequest(
     await callbacks.dropOf(tx, [accessRequestId])
     await pushes.dropOf(tx, accessRequestId)
     const detail = { access_request_id: accessRequestId }
-    await audit.append(tx, { event: 'access_request.cancelled', at: now, requestId, agentId, detail })
+    const userId = found.userId ?? undefined
+    await audit.append(tx, { event: 'access_request.cancelled', at: now, requestId, agentId, userId, detail })
     return cancelled
   })
 }

@@ -96,7 +96,7 @@ export const auditChainStore = {
   countUnchained: async (queries: Queries): Promise<number> => {
     const { rows } = await sql<{ count: number }>`
       select count(*) as count from audit_records where chain is null`.execute(queries)
-    return Number(rows[0]?.count ?? 0)
+    return rows[0]?.count ?? 0
   },
 
   /** The next records of a chain. */

@@ -103,7 +103,8 @@ export async function verifyChain(needs: WalkNeeds, chain: string, expected: rea
   return { records, end: head }
 }
 
-function wrongWith(row: LinkedRow, head: Head, key: AuditKey): string | undefined {
+/** What shows that a record is not the one that we put after that head. */
+export function wrongWith(row: LinkedRow, head: Head, key: AuditKey): string | undefined {
   if (row.position !== head.position + 1)
     return `it was removed, and maybe others: the next one there is ${row.position}`
   const expected = linked(head, row)

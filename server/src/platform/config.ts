@@ -236,6 +236,12 @@ export const settings = {
     'Refused calls recorded one by one, per agent and code; then counted',
     integer(1, 10_000),
   ),
+  auditRetentionDays: setting(
+    'SALLYPORT_AUDIT_RETENTION_DAYS',
+    null,
+    'How long the record is kept; by default for good',
+    optional(integer(1, 36_500)),
+  ),
   headersTimeoutSeconds: setting(
     'SALLYPORT_HEADERS_TIMEOUT_SECONDS',
     '10',

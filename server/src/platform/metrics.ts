@@ -24,8 +24,16 @@ export function measureResponses(http: Http, { registry }: Metrics): void {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
     registers: [registry],
   })
+  // The library looks each set of labels up anew; there are only so many.
+  const observers = new Map<string, Histogram.Internal<'method' | 'route' | 'status'>>()
+  const observerOf = (method: string, route: string, status: number) => {
+    const key = `${method} ${route} ${status}`
+    let observer = observers.get(key)
+    if (!observer) observers.set(key, (observer = duration.labels(method, route, String(status))))
+    return observer
+  }
   http.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? '(none)'
-    duration.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000)
+    observerOf(request.method, route, reply.statusCode).observe(reply.elapsedTime / 1000)
   })
 }

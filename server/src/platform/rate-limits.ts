@@ -1,5 +1,6 @@
 import { ServiceError } from './errors.ts'
 import type { Queries } from './database/database.ts'
+import { prepared } from './database/prepared.ts'
 
 /** A bucket that holds `burst` calls and fills again at one call every `periodMs`. */
 export interface RateLimit {
@@ -25,23 +26,20 @@ export function perSecond(count: number, burst: number): RateLimit {
 
 const dayMs = 86_400_000
 
-/**
- * Takes one call out of the bucket, or refuses. It is one conditional write on a row that all instances share; in
- * a transaction that fails later it is given back. The row holds the moment at which the bucket will be full again.
- */
-export async function takeFromLimit(
-  queries: Queries,
-  key: string,
-  { burst, periodMs }: RateLimit,
-  now: Date,
-): Promise<void> {
-  const time = now.getTime()
-  const latest = time + (burst - 1) * periodMs
-  // Only a clock that was far ahead can have written that: taken at its word, it would lock the caller out until then.
-  const impossible = latest + periodMs + dayMs
-  const taken = await queries
+interface Taking {
+  key: string
+  /** Where the bucket stands after the first call ever. */
+  first: number
+  time: number
+  periodMs: number
+  latest: number
+  impossible: number
+}
+
+const take = prepared((queries: Queries, { key, first, time, periodMs, latest, impossible }: Taking) =>
+  queries
     .insertInto('rate_limits')
-    .values({ key, full_at: time + periodMs })
+    .values({ key, full_at: first })
     .onConflict((conflict) =>
       conflict
         .column('key')
@@ -61,8 +59,25 @@ export async function takeFromLimit(
         }))
         .where((eb) => eb.or([eb('rate_limits.full_at', '<=', latest), eb('rate_limits.full_at', '>', impossible)])),
     )
-    .returning('full_at')
-    .executeTakeFirst()
+    .returning('full_at'),
+)
+
+/**
+ * Takes one call out of the bucket, or refuses. It is one conditional write on a row that all instances share; in
+ * a transaction that fails later it is given back. The row holds the moment at which the bucket will be full again.
+ */
+export async function takeFromLimit(
+  queries: Queries,
+  key: string,
+  { burst, periodMs }: RateLimit,
+  now: Date,
+): Promise<void> {
+  const time = now.getTime()
+  const latest = time + (burst - 1) * periodMs
+  // Only a clock that was far ahead can have written that: taken at its word, it would lock the caller out until then.
+  const impossible = latest + periodMs + dayMs
+  const first = time + periodMs
+  const [taken] = await take(queries, { key, first, time, periodMs, latest, impossible })
   if (taken) return
   const row = await queries.selectFrom('rate_limits').select('full_at').where('key', '=', key).executeTakeFirst()
   const waitMs = (row?.full_at ?? time) - latest

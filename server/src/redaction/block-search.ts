@@ -23,7 +23,7 @@ const tableSize = 0x2000
 const block = 3
 const longestShift = 0xff
 /** Further than that a comparison is continued where the last one stopped. */
-const compareAtOnce = 64
+const compareAtOnce = 16
 
 export function compileSearch(patterns: readonly Pattern[]): BlockSearch {
   const cores = patterns.map(({ coreFrom, coreTo, enough }) => Math.min(coreTo, enough) - coreFrom)
@@ -31,10 +31,18 @@ export function compileSearch(patterns: readonly Pattern[]): BlockSearch {
   const shifts = new Uint8Array(tableSize).fill(window - block + 1)
   const ending = new Map<number, Pattern[]>()
   for (const pattern of patterns) {
+    const { bytes, coreFrom } = pattern
     for (let end = block; end <= window; end++) {
-      for (const hash of hashesOf(pattern, pattern.coreFrom + end)) {
-        shifts[hash] = Math.min(shifts[hash] ?? 0, window - end)
-        if (end === window) ending.set(hash, [...(ending.get(hash) ?? []), pattern])
+      const at = coreFrom + end
+      // In base64 a block can be written in several ways.
+      for (const first of waysToWrite(pattern, bytes[at - 3] ?? 0)) {
+        for (const second of waysToWrite(pattern, bytes[at - 2] ?? 0)) {
+          for (const third of waysToWrite(pattern, bytes[at - 1] ?? 0)) {
+            const hash = hashOf(first, second, third)
+            shifts[hash] = Math.min(shifts[hash] ?? 0, window - end)
+            if (end === window) addTo(ending, hash, pattern)
+          }
+        }
       }
     }
   }
@@ -46,16 +54,20 @@ function hashOf(first: number, second: number, third: number): number {
   return ((first & 31) << 8) ^ ((second & 31) << 4) ^ (third & 31)
 }
 
-/** Those of each way to write the block that the pattern's fold takes for the same. */
-function hashesOf({ bytes, fold }: Pattern, end: number): Set<number> {
-  const ways = [3, 2, 1].map((back) => {
-    const byte = bytes[end - back] ?? 0
-    return [byte, ...(byte === 0x2b ? [0x2d] : []), ...(byte === 0x2f ? [0x5f] : [])].filter(
-      (one) => fold[one] === byte,
-    )
-  })
-  const [first = [], second = [], third = []] = ways
-  return new Set(first.flatMap((a) => second.flatMap((b) => third.map((c) => hashOf(a, b, c)))))
+const onlyItself = Array.from({ length: 256 }, (_, byte) => [byte])
+const plusOrMinus = [0x2b, 0x2d]
+const slashOrUnderscore = [0x2f, 0x5f]
+
+function waysToWrite({ fold }: Pattern, byte: number): number[] {
+  if (byte === 0x2b && fold[0x2d] === byte) return plusOrMinus
+  if (byte === 0x2f && fold[0x5f] === byte) return slashOrUnderscore
+  return onlyItself[byte] ?? []
+}
+
+function addTo(ending: Map<number, Pattern[]>, hash: number, pattern: Pattern): void {
+  const there = ending.get(hash)
+  if (!there) ending.set(hash, [pattern])
+  else if (!there.includes(pattern)) there.push(pattern)
 }
 
 /** What is found begins at the pattern's core, and may overlap. `lowerCase`: the text has lost its upper case. */
@@ -69,8 +81,7 @@ export function search(
   let compared: Map<Pattern, Progress> | undefined
   let end = stretch.from + window
   while (end <= to) {
-    const hash =
-      (((bytes[end - 3] ?? 0) & 31) << 8) ^ (((bytes[end - 2] ?? 0) & 31) << 4) ^ ((bytes[end - 1] ?? 0) & 31)
+    const hash = hashOf(bytes[end - 3] ?? 0, bytes[end - 2] ?? 0, bytes[end - 1] ?? 0)
     const shift = shifts[hash] ?? 0
     if (shift !== 0) {
       end += shift

@@ -5,9 +5,17 @@ import { htmlEntities } from './html-entities.ts'
  * Both in one number, so that nothing is allocated: the length times `perLength`, plus a code point, or `asByte` plus
  * a byte, or `nothing` for what only parts others. Zero where no escape is.
  */
-export const perLength = 0x200000
+const perLength = 0x200000
 export const asByte = 0x110000
 export const nothing = 0x110100
+
+export function lengthOf(escape: number): number {
+  return escape >>> 21
+}
+
+export function meaningOf(escape: number): number {
+  return escape & 0x1fffff
+}
 
 /** The bytes that an escape can begin with. */
 export const escapeStarts = [0x00, 0x0a, 0x0d, 0x25, 0x26, 0x3d, 0x5c]
@@ -52,8 +60,9 @@ export function readEscape(input: Uint8Array, at: number, from: number, to: numb
 
 /** UTF-16 and UTF-32 put them between the characters of ASCII. */
 function nulls(input: Uint8Array, at: number, to: number): number {
+  const limit = Math.min(to, at + 0xff)
   let end = at + 1
-  while (end < to && input[end] === 0) end++
+  while (end < limit && input[end] === 0) end++
   return (end - at) * perLength + nothing
 }
 
@@ -128,17 +137,15 @@ function octal(input: Uint8Array, at: number, to: number): number {
 
 function entity(input: Uint8Array, at: number, to: number): number {
   if (input[at + 1] === 0x23) return numericEntity(input, at, to)
-  let name = ''
-  for (let i = at + 1; i < to && i < at + longestEntity; i++) {
-    const byte = input[i] ?? 0
-    if (byte === 0x3b) {
-      const point = htmlEntities.get(name)
-      return point === undefined ? none : (i + 1 - at) * perLength + point
-    }
-    if ((byte | 0x20) < 0x61 || (byte | 0x20) > 0x7a) return none
-    name += String.fromCharCode(byte)
-  }
-  return none
+  let end = at + 1
+  while (end < to && end < at + longestEntity && isLetter(input[end] ?? 0)) end++
+  if (input[end] !== 0x3b || end >= to) return none
+  const point = htmlEntities.get(String.fromCharCode(...input.subarray(at + 1, end)))
+  return point === undefined ? none : (end + 1 - at) * perLength + point
+}
+
+function isLetter(byte: number): boolean {
+  return (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a
 }
 
 /** The semicolon may be missing: browsers read it then, too. */

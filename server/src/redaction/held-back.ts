@@ -16,16 +16,16 @@ export const anyByte = new Uint8Array(256).fill(1)
 const shortestLine = 16
 
 /**
- * Where the bytes that have to wait begin. Until `fresh` the answer is known already: `known`. What waits can grow to
- * twice the longest form before its first half goes, so that small pieces don't have all of it searched each time.
+ * Where the bytes that have to wait begin. Until `fresh` the answer is known already: `known`. Where more than `most`
+ * would wait, only as many do as the longest form has: what began earlier is complete.
  */
 export function heldFrom(
   bytes: Uint8Array,
-  { known, fresh, to }: { known: number; fresh: number; to: number },
+  { known, fresh, to, most }: { known: number; fresh: number; to: number; most: number },
   { held, longestForm }: { held: Uint8Array; longestForm: number },
 ): number {
   const from = startOfRun(bytes, known, fresh, to, held)
-  return to - from > 2 * longestForm ? to - longestForm : from
+  return to - from > most ? to - longestForm : from
 }
 
 function startOfRun(bytes: Uint8Array, known: number, fresh: number, to: number, held: Uint8Array): number {

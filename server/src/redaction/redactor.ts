@@ -23,7 +23,7 @@ export interface Redactor {
 }
 
 export interface RedactedStream {
-  /** What may go out now. Chunks of 64 KiB or less take a few milliseconds at the very worst. */
+  /** What may go out now, as a buffer of its own or part of the chunk. A chunk of 64 KiB takes a few milliseconds. */
   push: (chunk: Uint8Array) => Buffer
   end: () => Buffer
 }
@@ -67,14 +67,14 @@ export function createRedactor(forms: SecretForms): Redactor {
 }
 
 function windowOf({ longestForm }: SecretForms): number {
-  return Math.max(windowBytes, 4 * longestForm)
+  return Math.max(windowBytes, 2 * longestForm)
 }
 
 /** Searches one window; where the next one begins, or `done`. They overlap by what a form could begin in. */
 function findInWindow(forms: SecretForms, bytes: Buffer, from: number, isWhole: boolean, spans: Span[]): number {
   const to = Math.min(bytes.length, from + windowOf(forms))
   const isLast = to === bytes.length
-  const next = isLast ? to : heldFrom(bytes, { known: from, fresh: from, to }, forms)
+  const next = isLast ? to : heldFrom(bytes, { known: from, fresh: from, to, most: forms.longestForm }, forms)
   for (const span of findSecrets(forms, { bytes, from, to, isEnd: isWhole && isLast })) {
     const last = spans.at(-1)
     if (last && span.from < last.to) last.to = Math.max(last.to, span.to)
@@ -115,7 +115,9 @@ function createStream(forms: SecretForms, counted: (more: number) => void): Reda
       if (!forms.search) return fresh
       const known = waiting.length
       const bytes = known === 0 ? fresh : Buffer.concat([waiting, fresh])
-      const to = heldFrom(bytes, { known: 0, fresh: known, to: bytes.length }, forms)
+      // Twice the longest, so that small pieces don't have all that waits searched again each time.
+      const most = 2 * forms.longestForm
+      const to = heldFrom(bytes, { known: 0, fresh: known, to: bytes.length, most }, forms)
       if (to > 0) return release(bytes, to, false)
       waiting = known === 0 ? Buffer.from(bytes) : bytes
       return empty

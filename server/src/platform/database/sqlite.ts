@@ -16,6 +16,7 @@ import { DatabaseFileLost, isBusy } from './failures.ts'
 const blockingWaitMs = 50
 const patienceMs = 5_000
 const keptStatements = 500
+const readsTrustMs = 10
 
 export function openSqlite(file: string): Database {
   const driver = sqliteDriver(file)
@@ -33,9 +34,18 @@ function sqliteDriver(file: string): Driver {
   let isInTransaction = false
   /** A full disk makes SQLite roll back by itself: what comes after must not pass for a part of the transaction. */
   let endedBy: Error | undefined
-  const use = <T>(work: (handle: Handle) => T) =>
+  /** To ask the file system costs more than most reads do. It is always asked before something is written. */
+  let lookedAt = -Infinity
+  const look = (isRead: boolean) => {
+    const now = performance.now()
+    if (isRead && now - lookedAt < readsTrustMs) return
+    lookedAt = -Infinity
+    handle = sameFile(file, handle)
+    lookedAt = now
+  }
+  const use = <T>(work: (handle: Handle) => T, { isRead }: { isRead: boolean }) =>
     whenFree(() => {
-      if (!isInTransaction) handle = sameFile(file, handle)
+      if (!isInTransaction) look(isRead)
       else if (endedBy !== undefined) throw endedBy
       try {
         return work(handle)
@@ -45,11 +55,15 @@ function sqliteDriver(file: string): Driver {
       }
     })
   const run = (statement: string) =>
-    use((current) => {
-      prepare(current, statement).statement.run()
-    })
+    use(
+      (current) => {
+        prepare(current, statement).statement.run()
+      },
+      { isRead: false },
+    )
   const connection: DatabaseConnection = {
-    executeQuery: <Row>(query: CompiledQuery) => use((current) => execute<Row>(current, query)),
+    executeQuery: <Row>(query: CompiledQuery) =>
+      use((current) => execute<Row>(current, query), { isRead: query.query.kind === 'SelectQueryNode' }),
     streamQuery: () => {
       throw new Error('queries are not streamed from SQLite')
     },

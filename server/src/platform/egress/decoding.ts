@@ -46,9 +46,9 @@ async function decodeOne(decoder: Decoder, body: Buffer, maxBytes: number, host:
   }
 }
 
-/** Beyond the first mebibyte. Deflate alone can do no more; other formats turn a kilobyte into gigabytes. */
+/** Beyond the first 10 MiB. Deflate alone can do no more; other formats turn a kilobyte into gigabytes. */
 const maxExpansion = 1100
-const freeBytes = 1_048_576
+const freeBytes = 10_485_760
 
 /** The decoded body as it comes, in constant memory. What is not encoded passes through untouched. */
 export function decodeStream(

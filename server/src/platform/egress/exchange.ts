@@ -4,7 +4,7 @@
  */
 import { STATUS_CODES } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { failureOf, notDecodable, timedOut, tooLarge, unreachable } from './failures.ts'
+import { failureOf, isOurFault, notDecodable, timedOut, tooLarge, unreachable } from './failures.ts'
 import { areTooMany, isOddlyTransferred, pairsOf, sendable } from './header-lists.ts'
 import type { HeaderPairs } from './header-lists.ts'
 import type { SharedSockets } from './pools.ts'
@@ -158,8 +158,14 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
       receiver.end(trailers)
     },
     onResponseError(_controller, error) {
-      // An idle socket that broke just now takes those with it that wait for it.
-      if (!isOver && !isSent && !isSecondTry && !(error instanceof ServiceError)) {
+      if (isOver) return
+      const isUntried = !isSent && !isSecondTry && !(error instanceof ServiceError)
+      if (isOurFault(error)) {
+        // The pool goes on waiting for a socket to become free that never had anything to do.
+        shared.retire()
+        fail(failureOf(host, error))
+      } else if (isUntried) {
+        // An idle socket that broke just now takes those with it that wait for it.
         isSecondTry = true
         // Not within undici's own clearing up.
         queueMicrotask(dispatch)

@@ -53,12 +53,16 @@ export function notDecodable(host: string, reason: string): ServiceError {
   return failure('upstream_encoding_unsupported', { detail: `${host}: ${reason}` })
 }
 
+/** A fault of ours, such as a header that can not be sent. */
+export function isOurFault(error: unknown): boolean {
+  return /^UND_ERR_(?:INVALID_ARG|NOT_SUPPORTED)$/.test(codeOf(error))
+}
+
 /** Whatever undici or a socket failed with, once a connection stood. */
 export function failureOf(host: string, error: unknown): Error {
   if (error instanceof ServiceError) return error
+  if (isOurFault(error)) return new Error(`${host}: the request can not be sent`)
   const code = codeOf(error)
-  // A fault of ours, such as a header that can not be sent.
-  if (/^UND_ERR_(?:INVALID_ARG|NOT_SUPPORTED)$/.test(code)) return new Error(`${host}: the request can not be sent`)
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return tooLarge(host, 'headers')
   if (/^(?:ERR_SSL|ERR_TLS|EPROTO)/.test(code)) return tlsFailure(host, code)
   return unreachable(host, code)

@@ -222,7 +222,7 @@ test('answers that are wrong are refused, and the connection goes on', async (t)
       stream.respond({ ':status': 200 })
       stream.write('hello')
       setTimeout(() => {
-        stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+        stream.destroy(new Error('in the middle'))
       }, 20)
     } else if (path === '/flood') {
       for (let times = 0; times < 17; times++) stream.additionalHeaders({ ':status': 103 })

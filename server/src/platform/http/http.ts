@@ -83,7 +83,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   boundBodiesInFlight(http, config.bodiesInFlightBytes)
   readJsonBodies(http)
   answerUnknownRoutes(http)
-  await setSecurityHeaders(http, config.baseUrl)
+  setSecurityHeaders(http, config.baseUrl)
   await http.register(cookie)
   return http
 }

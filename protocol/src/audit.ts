@@ -1,0 +1,114 @@
+import { Type, type Static } from 'typebox'
+import { Page, pagingMembers } from './lists.ts'
+import { Dictionary, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
+
+/**
+ * What is put on record. A call's attempt and its outcome are two records with one audit_id; a hop is a further
+ * attempt of the same call: a redirect that is followed, or the retry with a new token.
+ */
+export const auditEvents = [
+  'agent.registered',
+  'agent.token_rotated',
+  'agent.disabled',
+  'user.disabled',
+  'login_token.issued',
+  'session.started',
+  'session.revoked',
+  'provider.created',
+  'provider.proposed',
+  'provider.credentials_changed',
+  'provider.rediscovered',
+  'provider.enabled',
+  'provider.disabled',
+  'provider.deleted',
+  'connection.created',
+  'connection.renewed',
+  'connection.refused',
+  'connection.refreshed',
+  'connection.needs_reauth',
+  'connection.revoked',
+  'connection.revoked_remotely',
+  'user.created',
+  'identity.linked',
+  'access_request.created',
+  'access_request.approved',
+  'access_request.denied',
+  'access_request.cancelled',
+  'grant.revoked',
+  'pairing_code.issued',
+  'device.paired',
+  'device.enrolled',
+  'device.revoked',
+  'device_approval.required',
+  'device_approval.lifted',
+  'device_approval.reset',
+  'agent.blocked',
+  'agent.unmuted',
+  'callback.delivered',
+  'callback.failed',
+  'sandbox.started',
+  'proxy.attempt',
+  'proxy.hop',
+  'proxy.outcome',
+  'proxy.refused',
+  'keys.rotated',
+  'audit.chain_started',
+] as const
+export type AuditEvent = (typeof auditEvents)[number]
+
+/** Records that belong to an earlier one of the same audit_id, and are shown with it. */
+export const followUps = ['proxy.hop', 'proxy.outcome'] as const satisfies AuditEvent[]
+
+export const auditOutcomes = ['answered', 'failed', 'refused', 'unknown'] as const
+export type AuditOutcome = (typeof auditOutcomes)[number]
+
+const Time = Type.String({ format: 'date-time', maxLength: 40 })
+const Id = Text({ minLength: 1, maxLength: 100 })
+const listedEvents = auditEvents.filter((event) => !(followUps as readonly string[]).includes(event))
+
+export const ListAuditQuery = Strict({
+  ...pagingMembers,
+  agent_id: Type.Optional(Id),
+  grant_id: Type.Optional(Id),
+  provider: Type.Optional(Text({ minLength: 1, maxLength: 100, description: "The provider's slug" })),
+  event: Type.Optional(Type.Enum(listedEvents)),
+  outcome: Type.Optional(Type.Enum(auditOutcomes, { description: 'Of calls; unknown: none is on record' })),
+  since: Type.Optional(Time),
+  until: Type.Optional(Time),
+})
+export type ListAuditQuery = Static<typeof ListAuditQuery>
+
+const Facts = Dictionary(Type.Unknown())
+
+export const AuditRecord = Type.Object({
+  audit_id: RecordId('aud'),
+  event: Type.Enum(listedEvents),
+  at: Timestamp,
+  request_id: Nullable(Type.String()),
+  agent_id: Nullable(Type.String()),
+  user_id: Nullable(Type.String({ description: 'Never told to an agent' })),
+  grant_id: Nullable(Type.String()),
+  connection_id: Nullable(Type.String()),
+  provider: Nullable(Type.String({ description: "The provider's slug" })),
+  detail: Facts,
+  outcome: Nullable(
+    Type.Enum(auditOutcomes, {
+      description: 'Of a call; unknown while it is under way, and for good where the service was killed in the middle',
+    }),
+  ),
+  concluded_at: Nullable(Timestamp),
+  result: Nullable(Facts),
+  hops: Type.Array(Type.Object({ at: Timestamp, detail: Facts }), {
+    description: 'Further requests of the same call: redirects that were followed, the retry with a new token',
+  }),
+})
+export type AuditRecord = Static<typeof AuditRecord>
+
+export const AuditPage = Page('records', AuditRecord)
+export type AuditPage = Static<typeof AuditPage>
+
+export const AuditKeyReply = Type.Object({
+  alg: Type.Literal('EdDSA'),
+  jwk: Type.Object({ kty: Type.Literal('OKP'), crv: Type.Literal('Ed25519'), x: Type.String() }),
+  pem: Type.String(),
+})

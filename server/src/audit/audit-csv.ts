@@ -1,0 +1,45 @@
+/** Records as rows for a spreadsheet (RFC 4180). What a spreadsheet would take for a formula is marked as text. */
+import type { AuditRecord } from '@sallyport/protocol/audit'
+
+const plain = [
+  'audit_id',
+  'event',
+  'at',
+  'outcome',
+  'concluded_at',
+  'agent_id',
+  'user_id',
+  'grant_id',
+  'connection_id',
+  'provider',
+  'request_id',
+] as const satisfies (keyof AuditRecord)[]
+const ofCalls = ['method', 'host', 'path', 'code']
+const ofResults = ['status', 'bytes', 'ms', 'redactions']
+
+/** Full-width signs count too where a spreadsheet reads them as the others. */
+const formula = /^[\s\p{Cc}]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u
+
+export const csvHeader = csvLine([...plain, ...ofCalls, ...ofResults, 'detail', 'result', 'hops'])
+
+export function csvRow(record: AuditRecord): string {
+  return csvLine([
+    ...plain.map((name) => record[name]),
+    ...ofCalls.map((name) => record.detail[name]),
+    ...ofResults.map((name) => record.result?.[name]),
+    record.detail,
+    record.result,
+    record.hops.length === 0 ? null : record.hops,
+  ])
+}
+
+function csvLine(values: readonly unknown[]): string {
+  return `${values.map(csvField).join(',')}\r\n`
+}
+
+function csvField(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  const safe = typeof value !== 'number' && formula.test(text) ? `'${text}` : text
+  return /[",\r\n;]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { createPublicKey, verify } from 'node:crypto'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { startAccessTest } from '../../testkit/access-requests.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { startService } from '../../testkit/service.ts'
+import type { Engine } from '../platform/database/database.ts'
+import { newId } from '../platform/ids.ts'
+import type { AuditRecord } from './audit-record.ts'
+import { createAuditStore } from './audit-store.ts'
+import { headText } from './signed-head.ts'
+
+async function startReading(t: TestContext, engine: Engine) {
+  const service = await startService(t, engine)
+  const audit = createAuditStore({ ...service, clock: service.clock.now })
+  const agent = await service.registerAgent()
+  const user = await service.logIn({ email: 'ada@example.com' })
+  const get = async (path: string, token = service.adminToken, accept = 'application/json') =>
+    service.call('GET', `/v4/audit${path}`, { token, headers: { accept } })
+  const ids = async (path: string, token?: string) =>
+    ((await get(path, token)).body.records as { audit_id: string }[]).map(({ audit_id }) => audit_id)
+  const put = (record: Partial<AuditRecord>) => {
+    service.clock.advance(1)
+    return audit.append(service.database.queries, { event: 'proxy.attempt', at: service.clock.now(), ...record })
+  }
+  return { ...service, audit, agent, user, get, ids, put }
+}
+
+onBothDatabases('reading the record', (engine) => {
+  test('an agent sees its own, a user what concerns them, an admin all, newest first', async (t) => {
+    const { agent, user, get, ids, put, registerAgent, logIn } = await startReading(t, engine)
+    const other = await registerAgent()
+    const stranger = await logIn({ email: 'eve@example.com' })
+    const both = await put({ agentId: agent.agentId, userId: user.userId })
+    const theirs = await put({ agentId: other.agentId, userId: stranger.userId })
+    const shared = await put({ agentId: other.agentId, userId: user.userId })
+    assert.deepEqual(await ids('?event=proxy.attempt', agent.token), [both])
+    assert.deepEqual(await ids('?event=proxy.attempt', user.token), [shared, both])
+    assert.deepEqual(await ids('?event=proxy.attempt', stranger.token), [theirs])
+    assert.deepEqual(await ids('?event=proxy.attempt'), [shared, theirs, both])
+    for (const filter of [`?agent_id=${other.agentId}`, '?event=access_request.denied']) {
+      assert.deepEqual(await ids(filter, agent.token), [], 'a filter widens nothing')
+    }
+    assert.equal((await get('', 'none')).status, 401)
+  })
+
+  test('a device may not read it', async (t) => {
+    const { user, call, get } = await startReading(t, engine)
+    const { body: code } = await call('POST', '/v4/devices/pairing-codes', { token: user.token })
+    const { body } = await call('POST', '/v4/devices/pair', { body: { pairing_code: code.pairing_code } })
+    assert.equal((await get('', body.session_token)).status, 403)
+  })
+
+  test('a call is one record, with its outcome, its hops, and unknown where none is there', async (t) => {
+    const { agent, get, put, ids } = await startReading(t, engine)
+    const { agentId } = agent
+    const lost = await put({ agentId, detail: { method: 'GET', host: 'api.example.com', path: '/a' } })
+    const auditId = await put({ agentId, provider: 'acme', detail: { method: 'POST' } })
+    await put({ auditId, event: 'proxy.hop', detail: { host: 'b.example.com' } })
+    await put({ auditId, event: 'proxy.outcome', outcome: 'answered', detail: { status: 201, redactions: 1 } })
+    const refused = await put({ agentId, event: 'proxy.refused', detail: { code: 'host_not_allowed' } })
+    const { body } = await get(`?agent_id=${agentId}&provider=acme`)
+    const [record, ...others] = body.records
+    assert.deepEqual(others, [])
+    assert.deepEqual(
+      [record.audit_id, record.outcome, record.result, record.hops[0].detail, record.detail],
+      [auditId, 'answered', { status: 201, redactions: 1 }, { host: 'b.example.com' }, { method: 'POST' }],
+    )
+    assert.ok(record.concluded_at > record.at)
+    const byOutcome = { answered: [auditId], unknown: [lost], refused: [refused], failed: [] }
+    for (const [outcome, expected] of Object.entries(byOutcome)) {
+      assert.deepEqual(await ids(`?outcome=${outcome}`), expected, outcome)
+      assert.deepEqual(await ids(`?outcome=${outcome}`, agent.token), expected, outcome)
+    }
+  })
+
+  test('filters by grant and time, and refuses what it does not know', async (t) => {
+    const { agent, clock, get, ids, put } = await startReading(t, engine)
+    const { agentId } = agent
+    const grantId = newId('grt', clock.now())
+    const early = await put({ agentId, grantId })
+    const moment = clock.now().toISOString()
+    const late = await put({ agentId, grantId: newId('grt', clock.now()) })
+    assert.deepEqual(await ids(`?grant_id=${grantId}`, agent.token), [early])
+    assert.deepEqual(await ids(`?since=${moment}&event=proxy.attempt`), [late, early])
+    assert.deepEqual(await ids(`?until=${moment}&event=proxy.attempt`), [])
+    const after = new Date(Date.parse(moment) + 1).toISOString()
+    assert.deepEqual(await ids(`?since=${after}&event=proxy.attempt`), [late])
+    assert.deepEqual(await ids(`?until=${after}&event=proxy.attempt`), [early])
+    for (const wrong of [
+      'since=yesterday',
+      'event=proxy.outcome',
+      'outcome=maybe',
+      'agents=1',
+      'limit=201',
+      'cursor=1',
+    ]) {
+      assert.equal((await get(`?${wrong}`)).body.error.code, 'invalid_field', wrong)
+    }
+    assert.equal((await get('?since=2016-12-31T23:59:60Z')).body.error.field, 'since')
+  })
+
+  test('pages hold every record once, also those of one moment', async (t) => {
+    const { agent, audit, clock, database, get } = await startReading(t, engine)
+    const made = await database.transaction(async (tx) => {
+      const record = { event: 'proxy.attempt' as const, at: clock.now(), agentId: agent.agentId }
+      return Promise.all(Array.from({ length: 7 }, () => audit.append(tx, record)))
+    })
+    const seen: string[] = []
+    for (let cursor = ''; ;) {
+      const { body } = await get(`?limit=3&event=proxy.attempt${cursor}`, agent.token)
+      for (const { audit_id } of body.records) seen.push(audit_id)
+      if (body.next_cursor === null) break
+      cursor = `&cursor=${body.next_cursor}`
+    }
+    assert.deepEqual(seen, made.toSorted().reverse())
+  })
+
+  test('a rare thing among many is found page by page, none of which looks at more than its share', async (t) => {
+    const { agent, audit, clock, database, get } = await startReading(t, engine)
+    const { agentId } = agent
+    const rare = await audit.append(database.queries, { event: 'sandbox.started', at: clock.now(), agentId })
+    clock.advance(1)
+    await database.transaction(async (tx) => {
+      for (let count = 0; count < 5_100; count++) {
+        await audit.append(tx, { event: 'proxy.attempt', at: clock.now(), agentId })
+      }
+    })
+    const first = await get('?event=sandbox.started', agent.token)
+    assert.deepEqual(first.body.records, [])
+    const second = await get(`?event=sandbox.started&cursor=${first.body.next_cursor}`, agent.token)
+    assert.deepEqual([second.body.records[0].audit_id, second.body.next_cursor], [rare, null])
+    const all = await get('?event=sandbox.started', agent.token, 'application/x-ndjson')
+    assert.equal(all.text.split('\n').length, 2, 'an export goes on by itself')
+  })
+
+  test('an agent is not told which user its hint meant, nor whether any, nor that one blocked it', async (t) => {
+    const { call, ask, agent, user, adminToken } = await startAccessTest(t, engine)
+    for (const hint of ['ada@example.com', 'nobody@example.com']) {
+      assert.equal((await ask({ user_id: hint })).status, 201)
+    }
+    await call('POST', `/v4/muted-agents/${agent.agentId}/block`, { token: user.token })
+    const of = async (token: string) => (await call('GET', '/v4/audit', { token })).body.records as any[]
+    const shown = (await of(agent.token)).filter(({ event }) => event === 'access_request.created')
+    assert.equal(shown.length, 2)
+    const own = { audit_id: '', at: '', request_id: '' }
+    const [one, other] = shown.map((record) => ({ ...record, ...own, detail: Object.keys(record.detail as object) }))
+    assert.deepEqual(one, other)
+    assert.ok(!JSON.stringify(await of(agent.token)).includes(user.userId))
+    assert.ok(!(await of(agent.token)).some(({ event }) => event === 'agent.blocked'))
+    const toUser = await of(user.token)
+    assert.equal(toUser.filter(({ event }) => event === 'access_request.created').length, 1)
+    assert.ok(toUser.some(({ event }) => event === 'agent.blocked'))
+    assert.equal((await of(adminToken)).filter(({ event }) => event === 'access_request.created').length, 2)
+  })
+
+  test('exports hold the same records as lines of JSON and as CSV, in which no value is a formula', async (t) => {
+    const { agent, get, put } = await startReading(t, engine)
+    const { agentId } = agent
+    const paths = ['=1+1', '+1', '-1', '@a', '\t=1', '\uff1d1', ' =1', '"a",b', '/plain']
+    for (const path of paths) await put({ agentId, detail: { method: 'GET', path } })
+    const listed = (await get('?limit=200', agent.token)).body.records
+    const ndjson = await get('', agent.token, 'application/x-ndjson')
+    assert.equal(ndjson.headers['content-type'], 'application/x-ndjson')
+    assert.deepEqual(
+      ndjson.text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+      listed,
+    )
+    const csv = await get('?event=proxy.attempt', agent.token, 'text/csv')
+    assert.match(String(csv.headers['content-type']), /^text\/csv/)
+    assert.match(String(csv.headers['content-disposition']), /^attachment/)
+    const lines = csv.text.split('\r\n')
+    assert.equal(lines.length, paths.length + 2)
+    assert.match(lines[0] ?? '', /^audit_id,event,at,outcome,/)
+    for (const sign of ["'=1+1", "'+1", "'-1", "'@a", "'\t=1", "'\uff1d1", "' =1"]) {
+      assert.ok(csv.text.includes(`,${sign},`) || csv.text.includes(`,"${sign}",`), sign)
+    }
+    assert.ok(csv.text.includes(',"""a"",b",'))
+    assert.ok(csv.text.includes(',/plain,'))
+    assert.equal((await get('?limit=5', agent.token, 'text/csv')).body.error.field, 'limit')
+    assert.ok(!csv.text.includes('usr_'))
+  })
+
+  test('anyone gets the key, and it is the one that heads are signed with', async (t) => {
+    const { audit, call, put } = await startReading(t, engine)
+    await put({})
+    const { status, body } = await call('GET', '/v4/audit/key')
+    assert.equal(status, 200)
+    assert.match(body.pem, /^-----BEGIN PUBLIC KEY-----/)
+    const head = await audit.signHead()
+    assert.ok(head)
+    const [, input = '', signature = ''] = /^(.*)\.([\w-]+)$/.exec(headText(head)) ?? []
+    for (const key of [createPublicKey(body.pem), createPublicKey({ key: body.jwk, format: 'jwk' })]) {
+      assert.ok(verify(null, Buffer.from(input), key, Buffer.from(signature, 'base64url')))
+    }
+  })
+})

@@ -1,0 +1,161 @@
+import { Readable } from 'node:stream'
+import { AuditKeyReply, AuditPage, ListAuditQuery } from '@sallyport/protocol/audit'
+import type { AuditRecord } from '@sallyport/protocol/audit'
+import type { FastifyRequest } from 'fastify'
+import type {} from '../authenticate.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import { pageRequest } from '../platform/database/paging.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Http } from '../platform/http/http.ts'
+import { csvHeader, csvRow } from './audit-csv.ts'
+import type { AuditKeyStore } from './audit-key-store.ts'
+import type { AuditFilter, AuditListStore, AuditScope } from './audit-list-store.ts'
+import { agentEvents, auditView } from './audit-view.ts'
+
+interface AuditRouteNeeds {
+  database: Database
+  auditList: AuditListStore
+  auditKeys: AuditKeyStore
+  clock: Clock
+}
+
+const tags = ['Audit']
+const exportPage = 500
+
+export function auditRoutes(http: Http, { database, auditList, auditKeys, clock }: AuditRouteNeeds): void {
+  const page = async (
+    scope: AuditScope,
+    filter: AuditFilter,
+    wanted: { limit: number; before: string | undefined },
+  ) => {
+    const { records, nextCursor } = await auditList.list(database.queries, scope, filter, wanted)
+    return { records: records.map((record) => auditView(record, scope.agentId !== undefined)), nextCursor }
+  }
+
+  /** A page at a time, as fast as the caller takes them. */
+  async function* everything(scope: AuditScope, filter: AuditFilter, before: string | undefined) {
+    for (let cursor = before; ;) {
+      const { records, nextCursor } = await page(scope, filter, { limit: exportPage, before: cursor })
+      yield records
+      if (nextCursor === null) return
+      cursor = nextCursor
+    }
+  }
+
+  http.get(
+    '/v4/audit',
+    {
+      config: { allow: ['agent', 'user', 'admin'] },
+      schema: {
+        tags,
+        summary: 'What is on record: of you as an agent, concerning you as a user, all of it as an admin',
+        description:
+          'Newest first. A proxied call is one record: its attempt, with what came of it in `outcome` and `result`. ' +
+          'A page can hold fewer records than asked for, even none, before the end: go on while `next_cursor` is not ' +
+          'null. `Accept: application/x-ndjson` or `text/csv` gives all records that match as a stream, from `cursor` ' +
+          'on; in CSV a value that a spreadsheet would take for a formula has an apostrophe before it.',
+        querystring: ListAuditQuery,
+        response: { 200: AuditPage },
+      },
+    },
+    async (request, reply) => {
+      const { query } = request
+      const scope = scopeOf(request)
+      const filter = filterOf(query)
+      const form = exportForm(request.headers.accept)
+      if (form === undefined) {
+        const { records, nextCursor } = await page(scope, filter, pageRequest(query))
+        return { records, next_cursor: nextCursor }
+      }
+      if (query.limit !== undefined) {
+        throw new ServiceError('invalid_field', { field: 'limit', message: 'An export takes no limit.' })
+      }
+      const lines = form.lines(everything(scope, filter, query.cursor))
+      void reply.type(form.type).header('content-disposition', `attachment; filename="${form.file}"`)
+      // A stream passes by the schema, which speaks of JSON.
+      return reply.send(Readable.from(lines, { objectMode: false }) as unknown as AuditPage)
+    },
+  )
+
+  http.get(
+    '/v4/audit/key',
+    {
+      config: { allow: 'anyone' },
+      schema: {
+        tags,
+        summary: 'The public key that signed heads of the record are checked with',
+        description:
+          'The service signs every minute how far the record has come, writes the head to its log, and `sallyport-server ' +
+          'audit verify` shows the newest. A head is one line, `sallyport-audit-head.v1.{chain}.{position}.{hash}.' +
+          '{milliseconds}.{signature}`; the Ed25519 signature (base64url) is over the bytes before its dot. Keep this ' +
+          'key and heads where the service can not reach them: `audit verify --head` then shows whether the record ' +
+          'was set back to an older state. The key does not change.',
+        response: { 200: AuditKeyReply },
+      },
+    },
+    async () => {
+      const known = await auditKeys.find(database.queries)
+      const { publicKey } = known ?? (await database.transaction((tx) => auditKeys.findOrMake(tx, clock())))
+      const { x = '' } = publicKey.export({ format: 'jwk' })
+      const jwk = { kty: 'OKP' as const, crv: 'Ed25519' as const, x }
+      return { alg: 'EdDSA' as const, jwk, pem: publicKey.export({ type: 'spki', format: 'pem' }).toString() }
+    },
+  )
+}
+
+function scopeOf({ actor }: FastifyRequest): AuditScope {
+  if (actor?.kind === 'admin') return {}
+  if (actor?.kind === 'agent') return { agentId: actor.agent.agentId, events: agentEvents }
+  if (actor?.kind === 'user') return { userId: actor.user.userId }
+  throw new Error('the route admits agents, users and admins alone')
+}
+
+function filterOf(query: ListAuditQuery): AuditFilter {
+  const time = (field: 'since' | 'until') => {
+    const text = query[field]
+    if (text === undefined) return undefined
+    const value = new Date(text)
+    // The format knows leap seconds, a Date does not.
+    if (Number.isNaN(value.getTime())) throw new ServiceError('invalid_field', { field })
+    return value
+  }
+  return {
+    agentId: query.agent_id,
+    grantId: query.grant_id,
+    provider: query.provider,
+    event: query.event,
+    outcome: query.outcome,
+    since: time('since'),
+    until: time('until'),
+  }
+}
+
+interface ExportForm {
+  type: string
+  file: string
+  lines: (pages: AsyncIterable<AuditRecord[]>) => AsyncIterable<string>
+}
+
+const exportForms: ExportForm[] = [
+  {
+    type: 'application/x-ndjson',
+    file: 'audit.ndjson',
+    lines: async function* (pages) {
+      for await (const records of pages) yield records.map((record) => `${JSON.stringify(record)}\n`).join('')
+    },
+  },
+  {
+    type: 'text/csv',
+    file: 'audit.csv',
+    lines: async function* (pages) {
+      yield csvHeader
+      for await (const records of pages) yield records.map(csvRow).join('')
+    },
+  },
+]
+
+function exportForm(accept = ''): ExportForm | undefined {
+  const named = accept.split(',').map((one) => one.split(';')[0]?.trim().toLowerCase())
+  return exportForms.find(({ type }) => named.includes(type))
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { sql } from 'kysely'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { startService } from '../../testkit/service.ts'
+import type { Engine } from '../platform/database/database.ts'
+import { auditChainStore } from './audit-chain-store.ts'
+import { createAuditKeyStore } from './audit-key-store.ts'
+import { createAuditStore } from './audit-store.ts'
+import { verifyAudit } from './verify-audit.ts'
+
+const day = 86_400
+
+async function startKeeping(t: TestContext, engine: Engine, days: string | undefined) {
+  const service = await startService(t, engine, days === undefined ? {} : { SALLYPORT_AUDIT_RETENTION_DAYS: days })
+  const { database, clock, vault } = service
+  const { queries } = database
+  let audit = createAuditStore({ ...service, clock: clock.now })
+  const record = async (count: number) => {
+    for (let made = 0; made < count; made++) await audit.append(queries, { event: 'keys.rotated', at: clock.now() })
+  }
+  const verify = async () => {
+    const key = await createAuditKeyStore(vault).find(queries)
+    assert.ok(key)
+    return verifyAudit({ database, chains: auditChainStore, key, onProgress: () => undefined })
+  }
+  const restart = () => (audit = createAuditStore({ ...service, clock: clock.now }))
+  const rows = async () => (await queries.selectFrom('audit_records').select('position').execute()).length
+  return { ...service, queries, record, verify, rows, restart, signHead: () => audit.signHead() }
+}
+
+onBothDatabases('retention', (engine) => {
+  test('takes nothing away unless it is told to', async (t) => {
+    const { app, clock, record, rows } = await startKeeping(t, engine, undefined)
+    await record(3)
+    clock.advance(10_000 * day)
+    await app.sweep()
+    assert.equal(await rows(), 4)
+  })
+
+  test('takes beginnings of chains away, whole ones too, and the rest still verifies', async (t) => {
+    const { app, clock, record, rows, verify, restart, signHead } = await startKeeping(t, engine, '30')
+    await record(4)
+    await signHead()
+    clock.advance(10)
+    restart()
+    await record(5)
+    await signHead()
+    clock.advance(30 * day)
+    await record(2)
+    await app.sweep()
+    assert.equal(await rows(), 8, 'the chain that is 30 days and 10 seconds old is gone')
+    assert.deepEqual((await verify()).findings, [])
+    clock.advance(0.001)
+    await app.sweep()
+    assert.equal(await rows(), 2)
+    const { findings, removed, records } = await verify()
+    assert.deepEqual([findings, removed, records], [[], 5 + 6, 2])
+    await record(2)
+    restart()
+    await record(1)
+    await app.sweep()
+    assert.deepEqual((await verify()).findings, [])
+    clock.advance(31 * day)
+    await app.sweep()
+    assert.deepEqual([await rows(), (await verify()).findings], [0, []])
+    await record(1)
+    assert.deepEqual((await verify()).findings, [], 'and the chain goes on')
+  })
+
+  test('shows what was deleted beyond its stub, a stub that was moved, and one that was removed', async (t) => {
+    const { app, clock, queries, record, verify } = await startKeeping(t, engine, '30')
+    await record(4)
+    clock.advance(30 * day + 1)
+    await record(4)
+    await app.sweep()
+    assert.deepEqual((await verify()).findings, [])
+    await sql`delete from audit_records where position = 6`.execute(queries)
+    assert.match((await verify()).findings[0]?.words ?? '', /removed/)
+    await sql`update audit_stubs set position = 6`.execute(queries)
+    assert.match((await verify()).findings[0]?.words ?? '', /not signed by this service/)
+    await sql`delete from audit_stubs`.execute(queries)
+    assert.equal((await verify()).findings[0]?.position, 1)
+  })
+
+  test('does not take away what somebody made look old, and says so', async (t) => {
+    const { app, clock, log, queries, record, rows, verify } = await startKeeping(t, engine, '30')
+    await record(4)
+    clock.advance(day)
+    await sql`update audit_records set at = 0`.execute(queries)
+    await app.sweep()
+    assert.equal(await rows(), 5)
+    assert.match(log.join(), /retention stops at this record.*audit verify/)
+    assert.equal((await verify()).findings[0]?.position, 1)
+  })
+})

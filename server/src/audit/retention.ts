@@ -1,0 +1,68 @@
+/**
+ * Takes away what is older than it has to be kept: whole beginnings of chains, each with a signed stub in its place.
+ * It looks at every record before it signs for its end, so that nobody can have it remove what was changed.
+ */
+import type { Clock } from '../platform/clock.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
+import type { Log } from '../platform/log.ts'
+import type { AuditChainStore } from './audit-chain-store.ts'
+import { emptyChain } from './audit-hash.ts'
+import type { Head } from './audit-hash.ts'
+import type { AuditKey, AuditKeyStore } from './audit-key-store.ts'
+import { isSignedBy, signHead } from './signed-head.ts'
+import { wrongWith } from './verify-chain.ts'
+
+export interface RetentionNeeds {
+  database: Database
+  auditChains: AuditChainStore
+  auditKeys: AuditKeyStore
+  clock: Clock
+  log: Log
+}
+
+const pageSize = 1000
+/** Of one chain in one sweep; the rest goes with the next. */
+const pagesAtOnce = 50
+
+export async function dropOldRecords(needs: RetentionNeeds, before: Date): Promise<void> {
+  const { database, auditChains, auditKeys } = needs
+  await database.transaction((tx) => auditChains.dropUnchainedBefore(tx, before))
+  const key = await auditKeys.find(database.queries)
+  if (!key) return
+  for (const { chain } of await auditChains.listHeads(database.queries)) {
+    for (let page = 0; page < pagesAtOnce; page++) {
+      const isMore = await database.transaction((tx) => dropPage(needs, tx, key, chain, before))
+      if (!isMore) break
+    }
+  }
+}
+
+/** Whether there may be more to take away. */
+async function dropPage(
+  { auditChains, clock, log }: RetentionNeeds,
+  tx: Queries,
+  key: AuditKey,
+  chain: string,
+  before: Date,
+): Promise<boolean> {
+  const stub = await auditChains.findStub(tx, chain)
+  const refuse = (position: number, words: string) => {
+    log.error({ chain, position }, `retention stops at this record: ${words}. Run: sallyport-server audit verify`)
+    return false
+  }
+  if (stub && !isSignedBy(key.publicKey, 'stub', stub)) return refuse(stub.position, 'its stub is not ours')
+  let head: Head = stub ?? emptyChain(chain)
+  let end: Head | undefined
+  const rows = await auditChains.listAfter(tx, chain, head.position, pageSize)
+  for (const row of rows) {
+    if (row.at >= before.getTime()) break
+    const wrong = wrongWith(row, head, key)
+    if (wrong !== undefined) return refuse(head.position + 1, wrong)
+    head = { chain, position: row.position, hash: row.hash }
+    // Only the end of a commit shows that we wrote what came before.
+    if (row.mac) end = head
+  }
+  if (!end) return false
+  await auditChains.putStub(tx, signHead('stub', end, clock(), key.privateKey))
+  return rows.length === pageSize
+}

@@ -1,0 +1,109 @@
+/** For any secret, any surroundings, any form and any split: nothing of it comes through, and nothing else is touched. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { leftOf, secretForms, spelled } from '../../testkit/secret-forms.ts'
+import { Secret } from '../platform/secret.ts'
+import { createRedactor } from './redactor.ts'
+import { compileSecrets } from './secret-forms.ts'
+
+const tokenCharacters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/'
+const character = fc.constantFrom(...tokenCharacters.split(''))
+const token = fc.string({ unit: character, minLength: 16, maxLength: 120 })
+/** RFC 6749 lets a client's secret be anything that can be printed. */
+const anySecret = fc.string({
+  unit: fc.constantFrom(...Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i))),
+  minLength: 16,
+  maxLength: 60,
+})
+const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array))
+const form = fc.constantFrom(...secretForms)
+const cuts = fc.array(fc.nat(400), { maxLength: 12 })
+
+function inPieces(forms: ReturnType<typeof compileSecrets>, whole: Buffer, at: number[]): Buffer {
+  const stream = createRedactor(forms).stream()
+  const ends = [...new Set([...at.filter((one) => one < whole.length), whole.length])].sort((a, b) => a - b)
+  const parts = ends.map((end, index) => stream.push(whole.subarray(ends[index - 1] ?? 0, end)))
+  return Buffer.concat([...parts, stream.end()])
+}
+
+test('of any token, in any form, between any bytes, nothing is left and the rest is as it was', () => {
+  fc.assert(
+    fc.property(token, form, bytes, bytes, cuts, (secret, { name, ...rest }, before, after, at) => {
+      const forms = compileSecrets([new Secret(secret)])
+      const [head, tail] = [Buffer.concat([before, Buffer.from('"')]), Buffer.concat([Buffer.from('"'), after])]
+      const given = Buffer.concat([head, rest.encode(secret), tail])
+      const output = createRedactor(forms).body(given)
+      assert.ok(Buffer.isBuffer(output))
+      assert.equal(leftOf(output, { name, ...rest }, secret), undefined, name)
+      assert.deepEqual(output.subarray(0, head.length), head, name)
+      assert.deepEqual(output.subarray(-tail.length), tail, name)
+      const middle = output.subarray(head.length, -tail.length).toString('latin1').replaceAll('\0', '')
+      // What was encoded together with it, its name say, may stay, and so may padding and breaks after it.
+      assert.match(
+        middle,
+        /after|in base64|mark/.test(name) ? /\[REDACTED\]/ : /^\[REDACTED\](?:=|\\[rn]|[\r\n])*$/,
+        name,
+      )
+      assert.deepEqual(inPieces(forms, given, at), output, name)
+    }),
+    { numRuns: 1500 },
+  )
+})
+
+test('any mixture of spellings is the secret, whatever stands beside it', () => {
+  const ways = fc.array(fc.nat(100), { minLength: 5, maxLength: 40 })
+  fc.assert(
+    fc.property(token, ways, bytes, bytes, cuts, (secret, picks, before, after, at) => {
+      const forms = compileSecrets([new Secret(secret)])
+      const encode = (text: string) => Buffer.from(spelled(text, (index) => picks[index % picks.length] ?? 0))
+      const given = Buffer.concat([before, encode(secret), after])
+      const output = createRedactor(forms).body(given)
+      assert.ok(Buffer.isBuffer(output))
+      assert.equal(leftOf(output, { name: 'mixture', fitsHeader: true, encode }, secret), undefined)
+      assert.equal(leftOf(inPieces(forms, given, at), { name: 'mixture', fitsHeader: true, encode }, secret), undefined)
+    }),
+    { numRuns: 1500 },
+  )
+})
+
+test('a secret of any characters is found as it is, in JSON, in a URL, in base64 and in hex', () => {
+  const encoders: ((secret: string) => string)[] = [
+    (secret) => secret,
+    (secret) => JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent,
+    (secret) => Buffer.from(secret).toString('base64'),
+    (secret) => Buffer.from(secret).toString('hex'),
+    (secret) => new URLSearchParams({ a: secret }).toString().slice(2),
+  ]
+  fc.assert(
+    fc.property(anySecret, fc.constantFrom(...encoders), bytes, bytes, cuts, (secret, encode, before, after, at) => {
+      const forms = compileSecrets([new Secret(secret)])
+      const given = Buffer.concat([before, Buffer.from(' '), Buffer.from(encode(secret)), Buffer.from(' '), after])
+      const asForm = { name: '', fitsHeader: true, encode: (text: string) => Buffer.from(encode(text)) }
+      const output = createRedactor(forms).body(given)
+      assert.ok(Buffer.isBuffer(output))
+      assert.equal(leftOf(output, asForm, secret), undefined, encode(secret))
+      assert.equal(leftOf(inPieces(forms, given, at), asForm, secret), undefined, encode(secret))
+    }),
+    { numRuns: 1500 },
+  )
+})
+
+test('bytes without a secret come out as they went in, in any pieces', () => {
+  const text = fc.array(
+    fc.constantFrom('%', '\\', '&#', '=', '\r\n', '\n', '\0', 'u00', '41', 'a', ' ', ';', '"', 'é'),
+    {
+      maxLength: 300,
+    },
+  )
+  const forms = compileSecrets([new Secret('ya29.A0aBcDeFgHiJkLmNoP')])
+  fc.assert(
+    fc.property(text, cuts, (pieces, at) => {
+      const given = Buffer.from(pieces.join(''))
+      assert.deepEqual(createRedactor(forms).body(given), given)
+      assert.deepEqual(inPieces(forms, given, at), given)
+    }),
+    { numRuns: 1500 },
+  )
+})
