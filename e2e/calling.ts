@@ -5,7 +5,7 @@ import { oauthPaths, startOAuthServer } from '../server/testkit/oauth-server.ts'
 import type { OAuthServer, OAuthServerOptions } from '../server/testkit/oauth-server.ts'
 import type { Reply } from './http-call.ts'
 import { signIn, slug, succeeded } from './person.ts'
-import { startService } from './running-service.ts'
+import { roomy, startService } from './running-service.ts'
 import type { Engine, Environment, RunningService } from './running-service.ts'
 
 export interface Calling {
@@ -38,6 +38,7 @@ export async function startCalling(
 ): Promise<Calling> {
   const oauth = await startOAuthServer(t, options)
   const service = await startService(t, engine, {
+    ...roomy,
     SALLYPORT_EGRESS_ALLOW: [oauth.host, ...hosts].join(','),
     SALLYPORT_EGRESS_CA_FILE: oauth.caFile,
     SALLYPORT_PROXY_RATE_PER_AGENT: '0',
