@@ -35,7 +35,7 @@ const isPunctuation = Uint8Array.from({ length: 256 }, (_, byte) =>
 )
 
 const none = 0
-/** Longer ones are not read: they would make the work for one character unbounded. */
+/** Longer ones are not read: a stream would have to hold back more. */
 const longestEntity = 10
 
 export function readEscape(input: Uint8Array, at: number, from: number, to: number): number {

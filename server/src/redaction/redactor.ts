@@ -49,7 +49,7 @@ export function createRedactor(forms: SecretForms): Redactor {
   }
   const finish = (bytes: Buffer, spans: Span[]): Buffer => {
     if (spans.length === 0) return bytes
-    const replaced = replaceSpans(bytes, { spans, covered: 0, to: bytes.length, position: 0 })
+    const replaced = replaceSpans(bytes, { spans, covered: 0, to: bytes.length })
     count += replaced.count
     return replaced.out
   }
@@ -97,15 +97,13 @@ async function findInTurns(forms: SecretForms, bytes: Buffer): Promise<Span[]> {
 function createStream(forms: SecretForms, counted: (more: number) => void): RedactedStream {
   let waiting: Buffer = empty
   let covered = 0
-  let position = 0
   const release = (bytes: Buffer, to: number, isEnd: boolean): Buffer => {
     const spans: Span[] = []
     let from = 0
     while (from !== done) from = findInWindow(forms, bytes, from, isEnd, spans)
-    const replaced = replaceSpans(bytes, { spans, covered, to, position })
+    const replaced = replaceSpans(bytes, { spans, covered, to })
     counted(replaced.count)
     covered = replaced.covered
-    position += to
     waiting = to === bytes.length ? empty : Buffer.from(bytes.subarray(to))
     return replaced.out
   }
