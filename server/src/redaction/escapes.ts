@@ -1,5 +1,5 @@
 /** Reads one escape: how long it is, and what it stands for. */
-import { htmlEntities } from './html-entities.ts'
+import { addLetter, htmlEntities } from './html-entities.ts'
 
 /**
  * Both in one number, so that nothing is allocated: the length times `perLength`, plus a code point, or `asByte` plus
@@ -137,10 +137,12 @@ function octal(input: Uint8Array, at: number, to: number): number {
 
 function entity(input: Uint8Array, at: number, to: number): number {
   if (input[at + 1] === 0x23) return numericEntity(input, at, to)
+  const limit = Math.min(to, at + longestEntity)
   let end = at + 1
-  while (end < to && end < at + longestEntity && isLetter(input[end] ?? 0)) end++
-  if (input[end] !== 0x3b || end >= to) return none
-  const point = htmlEntities.get(String.fromCharCode(...input.subarray(at + 1, end)))
+  let name = 0
+  for (; end < limit && isLetter(input[end] ?? 0); end++) name = addLetter(name, input[end] ?? 0)
+  if (end >= limit || input[end] !== 0x3b) return none
+  const point = htmlEntities.get(name)
   return point === undefined ? none : (end + 1 - at) * perLength + point
 }
 

@@ -41,7 +41,9 @@ export function createRedactor(forms: SecretForms): Redactor {
   const redactText = (value: string, isLowerCase: boolean): string => {
     if (value.length < minRedactable || !forms.search) return value
     const bytes = value.length > headerBytes.length ? Buffer.alloc(value.length) : headerBytes
-    const to = bytes.write(value, 'latin1')
+    const to = value.length
+    // For so few bytes this is faster than any call.
+    for (let at = 0; at < to; at++) bytes[at] = value.charCodeAt(at)
     const spans = findSecrets(forms, { bytes, from: 0, to, isEnd: true }, isLowerCase)
     if (spans.length === 0) return value
     count += spans.length
