@@ -38,6 +38,7 @@ const errors: Partial<Record<string, string>> = {
   upstream_unreachable: 'unreachable',
   upstream_tls_error: 'tls_error',
   upstream_body_too_large: 'invalid_response',
+  upstream_encoding_unsupported: 'invalid_response',
   address_not_allowed: 'address_not_allowed',
   invalid_url: 'address_not_allowed',
 }

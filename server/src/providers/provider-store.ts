@@ -4,6 +4,7 @@ import type { Page, PageRequest } from '../platform/database/paging.ts'
 import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
+import { matchesHost } from './api-hosts.ts'
 import type { Credentials } from './client-credentials.ts'
 import type { Injection, Provider, ProviderSource, ProviderStatus } from './provider.ts'
 
@@ -109,6 +110,21 @@ export function createProviderStore(vault: Vault) {
       )
     },
     findBySlug: (queries: Queries, slug: string) => findBy(queries, 'slug', slug),
+
+    /** The active provider whose tokens may go there: of several one that somebody answers for, then the oldest. */
+    findByHost: async (queries: Queries, host: string): Promise<Provider | undefined> => {
+      const rows = await queries
+        .selectFrom('providers')
+        .selectAll()
+        .where('deleted_at', 'is', null)
+        .where('status', '=', 'active')
+        .where((eb) => eb.or(entriesFor(host).map((entry) => eb('api_hosts', 'like', `%${entry}%`))))
+        .orderBy((eb) => eb.case().when('source', '=', 'proposal').then(1).else(0).end())
+        .orderBy('provider_id')
+        .limit(50)
+        .execute()
+      return rows.map(toProvider).find(({ apiHosts }) => apiHosts.some((entry) => matchesHost(entry, host)))
+    },
 
     /**
      * In a transaction that builds on the provider: it can't be disabled or deleted before that ends. One that then
@@ -259,6 +275,13 @@ export function createProviderStore(vault: Vault) {
 }
 
 export type ProviderStore = ReturnType<typeof createProviderStore>
+
+/** As the column writes them: the host itself, and a wildcard at each name above it. What else LIKE finds is sorted out. */
+function entriesFor(host: string): string[] {
+  const labels = host.split('.')
+  const above = labels.slice(1).map((_, index) => `*.${labels.slice(index + 1).join('.')}`)
+  return [host, ...above.slice(-10)].map((entry) => JSON.stringify(entry).replaceAll(/[%_\\]/g, '_'))
+}
 
 async function findBy(queries: Queries, column: 'provider_id' | 'slug', value: string): Promise<Provider | undefined> {
   const row = await queries

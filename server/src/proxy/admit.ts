@@ -1,7 +1,11 @@
 /** Lets a call in: judged, and its attempt on record; or puts the refusal on record, and shows the way. */
 import type { Agent } from '../agents/agent.ts'
+import { readMethod } from '../grants/method.ts'
+import type { Standing } from '../grants/standing.ts'
 import { ServiceError } from '../platform/errors.ts'
+import type { ProviderStore } from '../providers/provider-store.ts'
 import type { Call, Known, ProxyInput } from './call.ts'
+import { judgeUrl } from './destination.ts'
 import type { OnOutcome } from './flight.ts'
 import { hashRequest } from './idempotency.ts'
 import type { KeyedCall } from './idempotency.ts'
@@ -11,12 +15,15 @@ import type { JudgeNeeds } from './judge.ts'
 import type { Ledger } from './ledger.ts'
 import type { AgentLoad } from './load.ts'
 import type { Refusals } from './refusals.ts'
+import { isLiftable, requestable, showingTheWay } from './requestable.ts'
+import type { AccessWanted } from './requestable.ts'
 
 export interface AdmitNeeds extends JudgeNeeds {
   ledger: Ledger
   idempotency: Idempotency
   refusals: Refusals
   load: AgentLoad
+  providers: Pick<ProviderStore, 'findByHost'>
   onOutcome: OnOutcome
 }
 
@@ -48,10 +55,30 @@ export async function admit(
     leave?.()
     if (!(error instanceof ServiceError)) throw error
     const { agentId } = agent
-    const { grant, facts } = known
-    await needs.refusals.record({ agentId, code: error.code, requestId, grantId: grant?.grantId, detail: facts ?? {} })
+    const { standing, facts } = known
+    const grantId = standing?.grant.grantId
+    await needs.refusals.record({ agentId, code: error.code, requestId, grantId, detail: facts ?? {} })
     needs.onOutcome('refused')
-    throw error
+    throw showingTheWay(error, await accessWanted(needs, error, input, standing))
+  }
+}
+
+/** What to ask for, so that the call could be made. The call may not have been read as far as that when it was refused. */
+async function accessWanted(
+  { database, providers }: AdmitNeeds,
+  error: ServiceError,
+  { url, method }: ProxyInput,
+  standing: Standing | undefined,
+): Promise<AccessWanted | undefined> {
+  if (!isLiftable(error)) return undefined
+  try {
+    const destination = judgeUrl(url, undefined)
+    const provider = standing ? standing.provider : await providers.findByHost(database.queries, destination.host)
+    return requestable(error, provider, { destination, method: readMethod(method, 'method') })
+  } catch (fault) {
+    // Nothing that could be asked for would make such a call.
+    if (fault instanceof ServiceError) return undefined
+    throw fault
   }
 }
 
@@ -65,10 +92,15 @@ async function putOnRecord(
     await ledger.attempt(call)
     return undefined
   }
-  return ledger.attemptUnless(call, async (tx) => {
-    const claimed = await idempotency.claim(tx, keyed, clock())
-    return claimed.kind === 'stored' ? Buffer.from(claimed.answer.reveal()) : undefined
-  })
+  try {
+    return await ledger.attemptUnless(call, async (tx) => {
+      const claimed = await idempotency.claim(tx, keyed, clock())
+      return claimed.kind === 'stored' ? Buffer.from(claimed.answer.reveal()) : undefined
+    })
+  } catch (error) {
+    idempotency.ended(keyed)
+    throw error
+  }
 }
 
 function keyedCall(call: Call, key: string, now: Date): KeyedCall {

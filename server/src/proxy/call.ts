@@ -1,4 +1,3 @@
-import type { Grant } from '../grants/grant.ts'
 import type { Standing } from '../grants/standing.ts'
 import type { Destination } from './destination.ts'
 import type { HeaderList, Route } from './upstream.ts'
@@ -21,9 +20,7 @@ export type Facts = Record<string, string | string[]>
 
 /** What was learnt of a call before it was refused. */
 export interface Known {
-  grant?: Grant
-  provider?: string | null
-  host?: string
+  standing?: Standing
   facts?: Facts
 }
 

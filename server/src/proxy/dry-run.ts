@@ -17,7 +17,7 @@ export async function dryRun(
   requestId: string,
 ): Promise<DryRunReply> {
   const known: Known = {}
-  const grant = () => (known.grant ? termsOf(known.grant, needs.clock()) : null)
+  const grant = () => (known.standing ? termsOf(known.standing.grant, needs.clock()) : null)
   try {
     const { route } = await judge(needs, agent, input, requestId, known)
     const { name, prefix } = route.injection

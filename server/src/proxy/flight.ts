@@ -32,7 +32,7 @@ export interface Flight {
   abort: (reason: Error) => void
   /** From here on the upstream may have heard of it. */
   leavesNow: () => void
-  /** With a key it resolves only once the answer is kept; otherwise nobody has to wait. `envelope` is what a repetition gets. */
+  /** Only the first of these two counts. With a key it resolves only once the answer is kept; otherwise nobody has to wait. `envelope` is what a repetition gets. */
   answered: (seen: Seen, envelope?: Buffer) => Promise<void>
   failed: (error: unknown) => Promise<void>
 }
@@ -50,9 +50,14 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
   const startedAt = clock().getTime()
   const { signal, abort, done } = needs.callsInFlight.begin(call.standing.grant.grantId)
   let hasLeft = false
-  const land = () => {
+  let hasLanded = false
+  /** False where the call is over already: how it ended is said once. */
+  const land = (): boolean => {
+    if (hasLanded) return false
+    hasLanded = true
     done()
     leave()
+    return true
   }
   const ms = () => clock().getTime() - startedAt
 
@@ -63,7 +68,7 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
       hasLeft = true
     },
     answered: async (seen, envelope) => {
-      land()
+      if (!land()) return
       needs.onOutcome('answered', seen)
       const detail = { outcome: 'answered', ...seen, ms: ms() }
       if (!keyed) {
@@ -74,7 +79,7 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
       idempotency.ended(keyed)
     },
     failed: async (error) => {
-      land()
+      if (!land()) return
       needs.onOutcome('failed')
       const detail = { outcome: 'failed', code: codeOf(error), ms: ms() }
       // What certainly never went out may be tried again under the same key.

@@ -36,15 +36,13 @@ export async function judge(
 ): Promise<Call> {
   const standing = await needs.standings.find(needs.database.queries, agentId, input.grantId)
   if (!standing) throw new ServiceError('grant_not_found', { field: 'grant_id' })
-  const { grant, provider } = standing
+  const { grant } = standing
   const now = needs.clock()
-  known.grant = grant
-  known.provider = provider?.slug ?? null
+  known.standing = standing
   const route = needs.routeOf(standing)
   const method = readMethod(input.method, 'method')
   const destination = judgeUrl(input.url, route.plainOrigin)
   known.facts = { method, ...recordedParts(destination) }
-  known.host = destination.host
   const { headers, dropped, body } = outgoing({ ...input, method }, outgoingRules(route))
   assertStands(standing, now)
   assertMayCall(grant, route.rules, { destination, method, headers, body }, now)

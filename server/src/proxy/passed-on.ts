@@ -1,4 +1,5 @@
 import { ServiceError } from '../platform/errors.ts'
+import { CallerGone } from './flight.ts'
 import type { Flight, Seen } from './flight.ts'
 
 /**
@@ -12,22 +13,19 @@ export async function* passedOn(
   seen: (bytes: number) => Seen,
 ): AsyncGenerator<Buffer> {
   let bytes = 0
-  let isOver = false
   try {
     for await (const chunk of notSilent(body, flight, idleMs)) {
       bytes += chunk.length
       yield chunk
       flight.signal.throwIfAborted()
     }
-    isOver = true
     await flight.answered(seen(bytes))
   } catch (error) {
-    isOver = true
     await flight.failed(flight.signal.aborted ? flight.signal.reason : error)
     throw error
   } finally {
-    // The reader went away without a word.
-    if (!isOver) await flight.failed(flight.signal.reason)
+    // Where it is not over by now, the reader went away without a word.
+    await flight.failed(new CallerGone())
   }
 }
 
@@ -38,11 +36,11 @@ async function* notSilent(body: AsyncIterable<Buffer>, flight: Flight, idleMs: n
       const silence = setTimeout(() => {
         flight.abort(new ServiceError('upstream_timeout'))
       }, idleMs)
-      const { done, value } = await source.next().finally(() => {
+      const next: IteratorResult<Buffer, unknown> = await source.next().finally(() => {
         clearTimeout(silence)
       })
-      if (done) return
-      yield value
+      if (next.done) return
+      yield next.value
     }
   } finally {
     await source.return?.()

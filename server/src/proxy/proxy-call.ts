@@ -13,7 +13,7 @@ import type { Flight, FlightNeeds } from './flight.ts'
 import { passedOn } from './passed-on.ts'
 import { send } from './send.ts'
 import { streamedAnswer } from './streamed-answer.ts'
-import type { StreamedAnswer } from './streamed-answer.ts'
+import type { ReadableAnswer } from './streamed-answer.ts'
 import { wholeAnswer } from './whole-answer.ts'
 
 export interface ProxyNeeds extends AdmitNeeds, FlightNeeds {
@@ -28,7 +28,7 @@ export interface Caller {
 }
 
 /** In its envelope, or to be passed on as it comes. */
-export type ProxyReply = { kind: 'whole'; envelope: Buffer } | ({ kind: 'streamed' } & StreamedAnswer)
+export type ProxyReply = { kind: 'whole'; envelope: Buffer } | ({ kind: 'streamed' } & ReadableAnswer)
 
 export async function proxyCall(
   needs: ProxyNeeds,
@@ -68,7 +68,7 @@ async function whole(needs: ProxyNeeds, first: Call, flight: Flight): Promise<Bu
 }
 
 /** The call is over once its last byte is passed on. */
-async function stream(needs: ProxyNeeds, first: Call, flight: Flight): Promise<StreamedAnswer> {
+async function stream(needs: ProxyNeeds, first: Call, flight: Flight): Promise<ReadableAnswer> {
   const { response, credential, call } = await send(needs, first, flight, {
     maxBytes: Infinity,
     exchange: (request) => first.route.upstream.streamed(request),
@@ -82,7 +82,11 @@ async function stream(needs: ProxyNeeds, first: Call, flight: Flight): Promise<S
     bytes,
     redactions: redactor.count(),
   }))
-  return { ...answer, body }
+  const giveUp = (reason: Error) => {
+    flight.abort(reason)
+    void flight.failed(reason)
+  }
+  return { ...answer, body, giveUp }
 }
 
 /** The answer to the caller does not wait until the upstream has noticed, nor for what it then says. */

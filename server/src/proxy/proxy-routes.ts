@@ -10,7 +10,7 @@ import { dryRun } from './dry-run.ts'
 import { readIdempotencyKey } from './idempotency.ts'
 import { proxyCall } from './proxy-call.ts'
 import type { ProxyNeeds } from './proxy-call.ts'
-import type { StreamedAnswer } from './streamed-answer.ts'
+import type { ReadableAnswer } from './streamed-answer.ts'
 
 export function proxyRoutes(http: Http, needs: ProxyNeeds & { config: Pick<Config, 'proxyBodyBytes'> }): void {
   http.post(
@@ -61,7 +61,7 @@ function toInput(body: Static<typeof ProxyBody>): ProxyInput {
 }
 
 /** Not through the framework: its hooks would add headers of our own to an answer that is another's. */
-async function passOn(reply: FastifyReply, answer: StreamedAnswer): Promise<void> {
+async function passOn(reply: FastifyReply, answer: ReadableAnswer): Promise<void> {
   const { raw } = reply.hijack()
   const { status, statusText, headers } = answer
   try {
@@ -71,6 +71,7 @@ async function passOn(reply: FastifyReply, answer: StreamedAnswer): Promise<void
     raw.end()
   } catch (error) {
     reply.request.log.info({ err: error }, 'a streamed answer broke off')
+    answer.giveUp(error as Error)
     // Cut short, so that nobody takes it for whole.
     raw.destroy()
   }

@@ -17,6 +17,11 @@ export interface StreamedAnswer {
   trailers: () => HeaderList
 }
 
+/** One that somebody has to read to its end, or else give up. */
+export interface ReadableAnswer extends StreamedAnswer {
+  giveUp: (reason: Error) => void
+}
+
 export function streamedAnswer(
   { first, last }: { first: Call; last: Call },
   response: StreamedResponse,

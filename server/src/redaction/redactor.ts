@@ -41,7 +41,9 @@ export function createRedactor(forms: SecretForms): Redactor {
   const redactText = (value: string, isLowerCase: boolean): string => {
     if (value.length < minRedactable || !forms.search) return value
     const bytes = value.length > headerBytes.length ? Buffer.alloc(value.length) : headerBytes
-    const to = bytes.write(value, 'latin1')
+    const to = value.length
+    // For so few bytes this is faster than any call.
+    for (let at = 0; at < to; at++) bytes[at] = value.charCodeAt(at)
     const spans = findSecrets(forms, { bytes, from: 0, to, isEnd: true }, isLowerCase)
     if (spans.length === 0) return value
     count += spans.length
@@ -49,7 +51,7 @@ export function createRedactor(forms: SecretForms): Redactor {
   }
   const finish = (bytes: Buffer, spans: Span[]): Buffer => {
     if (spans.length === 0) return bytes
-    const replaced = replaceSpans(bytes, { spans, covered: 0, to: bytes.length, position: 0 })
+    const replaced = replaceSpans(bytes, { spans, covered: 0, to: bytes.length })
     count += replaced.count
     return replaced.out
   }
@@ -97,15 +99,13 @@ async function findInTurns(forms: SecretForms, bytes: Buffer): Promise<Span[]> {
 function createStream(forms: SecretForms, counted: (more: number) => void): RedactedStream {
   let waiting: Buffer = empty
   let covered = 0
-  let position = 0
   const release = (bytes: Buffer, to: number, isEnd: boolean): Buffer => {
     const spans: Span[] = []
     let from = 0
     while (from !== done) from = findInWindow(forms, bytes, from, isEnd, spans)
-    const replaced = replaceSpans(bytes, { spans, covered, to, position })
+    const replaced = replaceSpans(bytes, { spans, covered, to })
     counted(replaced.count)
     covered = replaced.covered
-    position += to
     waiting = to === bytes.length ? empty : Buffer.from(bytes.subarray(to))
     return replaced.out
   }

@@ -1,0 +1,151 @@
+/** What can go wrong between a record and its commit must leave the chain whole. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { sql } from 'kysely'
+import { fixedClock } from '../../testkit/clock.ts'
+import { onBothDatabases, temporaryPostgres } from '../../testkit/databases.ts'
+import { migratedDatabase } from '../../testkit/open-database.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
+import { migrate } from '../platform/database/migrate.ts'
+import { openPostgres } from '../platform/database/postgres.ts'
+import { Secret } from '../platform/secret.ts'
+import { newMasterKey } from '../platform/vault/master-keys.ts'
+import { openVault } from '../platform/vault/vault.ts'
+import { auditChainStore } from './audit-chain-store.ts'
+import { createAuditKeyStore } from './audit-key-store.ts'
+import { createAuditStore } from './audit-store.ts'
+import { verifyAudit } from './verify-audit.ts'
+
+const masterKey = newMasterKey()
+const at = new Date('2026-11-15T12:00:00.000Z')
+const event = 'keys.rotated'
+
+/** One process on the database. */
+async function recordOn(database: Database) {
+  const clock = fixedClock().now
+  const vault = await openVault({ database, readMasterKeys: () => [masterKey], clock })
+  const audit = createAuditStore({ database, vault, clock })
+  return { database, vault, ...audit }
+}
+
+/** The lengths of the chains, once all of them have been found whole. */
+async function wholeChains({ database, vault }: Awaited<ReturnType<typeof recordOn>>): Promise<number[]> {
+  const key = await createAuditKeyStore(vault).find(database.queries)
+  assert.ok(key)
+  const verdict = await verifyAudit({ database, chains: auditChainStore, key, onProgress: () => undefined })
+  assert.deepEqual(verdict.findings, [])
+  return (await auditChainStore.listHeads(database.queries)).map(({ position }) => position)
+}
+
+onBothDatabases('the chain', (engine) => {
+  test('of a process is one, however many transactions write to it at once', async (t) => {
+    const process = await recordOn((await migratedDatabase(t, engine))())
+    const many = Array.from({ length: 40 }, (_, index) =>
+      process.database.transaction(async (tx) => {
+        for (let count = 0; count <= index % 3; count++) await process.append(tx, { event, at })
+        await sql`select 1`.execute(tx)
+      }),
+    )
+    await Promise.all([...many, process.append(process.database.queries, { event, at })])
+    assert.deepEqual(await wholeChains(process), [1 + 14 + 13 * 2 + 13 * 3 + 1])
+  })
+
+  test('has no gap where a transaction was undone, before it was linked or at its end', async (t) => {
+    const process = await recordOn((await migratedDatabase(t, engine))())
+    const { database } = process
+    const undone = (spoil: (tx: Queries) => Promise<unknown>) =>
+      database.transaction(async (tx) => {
+        await process.append(tx, { event, at })
+        await spoil(tx)
+      })
+    const throwing = () => Promise.reject(new RangeError('undone'))
+    await assert.rejects(undone(throwing), /undone/)
+    await process.append(database.queries, { event, at })
+    await assert.rejects(undone(throwing), /undone/)
+    // The insert itself fails, as the last step: neither engine keeps these.
+    const grantId = engine === 'sqlite' ? ({ not: 'text' } as unknown as string) : '\0'
+    await assert.rejects(process.append(database.queries, { event, at, grantId }))
+    await process.append(database.queries, { event, at })
+    assert.deepEqual(await wholeChains(process), [3])
+  })
+
+  test('is its own in each of several processes on one database', async (t) => {
+    const open = await migratedDatabase(t, engine)
+    const processes = await Promise.all([recordOn(open()), recordOn(open()), recordOn(open())])
+    const work = processes.flatMap((one) =>
+      Array.from({ length: 10 }, () => one.append(one.database.queries, { event, at })),
+    )
+    await Promise.all(work)
+    const [first] = processes
+    assert.ok(first)
+    assert.deepEqual(await wholeChains(first), [11, 11, 11])
+  })
+
+  test('takes no record once its transaction is over', async (t) => {
+    const process = await recordOn((await migratedDatabase(t, engine))())
+    let late: Queries | undefined
+    await process.database.transaction((tx) => Promise.resolve((late = tx)))
+    await assert.rejects(process.append(late ?? assert.fail(), { event, at }), /after the end of its transaction/)
+  })
+
+  test('signs its head when it has moved, and not again before it moves', async (t) => {
+    const process = await recordOn((await migratedDatabase(t, engine))())
+    assert.equal(await process.signHead(), undefined)
+    await process.append(process.database.queries, { event, at })
+    assert.equal((await process.signHead())?.position, 2)
+    assert.equal(await process.signHead(), undefined)
+    await process.append(process.database.queries, { event, at })
+    assert.equal((await process.signHead())?.position, 3)
+  })
+})
+
+/** A way to the server on which the answer to the next commit is lost, though the commit is not. */
+async function lossyWay(t: TestContext, url: string) {
+  const { hostname, port } = new URL(url)
+  let isLosing = false
+  const relay = createServer((client) => {
+    const server = connect(Number(port), hostname)
+    let isLost = false
+    client.on('data', (data) => {
+      isLost ||= isLosing && data.toString('latin1').toLowerCase().includes('commit')
+      server.write(data)
+    })
+    server.on('data', (data) => {
+      if (!isLost) client.write(data)
+      else client.destroy()
+    })
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      one.on('close', () => other.destroy())
+      one.on('error', () => other.destroy())
+    }
+  })
+  await once(relay.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => relay.close())
+  const way = new URL(url)
+  way.hostname = '127.0.0.1'
+  way.port = String((relay.address() as AddressInfo).port)
+  return { url: way.href, lose: (losing: boolean) => (isLosing = losing) }
+}
+
+test('a commit whose answer is lost ends the chain, and what follows hangs on another', async (t) => {
+  const direct = await temporaryPostgres(t)
+  const { url, lose } = await lossyWay(t, direct)
+  const database = openPostgres(new Secret(url), { isInsecure: true })
+  t.after(() => database.close())
+  await migrate(database, fixedClock().now)
+  const process = await recordOn(database)
+  await process.append(database.queries, { event, at })
+  lose(true)
+  await assert.rejects(process.append(database.queries, { event, at, grantId: 'lost' }))
+  lose(false)
+  await process.append(database.queries, { event, at })
+  await process.append(database.queries, { event, at })
+  assert.deepEqual((await wholeChains(process)).toSorted(), [3, 3], 'the one that was lost to us is there')
+})
