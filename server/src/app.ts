@@ -80,8 +80,8 @@ export interface App {
   signRecord: () => Promise<void>
   /** Ends calls under way whose grants have ended; nothing to do while there are none. */
   checkCallsInFlight: () => Promise<void>
-  /** Resolves once no refresh, callback or push is under way; from now on none begins. */
-  outsideEnded: () => Promise<unknown>
+  /** Resolves once no refresh, callback or push is under way, and calls have their outcomes on record; none begins. */
+  outsideEnded: () => Promise<void>
   /** A link that signs in the local owner, once. */
   ownerLoginUrl: () => Promise<Secret>
 }
@@ -170,7 +170,10 @@ export async function createApp(given: AppNeeds): Promise<App> {
       if (head) log.info({ head: headText(head) }, 'the record so far is signed')
     },
     checkCallsInFlight: callsInFlight.check,
-    outsideEnded: () => Promise.all([refreshesEnded(), deliverCallbacks.ended(), deliverPushes.ended()]),
+    outsideEnded: async () => {
+      await Promise.all([refreshesEnded(), deliverCallbacks.ended(), deliverPushes.ended()])
+      await ledger.flush()
+    },
     ownerLoginUrl: async () => {
       const { loginToken } = await issueLoginToken(needs, { handle: ownerHandle }, {})
       return loginUrl(config, loginToken)

@@ -47,15 +47,18 @@ export interface ConnectionTestOptions {
   oauth?: OAuthServerOptions
   clock?: FixedClock
   provider?: object
+  /** What else the service may reach on loopback. */
+  hosts?: string[]
 }
 
 export async function startConnectionTest(
   t: Pick<TestContext, 'after'>,
   engine: Engine,
-  { settings, oauth: options, clock = fixedClock(), provider }: ConnectionTestOptions = {},
+  { settings, oauth: options, clock = fixedClock(), provider, hosts = [] }: ConnectionTestOptions = {},
 ): Promise<ConnectionTest> {
   const oauth = await startOAuthServer(t, options)
-  const service = await startService(t, engine, { ...reaching(oauth), ...settings }, clock)
+  const reached = { ...reaching(oauth), SALLYPORT_EGRESS_ALLOW: [oauth.host, ...hosts].join(',') }
+  const service = await startService(t, engine, { ...reached, ...settings }, clock)
   await oauth.setRedirectUris([`${service.config.baseUrl.origin}/v4/oauth/callback/${slug}`])
   const created = await service.call('POST', '/v4/providers', {
     token: service.adminToken,

@@ -8,7 +8,7 @@ import type { Environment } from '../src/platform/settings.ts'
 import type { Database, Engine } from '../src/platform/database/database.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import { createEgress } from '../src/platform/egress/egress.ts'
-import type { Egress } from '../src/platform/egress/egress.ts'
+import type { Egress, Lookup } from '../src/platform/egress/egress.ts'
 import { masterKeySource, openDatabase, readAdminToken } from '../src/platform/instance.ts'
 import { createLog } from '../src/platform/log.ts'
 import { mintToken } from '../src/platform/tokens.ts'
@@ -53,6 +53,8 @@ export async function startService(
   engine: Engine,
   overrides: Environment = {},
   clock: FixedClock = fixedClock(),
+  /** A name server that the test plays. */
+  lookup?: Lookup,
 ): Promise<TestService> {
   const env: Environment = {
     SALLYPORT_DATA_DIR: temporaryFolder(t),
@@ -70,7 +72,8 @@ export async function startService(
   const vault = await openVault({ database, readMasterKeys: masterKeySource(config).read, clock: clock.now })
   const adminToken = readAdminToken(config)
   const { egressAllow, egressCaFile } = config
-  const egress = createEgress({ allow: egressAllow, ...(egressCaFile && { ca: egressCaFile.pem }) })
+  const ca = egressCaFile && { ca: egressCaFile.pem }
+  const egress = createEgress({ allow: egressAllow, ...ca, ...(lookup && { lookup }) })
   const app = await createApp({
     config,
     database,

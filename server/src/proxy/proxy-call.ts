@@ -48,6 +48,8 @@ export async function proxyCall(
       ? { kind: 'streamed', ...(await stream(needs, call, flight)) }
       : { kind: 'whole', envelope: await unlessAborted(flight.signal, whole(needs, call, flight)) }
   } catch (error) {
+    // An answer may be waiting that nobody will read now.
+    flight.abort(error as Error)
     await flight.failed(error)
     throw error
   }
@@ -72,7 +74,7 @@ async function stream(needs: ProxyNeeds, first: Call, flight: Flight): Promise<R
   const { response, credential, call } = await send(needs, first, flight, {
     maxBytes: Infinity,
     exchange: (request) => first.route.upstream.streamed(request),
-    giveUp: ({ body }) => void body[Symbol.asyncIterator]().return?.(),
+    giveUp: ({ body }) => body.destroy?.(),
   })
   const redactor = createRedactor(credential.forms)
   const answer = streamedAnswer({ first, last: call }, response, redactor)

@@ -10,7 +10,8 @@ const redirects = new Set([301, 302, 303, 307, 308])
 export function redirected(call: Call, { status, headers }: UpstreamHead, now: Date): Call | undefined {
   const location = headers.find(([name]) => name.toLowerCase() === 'location')?.[1]
   if (!redirects.has(status) || location === undefined) return undefined
-  const url = URL.parse(location, call.destination.url.href)
+  // Header values come as Latin-1, one character a byte; what stands in them by custom is UTF-8.
+  const url = URL.parse(Buffer.from(location, 'latin1').toString(), call.destination.url.href)
   if (!url) return undefined
   // Its fragment is for whoever shows the answer, and is never sent.
   url.hash = ''

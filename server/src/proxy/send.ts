@@ -18,7 +18,7 @@ export interface SendNeeds {
 /** How one request is made, and how an answer that nobody will read is given up. */
 export interface Exchange<Response> {
   exchange: (request: UpstreamRequest) => Promise<Response>
-  giveUp: (response: Response) => void
+  giveUp: (response: Response) => unknown
   maxBytes: number
 }
 
@@ -61,12 +61,22 @@ export async function send<Response extends UpstreamHead>(
   let sent = await requestWithLiveToken(first)
   for (let hops = 0; first.followsRedirects && hops < mostRedirects; hops++) {
     const next = redirected(sent.call, sent.response, clock())
-    if (!next) break
-    await ledger.nextAttempt(next, 'redirect')
+    if (!next || !(await mayGoOn(ledger, next))) break
     giveUp(sent.response)
     sent = await requestWithLiveToken(next)
   }
   return sent
+}
+
+/** False where the grant has no call left: it had the last one, whose answer is not lost for that. */
+async function mayGoOn(ledger: Ledger, next: Call): Promise<boolean> {
+  try {
+    await ledger.nextAttempt(next, 'redirect')
+    return true
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'grant_exhausted') return false
+    throw error
+  }
 }
 
 /** Undefined where there is none: then the upstream's refusal is the answer. */

@@ -33,7 +33,8 @@ export interface WholeResponse extends UpstreamHead {
 }
 
 export interface StreamedResponse extends UpstreamHead {
-  body: AsyncIterable<Uint8Array>
+  /** One that is destroyed unread lets go of what it came over. */
+  body: AsyncIterable<Uint8Array> & { destroy?: () => unknown }
   /** Known once the body has ended. */
   trailers: () => HeaderList
 }

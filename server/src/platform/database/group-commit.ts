@@ -46,7 +46,8 @@ export function createGroupCommit(database: Database): GroupCommit {
     isScheduled = false
     clearTimeout(later)
     later = undefined
-    current ??= run()
+    // Somebody else may have been quicker. A run of nothing would be over before it is noted, and stay noted for good.
+    if (waiting.length > 0) current ??= run()
   }
   const hurry = () => {
     if (isScheduled || current) return
@@ -70,7 +71,7 @@ export function createGroupCommit(database: Database): GroupCommit {
       return done
     },
     flush: async () => {
-      if (waiting.length > 0) start()
+      start()
       await current
     },
   }

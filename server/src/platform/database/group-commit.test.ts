@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { onBothDatabases } from '../../../testkit/databases.ts'
+import { startService } from '../../../testkit/service.ts'
+import { ServiceError } from '../errors.ts'
+import type { Database, Queries } from './database.ts'
+import { createGroupCommit } from './group-commit.ts'
+import { openDatabase } from '../instance.ts'
+
+type Test = Parameters<typeof startService>[0]
+
+/** A table of numbers, one way to write them, and another connection that sees only what was committed. */
+async function startNumbers(t: Test, engine: Parameters<typeof startService>[1]) {
+  const { database, config } = await startService(t, engine)
+  await sql`create table numbers (n integer primary key)`.execute(database.queries)
+  let transactions = 0
+  const counted: Database = {
+    ...database,
+    transaction: (work) => {
+      transactions++
+      return database.transaction(work)
+    },
+  }
+  const other = openDatabase(config)
+  t.after(() => other.close())
+  const write = (n: number) => async (tx: Queries) => {
+    await sql`insert into numbers (n) values (${n})`.execute(tx)
+    return n
+  }
+  return {
+    group: createGroupCommit(counted),
+    write,
+    transactions: () => transactions,
+    committed: async () => {
+      const { rows } = await sql<{ n: number }>`select n from numbers order by n`.execute(other.queries)
+      return rows.map(({ n }) => n)
+    },
+  }
+}
+
+onBothDatabases('works that share a commit', (engine) => {
+  test('come at once and are on disk together, each with its own result', async (t) => {
+    const { group, write, transactions, committed } = await startNumbers(t, engine)
+    const numbers = Array.from({ length: 50 }, (_, n) => n)
+    assert.deepEqual(await Promise.all(numbers.map((n) => group.commit(write(n)))), numbers)
+    assert.equal(transactions(), 1)
+    assert.deepEqual(await committed(), numbers)
+  })
+
+  test('are 64 at most, in the order in which they came', async (t) => {
+    const { group, write, transactions } = await startNumbers(t, engine)
+    const order: number[] = []
+    const numbers = Array.from({ length: 150 }, (_, n) => n)
+    const works = numbers.map((n) =>
+      group.commit((tx) => {
+        order.push(n)
+        return write(n)(tx)
+      }),
+    )
+    await Promise.all(works)
+    assert.equal(transactions(), 3)
+    assert.deepEqual(order, numbers)
+  })
+
+  test('are each on disk before they resolve', async (t) => {
+    const { group, write, committed } = await startNumbers(t, engine)
+    await Promise.all(
+      [1, 2, 3].map(async (n) => {
+        await group.commit(write(n))
+        assert.ok((await committed()).includes(n))
+      }),
+    )
+  })
+
+  test('are not harmed by one that is refused', async (t) => {
+    const { group, write, transactions, committed } = await startNumbers(t, engine)
+    const refused = group.commit(() => Promise.reject(new ServiceError('grant_exhausted')))
+    const results = await Promise.allSettled([group.commit(write(1)), refused, group.commit(write(2))])
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    )
+    assert.ok(results[1].status === 'rejected' && results[1].reason instanceof ServiceError)
+    assert.deepEqual([transactions(), await committed()], [1, [1, 2]])
+  })
+
+  test('are made without the one that breaks the transaction, which fails alone', async (t) => {
+    const { group, write, committed } = await startNumbers(t, engine)
+    const poison = async (tx: Queries) => {
+      await write(7)(tx)
+      await sql`insert into no_such_table values (1)`.execute(tx)
+    }
+    const results = await Promise.allSettled([group.commit(write(1)), group.commit(poison), group.commit(write(2))])
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    )
+    assert.deepEqual(await committed(), [1, 2])
+    await group.commit(write(3))
+    assert.deepEqual(await committed(), [1, 2, 3])
+  })
+
+  test('take along what may wait, which is written by itself where nobody comes', async (t) => {
+    const { group, write, transactions, committed } = await startNumbers(t, engine)
+    const waiting = group.commitLater(write(1))
+    assert.equal(transactions(), 0)
+    await Promise.all([group.commit(write(2)), waiting])
+    assert.equal(transactions(), 1)
+    assert.equal(await group.commitLater(write(3)), 3)
+    assert.deepEqual(await committed(), [1, 2, 3])
+  })
+
+  test('are on disk once a flush is over, also those handed in while others are written', async (t) => {
+    const { group, write, committed } = await startNumbers(t, engine)
+    const first = group.commit(write(1))
+    await nextTurn()
+    const second = group.commitLater(write(2))
+    await group.flush()
+    assert.deepEqual(await committed(), [1, 2])
+    await Promise.all([first, second])
+    await group.flush()
+  })
+
+  test('go on being written after a flush that was quicker than what was planned', async (t) => {
+    const { group, write, committed } = await startNumbers(t, engine)
+    const first = group.commit(write(1))
+    await group.flush()
+    await first
+    await nextTurn()
+    const second = group.commit(write(2))
+    const never = new Promise((_resolve, reject) => setTimeout(reject, 5000, new Error('it is never written')).unref())
+    await Promise.race([second, never])
+    assert.deepEqual(await committed(), [1, 2])
+  })
+})

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { accessToken, startCalling } from '../../testkit/calling.ts'
+import type { Calling } from '../../testkit/calling.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { client } from '../../testkit/providers.ts'
+import type { Reply } from '../../testkit/service.ts'
+
+function assertRefused({ status, body }: Reply, expectedStatus: number, code: string): void {
+  assert.deepEqual([status, body.error?.code], [expectedStatus, code])
+}
+
+async function rowsOf({ service }: Calling) {
+  const { queries } = service.database
+  return {
+    connection: await queries.selectFrom('connections').selectAll().executeTakeFirstOrThrow(),
+    grant: await queries.selectFrom('grants').selectAll().executeTakeFirstOrThrow(),
+    records: await queries.selectFrom('audit_records').selectAll().where('event', 'like', 'proxy.%').execute(),
+  }
+}
+
+onBothDatabases('a call on an account', (engine) => {
+  test('carries the token, which comes back from nowhere in the answer', async (t) => {
+    const calling = await startCalling(t, engine, {
+      answer: (response, { headers }) => {
+        const said = headers.authorization ?? ''
+        response.writeHead(200, { 'content-type': 'application/json', 'x-said': said, 'set-cookie': said })
+        response.end(JSON.stringify({ said, deep: [{ [said]: encodeURIComponent(said) }] }))
+      },
+    })
+    const reply = await calling.proxy({ headers: { Authorization: 'Bearer mine', 'x-mine': 'yes' } })
+    const [sent] = calling.upstream.received
+    assert.equal(sent?.headers.authorization, `Bearer ${accessToken}`)
+    assert.equal(sent.headers['x-mine'], 'yes')
+    assert.equal(reply.body.headers['x-said'], 'Bearer [REDACTED]')
+    assert.deepEqual(reply.body.body.said, 'Bearer [REDACTED]')
+    assert.deepEqual(reply.body.dropped_headers, ['authorization'])
+    assert.equal(reply.body.headers['set-cookie'], undefined)
+    assert.equal(reply.body.redactions, 4)
+    assert.ok(!reply.text.includes(accessToken))
+  })
+
+  test('puts it where the provider takes it, in the place of what the caller sent there', async (t) => {
+    const injection = { in: 'header', name: 'x-api-key', prefix: 'key ' }
+    const { proxy, upstream } = await startCalling(t, engine, { provider: { injection } })
+    const { body } = await proxy({ headers: { 'X-API-Key': 'mine', Authorization: 'also mine' } })
+    assert.deepEqual(body.dropped_headers, ['x-api-key', 'authorization'])
+    const [sent] = upstream.received
+    assert.deepEqual([sent?.headers['x-api-key'], sent?.headers.authorization], [`key ${accessToken}`, undefined])
+  })
+
+  test('is on record with agent, user, account and provider, and moves the times of last use', async (t) => {
+    const calling = await startCalling(t, engine)
+    calling.service.clock.advance(90)
+    await calling.proxy({ url: `${calling.upstream.url}?q=a-value` })
+    await calling.records()
+    const { connection, grant, records } = await rowsOf(calling)
+    const now = calling.service.clock.now().getTime()
+    assert.deepEqual([connection.last_used_at, grant.last_used_at, grant.calls], [now, now, 1])
+    assert.deepEqual(
+      records.map(({ event }) => event),
+      ['proxy.attempt', 'proxy.outcome'],
+    )
+    for (const one of records) {
+      assert.deepEqual(
+        [one.agent_id, one.user_id, one.grant_id, one.connection_id, one.provider],
+        [calling.agent.agentId, calling.userId, calling.grantId, calling.connectionId, 'acme'],
+      )
+    }
+    assert.deepEqual(JSON.parse(records[0]?.detail ?? ''), {
+      ...{ method: 'GET', host: calling.upstream.host, path: '/things', query: ['q'] },
+    })
+  })
+
+  test('is refused the next time once anything that it stands on has ended', async (t) => {
+    const calling = await startCalling(t, engine)
+    const { service, proxy, upstream, providerId } = calling
+    const { queries } = service.database
+    const asAdmin = (path: string) => service.call('POST', path, { token: service.adminToken })
+    const setStatus = (status: 'active' | 'needs_reauth' | 'revoked') =>
+      queries.updateTable('connections').set({ status }).execute()
+
+    assert.equal((await proxy()).status, 200)
+    assertRefused(await proxy({ url: 'https://elsewhere.example/things' }), 403, 'host_not_allowed')
+    await asAdmin(`/v4/providers/${providerId}/disable`)
+    assertRefused(await proxy(), 409, 'conflict')
+    await queries.updateTable('providers').set({ status: 'active' }).execute()
+    assert.equal((await proxy()).status, 200)
+    await setStatus('needs_reauth')
+    assertRefused(await proxy(), 409, 'connection_needs_reauth')
+    await setStatus('revoked')
+    assertRefused(await proxy(), 403, 'grant_revoked')
+    await setStatus('active')
+    assert.equal((await proxy()).status, 200)
+    await queries.updateTable('providers').set({ api_hosts: '["other.example"]' }).execute()
+    assert.equal((await proxy()).status, 400, 'the provider no longer declares the host')
+    await queries.updateTable('users').set({ disabled_at: service.clock.now().getTime() }).execute()
+    assertRefused(await proxy(), 403, 'grant_revoked')
+    assert.equal(upstream.received.length, 3)
+  })
+
+  test('knows a changed client secret at once, and the header it is told to use', async (t) => {
+    const fresh = 'Zq8vN2kP5wXr7tYb3mLc'
+    const calling = await startCalling(t, engine, {
+      answer: (response) => response.end(`${client.client_secret} ${fresh}`),
+    })
+    const { service, proxy, providerId, upstream } = calling
+    assert.equal((await proxy()).body.body, `[REDACTED] ${fresh}`)
+    const token = service.adminToken
+    const body = { client_id: 'our-client', client_secret: fresh }
+    await service.call('PATCH', `/v4/providers/${providerId}/credentials`, { token, body })
+    assert.equal((await proxy()).body.body, `${client.client_secret} [REDACTED]`)
+    const injection = JSON.stringify({ in: 'header', name: 'x-token', prefix: '' })
+    await service.database.queries.updateTable('providers').set({ injection }).execute()
+    await proxy()
+    assert.equal(upstream.received.at(-1)?.headers['x-token'], accessToken)
+    assert.equal(upstream.received.at(-1)?.headers.authorization, undefined)
+  })
+})

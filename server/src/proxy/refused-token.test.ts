@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startCalling, startOAuthCalling } from '../../testkit/calling.ts'
+import type { Answer, Calling } from '../../testkit/calling.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { oauthPaths } from '../../testkit/oauth-server.ts'
+
+/** Answers 401 to the first calls, and repeats the token then. */
+function refusing(times: number): Answer {
+  let left = times
+  return (response, { headers }) => {
+    response.writeHead(left-- > 0 ? 401 : 200, { 'content-type': 'text/plain' }).end(headers.authorization)
+  }
+}
+
+function tokens({ upstream }: Calling): (string | undefined)[] {
+  return upstream.received.map(({ headers }) => headers.authorization)
+}
+
+async function callsCounted({ service }: Calling): Promise<number> {
+  return (await service.database.queries.selectFrom('grants').select('calls').executeTakeFirstOrThrow()).calls
+}
+
+onBothDatabases('a token that the upstream refuses', (engine) => {
+  for (const stream of [false, true]) {
+    test(`is renewed, and the call sent once more ${stream ? 'as a stream' : 'whole'}`, async (t) => {
+      const calling = await startOAuthCalling(t, engine, { answer: refusing(1) })
+      const members = { method: 'POST', body: 'again' }
+      const text = stream
+        ? (await (await calling.stream(members)).answer.toArray()).join('')
+        : (await calling.proxy(members)).body.body
+      assert.equal(text, 'Bearer [REDACTED]')
+      const [first, second] = tokens(calling)
+      assert.notEqual(first, second)
+      assert.deepEqual(
+        calling.upstream.received.map(({ method, body }) => [method, body]),
+        [
+          ['POST', 'again'],
+          ['POST', 'again'],
+        ],
+      )
+      assert.equal(calling.service.refreshes(), 1)
+      const records = await calling.records()
+      assert.deepEqual(
+        records.map(({ event, detail }) => [event, detail.why, detail.status]),
+        [
+          ['proxy.attempt', undefined, undefined],
+          ['proxy.attempt', 'token_renewed', undefined],
+          ['proxy.outcome', undefined, 200],
+        ],
+      )
+      assert.equal(new Set(records.map(({ audit_id }) => audit_id)).size, 1)
+      assert.equal(await callsCounted(calling), 1)
+    })
+  }
+
+  test('is used no more by the next call, and neither of them comes back', async (t) => {
+    let sent: (string | undefined)[] = []
+    const once = refusing(1)
+    const calling = await startOAuthCalling(t, engine, {
+      answer: (response, request) => {
+        if (sent.length === 0) once(response, request)
+        else response.end(sent.join(' '))
+      },
+    })
+    await calling.proxy()
+    sent = tokens(calling)
+    const { body } = await calling.proxy()
+    assert.equal(body.body, 'Bearer [REDACTED] Bearer [REDACTED]')
+    assert.equal(tokens(calling)[2], sent[1])
+  })
+
+  test('is answered with the 401 where the renewed one is refused too, and is not renewed again', async (t) => {
+    const calling = await startOAuthCalling(t, engine, { answer: refusing(Infinity) })
+    const { status, body } = await calling.proxy()
+    assert.deepEqual([status, body.status, body.body], [200, 401, 'Bearer [REDACTED]'])
+    assert.equal(calling.upstream.received.length, 2)
+    await calling.proxy()
+    assert.deepEqual([calling.upstream.received.length, calling.service.refreshes()], [3, 1])
+  })
+
+  test('is answered with the 401 where nobody can renew it, or the provider is away', async (t) => {
+    const stored = await startCalling(t, engine, { answer: refusing(Infinity) })
+    assert.equal((await stored.proxy()).body.status, 401)
+    assert.equal(stored.upstream.received.length, 1)
+    const calling = await startOAuthCalling(t, engine, { answer: refusing(Infinity) })
+    calling.service.oauth.fault.answer(oauthPaths.token, { status: 503 })
+    assert.equal((await calling.proxy()).body.status, 401)
+    assert.equal(calling.upstream.received.length, 1)
+  })
+
+  for (const stream of [false, true]) {
+    test(`needs the person again where its grant is dead (${stream ? 'a stream' : 'whole'})`, async (t) => {
+      const calling = await startOAuthCalling(t, engine, {
+        // The rest of the answer never comes: whoever does not give it up keeps its socket.
+        answer: (response) => {
+          response.writeHead(401, { 'content-length': stream ? 10 : 0 }).flushHeaders()
+        },
+      })
+      await calling.service.oauth.endGrants('ada')
+      const { status } = stream ? await calling.stream() : await calling.proxy()
+      assert.equal(status, 409)
+      assert.equal((await calling.proxy()).body.error.code, 'connection_needs_reauth')
+      assert.equal(calling.upstream.received.length, 1)
+      if (stream) await calling.upstream.allClosed()
+      const outcomes = (await calling.records()).filter(({ event }) => event === 'proxy.outcome')
+      assert.deepEqual(
+        outcomes.map(({ detail }) => [detail.outcome, detail.code]),
+        [['failed', 'connection_needs_reauth']],
+      )
+    })
+  }
+
+  test('is not sent again for a grant that was revoked while it was renewed', async (t) => {
+    const calling = await startOAuthCalling(t, engine, { answer: refusing(1) })
+    const { service, grantId } = calling
+    const hold = service.oauth.fault.hold(oauthPaths.token)
+    const reply = calling.proxy()
+    await hold.arrived
+    await service.call('POST', `/v4/grants/${grantId}/revoke`, { token: service.user.token })
+    hold.release()
+    const { status, body } = await reply
+    assert.deepEqual([status, body.error.code], [403, 'grant_revoked'])
+    assert.equal(calling.upstream.received.length, 1)
+  })
+
+  test('is renewed before its end too, and its grant judged again after that wait', async (t) => {
+    const calling = await startOAuthCalling(t, engine)
+    const { service, grantId } = calling
+    await calling.proxy()
+    service.clock.advance(3600)
+    const hold = service.oauth.fault.hold(oauthPaths.token)
+    const reply = calling.proxy()
+    await hold.arrived
+    await service.call('POST', `/v4/grants/${grantId}/revoke`, { token: service.user.token })
+    hold.release()
+    assert.equal((await reply).body.error.code, 'grant_revoked')
+    assert.equal(calling.upstream.received.length, 1)
+  })
+})

@@ -1,0 +1,216 @@
+/** A service with an account, an agent that was approved for it, and a TLS upstream that answers as the test says. */
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createConnectionStore } from '../src/connections/connection-store.ts'
+import type { Grant } from '../src/grants/grant.ts'
+import type { Engine } from '../src/platform/database/database.ts'
+import type { Lookup } from '../src/platform/egress/egress.ts'
+import { newId } from '../src/platform/ids.ts'
+import { Secret } from '../src/platform/secret.ts'
+import type { Environment } from '../src/platform/settings.ts'
+import { recorded } from './audit.ts'
+import type { RecordedEvent } from './audit.ts'
+import { sharedAuthority } from './certificates.ts'
+import { startConnectionTest } from './connections.ts'
+import type { ConnectionTest } from './connections.ts'
+import { insertGrant } from './grants.ts'
+import type { OAuthServerOptions } from './oauth-server.ts'
+import { acme, client } from './providers.ts'
+import { startService } from './service.ts'
+import type { Reply, TestService } from './service.ts'
+import { startTlsUpstream } from './tls-upstream.ts'
+import type { Listening } from './tls-upstream.ts'
+
+export interface Received {
+  method: string
+  path: string
+  headers: IncomingHttpHeaders
+  body: string
+}
+
+export type Answer = (response: ServerResponse, request: Received) => void
+
+export interface TestUpstream extends Listening {
+  /** `localhost:PORT`, as in a grant. */
+  host: string
+  url: string
+  received: Received[]
+}
+
+export interface CallingOptions {
+  answer?: Answer
+  settings?: Environment
+  /** Members of the provider. */
+  provider?: object
+  terms?: Partial<Grant>
+  lookup?: Lookup
+}
+
+export interface Calling {
+  service: TestService
+  upstream: TestUpstream
+  agent: { agentId: string; token: string }
+  userId: string
+  providerId: string
+  connectionId: string
+  grantId: string
+  /** A GET of the upstream, unless the members say otherwise. */
+  proxy: (members?: object) => Promise<Reply>
+  /** The same with `"stream": true` over a socket; resolves with the head of the answer. */
+  stream: (members?: object) => Promise<Streamed>
+  /** What is on record of calls, once each of them has its outcome. */
+  records: () => Promise<RecordedEvent[]>
+}
+
+export interface Streamed {
+  status: number
+  answer: IncomingMessage
+  request: ClientRequest
+}
+
+/** What the upstream is sent, and what never comes back, where the account was made in the store. */
+export const accessToken = 'gho_Zm9vYmFyMTIzNDU2Nzg5MGFiY2Rl'
+
+export async function startUpstream(
+  t: Pick<TestContext, 'after'>,
+  answer: Answer = (response) => response.setHeader('content-type', 'application/json').end('{"ok":true}'),
+): Promise<TestUpstream> {
+  const certificate = await (await sharedAuthority()).issue({ names: ['localhost', '*.example.com'] })
+  const received: Received[] = []
+  const listening = await startTlsUpstream(t, certificate, (request, response) => {
+    const { method = '', url: path = '', headers } = request
+    response.on('error', () => undefined)
+    void buffer(request).then((body) => {
+      const one = { method, path, headers, body: body.toString() }
+      received.push(one)
+      answer(response, one)
+    })
+  })
+  const host = `localhost:${listening.port}`
+  return { ...listening, host, url: `https://${host}/things`, received }
+}
+
+/** The account is made in the store: it has a token, and nobody who would renew it. */
+export async function startCalling(
+  t: Pick<TestContext, 'after'>,
+  engine: Engine,
+  { answer, settings, provider, terms, lookup }: CallingOptions = {},
+): Promise<Calling> {
+  const upstream = await startUpstream(t, answer)
+  const clients = endingClients(t)
+  const reached = { SALLYPORT_EGRESS_ALLOW: upstream.host, SALLYPORT_EGRESS_CA_FILE: (await sharedAuthority()).caFile }
+  const service = await startService(t, engine, { ...reached, ...settings }, undefined, lookup)
+  const body = { ...acme, ...client, slug: 'acme', api_hosts: [upstream.host], ...provider }
+  const { provider_id: providerId } = made(
+    await service.call('POST', '/v4/providers', { token: service.adminToken, body }),
+  )
+  const { userId } = await service.logIn({ email: 'ada@example.com' })
+  const connectionId = await insertConnection(service, userId, providerId)
+  return callingOn(service, { upstream, clients, userId, providerId, connectionId, terms: terms ?? {} })
+}
+
+/** The account is that of a person at a real authorization server, which renews its tokens. */
+export async function startOAuthCalling(
+  t: Pick<TestContext, 'after'>,
+  engine: Engine,
+  { answer, settings, provider, terms, oauth }: Omit<CallingOptions, 'lookup'> & { oauth?: OAuthServerOptions } = {},
+): Promise<Calling & { service: ConnectionTest }> {
+  const upstream = await startUpstream(t, answer)
+  const clients = endingClients(t)
+  const service = await startConnectionTest(t, engine, {
+    hosts: [upstream.host],
+    provider: { api_hosts: [upstream.host], ...provider },
+    ...(settings && { settings }),
+    ...(oauth && { oauth }),
+  })
+  const { providerId, user } = service
+  const connectionId = await service.connect()
+  const on = { upstream, clients, userId: user.userId, providerId, connectionId, terms: terms ?? {} }
+  return { ...(await callingOn(service, on)), service }
+}
+
+async function insertConnection({ vault, database, clock }: TestService, userId: string, providerId: string) {
+  const now = clock.now()
+  const connection = {
+    ...{ connectionId: newId('con', now), userId, providerId, accountId: userId, accountLabel: null, apiHost: null },
+    ...{ status: 'active' as const, scopes: [], expiresAt: null, obtainedAt: now, isRefreshed: false, version: 1 },
+    ...{ canRefresh: false, refreshLeaseUntil: null, createdAt: now, lastUsedAt: null, revokedAt: null },
+    remoteRevocation: null,
+  }
+  const tokens = { accessToken: new Secret(accessToken), refreshToken: undefined, expiresAt: null, obtainedAt: now }
+  await createConnectionStore(vault).insert(database.queries, connection, tokens)
+  return connection.connectionId
+}
+
+async function callingOn(
+  service: TestService,
+  on: Pick<Calling, 'upstream' | 'userId' | 'providerId' | 'connectionId'> & {
+    terms: Partial<Grant>
+    clients: Set<ClientRequest>
+  },
+): Promise<Calling> {
+  const { upstream, userId, providerId, connectionId, terms, clients } = on
+  const agent = await service.registerAgent()
+  const places = { agentId: agent.agentId, userId, connectionId, allowedHosts: [upstream.host] }
+  const { grantId } = await insertGrant(service, { ...places, ...terms })
+  const { token } = agent
+  const bodyOf = (members: object) => ({ grant_id: grantId, method: 'GET', url: upstream.url, ...members })
+  return {
+    ...{ service, upstream, agent, userId, providerId, connectionId, grantId },
+    proxy: (members = {}) => service.call('POST', '/v4/proxy', { token, body: bodyOf(members) }),
+    stream: async (members = {}) => {
+      const { http } = service.app
+      if (!http.server.listening) await http.listen({ host: '127.0.0.1', port: 0 })
+      const { port } = http.server.address() as AddressInfo
+      const headers = { host: service.config.baseUrl.host, authorization: `Bearer ${token}` }
+      const request = httpRequest({
+        ...{ host: '127.0.0.1', port, path: '/v4/proxy', method: 'POST', agent: false },
+        headers: { ...headers, 'content-type': 'application/json' },
+      })
+      clients.add(request)
+      request.end(JSON.stringify(bodyOf({ stream: true, ...members })))
+      const [answer] = (await once(request, 'response')) as [IncomingMessage]
+      // Where the service cuts it off, the test sees it as the answer's own error.
+      request.on('error', () => undefined)
+      return { status: answer.statusCode ?? 0, answer, request }
+    },
+    records: async () => {
+      for (let tries = 0; ; tries++) {
+        const records = await recorded(service, 'proxy.')
+        const idsOf = (event: string) => records.filter((one) => one.event === event).map(({ audit_id }) => audit_id)
+        const ended = new Set(idsOf('proxy.outcome'))
+        if (idsOf('proxy.attempt').every((id) => ended.has(id))) return records
+        if (tries === 200) throw new Error(`a call has no outcome: ${JSON.stringify(records)}`)
+        await sleep(25)
+      }
+    },
+  }
+}
+
+/** Ends them before the service ends, which would wait for them. */
+function endingClients(t: Pick<TestContext, 'after'>): Set<ClientRequest> {
+  const clients = new Set<ClientRequest>()
+  t.after(() => {
+    for (const one of clients) one.destroy()
+  })
+  return clients
+}
+
+/** Fails where it does not happen, instead of waiting for ever. */
+export async function soon<T>(happens: Promise<T>): Promise<T> {
+  const never = Promise.withResolvers<never>()
+  const timer = setTimeout(never.reject, 10_000, new Error('it never happened'))
+  return Promise.race([happens, never.promise]).finally(() => {
+    clearTimeout(timer)
+  })
+}
+
+function made({ status, text, body }: Reply): { provider_id: string } {
+  if (status !== 201) throw new Error(text)
+  return body as { provider_id: string }
+}
