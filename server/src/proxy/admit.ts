@@ -1,6 +1,7 @@
 /** Lets a call in: judged, and its attempt on record; or puts the refusal on record, and shows the way. */
 import type { Agent } from '../agents/agent.ts'
 import { readMethod } from '../grants/method.ts'
+import { recordedNames } from '../grants/standing.ts'
 import type { Standing } from '../grants/standing.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
@@ -56,8 +57,8 @@ export async function admit(
     if (!(error instanceof ServiceError)) throw error
     const { agentId } = agent
     const { standing, facts } = known
-    const grantId = standing?.grant.grantId
-    await needs.refusals.record({ agentId, code: error.code, requestId, grantId, detail: facts ?? {} })
+    const names = standing && recordedNames(standing)
+    await needs.refusals.record({ agentId, code: error.code, requestId, ...names, detail: facts ?? {} })
     needs.onOutcome('refused')
     throw showingTheWay(error, await accessWanted(needs, error, input, standing))
   }

@@ -43,7 +43,7 @@ onBothDatabases('a streamed answer', (engine) => {
     assert.equal(await next(), undefined)
     const [attempt, outcome] = await calling.records()
     assert.equal(attempt?.audit_id, answer.headers['x-sallyport-audit-id'])
-    const { ms, ...detail } = outcome?.detail
+    const { ms, ...detail } = (outcome?.detail ?? {}) as Record<string, unknown>
     assert.deepEqual([detail, ms], [{ outcome: 'answered', status: 200, bytes: 35, redactions: 0 }, 0])
   })
 

@@ -29,6 +29,7 @@ export interface RedactedStream {
 }
 
 const empty = Buffer.alloc(0)
+const lowerMark = redacted.toLowerCase()
 /** One window takes about 2 ms where it is nothing but escapes. */
 const windowBytes = 32_768
 const turnMs = 5
@@ -57,7 +58,8 @@ export function createRedactor(forms: SecretForms): Redactor {
   }
   return {
     text: (value) => redactText(value, false),
-    headerName: (value) => redactText(value.toLowerCase(), true),
+    // In either case: as it came, and as it is handed on.
+    headerName: (value) => redactText(redactText(value, false).toLowerCase(), true).replaceAll(lowerMark, redacted),
     body: (bytes) => {
       if (bytes.length < minRedactable || !forms.search) return bytes
       if (bytes.length > windowOf(forms)) return findInTurns(forms, bytes).then((spans) => finish(bytes, spans))
