@@ -3,7 +3,7 @@
  * body is a stream that came at once.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { minRedactable } from '../platform/secret.ts'
+import { minRedactable, redacted } from '../platform/secret.ts'
 import { findSecrets } from './find-secrets.ts'
 import type { Span } from './find-secrets.ts'
 import { heldFrom } from './held-back.ts'
