@@ -4,7 +4,7 @@
  * CPU profiles there. Ends with an error where a bar is not met, or where any answer was not the one asked for.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
+import { cpus, loadavg, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createAuthority } from '../server/testkit/certificates.ts'
@@ -25,6 +25,7 @@ const { values } = parseArgs({
   },
 })
 
+const restingLoad = loadavg()[0] ?? 0
 const endings: (() => unknown)[] = []
 const scope: Scope = { after: (ending) => endings.unshift(ending) }
 const say = (line: string) => process.stderr.write(`${line}\n`)
@@ -78,7 +79,10 @@ async function main(): Promise<boolean> {
     say(`\n${name}`)
     rows.push(...((await scenarios[name]?.(bench)) ?? []))
   }
-  process.stdout.write(`\n${cpus().length} cores, ${cpus()[0]?.model ?? ''}, Node ${process.versions.node}\n`)
+  const machine = `${cpus().length} cores, ${cpus()[0]?.model ?? ''}, Node ${process.versions.node}`
+  // We are four processes ourselves. Where others work too, the ratios still hold somewhat, and the times do not.
+  const load = loadavg()[0]?.toFixed(1)
+  process.stdout.write(`\n${machine}, load ${load} (at rest before: ${restingLoad.toFixed(1)})\n`)
   process.stdout.write(`${table(rows)}\n`)
   return rows.every(({ isMet }) => isMet !== false)
 }

@@ -1,11 +1,11 @@
 /** All that a proxied call needs, made as people and agents make it: a provider, an account, an agent, an approval. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { startOAuthServer } from '../server/testkit/oauth-server.ts'
+import { oauthPaths, startOAuthServer } from '../server/testkit/oauth-server.ts'
 import type { OAuthServer, OAuthServerOptions } from '../server/testkit/oauth-server.ts'
 import type { Reply } from './http-call.ts'
 import { signIn, slug, succeeded } from './person.ts'
-import { startService } from './running-service.ts'
+import { roomy, startService } from './running-service.ts'
 import type { Engine, Environment, RunningService } from './running-service.ts'
 
 export interface Calling {
@@ -27,15 +27,18 @@ export interface CallingOptions {
   oauth?: OAuthServerOptions
   /** More members of the provider. */
   provider?: object
+  /** Handed out in place of what the provider would issue, for tests that want to know them. */
+  tokens?: { access_token: string; refresh_token: string }
 }
 
 export async function startCalling(
   t: Pick<TestContext, 'after'>,
   engine: Engine,
-  { hosts, settings = {}, oauth: options, provider = {} }: CallingOptions,
+  { hosts, settings = {}, oauth: options, provider = {}, tokens }: CallingOptions,
 ): Promise<Calling> {
   const oauth = await startOAuthServer(t, options)
   const service = await startService(t, engine, {
+    ...roomy,
     SALLYPORT_EGRESS_ALLOW: [oauth.host, ...hosts].join(','),
     SALLYPORT_EGRESS_CA_FILE: oauth.caFile,
     SALLYPORT_PROXY_RATE_PER_AGENT: '0',
@@ -54,6 +57,7 @@ export async function startCalling(
     ...provider,
   }
   succeeded(await service.call('POST', '/v4/providers', { token: service.adminToken, body: described }))
+  if (tokens) oauth.fault.change(oauthPaths.token, (body: object) => ({ ...body, ...tokens }))
   const person = await signIn(service)
   const { connection_id: connectionId = '' } = await person.follow(await oauth.approve(await person.start()))
   assert.match(connectionId, /^con_/)

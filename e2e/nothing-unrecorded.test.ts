@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { startRawHttp, whole } from '../server/testkit/raw-http.ts'
+import type { RawUpstream } from '../server/testkit/raw-http.ts'
 import { startCalling } from './calling.ts'
 import type { Calling } from './calling.ts'
 import { runServer } from './running-service.ts'
@@ -12,11 +13,21 @@ import { runServer } from './running-service.ts'
 const clients = 32
 const kills = 20
 
-/** Every client calls, each time for a path of its own, until the service is killed under it. */
-async function killAmid({ service }: Calling, enough: number, turn: (client: number) => Promise<void>) {
-  let answered = 0
-  let killed: Promise<unknown> | undefined
-  const isStill = () => killed === undefined
+/**
+ * Every client calls, each time for a path of its own, until the service is killed under it: by the upstream, at the
+ * very moment at which so many requests have reached it. Whatever is put on record too late is not there then.
+ */
+async function killAmid(
+  { calling: { service }, whenSeen }: Recorded,
+  enough: number,
+  turn: (client: number) => unknown,
+) {
+  let isKilled = false
+  whenSeen(enough, () => {
+    service.signal('SIGKILL')
+    isKilled = true
+  })
+  const isStill = () => !isKilled
   const work = async (client: number) => {
     while (isStill()) {
       try {
@@ -26,12 +37,10 @@ async function killAmid({ service }: Calling, enough: number, turn: (client: num
         if (isStill()) throw error
         return
       }
-      answered++
-      if (answered >= enough) killed ??= service.kill()
     }
   }
   await Promise.all(Array.from({ length: clients }, (_, client) => work(client)))
-  assert.deepEqual(await killed, { code: null, signal: 'SIGKILL' })
+  assert.deepEqual(await service.exited(), { code: null, signal: 'SIGKILL' })
 }
 
 interface Row {
@@ -58,23 +67,37 @@ function readRecords(dataDir: string) {
   }
 }
 
-async function startRecorded(t: TestContext) {
+interface Recorded {
+  upstream: RawUpstream
+  calling: Calling
+  /** Runs this once so many more requests have come, before the last of them is answered. */
+  whenSeen: (more: number, act: () => void) => void
+}
+
+async function startRecorded(t: TestContext): Promise<Recorded> {
+  let left = Infinity
+  let act = () => undefined as unknown
   const upstream = await startRawHttp(t, (_request, socket) => {
+    if (--left === 0) act()
     socket.write(whole('200 OK', ['content-type: application/json'], '{"ok":true}'))
   })
-  const calling = await startCalling(t, 'sqlite', { hosts: [upstream.host] })
-  return { upstream, calling }
+  const whenSeen: Recorded['whenSeen'] = (more, then) => {
+    left = more
+    act = then
+  }
+  return { upstream, calling: await startCalling(t, 'sqlite', { hosts: [upstream.host] }), whenSeen }
 }
 
 test('32 clients, 20 kills: every request that the upstream saw is on record, and the record verifies', async (t) => {
-  const { upstream, calling } = await startRecorded(t)
+  const recorded = await startRecorded(t)
+  const { upstream, calling } = recorded
   const { service } = calling
   const agents = await Promise.all(Array.from({ length: clients }, calling.admit))
   const answered = new Map<string, string>()
   let serial = 0
   for (let kill = 1; kill <= kills; kill++) {
     // A different moment each time: in the first calls, or well under way.
-    await killAmid(calling, 20 + ((kill * 37) % 160), async (client) => {
+    await killAmid(recorded, 20 + ((kill * 37) % 160), async (client) => {
       const agent = agents[client] ?? agents[0]
       const path = `/calls/${++serial}`
       const url = `https://${upstream.host}${path}`
@@ -123,19 +146,29 @@ test('a record that was changed, removed or swapped is found and named', async (
   t.after(() => {
     database.close()
   })
-  const victim = readRecords(service.dataDir).attempts.get('/calls/5') ?? ''
+  const { attempts } = readRecords(service.dataDir)
+  const victim = attempts.get('/calls/5') ?? ''
+  const other = attempts.get('/calls/7') ?? ''
   assert.match(victim, /^aud_/)
+  const isAttempt = (id: string) => `audit_id = '${id}' and event = 'proxy.attempt'`
+  const placeOf = (id: string) => `(select position from kept where ${isAttempt(id)})`
   const tampering = {
-    changed: "update audit_records set detail = replace(detail, '/calls/5', '/calls/6') where audit_id = ?",
-    removed: 'delete from audit_records where audit_id = ?',
-    'dated back': 'update audit_records set at = at - 1000 where audit_id = ?',
+    changed: `update audit_records set detail = replace(detail, '/calls/5', '/calls/6') where ${isAttempt(victim)}`,
+    'dated back': `update audit_records set at = at - 1000 where ${isAttempt(victim)}`,
+    removed: `delete from audit_records where ${isAttempt(victim)}`,
+    swapped: `
+      update audit_records set position = -1 where ${isAttempt(victim)};
+      update audit_records set position = ${placeOf(victim)} where ${isAttempt(other)};
+      update audit_records set position = ${placeOf(other)} where ${isAttempt(victim)}`,
   }
   for (const [what, statement] of Object.entries(tampering)) {
     database.exec('create table kept as select * from audit_records')
-    database.prepare(statement).run(victim)
+    database.exec(statement)
     const { code, stdout, stderr } = await verify()
     assert.equal(code, 1, `${what}: ${stdout}`)
-    if (what !== 'removed') assert.ok((stdout + stderr).includes(victim), `${what} names ${victim}: ${stdout}${stderr}`)
+    // Of one that is gone only its place can be told, and of two that were swapped the first is found.
+    const named = what === 'removed' ? /position \d+/i : new RegExp(`${victim}|${other}`)
+    assert.match(stdout + stderr, named, what)
     database.exec('delete from audit_records; insert into audit_records select * from kept; drop table kept')
     assert.equal((await verify()).code, 0, `after ${what} was put right`)
   }

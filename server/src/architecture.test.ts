@@ -250,7 +250,9 @@ test('a Secret is opened only where it must be', () => {
     'platform/vault/key-files.ts', // writes the files of the data directory
     'platform/vault/master-keys.ts', // parses and writes the master keys
     'platform/vault/vault.ts', // seals
-    'proxy/proxy-call.ts', // puts the credential into the call
+    'proxy/admit.ts', // hands out an answer that was kept under an Idempotency-Key
+    'proxy/credentials.ts', // writes the token's prefix before it
+    'proxy/send.ts', // puts the credential into the call
     'redaction/secret-forms.ts', // searches for it
     'sandbox/sandbox-route.ts', // makes the header that carries it
     'sessions/browser-login-routes.ts', // puts the tokens of browser and session into their cookies

@@ -8,6 +8,7 @@ import { pushToken } from './devices/push-store.ts'
 import { vapidPrivateKey } from './platform/push/vapid-key.ts'
 import type { SealedColumn } from './platform/vault/vault.ts'
 import { providerClientSecret } from './providers/provider-store.ts'
+import { idempotentAnswer } from './proxy/idempotency-store.ts'
 import { sandboxToken } from './sandbox/sandbox-store.ts'
 import { loginVerifier } from './sessions/login-flow-store.ts'
 
@@ -26,4 +27,5 @@ export const sealedColumns: readonly SealedColumn[] = [
   pushToken,
   vapidPrivateKey,
   auditPrivateKey,
+  idempotentAnswer,
 ]

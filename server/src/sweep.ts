@@ -11,6 +11,7 @@ import type { PairingCodeStore } from './devices/pairing-code-store.ts'
 import type { GrantStore } from './grants/grant-store.ts'
 import type { Config } from './platform/config.ts'
 import { dropFullLimits } from './platform/rate-limits.ts'
+import type { Idempotency } from './proxy/idempotency-store.ts'
 import type { SandboxStore } from './sandbox/sandbox-store.ts'
 import type { LoginFlowStore } from './sessions/login-flow-store.ts'
 import type { LoginTokenStore } from './sessions/login-token-store.ts'
@@ -31,6 +32,7 @@ export interface SweepNeeds extends RetentionNeeds {
   accessRequests: AccessRequestStore
   callbacks: CallbackStore
   mutedAgents: MutedAgentStore
+  idempotency: Idempotency
 }
 
 const dayMs = 86_400_000
@@ -55,6 +57,7 @@ export async function sweep(needs: SweepNeeds): Promise<void> {
     await needs.sandboxes.dropEndedBefore(tx, daysAgo(1))
     await needs.grants.dropSandboxesEndedBefore(tx, daysAgo(1))
     await needs.mutedAgents.dropEnded(tx, now)
+    await needs.idempotency.dropExpired(tx, now)
     await needs.callbacks.dropWaitingBefore(tx, daysAgo(2))
     const unapproved = await needs.accessRequests.listUnapprovedBefore(tx, daysAgo(30), atOnce)
     await needs.callbacks.dropOf(tx, unapproved)

@@ -14,9 +14,13 @@ export interface RecordedEvent {
 
 /** What is on record, oldest first: all but where chains start, or the events that begin with these words. */
 export async function recorded({ database }: { database: Database }, prefix = ''): Promise<RecordedEvent[]> {
-  const columns = ['audit_id', 'event', 'at', 'request_id', 'agent_id', 'user_id', 'grant_id', 'detail'] as const
+  const names = ['audit_id', 'event', 'at', 'request_id', 'agent_id', 'user_id', 'grant_id'] as const
+  const columns = [...names, 'outcome', 'detail'] as const
   const rows = await database.queries.selectFrom('audit_records').select(columns).orderBy('sequence').execute()
   return rows
     .filter(({ event }) => event !== 'audit.chain_started' && event.startsWith(prefix))
-    .map((row) => ({ ...row, detail: JSON.parse(row.detail) as unknown }))
+    .map(({ outcome, ...row }) => ({
+      ...row,
+      detail: { ...(row.event === 'proxy.outcome' && { outcome }), ...(JSON.parse(row.detail) as object) },
+    }))
 }

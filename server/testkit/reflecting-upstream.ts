@@ -7,12 +7,7 @@ import type { TLSSocket } from 'node:tls'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { chunk, head, startRawHttp } from './raw-http.ts'
 import type { RawUpstream } from './raw-http.ts'
-
-/** A way to write a secret so that somebody can read it again. */
-export interface SecretForm {
-  name: string
-  encode: (secret: string) => Buffer
-}
+import type { SecretForm } from './secret-forms.ts'
 
 export const places = [
   'body',
@@ -49,10 +44,12 @@ export interface Reflection {
   at?: number
   /** Of the answer; 200 where none is given. */
   status?: number
+  /** Another secret that the upstream has come to know; by default it is the token of the call. */
+  whose?: string
 }
 
-export function reflectionPath({ form, place, framing, at = 0, status = 200 }: Reflection): string {
-  const query = new URLSearchParams({ form, place, framing, at: String(at), status: String(status) })
+export function reflectionPath({ form, place, framing, at = 0, status = 200, whose = '' }: Reflection): string {
+  const query = new URLSearchParams({ form, place, framing, at: String(at), status: String(status), whose })
   return `/reflect?${query.toString()}`
 }
 
@@ -79,10 +76,12 @@ const encoders: Partial<Record<Framing, { encoding: string; encode: (bytes: Buff
 export function startReflectingUpstream(
   t: Pick<TestContext, 'after'>,
   forms: readonly SecretForm[],
+  others: Record<string, string> = {},
 ): Promise<RawUpstream> {
   return startRawHttp(t, ({ target, headers }, socket) => {
     const query = new URL(target, 'https://localhost').searchParams
-    const secret = (headers['authorization'] ?? '').replace(/^Bearer /, '')
+    const token = (headers['authorization'] ?? '').replace(/^Bearer /, '')
+    const secret = others[query.get('whose') ?? ''] ?? token
     const form = forms.find(({ name }) => name === query.get('form'))
     if (!form || secret === '') {
       socket.write(head('400 Bad Request', 'content-length: 0'))

@@ -9,6 +9,7 @@ import { sql } from 'kysely'
 import { fixedClock } from '../../testkit/clock.ts'
 import { onBothDatabases, temporaryPostgres } from '../../testkit/databases.ts'
 import { migratedDatabase } from '../../testkit/open-database.ts'
+import { beforeCommit } from '../platform/database/database.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { migrate } from '../platform/database/migrate.ts'
 import { openPostgres } from '../platform/database/postgres.ts'
@@ -66,6 +67,12 @@ onBothDatabases('the chain', (engine) => {
     await assert.rejects(undone(throwing), /undone/)
     await process.append(database.queries, { event, at })
     await assert.rejects(undone(throwing), /undone/)
+    // Something else that is to be done last fails after the records were linked.
+    const after = { run: throwing, ended: () => undefined }
+    await assert.rejects(
+      undone((tx) => Promise.resolve(beforeCommit(tx, after))),
+      /undone/,
+    )
     // The insert itself fails, as the last step: neither engine keeps these.
     const grantId = engine === 'sqlite' ? ({ not: 'text' } as unknown as string) : '\0'
     await assert.rejects(process.append(database.queries, { event, at, grantId }))

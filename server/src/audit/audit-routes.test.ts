@@ -135,24 +135,25 @@ onBothDatabases('reading the record', (engine) => {
     assert.equal(all.text.split('\n').length, 2, 'an export goes on by itself')
   })
 
-  test('an agent is not told which user its hint meant, nor whether any, nor that one blocked it', async (t) => {
-    const { call, ask, agent, user, adminToken } = await startAccessTest(t, engine)
+  test('an agent is not told which user its hint meant, nor whether any, nor who approved or blocked it', async (t) => {
+    const { call, ask, asked, approve, agent, user, adminToken } = await startAccessTest(t, engine)
     for (const hint of ['ada@example.com', 'nobody@example.com']) {
       assert.equal((await ask({ user_id: hint })).status, 201)
     }
+    assert.equal((await approve(await asked())).status, 201)
     await call('POST', `/v4/muted-agents/${agent.agentId}/block`, { token: user.token })
     const of = async (token: string) => (await call('GET', '/v4/audit', { token })).body.records as any[]
     const shown = (await of(agent.token)).filter(({ event }) => event === 'access_request.created')
-    assert.equal(shown.length, 2)
+    assert.equal(shown.length, 3)
     const own = { audit_id: '', at: '', request_id: '' }
-    const [one, other] = shown.map((record) => ({ ...record, ...own, detail: Object.keys(record.detail as object) }))
+    const [, one, other] = shown.map((record) => ({ ...record, ...own, detail: Object.keys(record.detail as object) }))
     assert.deepEqual(one, other)
     assert.ok(!JSON.stringify(await of(agent.token)).includes(user.userId))
     assert.ok(!(await of(agent.token)).some(({ event }) => event === 'agent.blocked'))
     const toUser = await of(user.token)
     assert.equal(toUser.filter(({ event }) => event === 'access_request.created').length, 1)
     assert.ok(toUser.some(({ event }) => event === 'agent.blocked'))
-    assert.equal((await of(adminToken)).filter(({ event }) => event === 'access_request.created').length, 2)
+    assert.equal((await of(adminToken)).filter(({ event }) => event === 'access_request.created').length, 3)
   })
 
   test('exports hold the same records as lines of JSON and as CSV, in which no value is a formula', async (t) => {

@@ -6,6 +6,7 @@ import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
 import type { Engine } from '../platform/database/database.ts'
 import { auditChainStore } from './audit-chain-store.ts'
+import { emptyChain, linked } from './audit-hash.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
 import { createAuditStore } from './audit-store.ts'
 import { verifyAudit } from './verify-audit.ts'
@@ -93,5 +94,16 @@ onBothDatabases('retention', (engine) => {
     assert.equal(await rows(), 5)
     assert.match(log.join(), /retention stops at this record.*audit verify/)
     assert.equal((await verify()).findings[0]?.position, 1)
+    // Nor where all hashes fit again: only the service can close a commit.
+    const { chain = '' } = (await auditChainStore.listHeads(queries))[0] ?? {}
+    let head = emptyChain(chain)
+    for (const row of await auditChainStore.listAfter(queries, chain, 0, 10)) {
+      head = linked(head, row)
+      await sql`update audit_records set hash = ${head.hash}, mac = null where position = ${row.position}`.execute(
+        queries,
+      )
+    }
+    await app.sweep()
+    assert.equal(await rows(), 5)
   })
 })

@@ -9,8 +9,9 @@ import { startService } from '../../testkit/service.ts'
 import type { Engine } from '../platform/database/database.ts'
 import { auditChainStore } from './audit-chain-store.ts'
 import type { LinkedRow } from './audit-chain-store.ts'
-import { emptyChain, linked } from './audit-hash.ts'
+import { emptyChain, linked, macOf } from './audit-hash.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
+import type { AuditKey } from './audit-key-store.ts'
 import { createAuditStore } from './audit-store.ts'
 import { signHead } from './signed-head.ts'
 import type { SignedHead } from './signed-head.ts'
@@ -64,14 +65,14 @@ async function onlyChain({ chainNames }: Recording): Promise<string> {
   return chain
 }
 
-/** The thief links everything from here on anew, as the service would have. */
-async function relink({ queries, rowsOf }: Recording, chain: string): Promise<void> {
+/** The thief links everything anew, as the service would have; with the service's key where they have that. */
+async function relink({ queries, rowsOf }: Recording, chain: string, key?: AuditKey): Promise<void> {
   let head = emptyChain(chain)
   for (const row of await rowsOf(chain)) {
     head = linked(head, row)
-    await sql`update audit_records set hash = ${head.hash} where chain = ${chain} and position = ${row.position}`.execute(
-      queries,
-    )
+    const mac = key && row.mac ? macOf(key.macKey, head) : row.mac
+    const where = sql`where chain = ${chain} and position = ${row.position}`
+    await sql`update audit_records set hash = ${head.hash}, mac = ${mac} ${where}`.execute(queries)
   }
 }
 
@@ -178,6 +179,20 @@ onBothDatabases('verify', (engine) => {
     assert.match(unsigned?.words ?? '', /not written by this service/)
     await sql`update audit_records set mac = null`.execute(recording.queries)
     assert.match((await recording.found())[0]?.words ?? '', /same commit was removed/)
+  })
+
+  test('finds by what was signed before that all was written anew, even by whoever has the master key', async (t) => {
+    const recording = await startRecording(t, engine)
+    await recording.record(7)
+    await recording.audit().signHead()
+    await recording.record(2)
+    const chain = await onlyChain(recording)
+    const key = await createAuditKeyStore(recording.vault).find(recording.queries)
+    await sql`update audit_records set detail = '{}' where position = 3`.execute(recording.queries)
+    await relink(recording, chain, key)
+    const [finding] = await recording.found()
+    assert.equal(finding?.position, 8)
+    assert.match(finding.words, /written anew: it is not the record that the head signed at/)
   })
 
   test('finds what was added to a chain, and a chain that the thief made', async (t) => {

@@ -92,7 +92,11 @@ onBothDatabases('a call in flight', (engine) => {
         assert.equal(proxy.received[0]?.signal.aborted, false, 'while its grant lives it goes on')
         await end(proxy)
         assert.equal((await endedBy(call, proxy)).code, code)
-        assert.deepEqual(await outcomeOf(here, proxy), { outcome: 'failed', code, ms: code === 'grant_expired' ? 3_600_000 : 0 })
+        assert.deepEqual(await outcomeOf(here, proxy), {
+          outcome: 'failed',
+          code,
+          ms: code === 'grant_expired' ? 3_600_000 : 0,
+        })
         assert.deepEqual(proxy.outcomes, ['failed'])
       }
     }

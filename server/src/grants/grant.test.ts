@@ -85,6 +85,14 @@ test('a grant does not cover what is only like its hosts, methods and paths', ()
   }
 })
 
+test('a call that names several methods needs all of them, and TRACE and CONNECT are in no grant', () => {
+  allows({}, { methods: ['GET', 'HEAD'] })
+  refuses({}, { methods: ['GET', 'POST'] }, 'method_not_allowed', 'method')
+  for (const method of ['TRACE', 'CONNECT']) {
+    refuses({ allowedMethods: null }, { methods: ['POST', method] }, 'method_not_allowed', 'method')
+  }
+})
+
 test('a grant of no host, method or path covers none', () => {
   refuses({ allowedHosts: [] }, {}, 'host_not_allowed', 'url')
   refuses({ allowedMethods: [] }, {}, 'method_not_allowed', 'method')

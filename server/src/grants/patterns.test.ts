@@ -190,6 +190,8 @@ test('no writing of a path escapes its prefix: what another server could read ot
   // Merged slashes would turn `/repos//issues/1` into another repository's path.
   assert.ok(!coversPath('/repos/*/issues', '/repos//issues/1'))
   assert.ok(!coversPath('/', '/a%2fb'))
+  for (const path of ['/repos/../admin', '/repos/.', '/repos/./x', '/repos/..'])
+    assert.ok(!coversPath('/repos', path), path)
   assert.ok(!coversPath('', '/'))
   assert.ok(!coversPath('/repos', ''))
 })

@@ -49,3 +49,13 @@ export function assertStands({ grant, connection, provider }: Standing, now: Dat
   }
   if (connection?.status === 'needs_reauth') throw new ServiceError('connection_needs_reauth')
 }
+
+/** Whom and what a record of a call concerns, beside its agent. */
+export function recordedNames({ grant, connection, provider }: Standing) {
+  return {
+    grantId: grant.grantId,
+    userId: grant.userId ?? undefined,
+    connectionId: connection?.connectionId,
+    provider: provider?.slug ?? undefined,
+  }
+}

@@ -7,6 +7,7 @@ import { resolve } from 'node:path'
 import { deviceSettings } from './device-settings.ts'
 import { loginContradictions, loginSecretSettings, loginSettings } from './login-settings.ts'
 import { pushContradictions, pushSecretSettings, pushSettings } from './push-settings.ts'
+import { proxySettings } from './proxy-settings.ts'
 import { addresses, addressOrName, baseUrl, certificates, egressAllow, flag } from './setting-kinds.ts'
 import { integer, oneOf, optional, origins, text } from './setting-kinds.ts'
 import { ConfigError, readSecret, readSetting, setting } from './settings.ts'
@@ -176,54 +177,6 @@ export const settings = {
     integer(1, 10_485_760),
   ),
   bodyBytes: setting('SALLYPORT_BODY_BYTES', '262144', 'The largest request body', integer(1024, 104_857_600)),
-  proxyBodyBytes: setting(
-    'SALLYPORT_PROXY_BODY_BYTES',
-    '10485760',
-    'The largest body of a proxy call',
-    integer(1024, 104_857_600),
-  ),
-  proxyAnswerBytes: setting(
-    'SALLYPORT_PROXY_ANSWER_BYTES',
-    '10485760',
-    'The largest answer that is handed over whole; larger ones have to be streamed',
-    integer(1024, 104_857_600),
-  ),
-  proxyFirstByteSeconds: setting(
-    'SALLYPORT_PROXY_FIRST_BYTE_SECONDS',
-    '30',
-    'How long an upstream may take to begin its answer, unless the call says timeout_ms',
-    integer(1, 300),
-  ),
-  proxyCallSeconds: setting(
-    'SALLYPORT_PROXY_CALL_SECONDS',
-    '60',
-    'How long a whole call may take, unless it says timeout_ms',
-    integer(1, 300),
-  ),
-  proxyIdleSeconds: setting(
-    'SALLYPORT_PROXY_IDLE_SECONDS',
-    '60',
-    'How long a streamed answer may be silent',
-    integer(1, 3600),
-  ),
-  proxyRatePerAgent: setting(
-    'SALLYPORT_PROXY_RATE_PER_AGENT',
-    '20',
-    'Calls a second for one agent; 0 for no limit',
-    integer(0, 1_000_000),
-  ),
-  proxyBurstPerAgent: setting(
-    'SALLYPORT_PROXY_BURST_PER_AGENT',
-    '200',
-    'Calls of one agent that may come at once',
-    integer(1, 1_000_000),
-  ),
-  proxyInFlightPerAgent: setting(
-    'SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT',
-    '50',
-    'Calls of one agent that may be under way; 0 for no limit',
-    integer(0, 1_000_000),
-  ),
   bodiesInFlightBytes: setting(
     'SALLYPORT_BODIES_IN_FLIGHT_BYTES',
     '536870912',
@@ -266,6 +219,7 @@ export const settings = {
     'How long calls in flight may go on after a stop signal',
     integer(0, 300),
   ),
+  ...proxySettings,
   ...loginSettings,
   ...pushSettings,
   ...deviceSettings,

@@ -6,7 +6,6 @@ import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
 import { matchesHost } from './api-hosts.ts'
 import type { Credentials } from './client-credentials.ts'
-import { isVerified } from './provider.ts'
 import type { Injection, Provider, ProviderSource, ProviderStatus } from './provider.ts'
 
 interface ProviderRow {
@@ -112,6 +111,21 @@ export function createProviderStore(vault: Vault) {
     },
     findBySlug: (queries: Queries, slug: string) => findBy(queries, 'slug', slug),
 
+    /** The active provider whose tokens may go there: of several one that somebody answers for, then the oldest. */
+    findByHost: async (queries: Queries, host: string): Promise<Provider | undefined> => {
+      const rows = await queries
+        .selectFrom('providers')
+        .selectAll()
+        .where('deleted_at', 'is', null)
+        .where('status', '=', 'active')
+        .where((eb) => eb.or(entriesFor(host).map((entry) => eb('api_hosts', 'like', `%${entry}%`))))
+        .orderBy((eb) => eb.case().when('source', '=', 'proposal').then(1).else(0).end())
+        .orderBy('provider_id')
+        .limit(50)
+        .execute()
+      return rows.map(toProvider).find(({ apiHosts }) => apiHosts.some((entry) => matchesHost(entry, host)))
+    },
+
     /**
      * In a transaction that builds on the provider: it can't be disabled or deleted before that ends. One that then
      * changes it locks `for update`: two that share a row would wait for each other.
@@ -130,21 +144,6 @@ export function createProviderStore(vault: Vault) {
         .$if(engine === 'postgres', (query) => (strength === 'for share' ? query.forShare() : query.forUpdate()))
         .executeTakeFirst()
       return row && toProvider(row)
-    },
-
-    /** An active provider whose tokens may go to this host: one that somebody answers for before one that was proposed. */
-    findForHost: async (queries: Queries, host: string): Promise<ProviderName | undefined> => {
-      const rows = await queries
-        .selectFrom('providers')
-        .select(['name', 'slug', 'source', 'api_hosts'])
-        .where('status', '=', 'active')
-        .where('deleted_at', 'is', null)
-        .orderBy('provider_id')
-        .execute()
-      const found = rows
-        .map(({ api_hosts, ...row }) => ({ ...row, apiHosts: JSON.parse(api_hosts) as string[] }))
-        .filter(({ apiHosts }) => apiHosts.some((entry) => matchesHost(entry, host)))
-      return found.find(isVerified) ?? found[0]
     },
 
     clientSecret: async (queries: Queries, providerId: string): Promise<Secret | undefined> => {
@@ -276,6 +275,13 @@ export function createProviderStore(vault: Vault) {
 }
 
 export type ProviderStore = ReturnType<typeof createProviderStore>
+
+/** As the column writes them: the host itself, and a wildcard at each name above it. What else LIKE finds is sorted out. */
+function entriesFor(host: string): string[] {
+  const labels = host.split('.')
+  const above = labels.slice(1).map((_, index) => `*.${labels.slice(index + 1).join('.')}`)
+  return [host, ...above.slice(-10)].map((entry) => JSON.stringify(entry).replaceAll(/[%_\\]/g, '_'))
+}
 
 async function findBy(queries: Queries, column: 'provider_id' | 'slug', value: string): Promise<Provider | undefined> {
   const row = await queries

@@ -1,9 +1,12 @@
 /** Lets a call in: judged, and its attempt on record; or puts the refusal on record, and shows the way. */
 import type { Agent } from '../agents/agent.ts'
+import { readMethod } from '../grants/method.ts'
+import { recordedNames } from '../grants/standing.ts'
 import type { Standing } from '../grants/standing.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
 import type { Call, Known, ProxyInput } from './call.ts'
+import { judgeUrl } from './destination.ts'
 import type { OnOutcome } from './flight.ts'
 import { hashRequest } from './idempotency.ts'
 import type { KeyedCall } from './idempotency.ts'
@@ -21,7 +24,7 @@ export interface AdmitNeeds extends JudgeNeeds {
   idempotency: Idempotency
   refusals: Refusals
   load: AgentLoad
-  providers: Pick<ProviderStore, 'findForHost'>
+  providers: Pick<ProviderStore, 'findByHost'>
   onOutcome: OnOutcome
 }
 
@@ -54,8 +57,8 @@ export async function admit(
     if (!(error instanceof ServiceError)) throw error
     const { agentId } = agent
     const { standing, facts } = known
-    const grantId = standing?.grant.grantId
-    await needs.refusals.record({ agentId, code: error.code, requestId, grantId, detail: facts ?? {} })
+    const names = standing && recordedNames(standing)
+    await needs.refusals.record({ agentId, code: error.code, requestId, ...names, detail: facts ?? {} })
     needs.onOutcome('refused')
     throw showingTheWay(error, await accessWanted(needs, error, input, standing))
   }
@@ -68,10 +71,16 @@ async function accessWanted(
   { url, method }: ProxyInput,
   standing: Standing | undefined,
 ): Promise<AccessWanted | undefined> {
-  const host = URL.parse(url)?.host
-  if (!isLiftable(error) || host === undefined) return undefined
-  const provider = standing ? activeOf(standing) : await providers.findForHost(database.queries, host)
-  return requestable(provider, { host, method: method.toUpperCase() })
+  if (!isLiftable(error)) return undefined
+  try {
+    const destination = judgeUrl(url, undefined)
+    const provider = standing ? activeOf(standing) : await providers.findByHost(database.queries, destination.host)
+    return requestable(error, provider, { destination, method: readMethod(method, 'method') })
+  } catch (fault) {
+    // Nothing that could be asked for would make such a call.
+    if (fault instanceof ServiceError) return undefined
+    throw fault
+  }
 }
 
 function activeOf({ provider }: Standing): Standing['provider'] {
@@ -88,10 +97,15 @@ async function putOnRecord(
     await ledger.attempt(call)
     return undefined
   }
-  return ledger.attemptUnless(call, async (tx) => {
-    const claimed = await idempotency.claim(tx, keyed, clock())
-    return claimed.kind === 'stored' ? Buffer.from(claimed.answer.reveal()) : undefined
-  })
+  try {
+    return await ledger.attemptUnless(call, async (tx) => {
+      const claimed = await idempotency.claim(tx, keyed, clock())
+      return claimed.kind === 'stored' ? Buffer.from(claimed.answer.reveal()) : undefined
+    })
+  } catch (error) {
+    idempotency.ended(keyed)
+    throw error
+  }
 }
 
 function keyedCall(call: Call, key: string, now: Date): KeyedCall {

@@ -50,9 +50,10 @@ const notOverOurOriginPrefixes = ['access-control-', 'cross-origin-', 'x-sallypo
 /** A name that comes several times has several values. Built from entries, so that no name can be special. */
 export function answerHeaders(list: HeaderList, redactor: Redactor, { keepsLength }: { keepsLength: boolean }) {
   const headers = new Map<string, string | string[]>()
+  const hops = namedByConnection(list)
   for (const [name, value] of list) {
     const key = redactor.headerName(name)
-    if (neverReturned.has(key) && !(keepsLength && key === 'content-length')) continue
+    if (hops.includes(key) || (neverReturned.has(key) && !(keepsLength && key === 'content-length'))) continue
     const former = headers.get(key)
     const text = redactor.text(value)
     if (former === undefined) headers.set(key, text)
@@ -63,9 +64,15 @@ export function answerHeaders(list: HeaderList, redactor: Redactor, { keepsLengt
 }
 
 export function streamedHeaders(list: HeaderList, redactor: Redactor): HeaderList {
+  const hops = namedByConnection(list)
   return list.flatMap(([name, value]): HeaderList => {
     const key = redactor.headerName(name)
-    if (neverReturned.has(key) || notOverOurOriginPrefixes.some((prefix) => key.startsWith(prefix))) return []
+    if (
+      hops.includes(key) ||
+      neverReturned.has(key) ||
+      notOverOurOriginPrefixes.some((prefix) => key.startsWith(prefix))
+    )
+      return []
     if (key === 'location') return [['x-sallyport-location', sendable(redactor.text(value))]]
     return notOverOurOrigin.has(key) || !isName(key) ? [] : [[key, sendable(redactor.text(value))]]
   })
@@ -78,6 +85,13 @@ export function contentEncodingOf(headers: HeaderList): string {
 
 export function contentTypeOf(headers: HeaderList): string {
   return headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? ''
+}
+
+/** Headers that were meant for this connection alone (RFC 9110 §7.6.1). */
+function namedByConnection(list: HeaderList): string[] {
+  return list
+    .filter(([name]) => name.toLowerCase() === 'connection')
+    .flatMap(([, value]) => value.split(',').map((name) => name.trim().toLowerCase()))
 }
 
 /** `[REDACTED]` is in no name that can be sent. */

@@ -64,6 +64,15 @@ test('a batch that calls a credential path is found, however the path is written
   }
 })
 
+test('a bulk body that names the type of a credential is found', () => {
+  const composite = 'https://acme.my.salesforce.com/services/data/v60.0/composite/sobjects'
+  for (const type of ['TwoFactorInfo', 'authsession']) {
+    assert.ok(reaches(composite, JSON.stringify({ records: [{ attributes: { type }, Name: 'x' }] })), type)
+    assert.ok(reaches('https://acme.my.salesforce.com/services/async/60.0/job', `<object>${type}</object>`), type)
+  }
+  assert.ok(!reaches(composite, '{"records":[{"attributes":{"type":"Account"},"Name":"x"}]}'))
+})
+
 test('other batches may go', () => {
   assert.ok(!reaches(google, part('GET /gmail/v1/users/me/messages/1')))
   assert.ok(!reaches(graph, '{"requests":[{"id":"1","method":"GET","url":"/me/messages?$top=5"}]}'))

@@ -70,23 +70,23 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
     answered: async (seen, envelope) => {
       if (!land()) return
       needs.onOutcome('answered', seen)
-      const detail = { outcome: 'answered', ...seen, ms: ms() }
+      const detail = { ...seen, ms: ms() }
       if (!keyed) {
-        void ledger.outcome(call, detail)
+        void ledger.outcome(call, 'answered', detail)
         return
       }
-      await ledger.outcome(call, detail, (tx) => idempotency.conclude(tx, keyed, envelope, clock()))
+      await ledger.outcome(call, 'answered', detail, (tx) => idempotency.conclude(tx, keyed, envelope, clock()))
       idempotency.ended(keyed)
     },
     failed: async (error) => {
       if (!land()) return
       needs.onOutcome('failed')
       // Whatever else went wrong came of what ended it.
-      const detail = { outcome: 'failed', code: codeOf(signal.aborted ? signal.reason : error), ms: ms() }
+      const detail = { code: codeOf(signal.aborted ? signal.reason : error), ms: ms() }
       // What certainly never went out may be tried again under the same key.
       const settle =
         keyed && !hasLeft ? (tx: Parameters<Idempotency['forget']>[0]) => idempotency.forget(tx, keyed) : undefined
-      await ledger.outcome(call, detail, settle)
+      await ledger.outcome(call, 'failed', detail, settle)
       if (keyed) idempotency.ended(keyed)
     },
   }

@@ -1,7 +1,43 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type {} from '../agents/agent-store.ts'
 import type { Queries } from '../platform/database/database.ts'
-import type { Secret } from '../platform/secret.ts'
-import type { Vault } from '../platform/vault/vault.ts'
+import { prepared } from '../platform/database/prepared.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { Secret } from '../platform/secret.ts'
+import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
+import { assertAnswered } from './idempotency.ts'
 import type { KeyedCall } from './idempotency.ts'
+import { createShares } from './idempotency-share-store.ts'
+
+interface Row {
+  key_hash: string
+  agent_id: string
+  grant_id: string
+  audit_id: string
+  request_hash: string
+  /** The process that made the call. */
+  instance_id: string
+  /** What it counts for against its agent's share. */
+  size: number
+  answer: Uint8Array | null
+  answer_key_id: string | null
+  deadline: number
+  ended_at: number | null
+  expires_at: number
+}
+
+declare module '../platform/database/tables.ts' {
+  interface Tables {
+    keyed_calls: Row
+  }
+}
+
+export const idempotentAnswer: SealedColumn = {
+  table: 'keyed_calls',
+  column: 'answer',
+  rowColumn: 'key_hash',
+  ownerColumn: 'agent_id',
+}
 
 export type Claimed = { kind: 'new' } | { kind: 'stored'; answer: Secret }
 
@@ -11,7 +47,7 @@ export interface Idempotency {
    * (in flight), `outcome_unknown`, and `rate_limited` once an agent has stored all that it may.
    */
   claim: (tx: Queries, call: KeyedCall, now: Date) => Promise<Claimed>
-  /** Before the answer is released. Undefined for one that is not kept: too large, or streamed. */
+  /** Before the answer is released. Undefined for one that is not kept, as a stream is not. */
   conclude: (tx: Queries, call: KeyedCall, answer: Buffer | undefined, now: Date) => Promise<void>
   /** For a call that certainly never reached the upstream: its key is free again. */
   forget: (tx: Queries, call: KeyedCall) => Promise<void>
@@ -20,12 +56,168 @@ export interface Idempotency {
   dropExpired: (tx: Queries, now: Date) => Promise<void>
 }
 
-export function createIdempotency(_vault: Vault): Idempotency {
+const keptMs = 86_400_000
+const maxAnswerBytes = 256 * 1024
+const maxBytesPerAgent = 32 * 1024 * 1024
+/** What a row counts for without its answer. */
+const rowBytes = 256
+
+export function createIdempotency(vault: Vault): Idempotency {
+  const instanceId = randomBytes(9).toString('base64url')
+  const running = new Set<string>()
+  const shares = createShares()
+
   return {
-    claim: () => Promise.resolve({ kind: 'new' }),
-    conclude: () => Promise.resolve(),
-    forget: () => Promise.resolve(),
-    ended: () => undefined,
-    dropExpired: () => Promise.resolve(),
+    claim: async (tx, call, now) => {
+      const keyHash = hashOf(call)
+      const hasRoom = (await shares.used(tx, call.agentId, now)) + rowBytes <= maxBytesPerAgent
+      if (hasRoom && (await claimKey(tx, claimOf(call, keyHash, now))).length > 0) {
+        shares.add(call.agentId, rowBytes)
+        running.add(call.auditId)
+        return { kind: 'new' }
+      }
+      const [row] = await findKey(tx, { key_hash: keyHash })
+      if (!row || row.expires_at <= now.getTime()) throw notClaimed(hasRoom)
+      const earlier = {
+        requestHash: row.request_hash,
+        isEnded: row.ended_at !== null,
+        isInFlight: row.ended_at === null && isInFlight(row, now),
+        answer: await answerIn(tx, row),
+      }
+      return { kind: 'stored', answer: assertAnswered(earlier, call.requestHash) }
+    },
+
+    conclude: async (tx, call, answer, now) => {
+      const keyHash = hashOf(call)
+      const isKept =
+        answer !== undefined &&
+        answer.length <= maxAnswerBytes &&
+        (await shares.used(tx, call.agentId, now)) + answer.length <= maxBytesPerAgent
+      const secret = isKept ? new Secret(answer.toString()) : undefined
+      const place = { row: keyHash, owner: call.agentId }
+      const sealed = secret && (await vault.seal(tx, idempotentAnswer, place, secret))
+      await concludeKey(tx, {
+        key_hash: keyHash,
+        audit_id: call.auditId,
+        answer: sealed?.bytes ?? null,
+        answer_key_id: sealed?.keyId ?? null,
+        size: rowBytes + (sealed?.bytes.length ?? 0),
+        now: now.getTime(),
+      })
+      if (sealed) shares.add(call.agentId, sealed.bytes.length)
+    },
+
+    forget: async (tx, call) => {
+      await tx
+        .deleteFrom('keyed_calls')
+        .where('key_hash', '=', hashOf(call))
+        .where('audit_id', '=', call.auditId)
+        .execute()
+    },
+
+    ended: ({ auditId }) => {
+      running.delete(auditId)
+    },
+
+    dropExpired: async (tx, now) => {
+      await tx.deleteFrom('keyed_calls').where('expires_at', '<=', now.getTime()).execute()
+    },
+  }
+
+  function claimOf(call: KeyedCall, keyHash: string, now: Date) {
+    return {
+      key_hash: keyHash,
+      agent_id: call.agentId,
+      grant_id: call.grantId,
+      audit_id: call.auditId,
+      request_hash: call.requestHash,
+      instance_id: instanceId,
+      size: rowBytes,
+      deadline: call.deadline.getTime(),
+      expires_at: now.getTime() + keptMs,
+      now: now.getTime(),
+    }
+  }
+
+  /** Another process has until its deadline to say how it ended; of this one it is known whether it still runs. */
+  function isInFlight(row: Row, now: Date): boolean {
+    return row.instance_id === instanceId ? running.has(row.audit_id) : row.deadline > now.getTime()
+  }
+
+  async function answerIn(tx: Queries, { key_hash, agent_id, answer, answer_key_id }: Row) {
+    if (answer === null || answer_key_id === null) return undefined
+    const place = { row: key_hash, owner: agent_id }
+    return vault.open(tx, idempotentAnswer, place, { bytes: answer, keyId: answer_key_id })
   }
 }
+
+/** A key that can't be kept would be no promise: rather than make such a call, it is refused. */
+function notClaimed(hasRoom: boolean): ServiceError {
+  const field = 'Idempotency-Key'
+  // It was forgotten in this very moment.
+  if (hasRoom) return new ServiceError('conflict', { field, retryAfterSeconds: 1 })
+  const message = 'Too many calls with an Idempotency-Key in the last 24 hours. Wait, or call without one.'
+  return new ServiceError('rate_limited', { field, message, retryAfterSeconds: 600 })
+}
+
+/** A key means something for one agent and grant alone. */
+function hashOf({ agentId, grantId, key }: KeyedCall): string {
+  return createHash('sha256')
+    .update(JSON.stringify([agentId, grantId, key]))
+    .digest('base64url')
+}
+
+type Claim = Omit<Row, 'answer' | 'answer_key_id' | 'ended_at'>
+
+/** One conditional write, also where the key is free again: of N that race for it one gets a row back. */
+const claimKey = prepared<Claim & { now: number }, { key_hash: string }>((queries, call) =>
+  queries
+    .insertInto('keyed_calls')
+    .values({
+      key_hash: call.key_hash,
+      agent_id: call.agent_id,
+      grant_id: call.grant_id,
+      audit_id: call.audit_id,
+      request_hash: call.request_hash,
+      instance_id: call.instance_id,
+      size: call.size,
+      answer: null,
+      answer_key_id: null,
+      deadline: call.deadline,
+      ended_at: null,
+      expires_at: call.expires_at,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .column('key_hash')
+        .doUpdateSet((eb) => ({
+          audit_id: eb.ref('excluded.audit_id'),
+          request_hash: eb.ref('excluded.request_hash'),
+          instance_id: eb.ref('excluded.instance_id'),
+          size: eb.ref('excluded.size'),
+          answer: null,
+          answer_key_id: null,
+          deadline: eb.ref('excluded.deadline'),
+          ended_at: null,
+          expires_at: eb.ref('excluded.expires_at'),
+        }))
+        .where('keyed_calls.expires_at', '<=', call.now),
+    )
+    .returning('key_hash'),
+)
+
+const findKey = prepared<Pick<Row, 'key_hash'>, Row>((queries, { key_hash }) =>
+  queries.selectFrom('keyed_calls').selectAll().where('key_hash', '=', key_hash),
+)
+
+/** Only what the call itself has claimed: the key may have been free again meanwhile. */
+const concludeKey = prepared<
+  Pick<Row, 'key_hash' | 'audit_id' | 'size' | 'answer' | 'answer_key_id'> & { now: number },
+  unknown
+>((queries, call) =>
+  queries
+    .updateTable('keyed_calls')
+    .set({ answer: call.answer, answer_key_id: call.answer_key_id, size: call.size, ended_at: call.now })
+    .where('key_hash', '=', call.key_hash)
+    .where('audit_id', '=', call.audit_id),
+)

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { ServiceError } from '../platform/errors.ts'
+import type { Secret } from '../platform/secret.ts'
 import type { HeaderList } from './upstream.ts'
 
 /** A call that came with a key. */
@@ -15,6 +16,16 @@ export interface KeyedCall {
   auditId: string
   /** When it is over at the latest. */
   deadline: Date
+}
+
+/** What is known of the call that a key was first used for. */
+export interface EarlierCall {
+  requestHash: string
+  /** It may still be under way. */
+  isInFlight: boolean
+  isEnded: boolean
+  /** Undefined where it was too large, or streamed. */
+  answer: Secret | undefined
 }
 
 export function readIdempotencyKey(value: string | string[] | undefined): string | undefined {
@@ -39,4 +50,22 @@ export function hashRequest(request: {
   hash.update(request.body ? `body ${request.body.length}:` : 'no body')
   if (request.body) hash.update(request.body)
   return hash.digest('base64url')
+}
+
+/** The answer that the key already has, or why it can't be had. In no case is the call made again. */
+export function assertAnswered(earlier: EarlierCall, requestHash: string): Secret {
+  if (earlier.requestHash !== requestHash) throw new ServiceError('idempotency_conflict', { field: 'Idempotency-Key' })
+  if (earlier.answer) return earlier.answer
+  if (earlier.isInFlight) {
+    throw new ServiceError('conflict', {
+      field: 'Idempotency-Key',
+      message: 'The call with this Idempotency-Key is still under way. Ask again when it may have ended.',
+      retryAfterSeconds: 1,
+    })
+  }
+  if (!earlier.isEnded) throw new ServiceError('outcome_unknown', { field: 'Idempotency-Key' })
+  throw new ServiceError('outcome_unknown', {
+    field: 'Idempotency-Key',
+    message: 'The call with this Idempotency-Key was made, but its answer was not kept. It is not made again.',
+  })
 }

@@ -7,7 +7,7 @@ import type { AuditStore } from '../audit/audit-store.ts'
 import type { ConnectionStore } from '../connections/connection-store.ts'
 import { assertGrantIsLive } from '../grants/grant.ts'
 import type { GrantStore } from '../grants/grant-store.ts'
-import { assertStands } from '../grants/standing.ts'
+import { assertStands, recordedNames } from '../grants/standing.ts'
 import type { StandingStore } from '../grants/standing-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
@@ -37,7 +37,12 @@ export interface Ledger {
   /** After a wait. */
   assertStillStands: (call: Call) => Promise<void>
   /** Resolves once it is on disk. Only those who must not answer before have to wait. */
-  outcome: (call: Call, detail: OutcomeDetail, more?: (tx: Queries) => Promise<void>) => Promise<void>
+  outcome: (
+    call: Call,
+    outcome: 'answered' | 'failed',
+    detail: OutcomeDetail,
+    more?: (tx: Queries) => Promise<void>,
+  ) => Promise<void>
   flush: () => Promise<void>
 }
 
@@ -49,14 +54,11 @@ export function createLedger(needs: LedgerNeeds): Ledger {
   const { database, audit, clock, log } = needs
   const group = createGroupCommit(database)
 
-  const record = async (tx: Queries, call: Call, at: Date, detail: Record<string, string | string[]>) => {
-    await audit.append(tx, { ...namesOf(call), event: 'proxy.attempt', at, detail })
-  }
   const begin = async (tx: Queries, call: Call) => {
     const at = clock()
     if (call.route.rate) await takeFromLimit(tx, call.route.rate.key, call.route.rate.limit, at)
     await count(needs, tx, call, at)
-    await record(tx, call, at, call.facts)
+    await audit.append(tx, { ...namesOf(call), event: 'proxy.attempt', at, detail: call.facts })
   }
 
   return {
@@ -78,12 +80,12 @@ export function createLedger(needs: LedgerNeeds): Ledger {
         const at = clock()
         if (why === 'redirect') await count(needs, tx, call, at)
         else await assertStillStands(needs, tx, call, at)
-        await record(tx, call, at, { ...call.facts, why })
+        await audit.append(tx, { ...namesOf(call), event: 'proxy.hop', at, detail: { ...call.facts, why } })
       }),
 
-    outcome: async (call, detail, more) => {
+    outcome: async (call, outcome, detail, more) => {
       const write = async (tx: Queries) => {
-        await audit.append(tx, { ...namesOf(call), event: 'proxy.outcome', at: clock(), detail })
+        await audit.append(tx, { ...namesOf(call), event: 'proxy.outcome', at: clock(), outcome, detail })
         await more?.(tx)
       }
       try {
@@ -99,16 +101,7 @@ export function createLedger(needs: LedgerNeeds): Ledger {
 }
 
 function namesOf({ auditId, requestId, agentId, standing }: Call) {
-  const { grant, connection, provider } = standing
-  return {
-    auditId,
-    requestId,
-    agentId,
-    grantId: grant.grantId,
-    userId: grant.userId ?? undefined,
-    connectionId: connection?.connectionId,
-    provider: provider?.slug ?? undefined,
-  }
+  return { auditId, requestId, agentId, ...recordedNames(standing) }
 }
 
 async function count(needs: LedgerNeeds, tx: Queries, call: Call, at: Date): Promise<void> {

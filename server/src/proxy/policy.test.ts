@@ -233,6 +233,25 @@ test('the limits of methods and paths of a grant hold', () => {
   allows(`${api}/v1/mail`, { headers: [['destination', '/v1/x']] })
 })
 
+test('a method in disguise needs to be in the grant as well', () => {
+  const limited: Told = { method: 'POST', grant: { allowedMethods: ['POST', 'PATCH'] } }
+  const form: HeaderList = [['content-type', 'application/x-www-form-urlencoded']]
+  allows(`${api}/v1?_method=patch`, { ...limited, headers: [['x-http-method', 'PATCH']] })
+  const refused: [string, Told][] = [
+    ['?_method=DELETE', {}],
+    ['', { headers: [['x-http-method-override', 'DELETE']] }],
+    ['', { headers: form, body: 'a=1&_method=DELETE' }],
+    ['?_method=nonsense', {}],
+  ]
+  for (const [query, told] of refused) {
+    refuses(`${api}/v1${query}`, 'method_not_allowed', { ...limited, ...told }, 'method')
+  }
+  allows(`${api}/v1?_method=DELETE`, { method: 'POST' })
+  refuses(`${api}/v1?_method=trace`, 'method_not_allowed', { method: 'POST' }, 'method')
+  refuses(`${api}/v1?access_token=x`, 'invalid_field')
+  refuses(`${api}/v1`, 'invalid_field', { method: 'POST', headers: form, body: 'access_token=x' }, 'body')
+})
+
 test('a batch is refused under a limit of methods or paths', () => {
   const graphql = 'https://api.github.com/graphql'
   allows(graphql, { ...github, method: 'POST' })

@@ -26,9 +26,9 @@ onBothDatabases('refused calls', (engine) => {
     })
   })
 
-  test('of a grant or URL that is none are on record without it', async (t) => {
+  test('with a grant or URL that is none are on record without it', async (t) => {
     const service = await startService(t, engine)
-    const { proxy } = await agentInSandbox(service)
+    const { proxy, grantId } = await agentInSandbox(service)
     await proxy({ grant_id: 'whatever the caller likes' })
     await proxy({ url: 'whatever the caller likes' })
     const records = await recorded(service, 'proxy.')
@@ -36,7 +36,7 @@ onBothDatabases('refused calls', (engine) => {
       records.map(({ grant_id, detail }) => [grant_id, detail]),
       [
         [null, { code: 'grant_not_found' }],
-        [null, { code: 'invalid_url' }],
+        [grantId, { code: 'invalid_url' }],
       ],
     )
   })

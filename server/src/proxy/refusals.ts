@@ -12,7 +12,10 @@ interface RefusalNeeds {
   clock: Clock
 }
 
-export type Refusal = Pick<AuditRecord, 'requestId' | 'grantId' | 'detail'> & { agentId: string; code: ErrorCode }
+export type Refusal = Pick<AuditRecord, 'requestId' | 'grantId' | 'userId' | 'connectionId' | 'provider' | 'detail'> & {
+  agentId: string
+  code: ErrorCode
+}
 
 export interface Refusals {
   record: (refusal: Refusal) => Promise<void>
@@ -58,7 +61,8 @@ export function createRefusals({ config, database, audit, clock }: RefusalNeeds)
   }
 
   return {
-    record: async ({ agentId, code, requestId, grantId, detail }) => {
+    record: async ({ code, detail, ...names }) => {
+      const { agentId } = names
       const at = clock()
       await closeMinutes()
       const key = `${agentId} ${code}`
@@ -69,14 +73,8 @@ export function createRefusals({ config, database, audit, clock }: RefusalNeeds)
         return
       }
       minute.recorded++
-      await audit.append(database.queries, {
-        event: 'proxy.refused',
-        at,
-        requestId,
-        agentId,
-        grantId,
-        detail: { code, ...detail },
-      })
+      const record = { ...names, event: 'proxy.refused', at, outcome: 'refused', detail: { code, ...detail } } as const
+      await audit.append(database.queries, record)
     },
     flush: async () => {
       for (const minute of minutes.values()) await recordCount(minute)

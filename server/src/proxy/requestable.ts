@@ -2,6 +2,10 @@
 import type { ErrorCode } from '@sallyport/protocol/errors'
 import { ServiceError } from '../platform/errors.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
+import { matchesRule } from '../providers/presets/api-path.ts'
+import { readingsOf } from '../providers/presets/path-readings.ts'
+import { presetRulesAt } from '../providers/presets/preset-rules.ts'
+import type { Destination } from './destination.ts'
 
 export interface AccessWanted {
   provider: string
@@ -24,13 +28,19 @@ export function isLiftable({ code }: ServiceError): boolean {
   return liftable.has(code)
 }
 
-/** Undefined where no grant that one could ask for would cover the call. */
+/** Undefined where no grant that one could ask for in this way would cover the call. */
 export function requestable(
-  provider: { slug: string | null; apiHosts: readonly string[] } | undefined | null,
-  call: { host: string; method: string },
+  { code }: ServiceError,
+  provider: { slug: string | null; preset: string | null; apiHosts: readonly string[] } | null | undefined,
+  { destination: { url, host, path }, method }: { destination: Destination; method: string },
 ): AccessWanted | undefined {
-  if (!provider?.slug || !provider.apiHosts.some((entry) => matchesHost(entry, call.host))) return undefined
-  return { provider: provider.slug, hosts: [call.host], methods: [call.method] }
+  if (!liftable.has(code) || !provider?.slug) return undefined
+  if (!provider.apiHosts.some((entry) => matchesHost(entry, host))) return undefined
+  const { batches } = presetRulesAt(url.hostname, provider.preset)
+  const readings = readingsOf(path)
+  // A limit of methods is just what keeps a batch from being covered.
+  if (batches.some((rule) => matchesRule(rule, readings, [method]))) return undefined
+  return { provider: provider.slug, hosts: [host], methods: [method] }
 }
 
 /** The same refusal, with the way in it. */

@@ -1,5 +1,5 @@
 /** Reads one escape: how long it is, and what it stands for. */
-import { htmlEntities } from './html-entities.ts'
+import { addLetter, htmlEntities } from './html-entities.ts'
 
 /**
  * Both in one number, so that nothing is allocated: the length times `perLength`, plus a code point, or `asByte` plus
@@ -35,7 +35,7 @@ const isPunctuation = Uint8Array.from({ length: 256 }, (_, byte) =>
 )
 
 const none = 0
-/** Longer ones are not read: they would make the work for one character unbounded. */
+/** Longer ones are not read: a stream would have to hold back more. */
 const longestEntity = 10
 
 export function readEscape(input: Uint8Array, at: number, from: number, to: number): number {
@@ -137,10 +137,12 @@ function octal(input: Uint8Array, at: number, to: number): number {
 
 function entity(input: Uint8Array, at: number, to: number): number {
   if (input[at + 1] === 0x23) return numericEntity(input, at, to)
+  const limit = Math.min(to, at + longestEntity)
   let end = at + 1
-  while (end < to && end < at + longestEntity && isLetter(input[end] ?? 0)) end++
-  if (input[end] !== 0x3b || end >= to) return none
-  const point = htmlEntities.get(String.fromCharCode(...input.subarray(at + 1, end)))
+  let name = 0
+  for (; end < limit && isLetter(input[end] ?? 0); end++) name = addLetter(name, input[end] ?? 0)
+  if (end >= limit || input[end] !== 0x3b) return none
+  const point = htmlEntities.get(name)
   return point === undefined ? none : (end + 1 - at) * perLength + point
 }
 

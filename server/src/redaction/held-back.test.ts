@@ -126,3 +126,16 @@ test('a run without end is held back by a bounded number of bytes, and searched 
   assert.equal(redactor.count(), 300)
   assert.equal(out, 300 * (97 + '[REDACTED]'.length))
 })
+
+test('a secret is replaced once, wherever the limit of what is held back cuts it', () => {
+  const forms = compileSecrets([new Secret(secret)])
+  for (let before = forms.longestForm - secret.length - 2; before < forms.longestForm + 4; before++) {
+    const redactor = createRedactor(forms)
+    const stream = redactor.stream()
+    const given = Buffer.from('x'.repeat(before) + secret + 'y'.repeat(2 * forms.longestForm))
+    const parts = Array.from(given, (byte) => stream.push(Buffer.of(byte)))
+    const output = Buffer.concat([...parts, stream.end()]).toString()
+    assert.equal(output, `${'x'.repeat(before)}[REDACTED]${'y'.repeat(2 * forms.longestForm)}`)
+    assert.equal(redactor.count(), 1)
+  }
+})

@@ -24,7 +24,8 @@ export function heldFrom(
   { known, fresh, to, most }: { known: number; fresh: number; to: number; most: number },
   { held, longestForm }: { held: Uint8Array; longestForm: number },
 ): number {
-  const from = startOfRun(bytes, known, fresh, to, held)
+  // Nobody has to know how much longer than that it is. A line before it is needed to judge a break.
+  const from = startOfRun(bytes, Math.max(known, to - most - 2 * shortestLine), fresh, to, held)
   return to - from > most ? to - longestForm : from
 }
 

@@ -11,19 +11,17 @@ export interface Replacing {
   covered: number
   /** The rest is not for now. */
   to: number
-  /** How many bytes came before these. */
-  position: number
 }
 
 /** What may go out of `bytes`, and how far the last secret reaches beyond that. */
-export function replaceSpans(bytes: Buffer, { spans, covered, to, position }: Replacing) {
+export function replaceSpans(bytes: Buffer, { spans, covered, to }: Replacing) {
   const parts: Buffer[] = []
   let count = 0
   let done = covered
   for (const span of spans) {
     if (span.from >= to) break
     if (span.from >= done) {
-      const { from, end, text } = inItsWidth(bytes, span, position)
+      const { from, end, text } = inItsWidth(bytes, span)
       parts.push(bytes.subarray(done, Math.max(from, done)), text)
       count++
       done = end
@@ -46,14 +44,15 @@ export function replaceInText(text: string, spans: readonly Span[]): string {
 }
 
 /** In UTF-16 and UTF-32 each character of ASCII has NULs after it, or before it; they go with it. */
-function inItsWidth(bytes: Buffer, { from, to }: Span, position: number): { from: number; end: number; text: Buffer } {
+function inItsWidth(bytes: Buffer, { from, to }: Span): { from: number; end: number; text: Buffer } {
   let width = 1
   while (width < 4 && bytes[from + width] === 0) width++
   if (width !== 2 && width !== 4) return { from, end: to, text: plain }
   const isLowFirst = hasNulls(bytes, to, width - 1)
   const isHighFirst = hasNulls(bytes, from - width + 1, width - 1)
   if (!isLowFirst && !isHighFirst) return { from, end: to, text: plain }
-  const isHigh = isLowFirst && isHighFirst ? (position + from) % width !== 0 : isHighFirst
+  // With NULs on both sides either reading gives the same bytes.
+  const isHigh = !isLowFirst
   const text = Buffer.alloc(plain.length * width)
   plain.forEach((byte, index) => (text[index * width + (isHigh ? width - 1 : 0)] = byte))
   return isHigh ? { from: from - width + 1, end: to, text } : { from, end: to + width - 1, text }

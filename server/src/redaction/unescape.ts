@@ -41,8 +41,10 @@ export function unescapeInto(
   let copied = -1
   let length = 0
   let escapes = 0
-  while (at < to) {
-    const escape = isEscapeStart[source[at] ?? 0] === 0 ? 0 : readEscape(source, at, from, to)
+  for (;;) {
+    at = nextStart(source, at, to)
+    if (at === to) break
+    const escape = readEscape(source, at, from, to)
     if (escape === 0) {
       at++
       continue
@@ -124,6 +126,12 @@ function firstStart(source: Buffer, from: number, to: number): number {
   return end
 }
 
+function nextStart(source: Buffer, from: number, to: number): number {
+  let at = from
+  while (at < to && isEscapeStart[source[at] ?? 0] === 0) at++
+  return at
+}
+
 function isWanted(stands: number, wanted: Uint8Array): boolean {
   const byte = stands >= asByte ? stands - asByte : Math.min(stands, 0xff)
   return wanted[byte] === 1
@@ -142,7 +150,8 @@ function reserve(view: View, bytes: number): void {
 
 /** Where the copy ends. */
 function copy(source: Buffer, from: number, to: number, bytes: Buffer, length: number): number {
-  if (to - from > 64) {
+  // A call costs as much as some hundred bytes in a loop.
+  if (to - from > 400) {
     bytes.set(source.subarray(from, to), length)
     return length + to - from
   }

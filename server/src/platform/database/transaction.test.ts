@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import { onBothDatabases } from '../../../testkit/databases.ts'
 import { migratedDatabase } from '../../../testkit/open-database.ts'
+import { beforeCommit } from './database.ts'
 import type { Database, Queries } from './database.ts'
 
 const put = (queries: Queries, key: string, value = 0) =>
@@ -83,6 +84,46 @@ onBothDatabases('a transaction', (engine) => {
     await Promise.all(runs)
     assert.equal(await valueOf(open().queries, 'sum'), 30)
     assert.equal(await count(open()), 31)
+  })
+
+  test('does last what was left for its end, and tells that how it ended', async (t) => {
+    const database = (await migratedDatabase(t, engine))()
+    const heard: string[] = []
+    const leave = (tx: Queries, run: () => Promise<unknown>) =>
+      beforeCommit(tx, {
+        run: async () => {
+          heard.push('last')
+          await run()
+        },
+        ended: (result) => heard.push(result),
+      })
+    await database.transaction(async (tx) => {
+      assert.ok(leave(tx, () => put(tx, 'last')))
+      await put(tx, 'first')
+      heard.push('first')
+    })
+    assert.deepEqual(heard.splice(0), ['first', 'last', 'committed'])
+    assert.equal(await count(database), 2)
+
+    const failed = database.transaction((tx) => {
+      leave(tx, () => Promise.resolve())
+      return Promise.reject(new RangeError('ours'))
+    })
+    await assert.rejects(failed, RangeError)
+    assert.deepEqual(heard.splice(0), ['undone'])
+
+    const failedLast = database.transaction(async (tx) => {
+      await put(tx, 'third')
+      leave(tx, () => Promise.reject(new RangeError('ours')))
+    })
+    await assert.rejects(failedLast, RangeError)
+    assert.deepEqual(heard.splice(0), ['last', 'undone'])
+    assert.equal(await count(database), 2)
+    assert.equal(
+      leave(database.queries, () => Promise.resolve()),
+      false,
+      'no transaction, no end of one',
+    )
   })
 })
 

@@ -6,6 +6,7 @@ import { newDeviceKey } from '../../../testkit/device.ts'
 import { startPostgres } from '../../../testkit/postgres-server.ts'
 import { startService } from '../../../testkit/service.ts'
 import type { Reply } from '../../../testkit/service.ts'
+import { ServiceError } from '../errors.ts'
 import { databaseFile } from '../instance.ts'
 
 function assertIsError(reply: Reply, status: number, code: string): void {
@@ -119,6 +120,19 @@ onBothDatabases('errors', (engine) => {
     const service = await startService(t, engine)
     const { headers } = await service.call('GET', '/healthz', { headers: { 'x-request-id': 'chosen-by-me' } })
     assert.match(String(headers['x-request-id']), /^req_/)
+  })
+
+  test('a refusal may have more members, which take the place of none', async (t) => {
+    const service = await startService(t, engine)
+    const extra = { access_request: { provider: 'a' }, code: 'evil', request_id: 'evil', message: 'evil' }
+    service.app.http.get('/v4/refused', { config: { allow: 'anyone' } }, async () => {
+      throw new ServiceError('host_not_allowed', { field: 'url', extra })
+    })
+    const reply = await service.call('GET', '/v4/refused')
+    const { access_request, ...error } = reply.body.error
+    assert.deepEqual(access_request, { provider: 'a' })
+    assertIsError({ ...reply, body: { error } }, 403, 'host_not_allowed')
+    assert.doesNotMatch(reply.text, /evil/)
   })
 
   test('what went wrong inside is internal and nothing more; the log has the stack', async (t) => {

@@ -65,11 +65,11 @@ function errorBody({ code, field, publicMessage, extra }: ServiceError, requestI
   const { message, retryable } = errorKinds[code]
   return {
     error: {
+      ...extra,
       code,
       message: publicMessage ?? message,
       retryable,
       ...(field === undefined ? {} : { field }),
-      ...extra,
       request_id: requestId,
     },
   }

@@ -3,6 +3,13 @@ import { foundation } from './0001-foundation.ts'
 import { providersAndConnections } from './0002-providers-and-connections.ts'
 import { approvals } from './0003-approvals.ts'
 import { auditChain } from './0004-audit-chain.ts'
+import { idempotency } from './0005-idempotency.ts'
 
 /** In order, and forward only: what has once been released is never edited. docs/storage.md describes the result. */
-export const migrations: readonly Migration[] = [foundation, providersAndConnections, approvals, auditChain]
+export const migrations: readonly Migration[] = [
+  foundation,
+  providersAndConnections,
+  approvals,
+  auditChain,
+  idempotency,
+]

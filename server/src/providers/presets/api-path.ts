@@ -31,6 +31,8 @@ interface Part {
 export interface PathRule {
   parts: readonly Part[]
   hasAnyNumber: boolean
+  /** One that must be there as it is, unless a format stands behind it. */
+  literal: string | undefined
   /** In capitals; undefined for all. */
   methods: ReadonlySet<string> | undefined
 }
@@ -43,6 +45,7 @@ export function compilePath({ path, methods }: Pick<ApiPath, 'path' | 'methods'>
   return {
     parts,
     hasAnyNumber: parts.some(({ kind }) => kind === 'any number'),
+    literal: parts.find(({ kind }) => kind === 'literal')?.text,
     methods: methods && new Set(methods.map((method) => method.toUpperCase())),
   }
 }
@@ -70,7 +73,10 @@ export function matchesRule(
   return readings.some((reading) => coversReading(rule, reading))
 }
 
-function coversReading({ parts, hasAnyNumber }: PathRule, { segments, isJoined }: PathReading): boolean {
+function coversReading(rule: PathRule, { segments, isJoined, hasDots }: PathReading): boolean {
+  const { parts, hasAnyNumber, literal } = rule
+  // Most calls end here: what follows costs more.
+  if (literal !== undefined && !hasDots && !segments.includes(literal)) return false
   if (hasAnyNumber || isJoined) return coversInSomeWay(parts, segments, isJoined)
   if (parts.length > segments.length) return false
   for (let at = 0; at < parts.length; at++) {

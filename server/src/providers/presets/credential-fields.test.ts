@@ -28,7 +28,8 @@ test('a request that names a credential field is found, however it is written', 
 
 test('other requests are not', () => {
   allows('', '{}', '{"query":"{ viewer { id } }"}', 'mutation { apiKeyCreated }', 'mutation { myapiKeyCreate }')
-  allows('mutation { apikeycreate }', 'mutation { apiKey Create }', 'mutation { apiKeyCreate_2 }')
+  refuses('mutation { apikeycreate }', '{"type":"WEBHOOKCREATE"}')
+  allows('mutation { apiKey Create }', 'mutation { apiKeyCreate_2 }')
   assert.ok(!namesCredentialField([], mutation))
 })
 
@@ -36,7 +37,7 @@ test('the fields of every preset are names, at a path that carries other calls',
   const named = presets.filter(({ credentialFields }) => credentialFields)
   assert.deepEqual(
     named.map(({ id }) => id),
-    ['linear'],
+    ['linear', 'salesforce'],
   )
   for (const { credentialFields = [], batchPaths } of named) {
     for (const field of credentialFields) assert.match(field, /^[A-Za-z_]\w*$/)

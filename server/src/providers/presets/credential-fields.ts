@@ -1,5 +1,5 @@
 /**
- * Whether a GraphQL request names one of a preset's credential fields. A name in GraphQL has no other spelling, but the
+ * Whether a batch names one of a preset's credential fields. A name has no other spelling but in its case, to some; the
  * JSON or form around it does, so these are undone first. It does not matter where the name stands: a comment or an
  * alias that says `apiKeyCreate` is refused too.
  */
@@ -8,7 +8,7 @@ export function namesCredentialField(fields: readonly string[], request: string)
   // UTF-16 is ASCII with zeros in between.
   const bare = request.replaceAll('\u0000', '')
   const readings = [bare, withoutPercents(bare), withoutEscapes(bare), withoutEscapes(withoutPercents(bare))]
-  const name = new RegExp(`(?<![\\w])(?:${fields.join('|')})(?![\\w])`)
+  const name = new RegExp(`(?<![\\w])(?:${fields.join('|')})(?![\\w])`, 'i')
   return readings.some((text) => name.test(text))
 }
 

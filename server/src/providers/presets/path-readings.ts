@@ -5,6 +5,8 @@ export interface PathReading {
   segments: readonly string[]
   /** Whether the slash before a segment was written as an escape: some read it as a slash, others as part of a name. */
   isJoined: readonly boolean[] | undefined
+  /** Whether a segment has a dot in it, and so may end in a format. */
+  hasDots: boolean
 }
 
 const ordinary = /^(?:\/[\w~$:@,=!'()*+-][\w~$:@,=!'()*+.-]*)*\/?$/
@@ -13,7 +15,7 @@ export function readingsOf(path: string): PathReading[] {
   if (!ordinary.test(path)) return oddReadings(path)
   const segments = path.toLowerCase().slice(1).split('/')
   if (segments.at(-1) === '') segments.pop()
-  return [{ segments, isJoined: undefined }]
+  return [{ segments, isJoined: undefined, hasDots: path.includes('.') }]
 }
 
 interface Segment {
@@ -35,6 +37,7 @@ function oddReadings(path: string): PathReading[] {
   // A server that looks for its route first meets the dots as they stand.
   return [found, withoutDots(found)].map((segments) => ({
     segments: segments.map(({ text }) => text),
+    hasDots: segments.some(({ text }) => text.includes('.')),
     isJoined: segments.some(({ isJoined }) => isJoined) ? segments.map(({ isJoined }) => isJoined) : undefined,
   }))
 }

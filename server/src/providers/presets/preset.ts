@@ -37,7 +37,7 @@ export interface Preset {
   batchPaths: readonly ApiPath[]
   /** Paths that hand out, or let in, a credential that outlives the grant. Never proxied. */
   credentialPaths: readonly ApiPath[]
-  /** GraphQL fields that do the same. A body at a batch path that names one of them anywhere is never proxied. */
+  /** Fields and types that do the same. A body at a batch path that names one of them anywhere is never proxied. */
   credentialFields?: readonly string[]
   /** Where the paths begin on a server of one's own, besides its root. */
   pathElsewhere?: string

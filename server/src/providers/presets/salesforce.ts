@@ -47,6 +47,21 @@ export const salesforce: Preset = {
     { host, path: '/services/data/**/sobjects/TwoFactor*' },
     { host, path: '/services/data/**/sobjects/VerificationHistory' },
   ],
+  // Bulk and composite bodies name the type of a record instead of its path.
+  credentialFields: [
+    'AuthConfig',
+    'AuthProvider',
+    'AuthSession',
+    'Certificate',
+    'ConnectedApplication',
+    'ExternalClientApplication',
+    'ExternalCredential',
+    'NamedCredential',
+    'OauthCustomScope',
+    'OauthToken',
+    'TwoFactorInfo',
+    'TwoFactorTempCode',
+  ],
   docs: [
     'https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_web_server_flow.htm',
     'https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_tokens_scopes.htm',
