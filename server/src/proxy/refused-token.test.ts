@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { startCalling, startOAuthCalling } from '../../testkit/calling.ts'
 import type { Answer, Calling } from '../../testkit/calling.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
+import { freshTokenOf } from '../../testkit/fresh-token.ts'
 import { oauthPaths } from '../../testkit/oauth-server.ts'
 
 /** Answers 401 to the first calls, and repeats the token then. */
@@ -68,6 +69,16 @@ onBothDatabases('a token that the upstream refuses', (engine) => {
     const { body } = await calling.proxy()
     assert.equal(body.body, 'Bearer [REDACTED] Bearer [REDACTED]')
     assert.equal(tokens(calling)[2], sent[1])
+  })
+
+  test('is not taken from what was kept, where another instance has renewed it', async (t) => {
+    const calling = await startOAuthCalling(t, engine)
+    await calling.proxy()
+    const { accessToken } = await freshTokenOf(calling.service)(calling.connectionId, 1)
+    await calling.proxy()
+    const [first, second] = tokens(calling)
+    assert.notEqual(first, second)
+    assert.equal(second, `Bearer ${accessToken.reveal()}`)
   })
 
   test('is answered with the 401 where the renewed one is refused too, and is not renewed again', async (t) => {

@@ -36,6 +36,15 @@ async function outcomeOf(calling: Calling): Promise<[string, string | undefined]
   return [detail.outcome, detail.code]
 }
 
+/** Everything on the way is full. */
+async function atRest(unsent: () => number): Promise<void> {
+  for (let same = 0, last = -1; same < 10; last = unsent()) {
+    await sleep(25)
+    same = unsent() === last ? same + 1 : 0
+  }
+  assert.ok(unsent() > 0)
+}
+
 const oneAtATime = { SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT: '1' }
 
 onBothDatabases('a stream that ends before its end', (engine) => {
@@ -89,12 +98,15 @@ onBothDatabases('a stream that ends before its end', (engine) => {
 
   for (const isRead of [true, false]) {
     test(`because its grant was revoked, ${isRead ? 'at once' : 'also where nobody reads it'}`, async (t) => {
+      let unsent = () => 0
       const { answer, closed } = openEnded((response) => {
         response.write('data: one\n\n')
         if (!isRead) response.write('x'.repeat(20_000_000))
+        unsent = () => response.socket?.writableLength ?? 0
       })
       const calling = await startCalling(t, engine, { answer, settings: oneAtATime })
       const streamed = await calling.stream()
+      if (!isRead) await atRest(unsent)
       await calling.service.database.queries.updateTable('grants').set({ revoked_at: 1 }).execute()
       await calling.service.app.checkCallsInFlight()
       await soon(closed)
