@@ -61,7 +61,9 @@ export interface Calling {
   grantId: string
   /** A GET of the upstream, unless the members say otherwise. */
   proxy: (members?: object) => Promise<Reply>
-  /** The same with `"stream": true` over a socket; resolves with the head of the answer. */
+  /** The same with `"stream": true`, over a socket. */
+  open: (members?: object) => Promise<ClientRequest>
+  /** Resolves with the head of its answer. */
   stream: (members?: object) => Promise<Streamed>
   /** What is on record of calls, once each of them has its outcome. */
   records: () => Promise<RecordedEvent[]>
@@ -160,20 +162,24 @@ async function callingOn(
   const { grantId } = await insertGrant(service, { ...places, ...terms })
   const { token } = agent
   const bodyOf = (members: object) => ({ grant_id: grantId, method: 'GET', url: upstream.url, ...members })
+  const open: Calling['open'] = async (members = {}) => {
+    const { http } = service.app
+    if (!http.server.listening) await http.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = http.server.address() as AddressInfo
+    const headers = { host: service.config.baseUrl.host, authorization: `Bearer ${token}` }
+    const request = httpRequest({
+      ...{ host: '127.0.0.1', port, path: '/v4/proxy', method: 'POST', agent: false },
+      headers: { ...headers, 'content-type': 'application/json' },
+    })
+    clients.add(request)
+    return request.end(JSON.stringify(bodyOf({ stream: true, ...members })))
+  }
   return {
     ...{ service, upstream, agent, userId, providerId, connectionId, grantId },
     proxy: (members = {}) => service.call('POST', '/v4/proxy', { token, body: bodyOf(members) }),
-    stream: async (members = {}) => {
-      const { http } = service.app
-      if (!http.server.listening) await http.listen({ host: '127.0.0.1', port: 0 })
-      const { port } = http.server.address() as AddressInfo
-      const headers = { host: service.config.baseUrl.host, authorization: `Bearer ${token}` }
-      const request = httpRequest({
-        ...{ host: '127.0.0.1', port, path: '/v4/proxy', method: 'POST', agent: false },
-        headers: { ...headers, 'content-type': 'application/json' },
-      })
-      clients.add(request)
-      request.end(JSON.stringify(bodyOf({ stream: true, ...members })))
+    open,
+    stream: async (members) => {
+      const request = await open(members)
       const [answer] = (await once(request, 'response')) as [IncomingMessage]
       // Where the service cuts it off, the test sees it as the answer's own error.
       request.on('error', () => undefined)

@@ -81,7 +81,8 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
     failed: async (error) => {
       if (!land()) return
       needs.onOutcome('failed')
-      const detail = { code: codeOf(error), ms: ms() }
+      // Whatever else went wrong came of what ended it.
+      const detail = { code: codeOf(signal.aborted ? signal.reason : error), ms: ms() }
       // What certainly never went out may be tried again under the same key.
       const settle =
         keyed && !hasLeft ? (tx: Parameters<Idempotency['forget']>[0]) => idempotency.forget(tx, keyed) : undefined

@@ -21,7 +21,7 @@ export async function* passedOn(
     }
     await flight.answered(seen(bytes))
   } catch (error) {
-    await flight.failed(flight.signal.aborted ? flight.signal.reason : error)
+    await flight.failed(error)
     throw error
   } finally {
     // Where it is not over by now, the reader went away without a word.

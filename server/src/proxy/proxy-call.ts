@@ -88,7 +88,7 @@ async function stream(needs: ProxyNeeds, first: Call, flight: Flight): Promise<R
     flight.abort(reason)
     void flight.failed(reason)
   }
-  return { ...answer, body, giveUp }
+  return { ...answer, body, signal: flight.signal, giveUp }
 }
 
 /** The answer to the caller does not wait until the upstream has noticed, nor for what it then says. */

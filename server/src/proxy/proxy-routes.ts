@@ -33,6 +33,7 @@ export function proxyRoutes(http: Http, needs: ProxyNeeds & { config: Pick<Confi
         requestId: request.id,
         idempotencyKey: readIdempotencyKey(request.headers['idempotency-key']),
         onGone: (then) => {
+          if (reply.raw.closed) then()
           reply.raw.once('close', () => {
             if (!reply.raw.writableFinished) then()
           })
@@ -64,6 +65,8 @@ function toInput(body: Static<typeof ProxyBody>): ProxyInput {
 async function passOn(reply: FastifyReply, answer: ReadableAnswer): Promise<void> {
   const { raw } = reply.hijack()
   const { status, statusText, headers } = answer
+  // At once: a client that does not read could keep it from ending with its grant.
+  answer.signal.addEventListener('abort', () => raw.destroy())
   try {
     raw.writeHead(status, statusText, [...headers, ['x-request-id', reply.request.id]].flat())
     await pipeline(answer.body, raw, { end: false })

@@ -19,6 +19,8 @@ export interface StreamedAnswer {
 
 /** One that somebody has to read to its end, or else give up. */
 export interface ReadableAnswer extends StreamedAnswer {
+  /** Aborted once nothing more of it may be passed on, not even what came before. */
+  signal: AbortSignal
   giveUp: (reason: Error) => void
 }
 

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { test } from 'node:test'
+import { soon, startCalling } from '../../testkit/calling.ts'
+import type { Answer, Calling, Streamed } from '../../testkit/calling.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
+
+/** Begins an answer and leaves it open; says when the service let go of it. */
+function openEnded(begin: (response: ServerResponse) => void = (response) => response.write('data: one\n\n')) {
+  const closed = Promise.withResolvers<undefined>()
+  const answer: Answer = (response) => {
+    response.on('close', () => {
+      closed.resolve(undefined)
+    })
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    begin(response)
+  }
+  return { answer, closed: closed.promise }
+}
+
+/** The text as far as it came, and whether it came to a proper end. */
+async function received({ answer }: Streamed): Promise<{ text: string; isWhole: boolean }> {
+  const chunks: Buffer[] = []
+  answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+  answer.on('error', () => undefined)
+  if (!answer.closed) await soon(new Promise((resolve) => answer.on('close', resolve)))
+  return { text: Buffer.concat(chunks).toString(), isWhole: answer.complete }
+}
+
+async function outcomeOf(calling: Calling): Promise<[string, string | undefined]> {
+  const { detail } = (await calling.records()).find(({ event }) => event === 'proxy.outcome') ?? { detail: {} }
+  return [detail.outcome, detail.code]
+}
+
+const oneAtATime = { SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT: '1' }
+
+onBothDatabases('a stream that ends before its end', (engine) => {
+  test('because the upstream breaks off: the client sees a cut, and it is on record as failed', async (t) => {
+    const { answer } = openEnded((response) => {
+      response.write('data: one\n\n', () => response.destroy())
+    })
+    const calling = await startCalling(t, engine, { answer, settings: oneAtATime })
+    const { isWhole } = await received(await calling.stream())
+    assert.equal(isWhole, false)
+    assert.deepEqual(await outcomeOf(calling), ['failed', 'upstream_unreachable'])
+    assert.notEqual((await calling.stream()).status, 429)
+  })
+
+  test('because the client hangs up: the upstream’s socket closes, and the agent’s place is free again', async (t) => {
+    const { answer, closed } = openEnded()
+    const calling = await startCalling(t, engine, { answer, settings: oneAtATime })
+    const { request } = await calling.stream()
+    assert.equal((await calling.stream()).status, 429)
+    request.destroy()
+    await soon(closed)
+    assert.deepEqual(await outcomeOf(calling), ['failed', 'caller_gone'])
+    assert.equal((await calling.stream()).status, 200)
+    assert.ok(!calling.service.log.some((line) => line.includes('"level":50')), calling.service.log.join(''))
+  })
+
+  for (const stream of [true, false]) {
+    test(`because the client hangs up before there is an answer (${stream ? 'streamed' : 'whole'})`, async (t) => {
+      const arrived = Promise.withResolvers<undefined>()
+      const closed = Promise.withResolvers<undefined>()
+      const calling = await startCalling(t, engine, {
+        settings: oneAtATime,
+        answer: (response, { path }) => {
+          if (path === '/next') return response.end('free again')
+          arrived.resolve(undefined)
+          return response.on('close', () => {
+            closed.resolve(undefined)
+          })
+        },
+      })
+      const request = await calling.open({ stream })
+      request.on('error', () => undefined)
+      await soon(arrived.promise)
+      request.destroy()
+      await soon(closed.promise)
+      assert.deepEqual(await outcomeOf(calling), ['failed', 'caller_gone'])
+      assert.equal((await calling.proxy({ url: `https://${calling.upstream.host}/next` })).status, 200)
+      assert.ok(!calling.service.log.some((line) => line.includes('"level":50')), calling.service.log.join(''))
+    })
+  }
+
+  for (const isRead of [true, false]) {
+    test(`because its grant was revoked, ${isRead ? 'at once' : 'also where nobody reads it'}`, async (t) => {
+      const { answer, closed } = openEnded((response) => {
+        response.write('data: one\n\n')
+        if (!isRead) response.write('x'.repeat(20_000_000))
+      })
+      const calling = await startCalling(t, engine, { answer, settings: oneAtATime })
+      const streamed = await calling.stream()
+      await calling.service.database.queries.updateTable('grants').set({ revoked_at: 1 }).execute()
+      await calling.service.app.checkCallsInFlight()
+      await soon(closed)
+      assert.deepEqual(await outcomeOf(calling), ['failed', 'grant_revoked'])
+      assert.equal((await received(streamed)).isWhole, false)
+      assert.equal((await calling.stream()).status, 403, 'its place is free')
+    })
+  }
+
+  test('because the upstream has fallen silent', async (t) => {
+    const { answer, closed } = openEnded()
+    const calling = await startCalling(t, engine, { answer, settings: { SALLYPORT_PROXY_IDLE_SECONDS: '1' } })
+    assert.deepEqual(await received(await calling.stream()), { text: 'data: one\n\n', isWhole: false })
+    await soon(closed)
+    assert.deepEqual(await outcomeOf(calling), ['failed', 'upstream_timeout'])
+  })
+
+  test('because its time is up, before the first byte or after', async (t) => {
+    const { answer } = openEnded()
+    const calling = await startCalling(t, engine, { answer })
+    assert.equal((await received(await calling.stream({ timeout_ms: 300 }))).isWhole, false)
+    assert.deepEqual(await outcomeOf(calling), ['failed', 'upstream_timeout'])
+    const silent = await startCalling(t, engine, { answer: () => undefined })
+    for (const stream of [true, false]) assert.equal((await silent.stream({ stream, timeout_ms: 300 })).status, 504)
+  })
+})
