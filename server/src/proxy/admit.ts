@@ -74,13 +74,17 @@ async function accessWanted(
   if (!isLiftable(error)) return undefined
   try {
     const destination = judgeUrl(url, undefined)
-    const provider = standing ? standing.provider : await providers.findByHost(database.queries, destination.host)
+    const provider = standing ? activeOf(standing) : await providers.findByHost(database.queries, destination.host)
     return requestable(error, provider, { destination, method: readMethod(method, 'method') })
   } catch (fault) {
     // Nothing that could be asked for would make such a call.
     if (fault instanceof ServiceError) return undefined
     throw fault
   }
+}
+
+function activeOf({ provider }: Standing): Standing['provider'] {
+  return provider?.status === 'active' ? provider : null
 }
 
 /** The envelope of the answer that was given before, where there is one. */

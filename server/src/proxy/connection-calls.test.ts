@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { recorded } from '../../testkit/audit.ts'
+import type { RecordedEvent } from '../../testkit/audit.ts'
 import { accessToken, startCalling } from '../../testkit/calling.ts'
 import type { Calling } from '../../testkit/calling.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { client } from '../../testkit/providers.ts'
 import type { Reply } from '../../testkit/service.ts'
+import { openDatabase } from '../platform/instance.ts'
 
 function assertRefused({ status, body }: Reply, expectedStatus: number, code: string): void {
   assert.deepEqual([status, body.error?.code], [expectedStatus, code])
@@ -70,6 +73,28 @@ onBothDatabases('a call on an account', (engine) => {
     assert.deepEqual(JSON.parse(records[0]?.detail ?? ''), {
       ...{ method: 'GET', host: calling.upstream.host, path: '/things', query: ['q'] },
     })
+  })
+
+  test('is on disk before the upstream hears of it, and its outcome is when the service stops', async (t) => {
+    const seen: RecordedEvent[][] = []
+    const calling: Calling = await startCalling(t, engine, {
+      answer: (response) => {
+        const other = openDatabase(calling.service.config)
+        void recorded({ database: other }, 'proxy.').then(async (events) => {
+          seen.push(events)
+          await other.close()
+          response.end()
+        })
+      },
+    })
+    const { body } = await calling.proxy()
+    await calling.service.app.outsideEnded()
+    const eventsOf = (events: RecordedEvent[] = []) => events.map(({ event, audit_id }) => [event, audit_id])
+    assert.deepEqual(seen.map(eventsOf), [[['proxy.attempt', body.audit_id]]])
+    assert.deepEqual(eventsOf(await recorded(calling.service, 'proxy.')), [
+      ['proxy.attempt', body.audit_id],
+      ['proxy.outcome', body.audit_id],
+    ])
   })
 
   test('is refused the next time once anything that it stands on has ended', async (t) => {

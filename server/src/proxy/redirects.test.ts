@@ -35,7 +35,7 @@ onBothDatabases('a redirect', (engine) => {
       records.map(({ event, detail }) => [event, detail.path, detail.query, detail.why]),
       [
         ['proxy.attempt', '/things', [], undefined],
-        ['proxy.attempt', '/next', ['q'], 'redirect'],
+        ['proxy.hop', '/next', ['q'], 'redirect'],
         ['proxy.outcome', undefined, undefined, undefined],
       ],
     )

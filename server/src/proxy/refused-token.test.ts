@@ -45,7 +45,7 @@ onBothDatabases('a token that the upstream refuses', (engine) => {
         records.map(({ event, detail }) => [event, detail.why, detail.status]),
         [
           ['proxy.attempt', undefined, undefined],
-          ['proxy.attempt', 'token_renewed', undefined],
+          ['proxy.hop', 'token_renewed', undefined],
           ['proxy.outcome', undefined, 200],
         ],
       )

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
-import type { ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { recorded } from '../../testkit/audit.ts'
 import { soon, startCalling } from '../../testkit/calling.ts'
 import type { Answer, Calling, Streamed } from '../../testkit/calling.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
@@ -116,4 +120,32 @@ onBothDatabases('a stream that ends before its end', (engine) => {
     const silent = await startCalling(t, engine, { answer: () => undefined })
     for (const stream of [true, false]) assert.equal((await silent.stream({ stream, timeout_ms: 300 })).status, 504)
   })
+})
+
+test('a client that hung up while its call was put on record is not called for (postgres)', async (t) => {
+  const calling = await startCalling(t, 'postgres')
+  const { database, app } = calling.service
+  const turn = Promise.withResolvers<undefined>()
+  const held = Promise.withResolvers<undefined>()
+  const holding = database.transaction(async (tx) => {
+    await sql`lock table grants in exclusive mode`.execute(tx)
+    held.resolve(undefined)
+    await turn.promise
+  })
+  await held.promise
+  const request = await calling.open()
+  request.on('error', () => undefined)
+  const [{ socket }] = (await soon(once(app.http.server, 'request'))) as [IncomingMessage]
+  const waits = sql`select 1 from pg_locks where not granted and relation = 'grants'::regclass`
+  for (let tries = 0; (await waits.execute(database.queries)).rows.length === 0; tries++) {
+    assert.ok(tries < 200, 'the call never came as far as that')
+    await sleep(25)
+  }
+  request.destroy()
+  await soon(once(socket, 'close'))
+  turn.resolve(undefined)
+  await holding
+  for (let tries = 0; tries < 200 && (await recorded(calling.service, 'proxy.')).length === 0; tries++) await sleep(25)
+  assert.deepEqual(await outcomeOf(calling), ['failed', 'caller_gone'])
+  assert.deepEqual(calling.upstream.received, [])
 })

@@ -62,7 +62,7 @@ const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 /** By the charset that it names, else as UTF-8; undefined where it is neither. */
 function textOf(bytes: Buffer, contentType: string, redactor: Redactor): string | undefined {
   const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1]
-  const decoder = charset === undefined ? undefined : decoderFor(charset)
+  const decoder = charset === undefined ? undefined : decoderFor(charset, bytes)
   if (decoder === undefined || decoder.encoding === 'utf-8') return isUtf8(bytes) ? utf8.decode(bytes) : undefined
   try {
     const text = decoder.decode(bytes)
@@ -73,9 +73,11 @@ function textOf(bytes: Buffer, contentType: string, redactor: Redactor): string 
   }
 }
 
-function decoderFor(charset: string) {
+/** RFC 2781 §3.3: what is named utf-16 says by its first two bytes which of the two it is. */
+function decoderFor(charset: string, bytes: Buffer) {
+  const isBigEndian = charset.toLowerCase() === 'utf-16' && bytes[0] === 0xfe && bytes[1] === 0xff
   try {
-    return new TextDecoder(charset, { fatal: true })
+    return new TextDecoder(isBigEndian ? 'utf-16be' : charset, { fatal: true })
   } catch {
     return undefined
   }
