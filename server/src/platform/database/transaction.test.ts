@@ -155,7 +155,9 @@ test('two transactions in a deadlock both end well', async (t) => {
       })
     })
   await Promise.all([inOrder('a', 'b'), inOrder('b', 'a')])
-  assert.deepEqual([runs, states], [3, ['40P01']])
+  // A busy server may end both of them before one gets through.
+  assert.ok(states.length > 0 && states.every((state) => state === '40P01'), String(states))
+  assert.equal(runs, 2 + states.length)
   assert.deepEqual([await valueOf(database.queries, 'a'), await valueOf(database.queries, 'b')], [2, 2])
 })
 
