@@ -44,6 +44,7 @@ import { connectionRoute } from './proxy/connection-route.ts'
 import { createCredentials } from './proxy/credentials.ts'
 import { createLedger } from './proxy/ledger.ts'
 import { createAgentLoad } from './proxy/load.ts'
+import { measureCalls } from './proxy/proxy-metrics.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
 import { createRefusals } from './proxy/refusals.ts'
 import { sandboxRoute } from './sandbox/sandbox-route.ts'
@@ -90,17 +91,23 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const { config, database, vault, egress, adminToken, clock, log } = given
   const stores = createStores(given)
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
+  const metrics = createMetrics()
+  const load = createAgentLoad(config.proxyInFlightPerAgent)
+  const refreshes = metrics.counter('sallyport_token_refreshes_total', 'Token refreshes by outcome', ['outcome'])
   const refusals = createRefusals(needs)
   const callsInFlight = createCallsInFlight(needs)
-  const { freshToken, refreshesEnded } = createFreshToken(needs)
+  const { freshToken, refreshesEnded } = createFreshToken({
+    ...needs,
+    onRefresh: (outcome) => {
+      refreshes.inc({ outcome })
+    },
+  })
   const credentialOf = createCredentials({ freshToken, clock })
   const ledger = createLedger(needs)
   const revokeRemotely = createRevokeRemotely(needs)
   const deliverCallbacks = createDeliverCallbacks(needs)
   const vapid = await openVapidKey({ database, vault, clock, given: config.vapidPrivateKey })
   const deliverPushes = createDeliverPushes({ ...needs, push: createPush({ ...needs, vapid }) })
-  const metrics = createMetrics()
-  const proxyCalls = metrics.counter('sallyport_proxy_calls_total', 'Proxied calls by outcome', ['outcome'])
   let isStopping = false
 
   const http = await createHttp({ config, clock, log })
@@ -135,14 +142,12 @@ export async function createApp(given: AppNeeds): Promise<App> {
     refusals,
     ledger,
     callsInFlight,
-    load: createAgentLoad(config.proxyInFlightPerAgent),
+    load,
     routeOf: (standing) =>
       standing.grant.kind === 'sandbox'
         ? sandboxRoute(needs, standing)
         : connectionRoute({ ...needs, credentialOf }, standing),
-    onOutcome: (outcome) => {
-      proxyCalls.inc({ outcome })
-    },
+    onOutcome: measureCalls(metrics, load),
   })
   const pages = fileURLToPath(new URL('../pages', import.meta.url))
   // A route for each file, instead of one that would answer for every path there is not.

@@ -21,6 +21,7 @@ import type { StoreRefreshedNeeds } from './store-refreshed.ts'
 export interface FreshTokenNeeds extends StoreRefreshedNeeds {
   oauth: OAuth
   providers: ProviderStore
+  onRefresh?: (outcome: 'refreshed' | 'unavailable' | 'refused') => void
 }
 
 export interface FreshToken {
@@ -65,9 +66,20 @@ export function createFreshToken(needs: FreshTokenNeeds) {
     const begun = underWay.get(connectionId)
     if (begun) return begun
     if (isStopping) return Promise.resolve('unavailable')
-    const attempt = leaseAndRefresh(connection).finally(() => {
-      underWay.delete(connectionId)
-    })
+    const attempt = leaseAndRefresh(connection)
+      .then(
+        (outcome) => {
+          if (outcome !== 'busy') needs.onRefresh?.(outcome)
+          return outcome
+        },
+        (error: unknown) => {
+          needs.onRefresh?.('refused')
+          throw error
+        },
+      )
+      .finally(() => {
+        underWay.delete(connectionId)
+      })
     underWay.set(connectionId, attempt)
     return attempt
   }

@@ -1,10 +1,16 @@
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Http } from './http/http.ts'
 
 export interface Metrics {
   registry: Registry
   counter: <L extends string>(name: string, help: string, labels: L[]) => Counter<L>
+  /** In seconds. */
+  histogram: <L extends string>(name: string, help: string, labels: L[]) => Histogram<L>
+  /** Read whenever somebody asks. */
+  gauge: (name: string, help: string, read: () => number) => void
 }
+
+const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
 
 export function createMetrics(): Metrics {
   const registry = new Registry()
@@ -12,18 +18,25 @@ export function createMetrics(): Metrics {
   return {
     registry,
     counter: (name, help, labels) => new Counter({ name, help, labelNames: labels, registers: [registry] }),
+    histogram: (name, help, labels) =>
+      new Histogram({ name, help, labelNames: labels, buckets: seconds, registers: [registry] }),
+    gauge: (name, help, read) => {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        registers: [registry],
+        collect: () => {
+          gauge.set(read())
+        },
+      })
+    },
   }
 }
 
 /** Labelled by route, never by path: what callers make up must not become time series. */
-export function measureResponses(http: Http, { registry }: Metrics): void {
-  const duration = new Histogram({
-    name: 'sallyport_http_request_duration_seconds',
-    help: 'How long answers took',
-    labelNames: ['method', 'route', 'status'] as const,
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
-    registers: [registry],
-  })
+export function measureResponses(http: Http, { histogram }: Metrics): void {
+  const labels: ('method' | 'route' | 'status')[] = ['method', 'route', 'status']
+  const duration = histogram('sallyport_http_request_duration_seconds', 'How long answers took', labels)
   // The library looks each set of labels up anew; there are only so many.
   const observers = new Map<string, Histogram.Internal<'method' | 'route' | 'status'>>()
   const observerOf = (method: string, route: string, status: number) => {

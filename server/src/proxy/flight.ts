@@ -16,13 +16,18 @@ export interface FlightNeeds {
 }
 
 export type Outcome = 'answered' | 'failed' | 'refused'
-export type OnOutcome = (outcome: Outcome, seen?: Seen) => void
+export type OnOutcome = (outcome: Outcome, told?: Told) => void
 
 /** What was seen of an answer, for the record. */
 export interface Seen {
   status: number
   bytes: number
   redactions: number
+}
+
+/** The same, once it is over. */
+export interface Told extends Seen {
+  ms: number
 }
 
 export interface Flight {
@@ -69,8 +74,8 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
     },
     answered: async (seen, envelope) => {
       if (!land()) return
-      needs.onOutcome('answered', seen)
       const detail = { ...seen, ms: ms() }
+      needs.onOutcome('answered', detail)
       if (!keyed) {
         void ledger.outcome(call, 'answered', detail)
         return

@@ -1,0 +1,17 @@
+import type { Metrics } from '../platform/metrics.ts'
+import type { OnOutcome } from './flight.ts'
+import type { AgentLoad } from './load.ts'
+
+/** What an operator sees of the proxy. No label is a caller's to make up. */
+export function measureCalls(metrics: Metrics, load: AgentLoad): OnOutcome {
+  const calls = metrics.counter('sallyport_proxy_calls_total', 'Proxied calls by outcome', ['outcome'])
+  const redactions = metrics.counter('sallyport_redactions_total', 'Credentials taken out of answers', [])
+  const duration = metrics.histogram('sallyport_proxy_call_duration_seconds', 'How long answered calls took', [])
+  metrics.gauge('sallyport_proxy_calls_in_flight', 'Calls under way in this process', load.inFlight)
+  return (outcome, seen) => {
+    calls.inc({ outcome })
+    if (!seen) return
+    if (seen.redactions > 0) redactions.inc(seen.redactions)
+    duration.observe(seen.ms / 1000)
+  }
+}
