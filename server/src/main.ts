@@ -121,8 +121,12 @@ function stopOnSignal(running: Running): void {
     })
     await Promise.race([Promise.all([app.http.close(), loopbackClosed]), cutOff.then(() => sleep(500))])
     await Promise.race([app.outsideEnded(), sleep(outsidePatienceMs)])
-    await app.flushRefusals()
-    await app.signRecord()
+    for (const work of [app.flushRefusals, app.signRecord]) {
+      // Without its database it stops all the same.
+      await work().catch((error: unknown) => {
+        log.error({ err: error }, 'the record could not be brought to its end')
+      })
+    }
     clearInterval(killSwitch)
     await egress.close()
     await database.close()
