@@ -21,6 +21,9 @@ export async function recorded({ database }: { database: Database }, prefix = ''
     .filter(({ event }) => event !== 'audit.chain_started' && event.startsWith(prefix))
     .map(({ outcome, ...row }) => ({
       ...row,
-      detail: { ...(row.event === 'proxy.outcome' && outcome !== null && { outcome }), ...(JSON.parse(row.detail) as object) },
+      detail: {
+        ...(row.event === 'proxy.outcome' && outcome !== null && { outcome }),
+        ...(JSON.parse(row.detail) as object),
+      },
     }))
 }
