@@ -2,6 +2,7 @@
 import { CompiledQuery, sql } from 'kysely'
 import type { Engine, Queries } from '../platform/database/database.ts'
 import type { Sequence } from '../platform/database/tables.ts'
+import { recordColumns } from './audit-hash.ts'
 import type { Head, RecordRow } from './audit-hash.ts'
 import type { SignedHead } from './signed-head.ts'
 
@@ -33,23 +34,7 @@ export interface LinkedRow extends RecordRow, Head {
   mac: Uint8Array | null
 }
 
-const columns = [
-  'audit_id',
-  'event',
-  'at',
-  'request_id',
-  'agent_id',
-  'user_id',
-  'grant_id',
-  'connection_id',
-  'provider',
-  'outcome',
-  'detail',
-  'chain',
-  'position',
-  'hash',
-  'mac',
-] as const satisfies (keyof LinkedRow)[]
+const columns = [...recordColumns, 'chain', 'position', 'hash', 'mac'] as const satisfies (keyof LinkedRow)[]
 
 /** A statement is prepared for each number of rows; more than this go in several. */
 const rowsAtOnce = 64

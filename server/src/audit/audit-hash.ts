@@ -17,6 +17,21 @@ export interface RecordRow {
   detail: string
 }
 
+/** Its columns, in the order in which the hash covers them. */
+export const recordColumns = [
+  'audit_id',
+  'event',
+  'at',
+  'request_id',
+  'agent_id',
+  'user_id',
+  'grant_id',
+  'connection_id',
+  'provider',
+  'outcome',
+  'detail',
+] as const satisfies (keyof RecordRow)[]
+
 /** The last record of a chain as far as somebody knows it. */
 export interface Head {
   chain: string
@@ -36,17 +51,7 @@ export function linked({ chain, position, hash: before }: Head, row: RecordRow):
     chain,
     position + 1,
     hashText(before),
-    row.audit_id,
-    row.event,
-    row.at,
-    row.request_id,
-    row.agent_id,
-    row.user_id,
-    row.grant_id,
-    row.connection_id,
-    row.provider,
-    row.outcome,
-    row.detail,
+    ...recordColumns.map((column) => row[column]),
   ])
   return { chain, position: position + 1, hash: hash('sha256', text, 'buffer') }
 }

@@ -5,6 +5,7 @@ import type { AuditEvent, AuditOutcome } from '@sallyport/protocol/audit'
 import type { Queries } from '../platform/database/database.ts'
 import type { Page } from '../platform/database/paging.ts'
 import { lowestId } from '../platform/ids.ts'
+import { recordColumns } from './audit-hash.ts'
 import type { RecordRow } from './audit-hash.ts'
 
 /** Whose records: those of an agent, those that concern a user, or all. */
@@ -35,20 +36,6 @@ const lookedAt = 5_000
 /** An audit_id is made a moment before or after the time on its record. */
 const slackMs = 600_000
 
-const columns = [
-  'audit_id',
-  'event',
-  'at',
-  'request_id',
-  'agent_id',
-  'user_id',
-  'grant_id',
-  'connection_id',
-  'provider',
-  'outcome',
-  'detail',
-] as const satisfies (keyof RecordRow)[]
-
 /** Word for word as in the indexes, which serve only queries that repeat it. */
 const isListed = sql<boolean>`event not in ('proxy.hop', 'proxy.outcome')`
 
@@ -76,8 +63,8 @@ export const auditListStore = {
       .$if(until !== undefined, (query) => query.where('audit_id', '<', idAt(until, slackMs)))
       .orderBy('audit_id', 'desc')
     const rows: RecordRow[] = await queries
-      .selectFrom(candidates.select(columns).limit(lookedAt).as('r'))
-      .select(columns)
+      .selectFrom(candidates.select(recordColumns).limit(lookedAt).as('r'))
+      .select(recordColumns)
       .$if(scope.events !== undefined, (query) => query.where('event', 'in', scope.events ?? []))
       .$if(agentId !== undefined, (query) => query.where('agent_id', '=', agentId ?? ''))
       .$if(grantId !== undefined, (query) => query.where('grant_id', '=', grantId ?? ''))
@@ -110,7 +97,7 @@ async function withFollowUps(queries: Queries, rows: readonly RecordRow[]): Prom
       ? []
       : await queries
           .selectFrom('audit_records')
-          .select(columns)
+          .select(recordColumns)
           .where('audit_id', 'in', calls)
           .where('event', 'in', followUps)
           .orderBy('sequence')
