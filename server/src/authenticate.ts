@@ -13,7 +13,7 @@ import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
 import { ServiceError } from './platform/errors.ts'
 import type { Http } from './platform/http/http.ts'
-import { onlyCookie } from './platform/http/only-cookie.ts'
+import { hasCookie, onlyCookie } from './platform/http/cookies.ts'
 import { Secret } from './platform/secret.ts'
 import { hashToken, isSameToken, isWellFormedToken } from './platform/tokens.ts'
 import { isDueToBeSeen, sessionEnds, statusOf } from './sessions/session.ts'
@@ -57,8 +57,7 @@ export function authenticateCalls(http: Http, needs: AuthenticateNeeds): void {
   })
   http.addHook('onRequest', async (request) => {
     const { allow = 'anyone', startsSession = false, recognises = [] } = request.routeOptions.config
-    const hasCookie = request.cookies[sessionCookie] !== undefined
-    if (startsSession) assertNotCrossSite(request, needs.config.baseUrl, { isBrowser: hasCookie })
+    if (startsSession) assertNotCrossSite(request, needs.config.baseUrl, { isBrowser: hasCookie(request, sessionCookie) })
     if (allow === 'anyone') {
       const actor = recognises.length > 0 ? await identify(request, needs).catch(nobody) : undefined
       if (actor && recognises.includes(actor.kind)) request.actor = actor

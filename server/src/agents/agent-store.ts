@@ -1,7 +1,8 @@
 import type { Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
-import { prepared } from '../platform/database/prepared.ts'
+import { preparedForKeys } from '../platform/database/prepared.ts'
+import { together } from '../platform/database/together.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type { Agent } from './agent.ts'
 
@@ -21,9 +22,17 @@ declare module '../platform/database/tables.ts' {
   }
 }
 
-const findByHash = prepared((queries: Queries, { tokenHash }: { tokenHash: Uint8Array }) =>
-  queries.selectFrom('agents').selectAll().where('token_hash', '=', tokenHash),
+const findByHashes = preparedForKeys((queries: Queries, _values: object, hashes: Uint8Array[]) =>
+  queries
+    .selectFrom('agents')
+    .select(['agent_id', 'name', 'owner_user_id', 'metadata', 'token_hash', 'created_at', 'disabled_at'])
+    .where('token_hash', 'in', hashes),
 )
+
+const findByHash = together(async (queries: Queries, hashes: readonly Uint8Array[]) => {
+  const rows = await findByHashes(queries, {}, hashes)
+  return hashes.map((hash) => rows.find((row) => Buffer.compare(row.token_hash, hash) === 0))
+})
 
 export const agentStore = {
   insert: async (tx: Queries, agent: Agent, tokenHash: Uint8Array): Promise<void> => {
@@ -42,7 +51,7 @@ export const agentStore = {
   },
 
   findByTokenHash: async (queries: Queries, tokenHash: Uint8Array): Promise<Agent | undefined> => {
-    const [row] = await findByHash(queries, { tokenHash })
+    const row = await findByHash(queries, tokenHash)
     return row && toAgent(row)
   },
 

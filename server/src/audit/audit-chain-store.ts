@@ -1,6 +1,7 @@
 /** The tables of the record: what is put there at the end of a transaction, and what verify and retention read. */
 import { CompiledQuery, sql } from 'kysely'
 import type { Engine, Queries } from '../platform/database/database.ts'
+import { run } from '../platform/database/prepared.ts'
 import type { Sequence } from '../platform/database/tables.ts'
 import { recordColumns } from './audit-hash.ts'
 import type { Head, RecordRow } from './audit-hash.ts'
@@ -45,7 +46,7 @@ export const auditChainStore = {
       const batch = rows.slice(from, from + rowsAtOnce)
       const values: unknown[] = []
       for (const row of batch) for (const column of columns) values.push(row[column])
-      await tx.executeQuery(CompiledQuery.raw(insertOf(engine, batch.length), values))
+      await run(tx, CompiledQuery.raw(insertOf(engine, batch.length), values))
     }
   },
 

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { actingUser } from '../authenticate.ts'
 import type { Http } from '../platform/http/http.ts'
-import { onlyCookie } from '../platform/http/only-cookie.ts'
+import { clearCookie, onlyCookie, setCookie } from '../platform/http/cookies.ts'
 import { readCallback } from '../platform/oauth/callback.ts'
 import { Secret } from '../platform/secret.ts'
 import { isWellFormedToken } from '../platform/tokens.ts'
@@ -84,8 +84,8 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
   )
 
   function land(reply: FastifyReply, { url, waiting }: Landing): FastifyReply {
-    if (waiting) reply.setCookie(waitingCookie, waiting.reveal(), { ...cookie, maxAge: connectFlowSeconds })
-    else reply.clearCookie(waitingCookie, cookie)
+    if (waiting) setCookie(reply, waitingCookie, waiting.reveal(), { ...cookie, maxAge: connectFlowSeconds })
+    else clearCookie(reply, waitingCookie, cookie)
     return reply.header('referrer-policy', 'no-referrer').redirect(url, 302)
   }
 }

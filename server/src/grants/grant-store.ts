@@ -5,7 +5,8 @@ import type {} from '../connections/connection-store.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
-import { prepared } from '../platform/database/prepared.ts'
+import { preparedForKeys } from '../platform/database/prepared.ts'
+import { inWaves, together } from '../platform/database/together.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type {} from '../providers/provider-store.ts'
 import type {} from '../sessions/user-store.ts'
@@ -147,10 +148,7 @@ export const grantStore = {
    * Counts a call, where the grant has one left and all that it stands on is live in this very transaction; false
    * where that is not so.
    */
-  countCall: async (tx: Queries, grantId: string, now: Date): Promise<boolean> => {
-    const counted = await countLiveCall(tx, { grantId, now: now.getTime() })
-    return counted.length > 0
-  },
+  countCall: (tx: Queries, grantId: string, now: Date): Promise<boolean> => countCall(tx, { grantId, now }),
 
   /** False where it was revoked already. */
   revoke: async (tx: Queries, grantId: string, by: RevokedBy, now: Date): Promise<boolean> => {
@@ -183,11 +181,11 @@ export const grantStore = {
 
 export type GrantStore = typeof grantStore
 
-const countLiveCall = prepared((tx: Queries, { grantId, now }: { grantId: string; now: number }) =>
+const countLiveCalls = preparedForKeys((tx: Queries, { now }: { now: number }, grantIds: string[]) =>
   tx
     .updateTable('grants')
     .set({ calls: sql`calls + 1`, last_used_at: now })
-    .where('grant_id', '=', grantId)
+    .where('grant_id', 'in', grantIds)
     .where('revoked_at', 'is', null)
     .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
     .where((eb) => eb.or([eb('max_calls', 'is', null), eb('calls', '<', eb.ref('max_calls'))]))
@@ -208,6 +206,23 @@ const countLiveCall = prepared((tx: Queries, { grantId, now }: { grantId: string
     )
     .returning('grant_id'),
 )
+
+interface Counting {
+  grantId: string
+  now: Date
+}
+
+const countCall = together(async (tx: Queries, countings: readonly Counting[]): Promise<boolean[]> => {
+  const counted = new Set<Counting>()
+  for (const wave of inWaves(countings, ({ grantId }) => grantId)) {
+    const now = Math.max(...wave.map((one) => one.now.getTime()))
+    const grantIds = wave.map(({ grantId }) => grantId)
+    const rows = await countLiveCalls(tx, { now }, grantIds)
+    const through = new Set(rows.map((row) => row.grant_id))
+    for (const counting of wave) if (through.has(counting.grantId)) counted.add(counting)
+  }
+  return countings.map((counting) => counted.has(counting))
+})
 
 const columns = [
   'grants.grant_id',

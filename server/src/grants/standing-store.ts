@@ -1,6 +1,7 @@
 import type {} from '../connections/connection-store.ts'
 import type { Queries } from '../platform/database/database.ts'
-import { prepared } from '../platform/database/prepared.ts'
+import { preparedForKeys } from '../platform/database/prepared.ts'
+import { together } from '../platform/database/together.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import type { Injection } from '../providers/provider.ts'
@@ -8,7 +9,7 @@ import type {} from '../providers/provider-store.ts'
 import { foundationOf, toGrant } from './grant-store.ts'
 import type { Standing, StandingConnection, StandingProvider } from './standing.ts'
 
-const findRow = prepared((queries: Queries, { agentId, grantId }: { agentId: string; grantId: string }) =>
+const findRows = preparedForKeys((queries: Queries, _values: object, grantIds: string[]) =>
   foundationOf(queries)
     .leftJoin('providers', 'providers.provider_id', 'connections.provider_id')
     .select([
@@ -31,16 +32,22 @@ const findRow = prepared((queries: Queries, { agentId, grantId }: { agentId: str
       'providers.allow_range',
       'providers.client_secret',
     ])
-    .where('grants.grant_id', '=', grantId)
-    .where('grants.agent_id', '=', agentId),
+    .where('grants.grant_id', 'in', grantIds),
 )
 
-type Row = Awaited<ReturnType<typeof findRow>>[number]
+type Row = Awaited<ReturnType<typeof findRows>>[number]
+
+const findRow = together(async (queries: Queries, grantIds: readonly string[]) => {
+  const rows = await findRows(queries, {}, grantIds)
+  return grantIds.map((grantId) => rows.find((row) => row.grant_id === grantId))
+})
 
 export const standingStore = {
   find: async (queries: Queries, agentId: string, grantId: string): Promise<Standing | undefined> => {
-    const [row] = await findRow(queries, { agentId, grantId })
-    return row && { grant: toGrant(row), connection: toConnection(row), provider: toProvider(row) }
+    const row = await findRow(queries, grantId)
+    // Another agent's grant is none.
+    if (row?.agent_id !== agentId) return undefined
+    return { grant: toGrant(row), connection: toConnection(row), provider: toProvider(row) }
   },
 }
 

@@ -45,8 +45,9 @@ export function measureResponses(http: Http, { histogram }: Metrics): void {
     if (!observer) observers.set(key, (observer = duration.labels(method, route, String(status))))
     return observer
   }
-  http.addHook('onResponse', async (request, reply) => {
+  http.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? '(none)'
     observerOf(request.method, route, reply.statusCode).observe(reply.elapsedTime / 1000)
+    done()
   })
 }

@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import { ServiceError } from './errors.ts'
 import type { Queries } from './database/database.ts'
-import { prepared } from './database/prepared.ts'
+import { preparedForKeys } from './database/prepared.ts'
+import { inWaves, together } from './database/together.ts'
 
 /** A bucket that holds `burst` calls and fills again at one call every `periodMs`. */
 export interface RateLimit {
@@ -28,7 +30,12 @@ const dayMs = 86_400_000
 
 interface Taking {
   key: string
-  /** Where the bucket stands after the first call ever. */
+  limit: RateLimit
+  now: Date
+}
+
+interface Times {
+  /** Where a bucket stands after the first call ever. */
   first: number
   time: number
   periodMs: number
@@ -36,49 +43,51 @@ interface Taking {
   impossible: number
 }
 
-const take = prepared((queries: Queries, { key, first, time, periodMs, latest, impossible }: Taking) =>
-  queries
-    .insertInto('rate_limits')
-    .values({ key, full_at: first })
-    .onConflict((conflict) =>
-      conflict
-        .column('key')
-        .doUpdateSet((eb) => ({
-          full_at: eb(
-            eb
-              .case()
-              .when('rate_limits.full_at', '>', impossible)
-              .then(eb.val(latest))
-              .when('rate_limits.full_at', '>', time)
-              .then(eb.ref('rate_limits.full_at'))
-              .else(eb.val(time))
-              .end(),
-            '+',
-            periodMs,
-          ),
-        }))
-        .where((eb) => eb.or([eb('rate_limits.full_at', '<=', latest), eb('rate_limits.full_at', '>', impossible)])),
-    )
-    .returning('full_at'),
+// All instances take in the same order, so that none waits for another that waits for it.
+const takeAll = preparedForKeys<Times, string, { key: string }>(
+  (queries, { first, time, periodMs, latest, impossible }, keys) =>
+    sql<{ key: string }>`
+      with taken (key) as (values ${sql.join(keys.map((key) => sql`(cast(${key} as text))`))})
+      insert into rate_limits (key, full_at)
+      select distinct key, cast(${first} as bigint) from taken where true order by key
+      on conflict (key) do update set full_at = ${periodMs} + case
+        when rate_limits.full_at > ${impossible} then ${latest}
+        when rate_limits.full_at > ${time} then rate_limits.full_at
+        else ${time} end
+      where rate_limits.full_at <= ${latest} or rate_limits.full_at > ${impossible}
+      returning key`.compile(queries),
 )
+
+const take = together(async (queries: Queries, takings: readonly Taking[]): Promise<boolean[]> => {
+  const taken = new Set<Taking>()
+  const limits = Map.groupBy(takings, ({ limit }) => `${limit.burst} ${limit.periodMs}`)
+  for (const alike of limits.values()) {
+    for (const wave of inWaves(alike, ({ key }) => key)) {
+      const [first] = wave
+      if (!first) continue
+      const keys = wave.map(({ key }) => key)
+      const rows = await takeAll(queries, timesOf(first), keys)
+      const through = new Set(rows.map(({ key }) => key))
+      for (const taking of wave) if (through.has(taking.key)) taken.add(taking)
+    }
+  }
+  return takings.map((taking) => taken.has(taking))
+})
+
+function timesOf({ limit: { burst, periodMs }, now }: Taking): Times {
+  const time = now.getTime()
+  const latest = time + (burst - 1) * periodMs
+  // Only a clock that was far ahead can have written that: taken at its word, it would lock the caller out until then.
+  return { first: time + periodMs, time, periodMs, latest, impossible: latest + periodMs + dayMs }
+}
 
 /**
  * Takes one call out of the bucket, or refuses. It is one conditional write on a row that all instances share; in
  * a transaction that fails later it is given back. The row holds the moment at which the bucket will be full again.
  */
-export async function takeFromLimit(
-  queries: Queries,
-  key: string,
-  { burst, periodMs }: RateLimit,
-  now: Date,
-): Promise<void> {
-  const time = now.getTime()
-  const latest = time + (burst - 1) * periodMs
-  // Only a clock that was far ahead can have written that: taken at its word, it would lock the caller out until then.
-  const impossible = latest + periodMs + dayMs
-  const first = time + periodMs
-  const [taken] = await take(queries, { key, first, time, periodMs, latest, impossible })
-  if (taken) return
+export async function takeFromLimit(queries: Queries, key: string, limit: RateLimit, now: Date): Promise<void> {
+  if (await take(queries, { key, limit, now })) return
+  const { time, latest } = timesOf({ key, limit, now })
   const row = await queries.selectFrom('rate_limits').select('full_at').where('key', '=', key).executeTakeFirst()
   const waitMs = (row?.full_at ?? time) - latest
   throw new ServiceError('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })

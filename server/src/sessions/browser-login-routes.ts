@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import type { Config } from '../platform/config.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
-import { onlyCookie } from '../platform/http/only-cookie.ts'
+import { clearCookie, onlyCookie, setCookie } from '../platform/http/cookies.ts'
 import { readCallback } from '../platform/oauth/callback.ts'
 import { judgeRedirectAfter } from '../platform/own-path.ts'
 import { beginBrowserLogin, endBrowserLogin } from './browser-login.ts'
@@ -41,7 +41,7 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
   const backToThePage = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     if (!(error instanceof LoginFailed)) throw error
     request.log.info({ code: error.code, reason: error.message }, 'a browser login failed')
-    reply.clearCookie(loginCookie, loginCookieOptions(config))
+    clearCookie(reply, loginCookie, loginCookieOptions(config))
     void reply.redirect(`/?error=${error.code}`)
   }
 
@@ -80,7 +80,7 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
       const provider = providerOf(request.params.id)
       const redirectAfter = judgeRedirectAfter(request.query.redirect_after ?? '/', config.baseUrl)
       const begun = await beginBrowserLogin(needs, provider, { redirectAfter, address: request.ip })
-      reply.setCookie(loginCookie, begun.cookie.reveal(), loginCookieOptions(config))
+      setCookie(reply, loginCookie, begun.cookie.reveal(), loginCookieOptions(config))
       return reply.redirect(begun.authorizationUrl.href)
     },
   )
@@ -104,8 +104,8 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
       const answer = { cookie: onlyCookie(request, loginCookie), ...readCallback(request.url) }
       const { sessionToken, redirectAfter } = await endBrowserLogin(needs, provider, answer, request.id)
       const lasting = { ...sessionCookieOptions(config), maxAge: config.sessionSeconds }
-      reply.clearCookie(loginCookie, loginCookieOptions(config))
-      reply.setCookie(sessionCookie, sessionToken.reveal(), lasting)
+      clearCookie(reply, loginCookie, loginCookieOptions(config))
+      setCookie(reply, sessionCookie, sessionToken.reveal(), lasting)
       return reply.redirect(redirectAfter)
     },
   )

@@ -15,6 +15,7 @@ import type { Static } from 'typebox'
 import { actingUser } from '../authenticate.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { clearCookie, setCookie } from '../platform/http/cookies.ts'
 import type { Http } from '../platform/http/http.ts'
 import { endSessions } from './end-sessions.ts'
 import type { EndSessionsNeeds } from './end-sessions.ts'
@@ -83,7 +84,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
     },
     async ({ body, id }, reply) => {
       const { user, session, sessionToken } = await logIn(needs, body.login_token, id)
-      reply.setCookie(sessionCookie, sessionToken.reveal(), { ...cookie, maxAge: config.sessionSeconds })
+      setCookie(reply, sessionCookie, sessionToken.reveal(), { ...cookie, maxAge: config.sessionSeconds })
       return {
         user: userView(user),
         session_token: sessionToken.reveal(),
@@ -101,7 +102,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
     async (request, reply) => {
       const { user, session } = actingUser(request)
       const [ended = session] = await endSessions(needs, user, session, request.id)
-      reply.clearCookie(sessionCookie, cookie)
+      clearCookie(reply, sessionCookie, cookie)
       return view(ended, session)
     },
   )
@@ -114,7 +115,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
     },
     async (request, reply) => {
       const ended = await endSessions(needs, actingUser(request).user, 'all', request.id)
-      reply.clearCookie(sessionCookie, cookie)
+      clearCookie(reply, sessionCookie, cookie)
       return { revoked: ended.length }
     },
   )

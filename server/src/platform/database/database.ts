@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, sql } from 'kysely'
-import type { Dialect, Kysely as KyselyType } from 'kysely'
+import type { CompiledQuery, Dialect, Kysely as KyselyType } from 'kysely'
 import { isRetryable } from './failures.ts'
 import type { Tables } from './tables.ts'
 
@@ -15,6 +15,23 @@ export interface Database {
   /** All or nothing. Run again when it lost a race, so it may hold nothing but queries: no network, no other effect. */
   transaction: <T>(work: (tx: Queries) => Promise<T>) => Promise<T>
   close: () => Promise<void>
+}
+
+/** The short way to an engine, for statements that are compiled already: past all that is done around other queries. */
+export interface Shortcut {
+  /** Only for what reads. What others have begun to write is not seen. */
+  read: RunDirectly
+  /** On behalf of the transaction that is open. */
+  inTransaction: RunDirectly
+}
+
+export type RunDirectly = (query: CompiledQuery) => Promise<object[]>
+
+const shortcuts = new WeakMap<Queries, RunDirectly>()
+
+/** Undefined where the engine has none, or none for this. */
+export function shortcutOf(queries: Queries, { query }: CompiledQuery): RunDirectly | undefined {
+  return queries.isTransaction || query.kind === 'SelectQueryNode' ? shortcuts.get(queries) : undefined
 }
 
 /** `unknown`: the commit was sent, and no answer came. It may have happened, or may yet. */
@@ -37,15 +54,16 @@ export function beforeCommit(tx: Queries, step: LastStep): boolean {
 
 const attempts = 6
 
-export function createDatabase(engine: Engine, dialect: Dialect): Database {
+export function createDatabase(engine: Engine, dialect: Dialect, shortcut?: Shortcut): Database {
   const queries = new Kysely<Tables>({ dialect })
+  if (shortcut) shortcuts.set(queries, shortcut.read)
   return {
     engine,
     queries,
     transaction: async (work) => {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await transactOnce(queries, work)
+          return await transactOnce(queries, work, shortcut)
         } catch (error) {
           if (attempt === attempts || !isRetryable(error)) throw error
           await sleep(Math.random() * 10 * 2 ** attempt)
@@ -56,16 +74,22 @@ export function createDatabase(engine: Engine, dialect: Dialect): Database {
   }
 }
 
-async function transactOnce<T>(queries: Queries, work: (tx: Queries) => Promise<T>): Promise<T> {
+async function transactOnce<T>(
+  queries: Queries,
+  work: (tx: Queries) => Promise<T>,
+  shortcut: Shortcut | undefined,
+): Promise<T> {
   const steps: LastStep[] = []
   let result: CommitResult = 'undone'
   try {
     const value = await queries.transaction().execute(async (tx) => {
       lastSteps.set(tx, steps)
+      if (shortcut) shortcuts.set(tx, shortcut.inTransaction)
       const done = await work(tx)
       // What is added from now on would come too late.
       lastSteps.delete(tx)
       for (const step of steps) await step.run(tx)
+      shortcuts.delete(tx)
       result = 'unknown'
       return done
     })

@@ -79,10 +79,13 @@ export function createGroupCommit(database: Database): GroupCommit {
 
 async function commitTogether(database: Database, entries: Entry[]): Promise<void> {
   try {
+    // At once, so that what all of them ask goes as one statement. None may still be at it when the transaction ends.
     const settled = await database.transaction(async (tx) => {
-      const all: Settlement[] = []
-      for (const { work } of entries) all.push(await settle(work, tx))
-      return all
+      const all = await Promise.allSettled(entries.map(({ work }) => settle(work, tx)))
+      return all.map((one) => {
+        if (one.status === 'rejected') throw one.reason
+        return one.value
+      })
     })
     entries.forEach(({ resolve, reject }, index) => {
       const one = settled[index]

@@ -1,12 +1,14 @@
 /** Kysely on pg. Away from this machine the server must show a certificate that we can verify. */
 import { readFileSync } from 'node:fs'
 import { PostgresDialect } from 'kysely'
+import type { PostgresPool } from 'kysely'
 import pg from 'pg'
-import type { PoolConfig } from 'pg'
+import type { Pool, PoolConfig, QueryConfig } from 'pg'
 import { isLoopback } from '../config.ts'
 import type { Secret } from '../secret.ts'
 import { createDatabase } from './database.ts'
 import type { Database } from './database.ts'
+import { nameOf } from './prepared.ts'
 
 const int8 = pg.types.builtins.INT8
 
@@ -27,7 +29,32 @@ export function openPostgres(url: Secret, { isInsecure }: { isInsecure: boolean 
   // A connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
-  return createDatabase('postgres', new PostgresDialect({ pool }))
+  return createDatabase('postgres', new PostgresDialect({ pool: preparing(pool) }))
+}
+
+/** What runs again and again is read and planned once for each connection. */
+function preparing(pool: Pool): PostgresPool {
+  return {
+    options: pool.options,
+    end: () => pool.end(),
+    connect: async () => {
+      const client = await pool.connect()
+      // Rows are never streamed: it is always called with a text.
+      const query = (text: unknown, values: readonly unknown[] = []) => client.query(statement(String(text), values))
+      return {
+        query: query as never,
+        release: (isBroken) => {
+          client.release(isBroken)
+        },
+      }
+    },
+  }
+}
+
+function statement(text: string, given: readonly unknown[]): QueryConfig {
+  const values = [...given]
+  const name = nameOf(text)
+  return name === undefined ? { text, values } : { name, text, values }
 }
 
 const tlsParameters = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation', 'uselibpqcompat']

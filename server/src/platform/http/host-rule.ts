@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.ts'
 import type { Http } from './http.ts'
 
@@ -7,18 +8,31 @@ const anyHost = new Set(['/healthz', '/readyz'])
 /** A page that had its own name resolve to us must not be able to talk to us under it. */
 export function refuseOtherHosts(http: Http, baseUrl: URL): void {
   const defaultPort = baseUrl.protocol === 'https:' ? ':443' : ':80'
-  const isOurs = (host: string) => [baseUrl.host, baseUrl.host + defaultPort].includes(host.toLowerCase())
-  http.addHook('onRequest', async ({ raw, routeOptions }) => {
-    if (anyHost.has(routeOptions.url ?? '')) return
-    const given = raw.rawHeaders.filter(
-      (_text, index) => raw.rawHeaders[index - 1]?.toLowerCase() === 'host' && index % 2 === 1,
-    )
-    // RFC 9112 §3.2: none or several are no valid request; one in the request line counts too.
-    if (given.length !== 1) throw new ServiceError('invalid_http', { message: 'Send exactly one Host header.' })
-    const inTarget = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(raw.url ?? '')?.[1]
-    if ([...given, ...(inTarget === undefined ? [] : [inTarget])].every(isOurs)) return
+  const ours = new Set([baseUrl.host, baseUrl.host + defaultPort])
+  const isOurs = (host: string) => ours.has(host) || ours.has(host.toLowerCase())
+  http.addHook('onRequest', ({ raw, routeOptions }, _reply, done) => {
+    if (!anyHost.has(routeOptions.url ?? '')) assertHosts(hostsOf(raw), isOurs, baseUrl)
+    done()
+  })
+}
+
+function assertHosts(hosts: string[], isOurs: (host: string) => boolean, baseUrl: URL): void {
+  if (hosts.length === 0) throw new ServiceError('invalid_http', { message: 'Send exactly one Host header.' })
+  if (!hosts.every(isOurs)) {
     throw new ServiceError('wrong_host', {
       message: `The service answers to ${baseUrl.origin} only. Use that address.`,
     })
-  })
+  }
+}
+
+/** RFC 9112 §3.2: no Host header or several make no valid request, and give none here; one in the request line counts too. */
+function hostsOf({ rawHeaders, url = '' }: IncomingMessage): string[] {
+  const hosts: string[] = []
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? ''
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts.push(rawHeaders[index + 1] ?? '')
+  }
+  if (hosts.length !== 1) return []
+  const inTarget = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1]
+  return inTarget === undefined ? hosts : [...hosts, inTarget]
 }

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import cookie from '@fastify/cookie'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
@@ -72,8 +71,9 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   http.setValidatorCompiler(validatorCompiler)
   http.setSerializerCompiler(await serializerCompiler())
   http.setErrorHandler(replyWithError)
-  http.addHook('onRequest', async (request, reply) => {
+  http.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    done()
   })
   letConnectionsGo(http)
   logResponses(http)
@@ -84,7 +84,6 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   readJsonBodies(http)
   answerUnknownRoutes(http)
   setSecurityHeaders(http, config.baseUrl)
-  await http.register(cookie)
   return http
 }
 

@@ -24,8 +24,9 @@ export function readJsonBodies(http: Http): void {
       else done(null, value)
     })
   })
-  http.addHook('preValidation', async (request) => {
+  http.addHook('preValidation', (request, _reply, done) => {
     if (request.body === undefined && request.routeOptions.schema?.body) request.body = {}
+    done()
   })
 }
 

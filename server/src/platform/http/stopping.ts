@@ -13,8 +13,9 @@ export function letConnectionsGo(http: Http): void {
     socket.on('close', () => unused.delete(socket))
   })
   server.on('request', ({ socket }) => unused.delete(socket))
-  http.addHook('onSend', async (_request, reply) => {
+  http.addHook('onSend', (_request, reply, _payload, done) => {
     if (isStopping) reply.header('connection', 'close')
+    done()
   })
   http.addHook('preClose', async () => {
     isStopping = true
