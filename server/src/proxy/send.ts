@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../platform/clock.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { createRedactor } from '../redaction/redactor.ts'
 import type { Call } from './call.ts'
 import type { Flight } from './flight.ts'
 import type { Ledger } from './ledger.ts'
@@ -60,7 +61,7 @@ export async function send<Response extends UpstreamHead>(
 
   let sent = await requestWithLiveToken(first)
   for (let hops = 0; first.followsRedirects && hops < mostRedirects; hops++) {
-    const next = redirected(sent.call, sent.response, clock())
+    const next = redirected(sent.call, sent.response, createRedactor(sent.credential.forms), clock())
     if (!next || !(await mayGoOn(ledger, next))) break
     giveUp(sent.response)
     sent = await requestWithLiveToken(next)
