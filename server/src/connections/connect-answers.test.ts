@@ -69,6 +69,8 @@ onBothDatabases("a provider's answer", (engine) => {
       ['invalid_response', (body) => ({ ...body, scope: ['read'] })],
       ['weak_token', (body) => ({ ...body, access_token: 'x'.repeat(15) })],
       ['weak_token', (body) => ({ ...body, refresh_token: 'x'.repeat(15) })],
+      ['weak_token', (body) => ({ ...body, access_token: 'x'.repeat(16_385) })],
+      ['weak_token', (body) => ({ ...body, refresh_token: 'x'.repeat(16_385) })],
     ]
     for (const [error, change] of table) {
       const lift = test.oauth.fault.change(oauthPaths.token, change)

@@ -69,6 +69,9 @@ export function isUsable(connection: Connection, now: Date, rejected: number | u
   return rejected !== connection.version && (!connection.expiresAt || connection.expiresAt > now)
 }
 
+/** Servers take no more than that in a header, and the redactor's work and memory grow with it. */
+const longestToken = 16_384
+
 /** Whether they can be kept: found again in what comes back, and, for the one that is sent, put into a header. */
 export function areKeepable({
   accessToken,
@@ -78,7 +81,8 @@ export function areKeepable({
   refreshToken: Secret | undefined
 }): boolean {
   const isSendable = accessToken.matches(/^[\x21-\x7e]+$/)
-  return isSendable && isRedactable(accessToken) && (refreshToken === undefined || isRedactable(refreshToken))
+  const tokens = refreshToken === undefined ? [accessToken] : [accessToken, refreshToken]
+  return isSendable && tokens.every((token) => isRedactable(token) && token.length <= longestToken)
 }
 
 const longestLifetimeSeconds = 10 * 365 * 86_400

@@ -1,13 +1,20 @@
 import { ServiceError } from '../platform/errors.ts'
+import type { Redactor } from '../redaction/redactor.ts'
 import type { Call } from './call.ts'
 import { judgeUrl, recordedParts } from './destination.ts'
+import type { Destination } from './destination.ts'
 import { assertMayCall } from './policy.ts'
 import type { UpstreamHead } from './upstream.ts'
 
 const redirects = new Set([301, 302, 303, 307, 308])
 
 /** The call that an answer leads to; undefined where it leads nowhere, or to where the grant does not reach. */
-export function redirected(call: Call, { status, headers }: UpstreamHead, now: Date): Call | undefined {
+export function redirected(
+  call: Call,
+  { status, headers }: UpstreamHead,
+  redactor: Pick<Redactor, 'text'>,
+  now: Date,
+): Call | undefined {
   const location = headers.find(([name]) => name.toLowerCase() === 'location')?.[1]
   if (!redirects.has(status) || location === undefined) return undefined
   // Header values come as Latin-1, one character a byte; what stands in them by custom is UTF-8.
@@ -19,11 +26,16 @@ export function redirected(call: Call, { status, headers }: UpstreamHead, now: D
   try {
     const destination = judgeUrl(url.href, call.route.plainOrigin)
     assertMayCall(call.standing.grant, call.route.rules, { ...next, destination }, now)
-    return { ...next, destination, facts: { method: next.method, ...recordedParts(destination) } }
+    return { ...next, destination, facts: { method: next.method, ...recordedParts(shown(destination, redactor)) } }
   } catch (error) {
     if (error instanceof ServiceError) return undefined
     throw error
   }
+}
+
+/** For the record: unlike the caller's own words, what an upstream says can hold the credential. */
+function shown({ host, path, queryNames, url }: Destination, { text }: Pick<Redactor, 'text'>): Destination {
+  return { url, host: text(host), path: text(path), queryNames: queryNames.map(text) }
 }
 
 /** What fetch does (WHATWG Fetch §4.4): 303 asks for a GET, and so, by long custom, do 301 and 302 after a POST. */

@@ -45,6 +45,23 @@ onBothDatabases('a redirect', (engine) => {
     assert.equal(calls, 2)
   })
 
+  test('that repeats the token shows it to nobody: not in the record, nor in the log', async (t) => {
+    const encoded = Buffer.from(accessToken).toString('base64url')
+    // Long enough to be cut, within the token, where it is put on record.
+    const path = `/${'x'.repeat(1000)}/${accessToken}`
+    const calling = await startCalling(t, engine, { answer: redirecting(302, `${path}?${encoded}=1&q=${accessToken}`) })
+    const { body } = await calling.proxy({ follow_redirects: true })
+    assert.equal(body.status, 200)
+    const [hop] = (await calling.records()).filter(({ event }) => event === 'proxy.hop')
+    assert.deepEqual(hop?.detail.query, ['[REDACTED]', 'q'])
+    assert.match(hop.detail.path, /x\/\[REDACTED\]$/)
+    const { token } = calling.agent
+    const record = await calling.service.call('GET', '/v4/audit', { token })
+    assert.match(JSON.stringify(record.body), /\[REDACTED\]/)
+    const written = `${JSON.stringify(record.body)}${calling.service.log.join('')}`
+    for (const part of [accessToken.slice(0, 20), encoded.slice(0, 30)]) assert.ok(!written.includes(part), part)
+  })
+
   test('keeps the method and the body, or becomes a GET, as fetch has it', async (t) => {
     const cases: [number, string, string][] = [
       [301, 'POST', 'GET /next'],

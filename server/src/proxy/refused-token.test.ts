@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startCalling, startOAuthCalling } from '../../testkit/calling.ts'
+import { soon, startCalling, startOAuthCalling } from '../../testkit/calling.ts'
 import type { Answer, Calling } from '../../testkit/calling.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { freshTokenOf } from '../../testkit/fresh-token.ts'
@@ -147,5 +147,46 @@ onBothDatabases('a token that the upstream refuses', (engine) => {
     hold.release()
     assert.equal((await reply).body.error.code, 'grant_revoked')
     assert.equal(calling.upstream.received.length, 1)
+  })
+})
+
+onBothDatabases('a token that is long in coming', (engine) => {
+  for (const stream of [false, true]) {
+    test(`is waited for no longer than the call may take (${stream ? 'a stream' : 'whole'}), and comes for others`, async (t) => {
+      const calling = await startOAuthCalling(t, engine)
+      const { service } = calling
+      await calling.proxy()
+      service.clock.advance(3600)
+      const hold = service.oauth.fault.hold(oauthPaths.token)
+      const patient = calling.proxy()
+      await hold.arrived
+      const { status } = await soon(calling.stream({ timeout_ms: 200, stream }))
+      assert.equal(status, 502)
+      hold.release()
+      assert.equal((await patient).body.status, 200)
+      assert.deepEqual([calling.upstream.received.length, service.refreshes()], [2, 1])
+      const codes = (await calling.records()).map(({ detail }) => detail.code).filter(Boolean)
+      assert.deepEqual(codes, ['provider_unavailable'])
+    })
+  }
+
+  test('leaves the upstream’s refusal as the answer, where that was waited with', async (t) => {
+    const calling = await startOAuthCalling(t, engine, { answer: refusing(Infinity) })
+    const hold = calling.service.oauth.fault.hold(oauthPaths.token)
+    const { body } = await soon(calling.proxy({ timeout_ms: 1500 }))
+    assert.deepEqual([body.status, body.body], [401, 'Bearer [REDACTED]'])
+    hold.release()
+  })
+
+  test('is not waited for by a stream whose grant has ended', async (t) => {
+    const calling = await startOAuthCalling(t, engine, { answer: refusing(Infinity) })
+    const { service, grantId } = calling
+    const hold = service.oauth.fault.hold(oauthPaths.token)
+    const streaming = calling.stream()
+    await hold.arrived
+    await service.call('POST', `/v4/grants/${grantId}/revoke`, { token: service.user.token })
+    await service.app.checkCallsInFlight()
+    assert.equal((await soon(streaming)).status, 403)
+    hold.release()
   })
 })

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../platform/clock.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { createRedactor } from '../redaction/redactor.ts'
 import type { Call } from './call.ts'
 import type { Flight } from './flight.ts'
 import type { Ledger } from './ledger.ts'
@@ -46,12 +47,20 @@ export async function send<Response extends UpstreamHead>(
     leavesNow()
     return exchange({ ...toRequest(call, credential), timeoutMs, signal, maxBytes })
   }
+  const credentialOf = ({ route }: Call, refused?: number): Promise<Credential> => {
+    signal.throwIfAborted()
+    return inTime(route.credential(refused), deadline, signal)
+  }
   const requestWithLiveToken = async (call: Call): Promise<Sent<Response>> => {
-    const credential = await call.route.credential()
+    const credential = await credentialOf(call)
     // What was waited for is used only by whom may still call.
     if (credential.wasAwaited) await ledger.assertStillStands(call)
     const response = await request(call, credential)
-    const renewed = response.status === 401 ? await renewedCredential(call, credential) : undefined
+    const { version } = credential
+    const renewed =
+      response.status === 401 && version !== undefined
+        ? await unlessUnavailable(credentialOf(call, version), version)
+        : undefined
     if (!renewed) return { response, credential, call }
     giveUp(response)
     await ledger.nextAttempt(call, 'token_renewed')
@@ -60,7 +69,7 @@ export async function send<Response extends UpstreamHead>(
 
   let sent = await requestWithLiveToken(first)
   for (let hops = 0; first.followsRedirects && hops < mostRedirects; hops++) {
-    const next = redirected(sent.call, sent.response, clock())
+    const next = redirected(sent.call, sent.response, createRedactor(sent.credential.forms), clock())
     if (!next || !(await mayGoOn(ledger, next))) break
     giveUp(sent.response)
     sent = await requestWithLiveToken(next)
@@ -79,16 +88,35 @@ async function mayGoOn(ledger: Ledger, next: Call): Promise<boolean> {
   }
 }
 
-/** Undefined where there is none: then the upstream's refusal is the answer. */
-async function renewedCredential({ route }: Call, { version }: Credential): Promise<Credential | undefined> {
-  if (version === undefined) return undefined
+/** Undefined where there is no other: then the upstream's refusal is the answer. */
+async function unlessUnavailable(renewing: Promise<Credential>, refused: number): Promise<Credential | undefined> {
   try {
-    const renewed = await route.credential(version)
-    return renewed.version === version ? undefined : renewed
+    const renewed = await renewing
+    return renewed.version === refused ? undefined : renewed
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'provider_unavailable') return undefined
     throw error
   }
+}
+
+/** Who can't wait any longer leaves. The token goes on being renewed: others wait for it too. */
+function inTime<T>(work: Promise<T>, deadline: number, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      reject(signal.reason as Error)
+    }
+    const onTime = () => {
+      reject(new ServiceError('provider_unavailable', { detail: 'no token in time' }))
+    }
+    const timer = setTimeout(onTime, deadline - performance.now())
+    signal.addEventListener('abort', onAbort)
+    work
+      .finally(() => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', onAbort)
+      })
+      .then(resolve, reject)
+  })
 }
 
 function toRequest({ method, destination, headers, body, firstByteMs }: Call, { header }: Credential) {

@@ -13,6 +13,7 @@ import type { WholeResponse } from './upstream.ts'
 export interface WholeAnswer {
   /** As it goes to the agent. */
   envelope: Buffer
+  /** Of the body as the agent gets it. */
   bytes: number
 }
 
@@ -25,11 +26,15 @@ export async function wholeAnswer(
 ): Promise<WholeAnswer> {
   const { status } = response
   const { host } = last.destination
-  const decoded = await decodeWhole(response.body, contentEncodingOf(response.headers), maxBytes, host)
+  const contentEncoding = contentEncodingOf(response.headers)
+  const decoded = await decodeWhole(response.body, contentEncoding, maxBytes, host)
   // What has no body may say how long it would be.
-  const keepsLength = last.method === 'HEAD' || status === 304
+  const isWithoutBody = last.method === 'HEAD' || status === 304
+  // How well a body was compressed tells what in it is alike: a guess, and the credential.
+  const keepsLength = isWithoutBody && contentEncoding === ''
   const headers = answerHeaders(response.headers, redactor, { keepsLength })
-  const { body, encoding } = envelopeBody(await redactor.body(decoded), contentTypeOf(response.headers), redactor)
+  const shown = await redactor.body(decoded)
+  const { body, encoding } = await envelopeBody(shown, contentTypeOf(response.headers), redactor)
   const before = `{"status":${status},"headers":${JSON.stringify(headers)},"body":`
   const rest = {
     body_encoding: encoding,
@@ -38,7 +43,7 @@ export async function wholeAnswer(
     audit_id: first.auditId,
   }
   const envelope = Buffer.concat([Buffer.from(before), body, Buffer.from(`,${JSON.stringify(rest).slice(1)}`)])
-  return { envelope, bytes: response.body.length }
+  return { envelope, bytes: shown.length }
 }
 
 interface EnvelopeBody {
@@ -47,11 +52,11 @@ interface EnvelopeBody {
   encoding: 'json' | 'text' | 'base64'
 }
 
-function envelopeBody(bytes: Buffer, contentType: string, redactor: Redactor): EnvelopeBody {
+async function envelopeBody(bytes: Buffer, contentType: string, redactor: Redactor): Promise<EnvelopeBody> {
   if (bytes.length === 0) return { body: Buffer.from('""'), encoding: 'text' }
   if (/^application\/(?:[^;]+\+)?json\b/i.test(contentType) && isJsonText(bytes))
     return { body: bytes, encoding: 'json' }
-  const text = textOf(bytes, contentType, redactor)
+  const text = await textOf(bytes, contentType, redactor)
   return text === undefined
     ? { body: Buffer.from(`"${bytes.toString('base64')}"`), encoding: 'base64' }
     : { body: Buffer.from(JSON.stringify(text)), encoding: 'text' }
@@ -60,14 +65,18 @@ function envelopeBody(bytes: Buffer, contentType: string, redactor: Redactor): E
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** By the charset that it names, else as UTF-8; undefined where it is neither. */
-function textOf(bytes: Buffer, contentType: string, redactor: Redactor): string | undefined {
+async function textOf(bytes: Buffer, contentType: string, redactor: Redactor): Promise<string | undefined> {
   const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1]
   const decoder = charset === undefined ? undefined : decoderFor(charset, bytes)
   if (decoder === undefined || decoder.encoding === 'utf-8') return isUtf8(bytes) ? utf8.decode(bytes) : undefined
+  const text = decodedBy(decoder, bytes)
+  // Another charset may have kept apart what only now stands together.
+  return text === undefined ? undefined : utf8.decode(await redactor.body(Buffer.from(text)))
+}
+
+function decodedBy(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer): string | undefined {
   try {
-    const text = decoder.decode(bytes)
-    // Another charset may have kept apart what only now stands together.
-    return Buffer.from(redactor.text(Buffer.from(text).toString('latin1')), 'latin1').toString()
+    return decoder.decode(bytes)
   } catch {
     return undefined
   }

@@ -104,6 +104,17 @@ onBothDatabases('a whole answer', (engine) => {
     }
   })
 
+  test('is recorded by what the agent gets of it: how well it was compressed is nobody’s', async (t) => {
+    const { calling, reply } = await startShowing(t, engine)
+    for (const [guess, size] of [
+      [accessToken.slice(0, 20), 31],
+      ['x'.repeat(20), 31],
+    ] as const) {
+      await reply({ 'content-encoding': 'gzip', 'content-type': 'text/plain' }, gzipSync(`${guess} ${accessToken}`))
+      assert.equal((await calling.records()).at(-1)?.detail.bytes, size)
+    }
+  })
+
   test('is decoded, unless nobody can, or it is too large, before or after', async (t) => {
     const { reply } = await startShowing(t, engine, { SALLYPORT_PROXY_ANSWER_BYTES: '100000' })
     const encoded = async (encoding: string, bytes: Buffer | string) => {
@@ -123,8 +134,9 @@ onBothDatabases('a whole answer', (engine) => {
 
   test('tells of several headers of a name, of no connection, and of a length only where there is no body', async (t) => {
     const calling = await startCalling(t, engine, {
-      answer: (response) => {
-        const length = { 'content-length': '5', 'content-encoding': 'gzip', 'keep-alive': 'timeout=5' }
+      answer: (response, { path }) => {
+        const length = { 'content-length': '5', 'keep-alive': 'timeout=5' }
+        if (path === '/encoded') response.setHeader('content-encoding', 'gzip')
         response.writeHead(200, { ...length, 'x-two': ['a', 'b'], 'x-late': '\xe9', location: '/next' })
         response.end()
       },
@@ -132,7 +144,13 @@ onBothDatabases('a whole answer', (engine) => {
     const { body } = await calling.proxy({ method: 'HEAD' })
     const { headers } = body
     assert.deepEqual([headers['x-two'], headers['content-length'], headers['x-late']], [['a', 'b'], '5', 'é'])
-    for (const name of ['keep-alive', 'content-encoding', 'connection']) assert.ok(!(name in headers), name)
     assert.equal(headers.location, '/next')
+    const url = `https://${calling.upstream.host}/encoded`
+    const encoded = (await calling.proxy({ method: 'HEAD', url })).body.headers
+    for (const name of ['keep-alive', 'content-encoding', 'connection']) {
+      assert.ok(!(name in headers) && !(name in encoded), name)
+    }
+    // The length of another body than the one that a GET would bring.
+    assert.ok(!('content-length' in encoded))
   })
 })

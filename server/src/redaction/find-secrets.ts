@@ -5,15 +5,13 @@ import { isBase64, isEscapeStart } from './escapes.ts'
 import { openEscape } from './pattern.ts'
 import type { Pattern } from './pattern.ts'
 import type { SecretForms } from './secret-forms.ts'
-import { createView, sourceEnd, sourceStart, unescapeInto } from './unescape.ts'
+import { createView, layers, sourceEnd, sourceStart, unescapeInto } from './unescape.ts'
 
 export interface Span {
   from: number
   to: number
 }
 
-/** JSON in JSON in a URL in a page, say. */
-const layers = 5
 const longestOpen = 10
 
 /** Kept between calls, so that nothing large is allocated. Nothing waits while they are in use. */

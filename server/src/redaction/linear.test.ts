@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { compileSearch, search } from './block-search.ts'
 import { heldFrom, usualBytes } from './held-back.ts'
 import { patternsOf } from './pattern.ts'
-import { createView, unescapeInto } from './unescape.ts'
+import { createView, unescapeFully, unescapeInto } from './unescape.ts'
 
 /** The same bytes, and how often one was read. */
 function counted<T extends Uint8Array>(bytes: T): { bytes: T; reads: () => number } {
@@ -103,4 +103,9 @@ test('what is held back is found without reading all of it again with each piece
     }
     assert.ok(reads() / size < 80, `${JSON.stringify(text)}: ${String(reads() / size)}`)
   }
+})
+
+test('a secret that is escapes of escapes of escapes is undone no deeper than any text is', () => {
+  assert.equal(unescapeFully('%25252541'), 'A')
+  assert.equal(unescapeFully(`%${'25'.repeat(50_000)}`), `%${'25'.repeat(49_995)}`)
 })

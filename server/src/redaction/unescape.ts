@@ -78,12 +78,15 @@ export function unescapeInto(
   return true
 }
 
-/** All layers, of a text that is short. */
+/** As many layers as are ever undone: JSON in JSON in a URL in a page, say. */
+export const layers = 5
+
 export function unescapeFully(text: string): string {
   const all = new Uint8Array(256).fill(1)
   const view = createView()
   let bytes = Buffer.from(text, 'latin1')
-  while (unescapeInto(view, bytes, 0, bytes.length, bytes.length, all)) {
+  for (let layer = 0; layer < layers; layer++) {
+    if (!unescapeInto(view, bytes, 0, bytes.length, bytes.length, all)) break
     bytes = Buffer.from(view.bytes.subarray(0, view.length))
   }
   return bytes.toString('latin1')

@@ -27,7 +27,42 @@ const gunzip = promisify<Buffer, Bound, Buffer>(zlib.gunzip)
 const inflate = promisify<Buffer, Bound, Buffer>(zlib.inflate)
 const inflateRaw = promisify<Buffer, Bound, Buffer>(zlib.inflateRaw)
 const brotli = promisify<Buffer, Bound, Buffer>(zlib.brotliDecompress)
-const zstd = promisify<Buffer, ZstdOptions, Buffer>(zlib.zstdDecompress)
+
+/** With `info` Node tells how far it read: `bytesWritten` of the engine. Its types don't know. */
+interface Read {
+  buffer: Buffer
+  engine: { bytesWritten: number }
+}
+const zstd = promisify<Buffer, ZstdOptions, Read>(
+  zlib.zstdDecompress as unknown as (
+    body: Buffer,
+    options: ZstdOptions,
+    done: (error: Error | null, read: Read) => void,
+  ) => void,
+)
+const zstdSync = zlib.zstdDecompressSync as unknown as (body: Buffer, options: ZstdOptions) => Read
+
+/** One frame may follow another (RFC 8878 §3), and Node passes over it without a word: half an answer would look whole. */
+function wholeOf({ buffer, engine }: Read, { length }: Buffer): Buffer {
+  if (engine.bytesWritten < length) throw moreFrames()
+  return buffer
+}
+
+function zstdStream(): Transform {
+  const decoder = zlib.createZstdDecompress(zstdOptions)
+  const transform = decoder._transform.bind(decoder)
+  decoder._transform = (piece: Buffer, encoding, done) => {
+    const before = decoder.bytesWritten
+    transform(piece, encoding, (error) => {
+      done(error ?? (decoder.bytesWritten - before < piece.length ? moreFrames() : null))
+    })
+  }
+  return decoder
+}
+
+function moreFrames(): Error {
+  return Object.assign(new Error('More follows the end of a frame'), { code: 'ZSTD_more_frames' })
+}
 
 const gzip: Decoder = { stream: () => zlib.createGunzip(), sync: zlib.gunzipSync, whole: gunzip }
 
@@ -46,9 +81,9 @@ const decoders = new Map<string, Decoder>([
   [
     'zstd',
     {
-      stream: () => zlib.createZstdDecompress(zstdOptions),
-      sync: (body, bound) => zlib.zstdDecompressSync(body, { ...bound, ...zstdOptions }),
-      whole: (body, bound) => zstd(body, { ...bound, ...zstdOptions }),
+      stream: zstdStream,
+      sync: (body, bound) => wholeOf(zstdSync(body, { ...bound, ...zstdOptions, info: true }), body),
+      whole: async (body, bound) => wholeOf(await zstd(body, { ...bound, ...zstdOptions, info: true }), body),
     },
   ],
 ])

@@ -1,6 +1,7 @@
 /** Bodies in every encoding that we say we take, whole and streamed; and what is refused. */
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as zlib from 'node:zlib'
@@ -60,6 +61,16 @@ test('deflate is undone with and without the wrapping that it should have', asyn
 test('gzip in several members is one body, and what is none of it behind the end is left out', async () => {
   await decodes(Buffer.concat([zlib.gzipSync('hel'), zlib.gzipSync('lo')]), 'gzip', 'hello')
   await decodes(Buffer.concat([zlib.gzipSync('hello'), Buffer.alloc(20)]), 'gzip', 'hello')
+})
+
+test('zstd in several frames is not cut off after the first: it is decoded whole, or refused', async () => {
+  for (const body of [Buffer.from(text), long]) {
+    const frames = Buffer.concat([zlib.zstdCompressSync(body), zlib.zstdCompressSync('and more')])
+    await refuses('upstream_encoding_unsupported', frames, 'zstd')
+    const pieces = Readable.from([zlib.zstdCompressSync(body), zlib.zstdCompressSync('and more')])
+    const decoded = await buffer(decodeStream(pieces, 'zstd', 'api.example'))
+    assert.equal(decoded.toString(), `${body.toString()}and more`)
+  }
 })
 
 test('what is not encoded is the very same bytes', async () => {

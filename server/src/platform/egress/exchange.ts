@@ -4,7 +4,8 @@
  */
 import { STATUS_CODES } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { failureOf, isOurFault, notDecodable, timedOut, tooLarge, unreachable } from './failures.ts'
+import './cut-off-streams.ts'
+import { failureOf, hasEndedSession, isOurFault, notDecodable, timedOut, tooLarge, unreachable } from './failures.ts'
 import { areTooMany, isOddlyTransferred, pairsOf, sendable } from './header-lists.ts'
 import type { HeaderPairs } from './header-lists.ts'
 import type { SharedSockets } from './pools.ts'
@@ -159,6 +160,7 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
     },
     onResponseError(_controller, error) {
       if (isOver) return
+      if (hasEndedSession(error)) shared.retire()
       const isUntried = !isSent && !isSecondTry && !(error instanceof ServiceError)
       if (isOurFault(error)) {
         // The pool goes on waiting for a socket to become free that never had anything to do.

@@ -58,6 +58,11 @@ export function isOurFault(error: unknown): boolean {
   return /^UND_ERR_(?:INVALID_ARG|NOT_SUPPORTED)$/.test(codeOf(error))
 }
 
+/** The whole HTTP/2 session is over, which undici may notice only once its socket is closed. */
+export function hasEndedSession(error: unknown): boolean {
+  return /^ERR_HTTP2_(?!STREAM_)/.test(codeOf(error))
+}
+
 /** Whatever undici or a socket failed with, once a connection stood. */
 export function failureOf(host: string, error: unknown): Error {
   if (error instanceof ServiceError) return error

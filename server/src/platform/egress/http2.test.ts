@@ -5,9 +5,10 @@ import type { ServerHttp2Stream } from 'node:http2'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createServer } from 'node:tls'
 import { sharedAuthority } from '../../../testkit/certificates.ts'
 import { testEgress } from '../../../testkit/egress.ts'
-import { startHttp2Upstream, startTlsUpstream } from '../../../testkit/tls-upstream.ts'
+import { listen, startHttp2Upstream, startTlsUpstream } from '../../../testkit/tls-upstream.ts'
 import type { Http2Answer } from '../../../testkit/tls-upstream.ts'
 import type { EgressRequest } from './egress.ts'
 
@@ -248,6 +249,59 @@ test('answers that are wrong are refused, and the connection goes on', async (t)
     assert.deepEqual([headers.some(([name]) => name === 'link'), body.toString()], [false, 'hello'])
   }
   assert.equal(upstream.connections(), 1)
+})
+
+const frame = (type: number, flags: number, stream: number, payload: string) =>
+  Buffer.concat([Buffer.from([0, 0, payload.length, type, flags, 0, 0, 0, stream]), Buffer.from(payload, 'latin1')])
+const headersFrame = frame(1, 4, 1, '\x88')
+const helloFrame = frame(0, 0, 1, 'hello')
+const lastFrame = frame(0, 1, 1, 'hello')
+
+/** Says these frames, one list a connection, to the first call on it. */
+async function startRawHttp2(t: TestContext, ...answers: Buffer[][]) {
+  const server = createServer({ ...certificate, ALPNProtocols: ['h2'] }, (socket) => {
+    socket.write(frame(4, 0, 0, ''))
+    socket.once('data', () => setTimeout(() => socket.write(Buffer.concat(answers.shift() ?? [])), 100))
+  })
+  const { port } = await listen(t, server)
+  const egress = testEgress(t, { allow: ['127.0.0.1'], caPem: authority.caPem })
+  const url = new URL(`https://api.example:${port}/`)
+  return (pool: string) =>
+    egress.collect({ url, method: 'GET', headers: [], body: undefined, suppliedBy: 'operator', pool })
+}
+
+test('a session that broke is not used again, not even before its socket is closed', async (t) => {
+  // A body before its headers: nothing on this session can be believed any more.
+  const call = await startRawHttp2(t, [helloFrame], [headersFrame, lastFrame])
+  await assert.rejects(call('one'), { code: 'upstream_unreachable' })
+  assert.equal((await call('one')).body.toString(), 'hello')
+})
+
+test('an answer that is reset before its end is never taken for whole, whatever the reset says', async (t) => {
+  const resets = [0, 1, 2, 5, 8].map((code) => frame(3, 0, 1, `\0\0\0${String.fromCharCode(code)}`))
+  for (const reset of resets) {
+    const cut = [
+      [headersFrame, helloFrame, reset],
+      [headersFrame, reset],
+    ]
+    const call = await startRawHttp2(t, ...cut, [headersFrame, lastFrame, frame(3, 0, 1, '\0\0\0\0')])
+    for (const pool of ['one', 'two']) await assert.rejects(call(pool), { code: 'upstream_unreachable' })
+    assert.equal((await call('three')).body.toString(), 'hello')
+  }
+})
+
+test('an answer that is read slowly is whole all the same', async (t) => {
+  const { egress, call } = await start(t, (stream) => {
+    stream.respond({ ':status': 200 })
+    stream.end('x'.repeat(5_000_000))
+  })
+  const { body } = await egress.request(call())
+  let bytes = 0
+  for await (const chunk of body) {
+    if (bytes < 200_000) await sleep(50)
+    bytes += (chunk as Buffer).length
+  }
+  assert.equal(bytes, 5_000_000)
 })
 
 test('an address that may not be reached is refused before anybody is called', async (t) => {

@@ -274,3 +274,24 @@ test('no error holds what was sent: query, headers or body', async (t) => {
     assert.ok(!inspect(error, { depth: null, showHidden: true }).includes('hush'), inspect(error))
   }
 })
+
+test('a body that comes byte by byte weighs no more than another', async (t) => {
+  const pieces = 1_000_000
+  const upstream = await startRawTls(t, certificate, (socket) => {
+    socket.once('data', () => {
+      socket.write(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(pieces)}0\r\n\r\n`)
+    })
+  })
+  let heaviest = 0
+  const before = process.memoryUsage().heapUsed
+  const weighing = setInterval(() => (heaviest = Math.max(heaviest, process.memoryUsage().heapUsed - before)), 5)
+  t.after(() => {
+    clearInterval(weighing)
+  })
+  const { body } = await open(t).collect({
+    ...{ url: new URL(`https://api.example:${upstream.port}/`), method: 'GET', headers: [], body: undefined },
+    ...{ suppliedBy: 'operator', limits: { ...patient, maxBytes: pieces } },
+  })
+  assert.equal(body.toString(), 'x'.repeat(pieces))
+  assert.ok(heaviest < 60 * pieces, `${heaviest} bytes`)
+})

@@ -140,6 +140,23 @@ test('where every socket is in use, a call waits for one, and no longer than for
   assert.deepEqual(await Promise.all([...busy, waiting]), ['hello', 'hello', 'hello'])
 })
 
+test('where a call waits, a pool that has nothing to do makes room at once, and not only once its sockets are stale', async (t) => {
+  // It says nothing of how long it keeps a connection, so that ours would stay for half a minute.
+  const upstream = await startRawTls(t, certificate, (socket) => {
+    socket.on('data', () => {
+      setTimeout(() => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'), 50)
+    })
+  })
+  const egress = open(t, { maxSocketsPerPool: 1, maxSockets: 1 })
+  const call = caller(egress, upstream)
+  const calls = ['a', 'b', 'c'].map((pool) => call(pool, { limits: { connectMs: 2000 } }))
+  assert.deepEqual(await Promise.all(calls), ['hello', 'hello', 'hello'])
+  assert.deepEqual(egress.size(), { pools: 1, sockets: 1 })
+  // Where nobody waits, it stays.
+  await call('c')
+  assert.equal(upstream.connections(), 3)
+})
+
 test('a call that came to no answer in time takes its pool with it', async (t) => {
   const upstream = await startHolding(t)
   const call = caller(open(t), upstream)
