@@ -71,6 +71,7 @@ test('a parameter that overrides the method counts as one, however its name is w
     '_method[%00=DELETE',
     '$httpMethod=DELETE',
     '%24http%4dethod=DELETE',
+    'x-http-method-overrid%u0065=DELETE',
   ]) {
     assert.deepEqual(meant(`?${query}`), ['DELETE'], query)
     assert.deepEqual(meant('', form, query), ['DELETE'], query)
@@ -121,6 +122,9 @@ test('a part of a form or a member of an object that overrides the method counts
   assert.deepEqual(meant('', json, '{"_methods":"DELETE","a_method":"DELETE"}'), [])
   assert.deepEqual(meant('', json, '{"_method":"DELETE"}', null), [], 'nothing is limited')
   assert.deepEqual(meant('', [['content-type', 'image/png']], '_method=DELETE'), [])
+  for (const type of [';', ',a', 'form', '/', '; charset=utf-8']) {
+    assert.deepEqual(meant('', [['content-type', type]], '_method=DELETE'), ['DELETE'], `${type} is no type`)
+  }
 })
 
 test('under a limit of methods a body that nobody here can read is refused', () => {

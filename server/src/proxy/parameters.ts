@@ -42,7 +42,7 @@ export function overridesIn(headers: HeaderList): string[] {
 }
 
 /** None of what is looked for can be written without one of these: a part of a name, or an escape of such a part. */
-const hint = /method|verb|token|headers|%(?:2e|4[1-9a-f]|5[0-9abf]|6[1-9a-f]|7[0-9a])|\\u00/i
+const hint = /method|verb|token|headers|%(?:2e|4[1-9a-f]|5[0-9abf]|6[1-9a-f]|7[0-9a])|[\\%]u00/i
 
 export function meantByQuery(search: string): Meant {
   return search === '' || !hint.test(search) ? nothing : meantBy(parametersIn(search.slice(1)), 'url')
@@ -97,7 +97,8 @@ function* inAnyForm(text: string): Generator<Parameter> {
   yield* membersIn(text)
 }
 
-const escape = String.raw`(?:%|\\u00)`
+/** Also as ASP writes them: `%u005f`. */
+const escape = String.raw`(?:[\\%]u00|%)`
 const blank = String.raw`(?:[\s+]|${escape}(?:20|0[9a-d]|a0))`
 /** PHP makes blanks, dots and an open bracket an underscore. */
 const underscore = String.raw`(?:[_\s.+[-]|${escape}(?:5f|20|0[9a-d]|a0|2e|5b|2d))`
@@ -160,5 +161,5 @@ function foldName(name: string): string {
 function unescaped(text: string): string {
   return text
     .replaceAll('+', ' ')
-    .replace(/(?:%|\\u00)([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+    .replace(/(?:[\\%]u00|%)([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
 }
