@@ -119,7 +119,7 @@ const cut = String.raw`[[\0]|${escape}(?:00|5b)`
 const pair = new RegExp(String.raw`(?:^|[&;])${blank}*${anyName}${blank}*(?=[=&;]|${cut}|$)`, 'gi')
 
 function* parametersIn(text: string): Generator<Parameter> {
-  for (const { 0: before, 1: name = '', index } of text.matchAll(pair)) {
+  for (const { 0: before, 1: name = '', index } of found(pair, text)) {
     const [, value = ''] = /^[^=&;]{0,200}(?:=([^&;]{0,200})(?=[&;]|$))?/.exec(after(text, index, before)) ?? []
     yield [foldName(unescaped(name)), unescaped(value)]
   }
@@ -132,7 +132,7 @@ const part = new RegExp(
 )
 
 function* partsIn(text: string): Generator<Parameter> {
-  for (const { 0: before, 1: name = '', index } of text.matchAll(part)) {
+  for (const { 0: before, 1: name = '', index } of found(part, text)) {
     const [, value = ''] = /\r?\n\r?\n([^\r\n]*)/.exec(after(text, index, before)) ?? []
     yield [foldName(unescaped(name)), value]
   }
@@ -142,10 +142,15 @@ function* partsIn(text: string): Generator<Parameter> {
 const member = new RegExp(String.raw`"${anyOverride}(?:(?:${cut})[^"]{0,100})?"(?=\s*:\s*")`, 'gi')
 
 function* membersIn(text: string): Generator<Parameter> {
-  for (const { 0: before, 1: name = '', index } of text.matchAll(member)) {
+  for (const { 0: before, 1: name = '', index } of found(member, text)) {
     const [, value = ''] = /^\s*:\s*"([^"]{0,200})"/.exec(after(text, index, before)) ?? []
     yield [foldName(unescaped(name)), unescaped(value)]
   }
+}
+
+/** To go through what is found costs a copy of the pattern; mostly there is nothing. */
+function found(pattern: RegExp, text: string): Iterable<RegExpExecArray> {
+  return text.search(pattern) === -1 ? [] : text.matchAll(pattern)
 }
 
 /** As much of it as a value could lie in. */
