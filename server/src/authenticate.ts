@@ -38,6 +38,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     actor?: Actor
+    /** For answers that take long: throws once what the call came with is worth nothing any more. */
+    assertStillAdmitted: () => Promise<void>
   }
 }
 
@@ -55,9 +57,13 @@ export function authenticateCalls(http: Http, needs: AuthenticateNeeds): void {
   http.addHook('onRoute', ({ url, config }) => {
     if (/^\/v\d/.test(url) && config?.allow === undefined) throw new Error(`${url} does not say whom it admits`)
   })
+  http.decorateRequest('assertStillAdmitted', async function (this: FastifyRequest) {
+    await identify(this, needs)
+  })
   http.addHook('onRequest', async (request) => {
     const { allow = 'anyone', startsSession = false, recognises = [] } = request.routeOptions.config
-    if (startsSession) assertNotCrossSite(request, needs.config.baseUrl, { isBrowser: hasCookie(request, sessionCookie) })
+    if (startsSession)
+      assertNotCrossSite(request, needs.config.baseUrl, { isBrowser: hasCookie(request, sessionCookie) })
     if (allow === 'anyone') {
       const actor = recognises.length > 0 ? await identify(request, needs).catch(nobody) : undefined
       if (actor && recognises.includes(actor.kind)) request.actor = actor

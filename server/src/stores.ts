@@ -6,6 +6,7 @@ import { auditChainStore } from './audit/audit-chain-store.ts'
 import { createAuditKeyStore } from './audit/audit-key-store.ts'
 import { auditListStore } from './audit/audit-list-store.ts'
 import { createAuditStore } from './audit/audit-store.ts'
+import { looseRecordStore } from './audit/loose-record-store.ts'
 import { createCallbackStore } from './callbacks/callback-store.ts'
 import { createConnectFlowStore } from './connections/connect-flow-store.ts'
 import { createConnectionStore } from './connections/connection-store.ts'
@@ -60,6 +61,7 @@ export function createStores(needs: { database: Database; vault: Vault; clock: C
     mutedAgents: mutedAgentStore,
     audit: createAuditStore(needs),
     auditChains: auditChainStore,
+    looseRecords: looseRecordStore,
     auditKeys: createAuditKeyStore(vault),
     auditList: auditListStore,
   }

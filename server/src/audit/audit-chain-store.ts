@@ -136,11 +136,6 @@ export const auditChainStore = {
     await tx.deleteFrom('audit_records').where('chain', '=', chain).where('position', '<=', position).execute()
     await tx.deleteFrom('audit_heads').where('chain', '=', chain).where('position', '<=', position).execute()
   },
-
-  /** Records of before there were chains. */
-  dropUnchainedBefore: async (tx: Queries, time: Date): Promise<void> => {
-    await tx.deleteFrom('audit_records').where('chain', 'is', null).where('at', '<', time.getTime()).execute()
-  },
 }
 
 /** Jumps from one chain to the next in the index, instead of reading all of it. */

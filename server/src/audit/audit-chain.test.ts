@@ -19,6 +19,7 @@ import { openVault } from '../platform/vault/vault.ts'
 import { auditChainStore } from './audit-chain-store.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
 import { createAuditStore } from './audit-store.ts'
+import { looseRecordStore } from './loose-record-store.ts'
 import { verifyAudit } from './verify-audit.ts'
 
 const masterKey = newMasterKey()
@@ -37,7 +38,13 @@ async function recordOn(database: Database) {
 async function wholeChains({ database, vault }: Awaited<ReturnType<typeof recordOn>>): Promise<number[]> {
   const key = await createAuditKeyStore(vault).find(database.queries)
   assert.ok(key)
-  const verdict = await verifyAudit({ database, chains: auditChainStore, key, onProgress: () => undefined })
+  const verdict = await verifyAudit({
+    database,
+    chains: auditChainStore,
+    looseRecords: looseRecordStore,
+    key,
+    onProgress: () => undefined,
+  })
   assert.deepEqual(verdict.findings, [])
   return (await auditChainStore.listHeads(database.queries)).map(({ position }) => position)
 }

@@ -186,6 +186,36 @@ onBothDatabases('reading the record', (engine) => {
     assert.ok(!csv.text.includes('usr_'))
   })
 
+  test('an export ends with the session, and with the agent, that asked for it', async (t) => {
+    const { agent, user, app, audit, adminToken, call, clock, config, database } = await startReading(t, engine)
+    await database.transaction(async (tx) => {
+      const detail = { path: 'x'.repeat(1000) }
+      const whose = { agentId: agent.agentId, userId: user.userId }
+      for (let count = 0; count < 2_000; count++) {
+        await audit.append(tx, { event: 'proxy.attempt', at: clock.now(), ...whose, detail })
+      }
+    })
+    const linesOf = async (token: string, meanwhile: () => Promise<unknown>) => {
+      const headers = { host: config.baseUrl.host, authorization: `Bearer ${token}`, accept: 'application/x-ndjson' }
+      const reply = await app.http.inject({ url: '/v4/audit?event=proxy.attempt', headers, payloadAsStream: true })
+      let text = ''
+      try {
+        for await (const chunk of reply.stream()) {
+          if (text === '') await meanwhile()
+          text += String(chunk)
+        }
+        return text.split('\n').length - 1
+      } catch {
+        return 'broken off'
+      }
+    }
+    assert.equal(await linesOf(user.token, () => Promise.resolve()), 2_000)
+    const logOut = () => call('POST', '/v4/auth/logout', { token: user.token })
+    assert.equal(await linesOf(user.token, logOut), 'broken off')
+    const disable = () => call('POST', `/v4/agents/${agent.agentId}/disable`, { token: adminToken })
+    assert.equal(await linesOf(agent.token, disable), 'broken off')
+  })
+
   test('anyone gets the key, and it is the one that heads are signed with', async (t) => {
     const { audit, call, put } = await startReading(t, engine)
     await put({})

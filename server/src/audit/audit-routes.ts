@@ -33,12 +33,14 @@ export function auditRoutes(http: Http, { database, auditList, auditKeys, clock 
     return { records: records.map((record) => auditView(record, scope.agentId !== undefined)), nextCursor }
   }
 
-  /** A page at a time, as fast as the caller takes them. */
-  async function* everything(scope: AuditScope, filter: AuditFilter, before: string | undefined) {
+  /** A page at a time, as fast as the caller takes them, and as long as the caller may have them. */
+  async function* everything(request: FastifyRequest, filter: AuditFilter, before: string | undefined) {
+    const scope = scopeOf(request)
     for (let cursor = before; ;) {
       const { records, nextCursor } = await page(scope, filter, { limit: exportPage, before: cursor })
       yield records
       if (nextCursor === null) return
+      await request.assertStillAdmitted()
       cursor = nextCursor
     }
   }
@@ -61,17 +63,16 @@ export function auditRoutes(http: Http, { database, auditList, auditKeys, clock 
     },
     async (request, reply) => {
       const { query } = request
-      const scope = scopeOf(request)
       const filter = filterOf(query)
       const form = exportForm(request.headers.accept)
       if (form === undefined) {
-        const { records, nextCursor } = await page(scope, filter, pageRequest(query))
+        const { records, nextCursor } = await page(scopeOf(request), filter, pageRequest(query))
         return { records, next_cursor: nextCursor }
       }
       if (query.limit !== undefined) {
         throw new ServiceError('invalid_field', { field: 'limit', message: 'An export takes no limit.' })
       }
-      const lines = form.lines(everything(scope, filter, query.cursor))
+      const lines = form.lines(everything(request, filter, query.cursor))
       void reply.type(form.type).header('content-disposition', `attachment; filename="${form.file}"`)
       // A stream passes by the schema, which speaks of JSON.
       return reply.send(Readable.from(lines, { objectMode: false }) as unknown as AuditPage)

@@ -9,6 +9,7 @@ import { auditChainStore } from './audit-chain-store.ts'
 import { emptyChain, linked } from './audit-hash.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
 import { createAuditStore } from './audit-store.ts'
+import { looseRecordStore } from './loose-record-store.ts'
 import { verifyAudit } from './verify-audit.ts'
 
 const day = 86_400
@@ -24,7 +25,13 @@ async function startKeeping(t: TestContext, engine: Engine, days: string | undef
   const verify = async () => {
     const key = await createAuditKeyStore(vault).find(queries)
     assert.ok(key)
-    return verifyAudit({ database, chains: auditChainStore, key, onProgress: () => undefined })
+    return verifyAudit({
+      database,
+      chains: auditChainStore,
+      looseRecords: looseRecordStore,
+      key,
+      onProgress: () => undefined,
+    })
   }
   const restart = () => (audit = createAuditStore({ ...service, clock: clock.now }))
   const rows = async () => (await queries.selectFrom('audit_records').select('position').execute()).length
@@ -105,5 +112,48 @@ onBothDatabases('retention', (engine) => {
     }
     await app.sweep()
     assert.equal(await rows(), 5)
+  })
+
+  test('shows what somebody put where it took all away, or that hangs on no chain', async (t) => {
+    const { app, clock, queries, record, verify } = await startKeeping(t, engine, '30')
+    await record(4)
+    clock.advance(30 * day + 1)
+    await record(2)
+    await app.sweep()
+    const { chain = '' } = (await auditChainStore.listHeads(queries))[0] ?? {}
+    const forge = async (where: { chain: string | null; position: number | null }) => {
+      const forged = {
+        ...where,
+        audit_id: 'aud_forged',
+        event: 'proxy.attempt',
+        at: clock.now().getTime(),
+        detail: '{}',
+      }
+      await queries.insertInto('audit_records').values(forged).execute()
+      const { findings } = await verify()
+      await queries.deleteFrom('audit_records').where('audit_id', '=', 'aud_forged').execute()
+      return findings.map(({ auditId, words }) => auditId ?? words)
+    }
+    for (const position of [null, -1, 0, 1, 5]) assert.deepEqual(await forge({ chain, position }), ['aud_forged'])
+    for (const position of [null, -1, 0]) {
+      assert.deepEqual(await forge({ chain: 'chn_unknown', position }), ['aud_forged'])
+    }
+    assert.match((await forge({ chain: null, position: null })).join(), /^1 records hang on no chain/)
+    assert.deepEqual((await verify()).findings, [])
+  })
+
+  test('takes what hangs on no chain a slice at a time, and before the chains that say how many there were', async (t) => {
+    const { app, clock, queries, record, rows, verify } = await startKeeping(t, engine, '30')
+    const old = { event: 'keys.rotated', at: clock.now().getTime(), detail: '{}' }
+    for (let made = 0; made < 2_500; made += 500) {
+      const some = Array.from({ length: 500 }, (_, at) => ({ ...old, audit_id: `aud_${made + at}` }))
+      await queries.insertInto('audit_records').values(some).execute()
+    }
+    await record(1)
+    clock.advance(31 * day)
+    assert.equal(await looseRecordStore.dropUnchainedBefore(queries, clock.now(), 100), 100)
+    assert.equal(await rows(), 2_402)
+    await app.sweep()
+    assert.deepEqual([await rows(), (await verify()).findings], [0, []])
   })
 })

@@ -9,24 +9,27 @@ import type { AuditChainStore } from './audit-chain-store.ts'
 import { emptyChain } from './audit-hash.ts'
 import type { Head } from './audit-hash.ts'
 import type { AuditKey, AuditKeyStore } from './audit-key-store.ts'
+import type { LooseRecordStore } from './loose-record-store.ts'
 import { isSignedBy, signHead } from './signed-head.ts'
 import { wrongWith } from './verify-chain.ts'
 
 export interface RetentionNeeds {
   database: Database
   auditChains: AuditChainStore
+  looseRecords: LooseRecordStore
   auditKeys: AuditKeyStore
   clock: Clock
   log: Log
 }
 
 const pageSize = 1000
-/** Of one chain in one sweep; the rest goes with the next. */
+/** Of one chain in one sweep, and of what hangs on none; the rest goes with the next. */
 const pagesAtOnce = 50
 
 export async function dropOldRecords(needs: RetentionNeeds, before: Date): Promise<void> {
   const { database, auditChains, auditKeys } = needs
-  await database.transaction((tx) => auditChains.dropUnchainedBefore(tx, before))
+  // The first records of chains say how many there were: they stay until those are gone.
+  if (await dropUnchained(needs, before)) return
   const key = await auditKeys.find(database.queries)
   if (!key) return
   for (const { chain } of await auditChains.listHeads(database.queries)) {
@@ -38,6 +41,15 @@ export async function dropOldRecords(needs: RetentionNeeds, before: Date): Promi
 }
 
 /** Whether there may be more to take away. */
+async function dropUnchained({ database, looseRecords }: RetentionNeeds, before: Date): Promise<boolean> {
+  for (let page = 0; page < pagesAtOnce; page++) {
+    const dropped = await database.transaction((tx) => looseRecords.dropUnchainedBefore(tx, before, pageSize))
+    if (dropped < pageSize) return false
+  }
+  return true
+}
+
+/** The same of one chain. */
 async function dropPage(
   { auditChains, clock, log }: RetentionNeeds,
   tx: Queries,

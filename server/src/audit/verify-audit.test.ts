@@ -13,6 +13,7 @@ import { emptyChain, linked, macOf } from './audit-hash.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
 import type { AuditKey } from './audit-key-store.ts'
 import { createAuditStore } from './audit-store.ts'
+import { looseRecordStore } from './loose-record-store.ts'
 import { signHead } from './signed-head.ts'
 import type { SignedHead } from './signed-head.ts'
 import { verifyAudit } from './verify-audit.ts'
@@ -27,7 +28,10 @@ async function startRecording(t: TestContext, engine: Engine) {
     const key = await createAuditKeyStore(vault).find(queries)
     assert.ok(key)
     const onProgress = () => undefined
-    return verifyAudit({ database, chains: auditChainStore, key, onProgress, pageSize: 4 }, kept)
+    return verifyAudit(
+      { database, chains: auditChainStore, looseRecords: looseRecordStore, key, onProgress, pageSize: 4 },
+      kept,
+    )
   }
   return {
     ...service,

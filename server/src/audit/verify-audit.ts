@@ -4,6 +4,7 @@ import type { AuditChainStore } from './audit-chain-store.ts'
 import type { Head } from './audit-hash.ts'
 import type { AuditKey } from './audit-key-store.ts'
 import { namedHeads, namedUnchained } from './chain-start.ts'
+import type { LooseRecordStore } from './loose-record-store.ts'
 import { isSignedBy } from './signed-head.ts'
 import type { SignedHead } from './signed-head.ts'
 import { asExpected, verifyChain } from './verify-chain.ts'
@@ -12,6 +13,7 @@ import type { Expected, Finding } from './verify-chain.ts'
 export interface VerifyNeeds {
   database: Database
   chains: AuditChainStore
+  looseRecords: LooseRecordStore
   key: AuditKey
   /** Called now and then with how many records were checked, of how many. */
   onProgress: (checked: number, total: number) => void
@@ -30,9 +32,11 @@ export interface Verdict {
   signed: SignedHead[]
 }
 
+const shownOutside = 20
+
 /** `kept` are heads that somebody kept elsewhere: the only thing that shows a whole database set back. */
 export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[] = []): Promise<Verdict> {
-  const { database, chains: store, key, onProgress, pageSize = 1000 } = needs
+  const { database, chains: store, looseRecords, key, onProgress, pageSize = 1000 } = needs
   const { queries } = database
   const findings: Finding[] = []
   // What chains must have reached is read first: they only grow meanwhile.
@@ -61,14 +65,24 @@ export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[
     const { finding } = await verifyChain(walk, chain, beyondStub(expected.get(chain) ?? [], removedOf(stubs, chain)))
     if (finding) findings.push(finding)
   }
+  for (const { chain, position, auditId } of await looseRecords.listOutside(queries, shownOutside)) {
+    const words = 'it stands where no walk along the chain comes: the service did not put it there'
+    findings.push({ chain, position: position ?? 0, auditId, words })
+  }
   const unchained = await store.countUnchained(queries)
-  const foreseen = Math.min(...starts.map(namedUnchained).filter((count) => count !== undefined))
+  const foreseen = foreseenUnchained(starts, all.size)
   if (unchained > foreseen) {
     const words = `${unchained - foreseen} records hang on no chain, and came after there were chains`
     findings.push({ chain: 'none', position: 0, auditId: undefined, words })
   }
   const removed = stubs.reduce((sum, { position }) => sum + position, 0)
   return { findings, chains: all.size, records, unchained, removed, signed }
+}
+
+/** Where retention took the first records of all chains, it took before them all that hung on none. */
+function foreseenUnchained(starts: readonly string[], chains: number): number {
+  if (starts.length === 0 && chains > 0) return 0
+  return Math.min(...starts.map(namedUnchained).filter((count) => count !== undefined))
 }
 
 function removedOf(stubs: readonly Head[], chain: string): number {

@@ -1,5 +1,6 @@
 import { auditChainStore } from '../audit/audit-chain-store.ts'
 import { createAuditKeyStore } from '../audit/audit-key-store.ts'
+import { looseRecordStore } from '../audit/loose-record-store.ts'
 import { headText, readHeadText } from '../audit/signed-head.ts'
 import { verifyAudit } from '../audit/verify-audit.ts'
 import type { Verdict } from '../audit/verify-audit.ts'
@@ -38,7 +39,10 @@ export async function verifyAuditCommand(env: NodeJS.ProcessEnv, options: string
       return 1
     }
     const onProgress = (checked: number, total: number) => say(`  ${checked} of ${total} records`)
-    const verdict = await verifyAudit({ database, chains: auditChainStore, key, onProgress }, kept)
+    const verdict = await verifyAudit(
+      { database, chains: auditChainStore, looseRecords: looseRecordStore, key, onProgress },
+      kept,
+    )
     report(verdict, say)
     return verdict.findings.length === 0 ? 0 : 1
   } finally {

@@ -123,6 +123,21 @@ onBothDatabases('a call in flight', (engine) => {
     }
   })
 
+  test('ends when the provider is disabled', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const { providerId, adminToken, user } = service
+    const { upstream, reached } = slowUpstream()
+    const proxy = await proxyTo(service, { upstream })
+    const on = { userId: user.userId, connectionId: await service.connect() }
+    const terms = { agentId: proxy.agentId, ...on, allowedHosts: [service.config.baseUrl.host] }
+    const grant = await insertGrant(service, terms)
+    const call = proxy.call({ grantId: grant.grantId })
+    await reached
+    await service.call('POST', `/v4/providers/${providerId}/disable`, { token: adminToken })
+    assert.equal((await endedBy(call, proxy)).code, 'conflict')
+    assert.deepEqual(await outcomeOf(service, grant), { outcome: 'failed', code: 'conflict', ms: 0 })
+  })
+
   test('goes on to its answer where another grant ended, or where it was the last call of its own', async (t) => {
     const [service] = await startInstances(t, engine)
     const mine = slowUpstream()

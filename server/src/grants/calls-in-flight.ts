@@ -7,6 +7,7 @@ import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { endOf } from './grant.ts'
 import type { GrantStore } from './grant-store.ts'
+import { providerDisabled } from './standing.ts'
 
 /** A query takes only so many parameters. */
 const atOnce = 1_000
@@ -30,9 +31,11 @@ export function createCallsInFlight({ database, grants, clock }: CallsInFlightNe
 
   const endThoseOf = async (grantIds: string[]) => {
     const now = clock()
-    for (const { grant, isAgentDisabled } of await grants.findEnded(database.queries, grantIds, now)) {
+    const ended = await grants.findEnded(database.queries, grantIds, now)
+    for (const { grant, isAgentDisabled, isProviderDisabled } of ended) {
       const code = isAgentDisabled ? 'unauthenticated' : endOf(grant, now)
-      if (code) for (const call of calls.get(grant.grantId) ?? []) call.abort(new ServiceError(code))
+      const reason = code ? new ServiceError(code) : isProviderDisabled ? providerDisabled() : undefined
+      if (reason) for (const call of calls.get(grant.grantId) ?? []) call.abort(reason)
     }
   }
 

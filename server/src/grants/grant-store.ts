@@ -124,19 +124,31 @@ export const grantStore = {
     )
   },
 
-  /** Those of these grants on which no call may go on, and whether it is for the agent's sake. */
+  /** Those of these grants on which no call may go on, and whether it is for the agent's sake or the provider's. */
   findEnded: async (
     queries: Queries,
     grantIds: readonly string[],
     now: Date,
-  ): Promise<{ grant: Grant; isAgentDisabled: boolean }[]> => {
+  ): Promise<{ grant: Grant; isAgentDisabled: boolean; isProviderDisabled: boolean }[]> => {
     const rows = await foundationOf(queries)
       .innerJoin('agents', 'agents.agent_id', 'grants.agent_id')
-      .select('agents.disabled_at')
+      .leftJoin('providers', 'providers.provider_id', 'connections.provider_id')
+      .select(['agents.disabled_at', 'providers.status as provider_status'])
       .where('grants.grant_id', 'in', grantIds)
-      .where((eb) => eb.or([eb('agents.disabled_at', 'is not', null), isRevoked, isPast(now)]))
+      .where((eb) =>
+        eb.or([
+          eb('agents.disabled_at', 'is not', null),
+          eb('providers.status', '<>', 'active'),
+          isRevoked,
+          isPast(now),
+        ]),
+      )
       .execute()
-    return rows.map((row) => ({ grant: toGrant(row), isAgentDisabled: row.disabled_at !== null }))
+    return rows.map((row) => ({
+      grant: toGrant(row),
+      isAgentDisabled: row.disabled_at !== null,
+      isProviderDisabled: row.provider_status !== null && row.provider_status !== 'active',
+    }))
   },
 
   receiptOf: async (queries: Queries, grantId: string): Promise<Receipt | undefined> => {

@@ -69,9 +69,10 @@ function segmentsOf(path: string): string[] | undefined {
 function readsInOneWay(segment: string): boolean {
   const text = decoded(segment)
   if (text === undefined || text === '') return false
-  // Look-alikes of dot, slash and per cent are folded into the ASCII ones by some, and `;` cuts a segment short.
-  const folded = text.normalize('NFKC')
-  return !/[/\\%\p{Cc}]/u.test(folded) && !/^\.{1,2}(?:;|$)/.test(folded.trim())
+  // Look-alikes of dot, slash and per cent are folded into the ASCII ones by some, blanks and what nobody sees are
+  // dropped, and `;` cuts a segment short, as do a `?` and a `#` that are read once more.
+  const folded = text.normalize('NFKC').replace(/[\s\p{Cf}]+/gu, '')
+  return !/[/\\%]/.test(folded) && !/\p{Cc}/u.test(text) && !/^\.{1,2}(?:[;?#]|$)/.test(folded)
 }
 
 /** Undefined where an escape is cut short or is not UTF-8, as an overlong writing of a slash is not. */

@@ -44,10 +44,12 @@ export interface Standing {
 export function assertStands({ grant, connection, provider }: Standing, now: Date): void {
   const end = endOf(grant, now)
   if (end) throw new ServiceError(end)
-  if (provider && provider.status !== 'active') {
-    throw new ServiceError('conflict', { message: 'The provider has been disabled.' })
-  }
+  if (provider && provider.status !== 'active') throw providerDisabled()
   if (connection?.status === 'needs_reauth') throw new ServiceError('connection_needs_reauth')
+}
+
+export function providerDisabled(): ServiceError {
+  return new ServiceError('conflict', { message: 'The provider has been disabled.' })
 }
 
 /** Whom and what a record of a call concerns, beside its agent. */

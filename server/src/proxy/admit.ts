@@ -4,6 +4,7 @@ import { readMethod } from '../grants/method.ts'
 import { recordedNames } from '../grants/standing.ts'
 import type { Standing } from '../grants/standing.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { takeFromLimit } from '../platform/rate-limits.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
 import type { Call, Known, ProxyInput } from './call.ts'
 import { judgeUrl } from './destination.ts'
@@ -46,7 +47,9 @@ export async function admit(
   let leave: (() => void) | undefined
   try {
     leave = needs.load.enter(agent.agentId)
-    const call = await judge(needs, agent, input, requestId, known)
+    // The key may be that of the grant's last call; whether there is one left is settled with the key.
+    const mayBeUsedUp = idempotencyKey !== undefined
+    const call = await judge(needs, agent, { ...input, mayBeUsedUp }, requestId, known)
     const keyed = idempotencyKey === undefined ? undefined : keyedCall(call, idempotencyKey, needs.clock())
     const stored = await putOnRecord(needs, call, keyed)
     if (stored === undefined) return { kind: 'admitted', call, keyed, leave }
@@ -97,10 +100,14 @@ async function putOnRecord(
     await ledger.attempt(call)
     return undefined
   }
+  const { rate } = call.route
   try {
     return await ledger.attemptUnless(call, async (tx) => {
       const claimed = await idempotency.claim(tx, keyed, clock())
-      return claimed.kind === 'stored' ? Buffer.from(claimed.answer.reveal()) : undefined
+      if (claimed.kind === 'new') return undefined
+      // An answer that is given again is work too.
+      if (rate) await takeFromLimit(tx, rate.key, rate.limit, clock())
+      return Buffer.from(claimed.answer.reveal())
     })
   } catch (error) {
     idempotency.ended(keyed)
@@ -109,12 +116,12 @@ async function putOnRecord(
 }
 
 function keyedCall(call: Call, key: string, now: Date): KeyedCall {
-  const { agentId, auditId, method, destination, headers, body, timeoutMs, standing } = call
+  const { agentId, auditId, destination, timeoutMs, standing } = call
   return {
     agentId,
     grantId: standing.grant.grantId,
     key,
-    requestHash: hashRequest({ method, url: destination.url, headers, body }),
+    requestHash: hashRequest({ ...call, url: destination.url }),
     auditId,
     deadline: new Date(now.getTime() + timeoutMs + lingersMs),
   }

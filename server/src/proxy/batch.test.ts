@@ -99,3 +99,16 @@ test('a batch that can not be searched is refused', () => {
   assert.ok(reaches(google, Array.from({ length: 6_000 }, (_, at) => `/a${at}`).join(' ')))
   assert.ok(!reaches(google, 'a'.repeat(500_000)))
 })
+
+test('a batch made to be slow is judged soon, and one at a path longer than any is not searched', () => {
+  const deep = Array.from({ length: 1_200 }, (_, at) => `"/a${at}${'%2fx'.repeat(60)}"`).join()
+  const odd = Array.from({ length: 2_400 }, (_, at) => `"/a${at}/${'%2578'.repeat(36)}"`).join()
+  for (const body of [deep, odd]) {
+    for (const url of [graph, `${graph}/${'%61/'.repeat(12)}`, salesforce]) {
+      const start = performance.now()
+      assert.ok(!reaches(url, body), url)
+      assert.ok(performance.now() - start < 3_000, url)
+    }
+    assert.ok(reaches(`${graph}/${'%61'.repeat(300)}`, body))
+  }
+})

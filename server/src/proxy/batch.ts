@@ -3,32 +3,42 @@
  * credentials, and refused where it can't be searched.
  */
 import { namesCredentialField } from '../providers/presets/credential-fields.ts'
-import { matchesRule } from '../providers/presets/api-path.ts'
+import { isForAnyPlace, matchesRule } from '../providers/presets/api-path.ts'
 import { readingsOf } from '../providers/presets/path-readings.ts'
+import type { PathReading } from '../providers/presets/path-readings.ts'
 import type { PresetRules } from '../providers/presets/preset-rules.ts'
 import { isCompressed } from './meant-methods.ts'
 import type { JudgedCall } from './policy.ts'
 
 const maxSearchedBytes = 512 * 1024
 const maxPaths = 5_000
+const mostFolders = 10
+/** Batches have short names, and each path in one is tried below all folders of its own. */
+const maxPathLength = 300
 
 /** Whether a batch holds, or could hold, a call to a credential path. */
 export function reachesCredentials(rules: PresetRules, { destination, headers, body }: JudgedCall): boolean {
   const { url, path } = destination
   const text = body ? body.toString('latin1') : ''
-  if (isHidden(headers, text)) return true
+  if (path.length > maxPathLength || isHidden(headers, text)) return true
   if (namesCredentialField(rules.credentialFields, `${url.search}\n${text}`)) return true
   if (rules.credentials.length === 0) return false
   const found = pathsIn(text)
   if (found === undefined) return true
+  const readings = distinct([...found].flatMap(readingsOf))
+  const [anywhere, placed] = [true, false].map((is) => rules.credentials.filter((rule) => isForAnyPlace(rule) === is))
+  const words = { segments: [...new Set(readings.flatMap(({ segments }) => segments))], isJoined: undefined }
+  if (anywhere?.some((rule) => matchesRule(rule, [{ ...words, hasDots: true }], undefined))) return true
   // What is written relative to some folder above the batch's own path is tried below each of them.
-  const folders = foldersAbove(path)
-  return [...found].some((one) =>
-    folders.some((folder) => {
-      const readings = readingsOf(`${folder}${one}`)
-      return rules.credentials.some((rule) => matchesRule(rule, readings, undefined))
-    }),
-  )
+  return foldersAbove(path).some((folder) => {
+    const below = readings.map((reading) => readingBelow(folder, reading))
+    return placed?.some((rule) => matchesRule(rule, below, undefined))
+  })
+}
+
+function distinct(readings: readonly PathReading[]): PathReading[] {
+  const keyOf = ({ segments, isJoined }: PathReading) => `${segments.join('/')} ${isJoined?.map(Number).join('') ?? ''}`
+  return [...new Map(readings.map((reading) => [keyOf(reading), reading])).values()]
 }
 
 function isHidden(headers: JudgedCall['headers'], text: string): boolean {
@@ -56,9 +66,23 @@ function pathOf(text: string): string {
   return path.startsWith('/') ? path : `/${path}`
 }
 
-function foldersAbove(path: string): string[] {
-  const segments = path.split('/').filter((part) => part !== '')
-  return ['', ...segments.map((_, index) => `/${segments.slice(0, index + 1).join('/')}`)].slice(0, 10)
+function foldersAbove(path: string): PathReading[] {
+  return readingsOf(path).flatMap((reading) =>
+    Array.from({ length: Math.min(reading.segments.length + 1, mostFolders) }, (_, depth) => ({
+      segments: reading.segments.slice(0, depth),
+      isJoined: undefined,
+      hasDots: reading.hasDots,
+    })),
+  )
+}
+
+/** Each part is read once, by itself: read together, a long path would be read again for every path in the body. */
+function readingBelow(folder: PathReading, { segments, isJoined, hasDots }: PathReading): PathReading {
+  return {
+    segments: [...folder.segments, ...segments],
+    isJoined: isJoined && [...folder.segments.map(() => false), ...isJoined],
+    hasDots: hasDots || folder.hasDots,
+  }
 }
 
 function withoutPercents(text: string): string {

@@ -116,6 +116,7 @@ test('a URL that reads as another place than the one that would be called is ref
   refuses('https:///api.example.com/', /written/)
   refuses('https://api.example.com./', /written/)
   refuses('https://a..example.com./', /written/)
+  refuses(`https://${'a.'.repeat(122)}example.com/`, /written/)
   refuses('https://\u212a.example.com/', /written/)
   refuses('https://*.example.com/', /written/)
   refuses('https://a!b.example.com/', /written/)

@@ -12,8 +12,9 @@ export interface Destination {
 }
 
 const maxUrlLength = 8192
+const maxHostLength = 253
 
-/** What a name in DNS is made of, or an IPv6 address. Others are no host that anybody has. */
+/** What a name in DNS is made of, or an IPv6 address. Others, and longer ones, are no host that anybody has. */
 const plainHost = /^(?:\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)$/
 
 /** Our own origin is reached as it is, also where it is http: nothing leaves the process. */
@@ -29,8 +30,8 @@ export function judgeUrl(text: string, plainOrigin: string | undefined): Destina
   // They are dropped or turned into slashes by some, and not by others.
   if (/[\p{Cc}]|^[^?]*\\/u.test(text)) throw invalidUrl('The URL holds a backslash or a control character. Escape it.')
   // A look-alike letter or an odd slash may read as another place than the one that is called.
-  const isAsSent = isWrittenAs(text, `${url.protocol}//${url.host}`) && plainHost.test(url.hostname)
-  if (!isAsSent) {
+  const isHost = url.hostname.length <= maxHostLength && plainHost.test(url.hostname)
+  if (!isHost || !isWrittenAs(text, `${url.protocol}//${url.host}`)) {
     throw invalidUrl(`The URL is not written as it would be sent. Write it as ${url.protocol}//host/path, in ASCII.`)
   }
   return { url, host: url.host, path: url.pathname, queryNames: namesIn(url) }

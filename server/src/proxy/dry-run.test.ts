@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { accessToken, startCalling } from '../../testkit/calling.ts'
+import { accessToken, soon, startCalling } from '../../testkit/calling.ts'
 import type { Calling } from '../../testkit/calling.ts'
 import { recorded } from '../../testkit/audit.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
@@ -61,6 +61,36 @@ onBothDatabases('a dry run', (engine) => {
     assert.deepEqual(await reasonOf(), ['grant_revoked', 'revoked'])
     assert.deepEqual(await recorded(calling.service, 'proxy.'), [])
     assert.equal(calling.upstream.connections(), 0)
+  })
+
+  test('takes its part of the load, as the call would', async (t) => {
+    const { proxy } = await startCalling(t, engine, {
+      settings: { SALLYPORT_PROXY_RATE_PER_AGENT: '1', SALLYPORT_PROXY_BURST_PER_AGENT: '2' },
+    })
+    assert.equal((await proxy({ dry_run: true })).body.allowed, true)
+    assert.equal((await proxy()).status, 200)
+    for (const members of [{ dry_run: true }, {}]) {
+      const { status, body } = await proxy(members)
+      assert.deepEqual([status, body.error.code], [429, 'rate_limited'])
+    }
+  })
+
+  test('takes one of the places in flight, and gives it back', async (t) => {
+    const turn = Promise.withResolvers<undefined>()
+    const arrival = Promise.withResolvers<undefined>()
+    const { proxy } = await startCalling(t, engine, {
+      settings: { SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT: '1' },
+      answer: (response) => {
+        arrival.resolve(undefined)
+        void turn.promise.then(() => response.end())
+      },
+    })
+    for (let run = 0; run < 3; run++) assert.equal((await proxy({ dry_run: true })).status, 200)
+    const underWay = proxy()
+    await soon(arrival.promise)
+    assert.equal((await proxy({ dry_run: true })).status, 429)
+    turn.resolve(undefined)
+    assert.equal((await underWay).status, 200)
   })
 
   test('of what is malformed is refused as the call itself would be', async (t) => {

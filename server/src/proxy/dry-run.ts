@@ -1,32 +1,56 @@
-/** Says whether a call would be made, without making it, counting it, or putting it on record. */
+/**
+ * Says whether a call would be made, without making it, counting it, or putting it on record. It takes as much of the
+ * agent's share of the load as the call would.
+ */
 import { errorKinds } from '@sallyport/protocol/errors'
 import type { DryRunReply } from '@sallyport/protocol/proxy'
 import type { Agent } from '../agents/agent.ts'
 import { statusOf } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { takeFromLimit } from '../platform/rate-limits.ts'
 import { redacted } from '../platform/secret.ts'
 import type { Known, ProxyInput } from './call.ts'
 import { judge } from './judge.ts'
 import type { JudgeNeeds } from './judge.ts'
+import type { AgentLoad } from './load.ts'
+import type { Route } from './upstream.ts'
+
+export interface DryRunNeeds extends JudgeNeeds {
+  load: AgentLoad
+}
 
 export async function dryRun(
-  needs: JudgeNeeds,
+  needs: DryRunNeeds,
   agent: Agent,
   input: ProxyInput,
   requestId: string,
 ): Promise<DryRunReply> {
+  const leave = needs.load.enter(agent.agentId)
+  try {
+    return await judged(needs, agent, input, requestId)
+  } finally {
+    leave()
+  }
+}
+
+async function judged(needs: JudgeNeeds, agent: Agent, input: ProxyInput, requestId: string): Promise<DryRunReply> {
   const known: Known = {}
   const grant = () => (known.standing ? termsOf(known.standing.grant, needs.clock()) : null)
   try {
     const { route } = await judge(needs, agent, input, requestId, known)
     const { name, prefix } = route.injection
+    await takeRate(needs, route)
     return { allowed: true, would_inject: { header: name, value: `${prefix}${redacted}` }, grant: grant() }
   } catch (error) {
-    // What is malformed is no call that could be allowed.
-    if (!(error instanceof ServiceError) || errorKinds[error.code].status === 400) throw error
+    // What is malformed is no call that could be allowed; and too many are too many, also of these.
+    if (!(error instanceof ServiceError) || [400, 429].includes(errorKinds[error.code].status)) throw error
     return { allowed: false, reason: error.code, would_inject: null, grant: grant() }
   }
+}
+
+async function takeRate({ database, clock }: JudgeNeeds, { rate }: Route): Promise<void> {
+  if (rate) await database.transaction((tx) => takeFromLimit(tx, rate.key, rate.limit, clock()))
 }
 
 function termsOf(grant: Grant, now: Date): DryRunReply['grant'] {

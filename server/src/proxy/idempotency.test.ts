@@ -10,7 +10,14 @@ import type { KeyedCall } from './idempotency.ts'
 import { createIdempotency } from './idempotency-store.ts'
 import type { Claimed } from './idempotency-store.ts'
 
-const request = { method: 'POST', url: new URL('https://api.example.com/pay'), headers: [], body: Buffer.from('1') }
+const request = {
+  method: 'POST',
+  url: new URL('https://api.example.com/pay'),
+  headers: [],
+  body: Buffer.from('1'),
+  followsRedirects: false,
+  isStreamed: false,
+}
 
 async function start(t: TestContext, engine: Engine) {
   const service = await startService(t, engine)
@@ -75,6 +82,9 @@ test('the hash of a request tells any two apart, and does not look at the order 
     { headers: [['a', 'b\nc: d']] },
     { headers: [['a: b', '']] },
     { headers: [], body: Buffer.from('4:a: b\n1') },
+    { followsRedirects: true },
+    { isStreamed: true },
+    { followsRedirects: true, isStreamed: true },
   ]
   const hashes = other.map((members) => hashRequest({ ...request, ...members }))
   assert.equal(new Set(hashes).size, other.length)

@@ -37,16 +37,19 @@ export function readIdempotencyKey(value: string | string[] | undefined): string
   })
 }
 
-/** Each part is preceded by its length, so that none can pass for a piece of its neighbour. */
+/** Each part is preceded by its length, so that none can pass for a piece of its neighbour; no header reads as a wish. */
 export function hashRequest(request: {
   method: string
   url: URL
   headers: HeaderList
   body: Buffer | undefined
+  followsRedirects: boolean
+  isStreamed: boolean
 }): string {
   const hash = createHash('sha256')
   const headers = request.headers.map(([name, value]) => `${name}: ${value}`).sort()
-  for (const part of [request.method, request.url.href, ...headers]) hash.update(`${part.length}:${part}\n`)
+  const wishes = [...(request.followsRedirects ? ['follow_redirects'] : []), ...(request.isStreamed ? ['stream'] : [])]
+  for (const part of [request.method, request.url.href, ...headers, ...wishes]) hash.update(`${part.length}:${part}\n`)
   hash.update(request.body ? `body ${request.body.length}:` : 'no body')
   if (request.body) hash.update(request.body)
   return hash.digest('base64url')

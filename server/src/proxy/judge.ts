@@ -30,7 +30,7 @@ const endlessMs = 2 ** 31 - 1
 export async function judge(
   needs: JudgeNeeds,
   { agentId }: Agent,
-  input: ProxyInput,
+  input: ProxyInput & { mayBeUsedUp?: boolean },
   requestId: string,
   known: Known,
 ): Promise<Call> {
@@ -45,7 +45,12 @@ export async function judge(
   known.facts = { method, ...recordedParts(destination) }
   const { headers, dropped, body } = outgoing({ ...input, method }, outgoingRules(route))
   assertStands(standing, now)
-  assertMayCall(grant, route.rules, { destination, method, headers, body }, now)
+  assertMayCall(
+    input.mayBeUsedUp ? { ...grant, maxCalls: null } : grant,
+    route.rules,
+    { destination, method, headers, body },
+    now,
+  )
   if (body && route.maxBodyBytes !== undefined && body.length > route.maxBodyBytes) {
     throw new ServiceError('body_too_large', { field: 'body' })
   }

@@ -20,9 +20,9 @@ export function meantMethods({ method, headers, destination, body }: JudgedCall,
   return [...methods, ...inBody.methods]
 }
 
-/** Without a type some servers take a body for a form. Undefined for types that name no parameters. */
+/** Without a type, or with what is none, some servers take a body for a form. Undefined for types without parameters. */
 function kindOf(type: string): BodyKind | undefined {
-  if (/^\s*$/.test(type)) return 'unknown'
+  if (!/^\s*[\w!#$&^.+-]+\/[\w!#$&^.+*-]+/.test(type)) return 'unknown'
   if (/^\s*application\/(?:[\w.+-]+\+)?json|^\s*text\/json/i.test(type)) return 'json'
   if (/^\s*multipart\//i.test(type)) return 'multipart'
   return /^\s*application\/x-www-form-urlencoded/i.test(type) ? 'form' : undefined

@@ -29,6 +29,7 @@ export function outgoing(given: GivenRequest, rules: { injects: string; allowRan
  * some servers take a path or a host from a header rather than from where the call went.
  */
 const neverSent = new Set([
+  'a-im',
   'accept-encoding',
   'authorization',
   'cf-connecting-ip',
@@ -50,6 +51,7 @@ const neverSent = new Set([
   'via',
   'x-client-ip',
   'x-cluster-client-ip',
+  'x-envoy-original-dst-host',
   'x-envoy-original-path',
   'x-forwarded',
   'x-host',
@@ -62,7 +64,8 @@ const neverSent = new Set([
   'x-real-ip',
   'x-rewrite-url',
 ])
-const ranges = new Set(['range', 'if-range'])
+/** Some servers still take the second for the first, and Azure has its own. */
+const ranges = new Set(['range', 'request-range', 'x-ms-range', 'if-range'])
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/
 const noHeaderValue = /[^\t\x20-\x7e\x80-\xff]/

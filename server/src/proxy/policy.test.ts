@@ -230,6 +230,10 @@ test('the limits of methods and paths of a grant hold', () => {
     { ...limited, headers: [['destination', '/v1/x']] },
     'headers.destination',
   )
+  for (const name of ['x-goog-copy-source', 'x-amz-copy-source', 'x-ms-rename-source', 'x-copy-from', 'X_Copy_From']) {
+    const headers: HeaderList = [[name.toLowerCase(), '/v1/x']]
+    refuses(`${api}/v1/mail`, 'path_not_allowed', { ...limited, headers }, `headers.${name.toLowerCase()}`)
+  }
   allows(`${api}/v1/mail`, { headers: [['destination', '/v1/x']] })
 })
 

@@ -89,11 +89,15 @@ function assertBatchMayGo(grant: Grant, preset: Parameters<typeof reachesCredent
   })
 }
 
-/** WebDAV's COPY and MOVE name a second path in a header. */
+/** WebDAV's COPY and MOVE name a second path in a header, and so do the stores of Google, Amazon, Azure and OpenStack. */
+const secondPath = /^(?:destination|x-copy-from|x-(?:amz|goog|ms)-(?:copy|rename)-source)$/
+
 function assertStaysInPath({ allowedPaths }: Grant, headers: HeaderList): void {
-  if (allowedPaths === null || !headers.some(([name]) => name === 'destination')) return
+  if (allowedPaths === null) return
+  const named = headers.find(([name]) => secondPath.test(name.replaceAll('_', '-')))
+  if (!named) return
   throw new ServiceError('path_not_allowed', {
-    field: 'headers.destination',
+    field: `headers.${named[0]}`,
     message: 'The grant is limited to paths, and this header names another one.',
   })
 }

@@ -41,6 +41,22 @@ onBothDatabases('refused calls', (engine) => {
     )
   })
 
+  test('are all counted, also when many come as a minute ends', async (t) => {
+    const service = await startService(t, engine)
+    const { proxy } = await agentInSandbox(service)
+    const some = () => Promise.all(Array.from({ length: 30 }, () => proxy(elsewhere)))
+    for (let minute = 0; minute < 3; minute++) {
+      await some()
+      service.clock.advance(60)
+    }
+    await service.app.flushRefusals()
+    const counts = (await recorded(service, 'proxy.refused')).map(({ detail }) => (detail.count ?? 1) as number)
+    assert.equal(
+      counts.reduce((sum, count) => sum + count, 0),
+      90,
+    )
+  })
+
   test('are recorded one by one up to 20 a minute per agent and code, then counted in one record', async (t) => {
     const service = await startService(t, engine)
     const { proxy, agentId } = await agentInSandbox(service)

@@ -55,8 +55,16 @@ export function createRefusals({ config, database, audit, clock }: RefusalNeeds)
   const closeMinutes = async () => {
     for (const [key, minute] of minutes) {
       if (minute.startedAt.getTime() > clock().getTime() - minuteMs) continue
-      await recordCount(minute)
+      // First: what is refused while it is put on record belongs to the next one.
       minutes.delete(key)
+      try {
+        await recordCount(minute)
+      } catch (error) {
+        const next = minutes.get(key)
+        if (next) next.counted += minute.counted
+        else minutes.set(key, minute)
+        throw error
+      }
     }
   }
 

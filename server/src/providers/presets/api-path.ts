@@ -73,16 +73,22 @@ export function matchesRule(
   return readings.some((reading) => coversReading(rule, reading))
 }
 
+/** A rule for one segment, wherever it stands. */
+export function isForAnyPlace({ parts: [first, ...rest] }: PathRule): boolean {
+  return first?.kind === 'any number' && rest.length === 1
+}
+
 function coversReading(rule: PathRule, { segments, isJoined, hasDots }: PathReading): boolean {
   const { parts, hasAnyNumber, literal } = rule
-  // Most calls end here: what follows costs more.
-  if (literal !== undefined && !hasDots && !segments.includes(literal)) return false
-  if (hasAnyNumber || isJoined) return coversInSomeWay(parts, segments, isJoined)
-  if (parts.length > segments.length) return false
-  for (let at = 0; at < parts.length; at++) {
-    if (!matchesSegment(parts[at], segments[at])) return false
+  if (!hasAnyNumber && !isJoined) {
+    return parts.length <= segments.length && parts.every((part, at) => matchesSegment(part, segments[at]))
   }
-  return true
+  // Most calls end here: what follows costs more.
+  if (literal !== undefined && !segments.some((text) => (hasDots ? text.startsWith(literal) : text === literal))) {
+    return false
+  }
+  if (isForAnyPlace(rule)) return segments.some((segment) => matchesSegment(parts[1], segment))
+  return coversInSomeWay(parts, segments, isJoined)
 }
 
 /** Follows all ways through the pattern at once, so that the work grows only with the length of the path. */

@@ -35,7 +35,8 @@ function oddReadings(path: string): PathReading[] {
       })
   }
   // A server that looks for its route first meets the dots as they stand.
-  return [found, withoutDots(found)].map((segments) => ({
+  const hasFolders = found.some(({ text }) => text === '.' || text === '..')
+  return (hasFolders ? [found, withoutDots(found)] : [found]).map((segments) => ({
     segments: segments.map(({ text }) => text),
     hasDots: segments.some(({ text }) => text.includes('.')),
     isJoined: segments.some(({ isJoined }) => isJoined) ? segments.map(({ isJoined }) => isJoined) : undefined,

@@ -1,0 +1,34 @@
+/** Records that hang on no chain, because there was none yet, or that stand outside of theirs, where nobody put them. */
+import { sql } from 'kysely'
+import type { Queries } from '../platform/database/database.ts'
+import type {} from './audit-chain-store.ts'
+
+export interface OutsideRecord {
+  chain: string
+  position: number | null
+  auditId: string
+}
+
+export const looseRecordStore = {
+  /** Before the beginning of their chain, or where retention took all away. In one query: retention may be at work. */
+  listOutside: async (queries: Queries, limit: number): Promise<OutsideRecord[]> => {
+    const { rows } = await sql<OutsideRecord>`
+      select chain, position, audit_id as ${sql.ref('auditId')} from audit_records
+      where chain is not null and (position is null or position <= coalesce(
+        (select audit_stubs.position from audit_stubs where audit_stubs.chain = audit_records.chain), 0))
+      order by chain, position limit ${limit}`.execute(queries)
+    return rows
+  },
+
+  /** So many of before there were chains; returns how many. */
+  dropUnchainedBefore: async (tx: Queries, time: Date, limit: number): Promise<number> => {
+    const old = tx.selectFrom('audit_records').select('sequence').where('chain', 'is', null)
+    const { numDeletedRows } = await tx
+      .deleteFrom('audit_records')
+      .where('sequence', 'in', old.where('at', '<', time.getTime()).limit(limit))
+      .executeTakeFirstOrThrow()
+    return Number(numDeletedRows)
+  },
+}
+
+export type LooseRecordStore = typeof looseRecordStore
