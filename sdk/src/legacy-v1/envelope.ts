@@ -1,0 +1,49 @@
+/** Sealing to a public key and opening with a private one. What opens was meant for this key and is as it was sealed. */
+import { aadBytes } from '@sallyport/protocol/v1/binding'
+import {
+  contentKeyBytes,
+  ivBytes,
+  maxResultCiphertextBytes,
+  readEnvelope,
+  tagBytes,
+  writeEnvelope,
+} from '@sallyport/protocol/v1/envelope'
+import type { Envelope } from '@sallyport/protocol/v1/envelope'
+import type { Key } from './keys.ts'
+
+/** Everything that this client seals is tied to something. */
+export async function seal(key: Key, message: object, binding: string): Promise<Envelope> {
+  const contentKey = crypto.getRandomValues(new Uint8Array(contentKeyBytes))
+  const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
+  const aad = aadBytes(binding)
+  const cipher = await crypto.subtle.importKey('raw', contentKey, 'AES-GCM', false, ['encrypt'])
+  const plaintext = new TextEncoder().encode(JSON.stringify(message))
+  const sealed = await crypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData: aad }, cipher, plaintext)
+  return writeEnvelope({
+    keyId: undefined,
+    encryptedKey: new Uint8Array(await crypto.subtle.encrypt('RSA-OAEP', key, contentKey)),
+    iv,
+    ciphertext: new Uint8Array(sealed.slice(0, -tagBytes)),
+    tag: new Uint8Array(sealed.slice(-tagBytes)),
+    aad,
+  })
+}
+
+/** What is inside, or undefined: whatever is wrong with it, it is of no use. */
+export async function openEnvelope(key: Key, envelope: unknown): Promise<object | undefined> {
+  try {
+    const { parts } = readEnvelope(envelope, maxResultCiphertextBytes)
+    const contentKey = await crypto.subtle.decrypt('RSA-OAEP', key, parts.encryptedKey)
+    if (contentKey.byteLength !== contentKeyBytes) return undefined
+    const cipher = await crypto.subtle.importKey('raw', contentKey, 'AES-GCM', false, ['decrypt'])
+    const sealed = new Uint8Array(parts.ciphertext.length + tagBytes)
+    sealed.set(parts.ciphertext)
+    sealed.set(parts.tag, parts.ciphertext.length)
+    const options = { name: 'AES-GCM', iv: parts.iv, additionalData: parts.aad }
+    const plaintext = await crypto.subtle.decrypt(options, cipher, sealed)
+    const message: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(plaintext))
+    return typeof message === 'object' && message !== null && !Array.isArray(message) ? message : undefined
+  } catch {
+    return undefined
+  }
+}

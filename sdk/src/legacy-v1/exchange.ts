@@ -1,0 +1,56 @@
+/** One request and its answer. What comes back is an object, or an error that says what is known of the request. */
+import { LegacyError } from './errors.ts'
+
+export type Answer = Record<string, unknown>
+export type Exchange = (method: 'GET' | 'POST', path: string, body?: object) => Promise<Answer>
+
+export function exchangeWith(baseUrl: string, fetch: typeof globalThis.fetch, timeoutMs: number): Exchange {
+  const base = baseUrl.replace(/\/+$/, '')
+  return async (method, path, body) => {
+    const { status, text } = await ask(fetch, `${base}${path}`, {
+      method,
+      // An envelope is for one service. It follows nobody elsewhere.
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeoutMs),
+      ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    })
+    const answer = parse(text)
+    if (status >= 200 && status < 300 && answer) return answer
+    throw refusalOf(status, answer)
+  }
+}
+
+async function ask(fetch: typeof globalThis.fetch, url: string, request: RequestInit) {
+  try {
+    const response = await fetch(url, request)
+    return { status: response.status, text: await response.text() }
+  } catch (cause) {
+    throw new LegacyError('no_answer', 'The service did not answer.', { cause })
+  }
+}
+
+function refusalOf(status: number, answer: Answer | undefined): LegacyError {
+  const error = asObject(answer?.['error'])
+  const { code, message } = error ?? {}
+  if (typeof code !== 'string') return new LegacyError('unexpected_answer', `The answer is ${status}.`, { status })
+  return new LegacyError(code, typeof message === 'string' ? message : 'The service refused.', { status })
+}
+
+function parse(text: string): Answer | undefined {
+  try {
+    return asObject(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+function asObject(value: unknown): Answer | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Answer) : undefined
+}
+
+/** A member that has to be there. */
+export function textIn(answer: Answer, name: string): string {
+  const value = answer[name]
+  if (typeof value !== 'string') throw new LegacyError('unexpected_answer', `The answer has no ${name}.`)
+  return value
+}

@@ -1,0 +1,21 @@
+/** The service's public key, which is whoever's it claims to be until its fingerprint is one that was told elsewhere. */
+import { LegacyError } from './errors.ts'
+import { textIn } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
+import { fingerprintOf, readPublicKey } from './keys.ts'
+import type { Key } from './keys.ts'
+
+export interface ServiceKey {
+  key: CryptoKey
+  fingerprint: string
+}
+
+export async function fetchServiceKey(exchange: Exchange, pinned: readonly string[]): Promise<ServiceKey> {
+  const pem = textIn(await exchange('GET', '/v1/authai/public-key'), 'authai_public_key')
+  const key = await readPublicKey(pem)
+  const fingerprint = key && (await fingerprintOf(key))
+  if (!key || !fingerprint || !pinned.includes(fingerprint)) {
+    throw new LegacyError('service_key_mismatch', `The key of the service is none of ${pinned.join(', ')}.`)
+  }
+  return { key, fingerprint }
+}
