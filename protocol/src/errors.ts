@@ -16,6 +16,36 @@ export const errorKinds = {
   invalid_json: { status: 400, retryable: false, message: 'The body is not valid JSON in UTF-8.' },
   invalid_url: { status: 400, retryable: false, message: 'The URL can not be used. Give a plain https URL.' },
   invalid_http: { status: 400, retryable: false, message: 'The request is not valid HTTP.' },
+  missing_recipient_public_key: {
+    status: 400,
+    retryable: false,
+    message: 'This service encrypts a result to recipient_public_key alone. Add it.',
+  },
+  invalid_public_key: {
+    status: 400,
+    retryable: false,
+    message: 'This is no RSA public key of 2048 to 4096 bits in PEM.',
+  },
+  invalid_auth_envelope: {
+    status: 400,
+    retryable: false,
+    message: "The auth_envelope can not be used. Encrypt a fresh one to the service's current public key.",
+  },
+  payload_invalid: {
+    status: 400,
+    retryable: false,
+    message: 'The data_envelope or query_envelope can not be opened, or what it holds breaks the rules.',
+  },
+  challenge_purpose_mismatch: {
+    status: 400,
+    retryable: false,
+    message: 'The auth_envelope was made for another action than this one.',
+  },
+  challenge_nonce_mismatch: {
+    status: 401,
+    retryable: false,
+    message: 'The nonce is not the one of this challenge. Decrypt the challenge again.',
+  },
   unauthenticated: {
     status: 401,
     retryable: false,
@@ -61,6 +91,11 @@ export const errorKinds = {
     message: 'This place hands out or takes credentials. It is never called through here.',
   },
   grant_not_found: { status: 404, retryable: false, message: 'This agent has no such grant.' },
+  challenge_not_found: {
+    status: 404,
+    retryable: false,
+    message: 'This client has no such challenge. Register its key again to get one.',
+  },
   not_found: { status: 404, retryable: false, message: 'There is nothing here, or it is not yours.' },
   http_method_not_supported: {
     status: 405,
@@ -83,6 +118,11 @@ export const errorKinds = {
     retryable: false,
     message: 'The challenge was used already. Ask for a new one.',
   },
+  public_key_already_registered: {
+    status: 409,
+    retryable: false,
+    message: 'This key belongs to another client, or was replaced by a newer one. Make a new key.',
+  },
   slug_taken: { status: 409, retryable: false, message: 'A provider has this slug already. Choose another.' },
   idempotency_conflict: {
     status: 409,
@@ -101,6 +141,11 @@ export const errorKinds = {
   },
   request_timeout: { status: 408, retryable: true, message: 'The request took too long to arrive.' },
   expired: { status: 410, retryable: false, message: 'Its time is over. Ask for a new one.' },
+  challenge_expired: {
+    status: 410,
+    retryable: false,
+    message: 'The time of this challenge is over. Register the key again to get a new one.',
+  },
   body_too_large: { status: 413, retryable: false, message: 'The body is larger than this path takes.' },
   unsupported_media_type: { status: 415, retryable: false, message: 'Send the body as application/json.' },
   wrong_host: { status: 421, retryable: false, message: 'The service does not answer to this Host.' },
