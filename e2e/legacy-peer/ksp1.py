@@ -103,7 +103,7 @@ def seal(public_key, message, aad=None, key_id=None):
     return seal_bytes(public_key, json.dumps(message, ensure_ascii=False).encode("utf-8"), aad, key_id)
 
 
-def open_envelope(private_key, envelope):
+def open_envelope(private_key, envelope, largest=LARGEST_CIPHERTEXT):
     """The object inside and the aad, or Refused."""
     if not isinstance(envelope, dict):
         raise Refused("not an object")
@@ -123,8 +123,8 @@ def open_envelope(private_key, envelope):
         raise Refused("encrypted_key is not of the key's size")
     if len(iv) != 12 or len(tag) != 16:
         raise Refused("iv is not 12 bytes or tag not 16")
-    if len(ciphertext) > LARGEST_CIPHERTEXT:
-        raise Refused("ciphertext is over 1 MiB")
+    if len(ciphertext) > largest:
+        raise Refused("ciphertext is too long")
     try:
         content_key = private_key.decrypt(encrypted_key, OAEP)
     except ValueError:

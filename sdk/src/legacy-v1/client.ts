@@ -123,14 +123,14 @@ async function rotate(session: Session, newKey: ClientKey, about: AboutKey): Pro
     ...aboutKey('new_client_', about),
   }
   const fingerprint = await fingerprintOf(newKey.publicKey)
-  let wasAsked = false
+  const asked = { isSo: false }
   try {
     await session.operate<undefined>({
       action: 'authai.rotate_key',
       path: '/v1/authai/rotate-key',
       nextKey: newKey,
       parts: async () => {
-        wasAsked = true
+        asked.isSo = true
         return { body, bound: { new_client_public_key: spki } }
       },
       take: async (answer) => {
@@ -140,7 +140,7 @@ async function rotate(session: Session, newKey: ClientKey, about: AboutKey): Pro
     })
   } catch (error) {
     // The old key is retired because the answer got lost, and not the request. Before it was asked, somebody else did it.
-    if (!wasAsked || !hasCode(error, 'key_retired')) throw error
+    if (!asked.isSo || !hasCode(error, 'key_retired')) throw error
     await session.register(newKey)
   }
 }

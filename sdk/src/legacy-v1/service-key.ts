@@ -6,7 +6,7 @@ import { fingerprintOf, readPublicKey } from './keys.ts'
 import type { Key } from './keys.ts'
 
 export interface ServiceKey {
-  key: CryptoKey
+  key: Key
   fingerprint: string
 }
 

@@ -1,0 +1,88 @@
+/** Envelopes, bindings and a proof by a peer that shares no code with this one (e2e/legacy-peer/vectors.py). */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { fromBase64url } from '@sallyport/protocol/v1/base64url'
+import { authBinding, envelopeHash, payloadBinding, resultProof } from '@sallyport/protocol/v1/binding'
+import { openEnvelope, seal } from './envelope.ts'
+import {
+  exportClientKey,
+  fingerprintOf,
+  generateClientKey,
+  importClientKey,
+  publicPem,
+  readPublicKey,
+  spkiOf,
+} from './keys.ts'
+
+const vectors = JSON.parse(readFileSync(new URL('../../../protocol/vectors/envelope-v1.json', import.meta.url), 'utf8'))
+const keyOf = (whose: 'service' | 'client') => importClientKey(vectors.keys[whose].private_key)
+
+test('a key has the fingerprint and the PEM that the peer gives it', async () => {
+  for (const whose of ['service', 'client'] as const) {
+    const { publicKey } = await keyOf(whose)
+    assert.equal(await fingerprintOf(publicKey), vectors.keys[whose].fingerprint)
+    assert.equal(await publicPem(publicKey), vectors.keys[whose].public_key)
+  }
+})
+
+test('what the peer sealed is opened', async () => {
+  for (const { name, key, envelope, plaintext, hash } of vectors.opened) {
+    const { privateKey } = await keyOf(key)
+    assert.deepEqual(await openEnvelope(privateKey, envelope), JSON.parse(plaintext), name)
+    assert.equal(await envelopeHash(envelope), hash, name)
+  }
+  assert.ok(vectors.opened.length > 5)
+})
+
+test('what the peer refuses is not opened', async () => {
+  const { privateKey } = await keyOf('service')
+  for (const { name, envelope } of vectors.refused) {
+    assert.equal(await openEnvelope(privateKey, envelope), undefined, name)
+  }
+  assert.ok(vectors.refused.length > 50)
+})
+
+test('the parts of a request are bound as the peer binds them', async () => {
+  const { payload_aad, auth_aad } = vectors.binding
+  assert.equal(payloadBinding(payload_aad.client_uuid, payload_aad.challenge_id), payload_aad.aad)
+  for (const { name, parts, aad } of auth_aad) {
+    const bound = { ...parts }
+    for (const member of ['recipient_public_key', 'new_client_public_key']) {
+      const key = parts[member] && (await readPublicKey(parts[member]))
+      if (key) bound[member] = await spkiOf(key)
+    }
+    assert.equal(await authBinding(bound), aad, name)
+  }
+})
+
+test('a result is proven as the peer proves it', async () => {
+  const { nonce, request_id, result_envelope, result_proof } = vectors.result_proof
+  const bytes = fromBase64url(nonce)
+  assert.ok(bytes)
+  assert.equal(await resultProof(bytes, request_id, result_envelope), result_proof)
+})
+
+test('what is sealed here is opened here, and with a bit changed it is not', async () => {
+  const { publicKey, privateKey } = await keyOf('client')
+  const message = { text: 'ü🔑', list: [1, null] }
+  const envelope = await seal(publicKey, message, payloadBinding('a', 'b'))
+  assert.deepEqual(await openEnvelope(privateKey, envelope), message)
+  const other = await seal(publicKey, message, payloadBinding('a', 'c'))
+  for (const member of ['encrypted_key', 'iv', 'ciphertext', 'tag', 'aad'] as const) {
+    assert.equal(await openEnvelope(privateKey, { ...envelope, [member]: other[member] }), undefined, member)
+  }
+})
+
+test('a key that was exported is the same when it is read again, and does not come out twice', async () => {
+  const key = await generateClientKey(2048)
+  const pem = await exportClientKey(key)
+  const again = await importClientKey(`\n${pem.replaceAll('\n', '\r\n')}`)
+  assert.equal(await fingerprintOf(again.publicKey), await fingerprintOf(key.publicKey))
+  const envelope = await seal(key.publicKey, { is: 'here' }, 'ksp1-bind.v1.')
+  assert.deepEqual(await openEnvelope(again.privateKey, envelope), { is: 'here' })
+  await assert.rejects(exportClientKey(again))
+  for (const wrong of ['', 'text', await publicPem(key.publicKey), pem.slice(0, 300)]) {
+    await assert.rejects(importClientKey(wrong))
+  }
+})
