@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { findBrowser } from '../server/testkit/browser.ts'
 import { prepareTemplate } from '../server/testkit/databases.ts'
 import { bringPrograms } from '../server/testkit/programs.ts'
+import { bringPython } from '../server/testkit/python.ts'
 import { startPostgres } from '../server/testkit/postgres-server.ts'
 import { groupTests } from '../server/testkit/test-groups.ts'
 
@@ -31,6 +32,7 @@ const folder = mkdtempSync(join(tmpdir(), 'sallyport-tests-'))
 const finished = join(folder, 'finished')
 try {
   await bringPrograms(['curl', 'openssl'])
+  if (files.some((file) => file.includes('legacy-peer'))) await bringPython('cryptography')
   // Fetching a browser may take longer than a test may. Where there is none, the tests that need it say so.
   const needsBrowser = files.some((file) => file.includes('e2e'))
   const browser = needsBrowser ? await findBrowser().catch(() => undefined) : undefined

@@ -37,10 +37,12 @@ function resolveImport(file: string, from: string): string {
 }
 
 const protocol = filesBelow('protocol')
+const sdk = filesBelow('sdk')
 const server = filesBelow('server/src')
 const code = server.filter(({ path }) => !path.endsWith('.test.ts'))
 const everything = [
   ...protocol,
+  ...sdk,
   ...server,
   ...filesBelow('server/testkit'),
   ...filesBelow('e2e'),
@@ -107,6 +109,20 @@ test('protocol imports no room, and end-to-end tests speak only over the wire', 
     broken(filesBelow('e2e'), (_file, from) => from.startsWith('server/src/')),
     [],
   )
+})
+
+test('the SDK knows the protocol and itself, and no runtime', () => {
+  const published = sdk.filter(({ path }) => !path.endsWith('.test.ts'))
+  assert.deepEqual(
+    broken(published, (_file, from) => !/^(?:sdk|protocol)\/src\//.test(from)),
+    [],
+  )
+  const ofOneRuntime = published.filter(({ text }) => /\b(?:Buffer|process|window|document)\b\s*[.(]/.test(text))
+  assert.deepEqual(
+    ofOneRuntime.map(({ path }) => path),
+    [],
+  )
+  assert.ok(published.length > 0)
 })
 
 test('only routes speak HTTP', () => {

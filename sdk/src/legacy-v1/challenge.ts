@@ -18,8 +18,8 @@ export interface Challenge {
   receivedAtMs: number
 }
 
-/** A challenge that would end on its way is not worth sending. */
-const marginMs = 15_000
+/** The last tenth of a challenge's time is not used: it would end on its way. */
+const usableShare = 0.9
 const authLifetimeMs = 60_000
 
 export async function openChallenge(answer: Answer, privateKey: Key): Promise<Challenge> {
@@ -50,7 +50,7 @@ function readPayload(message: object | undefined): ChallengePayload | undefined 
 
 export function isStale({ receivedAtMs, lifetimeMs }: Challenge): boolean {
   const ageMs = Date.now() - receivedAtMs
-  return ageMs < 0 || ageMs > lifetimeMs - marginMs
+  return ageMs < 0 || ageMs > lifetimeMs * usableShare
 }
 
 /** The request's id is known to us and the service alone: a result is proven with it. */

@@ -1,0 +1,54 @@
+/** Passes bytes on to the service, and cuts a connection where it is told to: on the way there, or on the way back. */
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+
+export interface CuttingRelay {
+  url: string
+  /** The next request does not get there, or the next answer does not come back. Everything after it passes. */
+  lose: (what: 'request' | 'answer') => void
+  /** How many were lost so far. */
+  lost: () => number
+}
+
+export async function startCuttingRelay(t: Pick<TestContext, 'after'>, port: number): Promise<CuttingRelay> {
+  let losing: 'request' | 'answer' | undefined
+  let lost = 0
+  const open = new Set<Socket>()
+  const server = createServer((client) => {
+    const service = connect({ port, host: '127.0.0.1' })
+    for (const socket of [client, service]) {
+      open.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        open.delete(socket)
+        client.destroy()
+        service.destroy()
+      })
+    }
+    const passOn = (what: 'request' | 'answer', from: Socket, to: Socket) =>
+      from.on('data', (chunk) => {
+        if (losing !== what) {
+          to.write(chunk)
+          return
+        }
+        losing = undefined
+        lost++
+        client.destroy()
+      })
+    passOn('request', client, service)
+    passOn('answer', service, client)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.close()
+    for (const socket of open) socket.destroy()
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    lose: (what) => (losing = what),
+    lost: () => lost,
+  }
+}

@@ -1,0 +1,52 @@
+/** Clients of the legacy protocol for the tests that need some, and what a test that plays the relay needs of them. */
+import { createLegacyClient, generateClientKey } from '@sallyport/sdk'
+import type { ClientKey, LegacyClient, LegacyClientOptions } from '@sallyport/sdk'
+import type { Environment, RunningService } from './running-service.ts'
+
+/** Many of them register from one address. */
+export const roomyForLegacy: Environment = {
+  SALLYPORT_V1_REGISTRATIONS_PER_MINUTE: '100000',
+  SALLYPORT_V1_REGISTRATIONS_PER_DAY: '100000',
+  SALLYPORT_V1_REGISTRATIONS_PER_KEY: '100000',
+}
+
+export const baseUrlOf = ({ port }: RunningService) => `http://localhost:${port}`
+
+/** What an operator would have told. */
+export async function serviceFingerprint(service: RunningService): Promise<string> {
+  const { body } = await service.call('GET', '/v1/authai/public-key')
+  return body.fingerprint as string
+}
+
+export async function clientOf(
+  service: RunningService,
+  options: Partial<LegacyClientOptions> = {},
+): Promise<{ client: LegacyClient; key: ClientKey }> {
+  const key = options.key ?? (await generateClientKey(2048))
+  const serviceKeyFingerprint = options.serviceKeyFingerprint ?? (await serviceFingerprint(service))
+  return { client: createLegacyClient({ baseUrl: baseUrlOf(service), ...options, key, serviceKeyFingerprint }), key }
+}
+
+export const valuesOf = ({ items }: { items: { key: string; value: unknown }[] }) =>
+  Object.fromEntries(items.map(({ key, value }) => [key, value]))
+
+export interface Relay {
+  /** What goes on to the service in place of what the client sent. */
+  request?: (path: string, body: any) => object
+  /** What goes back to the client in place of what the service answered; without `error` it is a 200. */
+  answer?: (path: string, body: any) => object | Promise<object>
+}
+
+/** Hears everything, and passes on what it likes. */
+export function through(relay: Relay): typeof fetch {
+  return async (input, init) => {
+    const url = input instanceof Request ? input.url : input
+    const path = new URL(url).pathname
+    const sent: unknown = typeof init?.body === 'string' ? JSON.parse(init.body) : undefined
+    const request = sent === undefined ? undefined : (relay.request?.(path, sent) ?? sent)
+    const response = await fetch(url, { ...init, ...(request !== undefined && { body: JSON.stringify(request) }) })
+    const answered: unknown = await response.json()
+    const answer: any = await (relay.answer?.(path, answered) ?? answered)
+    return Response.json(answer, { status: answer.error ? response.status : 200 })
+  }
+}

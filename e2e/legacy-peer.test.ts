@@ -1,0 +1,49 @@
+/** A client of the legacy protocol that shares nothing with ours: Python, written from the contract alone. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { onBothDatabases } from '../server/testkit/databases.ts'
+import { findPython } from '../server/testkit/python.ts'
+import { baseUrlOf, roomyForLegacy, serviceFingerprint } from './legacy-clients.ts'
+import { startService } from './running-service.ts'
+
+const folder = join(import.meta.dirname, 'legacy-peer')
+const python = await findPython('cryptography')
+const options = {
+  skip: python === undefined && 'No Python here has the package cryptography (Debian: python3-cryptography).',
+}
+
+async function runPeer(script: string, ...args: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(python ?? '', ['-B', join(folder, script), ...args], { timeout: 60_000 })
+  return stdout
+}
+
+onBothDatabases('a client in Python', (engine) => {
+  test('lives its whole life: registers, saves, reads, refreshes, binds, rotates', options, async (t) => {
+    const service = await startService(t, engine, roomyForLegacy)
+    const output = await runPeer('life.py', baseUrlOf(service), await serviceFingerprint(service))
+    const steps = output
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).step as string)
+    assert.deepEqual(steps, [
+      'registered',
+      'saved and read',
+      'wrote again',
+      'refreshed, and a used challenge was refused',
+      'bound',
+      'rotated',
+      'served without binding',
+      'done',
+    ])
+  })
+})
+
+test('the vectors can be made anew, and hold what they held', options, async () => {
+  const vectors = JSON.parse(await runPeer('vectors.py'))
+  const kept = (await import('../protocol/vectors/envelope-v1.json', { with: { type: 'json' } })).default
+  const names = (one: any) => [...one.opened, ...one.refused].map(({ name }) => name as string)
+  assert.deepEqual(names(vectors), names(kept))
+})

@@ -1,0 +1,150 @@
+/** What a relay between a client of the legacy protocol and the service can not do to a client that binds and pins. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { resultProof } from '@sallyport/protocol/v1/binding'
+import { generateClientKey, LegacyError } from '@sallyport/sdk'
+import { openEnvelope, seal } from '../sdk/src/legacy-v1/envelope.ts'
+import { fingerprintOf, publicPem } from '../sdk/src/legacy-v1/keys.ts'
+import { clientOf, roomyForLegacy, through, valuesOf } from './legacy-clients.ts'
+import type { Relay } from './legacy-clients.ts'
+import { sharedService } from './running-service.ts'
+
+const withCode =
+  (...codes: string[]) =>
+  (error: unknown) =>
+    error instanceof LegacyError && codes.includes(error.code)
+
+const emptyResult = { v: 'ksp1', type: 'kv.read.result', namespace: 'mine', items: [], missing: ['a'] }
+const nobody = '0198f0aa-0000-4000-8000-000000000001'
+
+describe('a relay', () => {
+  const service = sharedService('sqlite', roomyForLegacy)
+
+  /** A client with something saved. What the relay does can be set at any time. */
+  async function startRelayed() {
+    const relay: Relay = {}
+    const { client, key } = await clientOf(service(), { fetch: through(relay) })
+    await client.save('mine', [{ key: 'a', value: 'true' }])
+    const goesOnAsBefore = async () => {
+      delete relay.request
+      delete relay.answer
+      assert.deepEqual(valuesOf(await client.read('mine', ['a'])), { a: 'true' })
+    }
+    return { client, key, relay, goesOnAsBefore }
+  }
+
+  test('with a replaced service key gets nothing from a client that pinned the true one', async () => {
+    const own = await generateClientKey(2048)
+    const pem = await publicPem(own.publicKey)
+    const fingerprint = await fingerprintOf(own.publicKey)
+    const heard: string[] = []
+    const answer: Relay['answer'] = (path, body) => {
+      heard.push(path)
+      return { ...body, authai_public_key: pem, fingerprint }
+    }
+    const { client } = await clientOf(service(), { fetch: through({ answer }) })
+    await assert.rejects(client.save('mine', [{ key: 'a', value: 'secret' }]), withCode('service_key_mismatch'))
+    assert.deepEqual(heard, ['/v1/authai/public-key'])
+  })
+
+  test('with a replaced service key in the answer to a registration is not listened to', async () => {
+    const own = await generateClientKey(2048)
+    const pem = await publicPem(own.publicKey)
+    const heard: unknown[] = []
+    const relay: Relay = {
+      request: (_path, body) => {
+        heard.push(...[body.auth_envelope, body.data_envelope].filter((one) => one !== undefined))
+        return body
+      },
+      answer: (path, body) => (path.endsWith('/register') ? { ...body, authai_public_key: pem } : body),
+    }
+    const { client } = await clientOf(service(), { fetch: through(relay) })
+    await client.save('mine', [{ key: 'a', value: 'secret' }])
+    assert.equal(heard.length, 2)
+    for (const envelope of heard) assert.equal(await openEnvelope(own.privateKey, envelope), undefined)
+  })
+
+  test('with a forged result is found out, whatever it takes for the proof', async () => {
+    const { client, key, relay, goesOnAsBefore } = await startRelayed()
+    const proofs = [(body: any) => body.result_proof, () => undefined, () => '', () => 'A'.repeat(43), () => 7]
+    for (const proofOf of proofs) {
+      relay.answer = async (path, body) => {
+        if (!path.endsWith('/read')) return body
+        const result_envelope = await seal(key.publicKey, emptyResult, 'anything')
+        return { ...body, result_envelope, result_proof: proofOf(body) }
+      }
+      await assert.rejects(client.read('mine', ['a']), withCode('result_not_authentic'))
+    }
+    await goesOnAsBefore()
+  })
+
+  test('with an earlier result is found out', async () => {
+    const { client, relay, goesOnAsBefore } = await startRelayed()
+    let earlier: object | undefined
+    relay.answer = (path, body) => {
+      if (!path.endsWith('/read')) return body
+      const { result_envelope, result_proof } = body
+      earlier ??= { result_envelope, result_proof }
+      return { ...body, ...earlier }
+    }
+    assert.deepEqual(valuesOf(await client.read('mine', ['a'])), { a: 'true' })
+    await assert.rejects(client.read('mine', ['a']), withCode('result_not_authentic'))
+    await goesOnAsBefore()
+  })
+
+  test('with a challenge of its own making knows the nonce, not the id of the request, and proves nothing', async () => {
+    const { client, key, relay, goesOnAsBefore } = await startRelayed()
+    const nonce = new Uint8Array(32).fill(7)
+    const client_uuid = await client.register()
+    const expires_at = new Date(Date.now() + 300_000).toISOString()
+    const made = {
+      ...{ v: 'ksp1', type: 'challenge', purpose: 'authai.operation', client_uuid, challenge_id: nobody, expires_at },
+      ...{ nonce: Buffer.from(nonce).toString('base64url'), issued_at: new Date().toISOString() },
+    }
+    const challenge_for_client = await seal(key.publicKey, made, 'anything')
+    relay.answer = async (path) => {
+      const answer = { client_uuid, challenge_id: nobody, challenge_for_client, expires_at }
+      if (!path.endsWith('/read')) return answer
+      const result_envelope = await seal(key.publicKey, emptyResult, 'anything')
+      return { ...answer, result_envelope, result_proof: await resultProof(nonce, nobody, result_envelope) }
+    }
+    await client.refresh()
+    await assert.rejects(client.read('mine', ['a']), withCode('result_not_authentic'))
+    await goesOnAsBefore()
+  })
+
+  test("with another client's envelope, a recipient or a new key of its own is refused, and all stays as it was", async () => {
+    const own = await publicPem((await generateClientKey(2048)).publicKey)
+    const heard: any = {}
+    const listening: Relay = {
+      request: (_path, body) => {
+        Object.assign(heard, body)
+        return body
+      },
+    }
+    const { client: other } = await clientOf(service(), { fetch: through(listening) })
+    await other.save('mine', [{ key: 'a', value: "another's" }])
+    await other.read('mine', ['b'])
+
+    const { client, relay, goesOnAsBefore } = await startRelayed()
+    const { data_envelope, query_envelope } = heard
+    const save = () => client.save('mine', [{ key: 'a', value: 'new' }])
+    const read = () => client.read('mine', ['a'])
+    const rotate = async () => {
+      await client.rotate(await generateClientKey(2048))
+    }
+    const swaps: [string, (body: any) => object, () => Promise<unknown>][] = [
+      ["another's data", (body) => ({ ...body, data_envelope }), save],
+      ["another's query", (body) => ({ ...body, query_envelope }), read],
+      ['a recipient', (body) => ({ ...body, recipient_public_key: own }), read],
+      ['no recipient', ({ auth_envelope, query_envelope: mine }) => ({ auth_envelope, query_envelope: mine }), read],
+      ['a new key', (body) => ({ ...body, new_client_public_key: own }), rotate],
+      ['no aad', (body) => ({ ...body, auth_envelope: { ...body.auth_envelope, aad: undefined } }), save],
+    ]
+    for (const [name, swap, work] of swaps) {
+      relay.request = (path, body) => (path.endsWith('/register') ? body : swap(body))
+      await assert.rejects(work(), withCode('invalid_auth_envelope', 'payload_invalid'), name)
+      await goesOnAsBefore()
+    }
+  })
+})
