@@ -1,6 +1,7 @@
 /** What the bench asks its callers for, and what they say. */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import type { LegacyLoad } from './legacy-callers.ts'
 import { cpuSeconds } from './processes.ts'
 
 export interface Caller {
@@ -42,7 +43,11 @@ export interface Target {
   pid: number
 }
 
-export async function drive(generator: ChildProcess, { pid }: Pick<Target, 'pid'>, order: Order): Promise<Round> {
+export async function drive(
+  generator: ChildProcess,
+  { pid }: Pick<Target, 'pid'>,
+  order: Order | LegacyLoad,
+): Promise<Round> {
   const before = cpuSeconds(pid)
   generator.send(order)
   const [reply] = (await once(generator, 'message')) as [{ measured: Measured } | { error: string }]

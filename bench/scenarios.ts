@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { eventually } from '../e2e/running-service.ts'
 import { contending, startInSandbox, startSeeded } from './contenders.ts'
 import type { Callable, MeasuredService, Outside } from './contenders.ts'
+import { legacyCalls } from './legacy.ts'
 import { drive } from './load.ts'
 import { memoryOf } from './processes.ts'
 import type { Scope } from './processes.ts'
@@ -213,4 +214,5 @@ export const scenarios: Record<string, (bench: Bench) => Promise<Row[]>> = {
   stream: longStream,
   many: manyRows,
   sandbox: inSandbox,
+  legacy: async (bench) => legacyCalls(bench, await onSqlite(bench)),
 }
