@@ -16,7 +16,7 @@ export interface LegacyClientOptions {
   /** Where the service is, or whoever relays to it. */
   baseUrl: string
   /**
-   * `SHA256:…` of the service's key, as its operator told it: `sallyport-server v1-key list` prints it. While the service
+   * `SHA256:…` of the service's key, as its operator told it: never from an answer of the service itself. While the service
    * changes its key, name the old one and the new one.
    */
   serviceKeyFingerprint: string | readonly string[]
