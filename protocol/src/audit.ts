@@ -51,6 +51,12 @@ export const auditEvents = [
   'proxy.hop',
   'proxy.outcome',
   'proxy.refused',
+  'v1.registered',
+  'v1.refreshed',
+  'v1.key_rotated',
+  'v1.saved',
+  'v1.read',
+  'v1.service_key_rotated',
   'keys.rotated',
   'audit.chain_started',
 ] as const

@@ -21,6 +21,7 @@ import { meRoutes } from './devices/me-routes.ts'
 import { pushTokenRoutes } from './devices/push-token-routes.ts'
 import { createCallsInFlight } from './grants/calls-in-flight.ts'
 import { grantRoutes } from './grants/grant-routes.ts'
+import { legacyV1Routes } from './legacy-v1/legacy-v1-routes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
@@ -137,6 +138,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   grantRoutes(http, needs)
   auditRoutes(http, needs)
   await sandboxRoutes(http, needs)
+  await legacyV1Routes(http, needs)
   proxyRoutes(http, {
     ...needs,
     refusals,

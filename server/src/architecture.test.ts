@@ -60,6 +60,7 @@ const rows = [
   ['grants', 'callbacks'],
   ['access-requests', 'proxy'],
   ['sandbox'],
+  ['legacy-v1'],
 ]
 
 /** Files that stand outside the rooms: the wiring, and what is run beside the service. */
@@ -88,6 +89,16 @@ test('imports run in one direction: a room knows only the rooms above it', () =>
     const there = roomOf(from)
     if (here === undefined || there === undefined || here === there || isWiring(path)) return false
     return rowOf(there) === -1 || rowOf(here) === -1 || rowOf(there) >= rowOf(here)
+  })
+  assert.deepEqual(wrong, [])
+})
+
+test('the legacy protocol knows platform and audit alone, and only the wiring knows it: it can go one day', () => {
+  const wrong = broken(code, ({ path }, from) => {
+    const here = roomOf(path)
+    const there = roomOf(from)
+    if (here === 'legacy-v1') return there !== undefined && !['legacy-v1', 'platform', 'audit'].includes(there)
+    return there === 'legacy-v1' && !isWiring(path)
   })
   assert.deepEqual(wrong, [])
 })
@@ -254,6 +265,8 @@ test('a Secret is opened only where it must be', () => {
     'connections/connect-routes.ts', // gives the browser its hold on an answer that waits
     'connections/finish-connect.ts', // reads the answer that a provider sent
     'devices/device-routes.ts', // hands pairing codes and the device's token out, once
+    'legacy-v1/item.ts', // names what is stored by an HMAC, and reads it for its client
+    'legacy-v1/service-keys.ts', // imports the key that opens envelopes
     'platform/config.ts', // judges what was set
     'platform/database/postgres.ts', // connects
     'platform/oauth/oauth.ts', // speaks to the authorization server

@@ -5,6 +5,7 @@ import { accessTokenColumn, refreshTokenColumn } from './connections/connection-
 import { deviceCode } from './connections/device-flow-store.ts'
 import { formerToken } from './connections/former-token-store.ts'
 import { pushToken } from './devices/push-store.ts'
+import { legacyV1Columns } from './legacy-v1/legacy-v1-store.ts'
 import { vapidPrivateKey } from './platform/push/vapid-key.ts'
 import type { SealedColumn } from './platform/vault/vault.ts'
 import { providerClientSecret } from './providers/provider-store.ts'
@@ -28,4 +29,5 @@ export const sealedColumns: readonly SealedColumn[] = [
   vapidPrivateKey,
   auditPrivateKey,
   idempotentAnswer,
+  ...legacyV1Columns,
 ]

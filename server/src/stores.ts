@@ -20,6 +20,7 @@ import { pairingCodeStore } from './devices/pairing-code-store.ts'
 import { createPushStore } from './devices/push-store.ts'
 import { grantStore } from './grants/grant-store.ts'
 import { standingStore } from './grants/standing-store.ts'
+import { createLegacyV1Store } from './legacy-v1/legacy-v1-store.ts'
 import { createProviderStore } from './providers/provider-store.ts'
 import { createIdempotency } from './proxy/idempotency-store.ts'
 import { createSandboxStore } from './sandbox/sandbox-store.ts'
@@ -59,6 +60,7 @@ export function createStores(needs: { database: Database; vault: Vault; clock: C
     pushes: createPushStore(vault),
     accessRequests: accessRequestStore,
     mutedAgents: mutedAgentStore,
+    legacyV1: createLegacyV1Store(vault),
     audit: createAuditStore(needs),
     auditChains: auditChainStore,
     looseRecords: looseRecordStore,

@@ -9,6 +9,7 @@ import type { FormerTokenStore } from './connections/former-token-store.ts'
 import type { ChallengeStore } from './devices/challenge-store.ts'
 import type { PairingCodeStore } from './devices/pairing-code-store.ts'
 import type { GrantStore } from './grants/grant-store.ts'
+import type { LegacyV1Store } from './legacy-v1/legacy-v1-store.ts'
 import type { Config } from './platform/config.ts'
 import { dropFullLimits } from './platform/rate-limits.ts'
 import type { Idempotency } from './proxy/idempotency-store.ts'
@@ -18,7 +19,7 @@ import type { LoginTokenStore } from './sessions/login-token-store.ts'
 import type { SessionStore } from './sessions/session-store.ts'
 
 export interface SweepNeeds extends RetentionNeeds {
-  config: Pick<Config, 'auditRetentionDays'>
+  config: Pick<Config, 'auditRetentionDays' | 'v1KeyOverlapHours'>
   loginTokens: LoginTokenStore
   loginFlows: LoginFlowStore
   sessions: SessionStore
@@ -33,6 +34,7 @@ export interface SweepNeeds extends RetentionNeeds {
   callbacks: CallbackStore
   mutedAgents: MutedAgentStore
   idempotency: Idempotency
+  legacyV1: LegacyV1Store
 }
 
 const dayMs = 86_400_000
@@ -58,6 +60,7 @@ export async function sweep(needs: SweepNeeds): Promise<void> {
     await needs.grants.dropSandboxesEndedBefore(tx, daysAgo(1))
     await needs.mutedAgents.dropEnded(tx, now)
     await needs.idempotency.dropExpired(tx, now)
+    await needs.legacyV1.dropEnded(tx, needs.config, now)
     await needs.callbacks.dropWaitingBefore(tx, daysAgo(2))
     const unapproved = await needs.accessRequests.listUnapprovedBefore(tx, daysAgo(30), atOnce)
     await needs.callbacks.dropOf(tx, unapproved)

@@ -1,18 +1,40 @@
-/** Bytes in base64url without padding (RFC 4648 §5). */
+/** Base64url without padding (RFC 4648 §5), by tables: an envelope may hold megabytes, and `btoa` is slow at them. */
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+const codes = Uint8Array.from(alphabet, (character) => character.charCodeAt(0))
+const none = 64
+const values = new Uint8Array(128).fill(none)
+for (const [value, code] of codes.entries()) values[code] = value
+
+const ascii = new TextDecoder()
+
 export function toBase64url(bytes: Uint8Array): string {
-  let binary = ''
-  // In pieces: a call with a million arguments runs out of stack.
-  for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192))
-  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+  const { length } = bytes
+  const text = new Uint8Array(Math.ceil((length * 4) / 3))
+  let written = 0
+  for (let at = 0; at < length; at += 3) {
+    const bits = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0)
+    // Where fewer than three bytes are left, what is written past the end of `text` is dropped.
+    for (let shift = 18; shift >= 0; shift -= 6) text[written++] = codes[(bits >> shift) & 63] as number
+  }
+  return ascii.decode(text)
 }
 
 /** Undefined where the text is not exactly as {@link toBase64url} writes it: padding, stray characters, stray bits. */
 export function fromBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
-  if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return undefined
-  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
-  const bytes = new Uint8Array(binary.length)
-  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at)
+  const { length } = text
+  if (length % 4 === 1) return undefined
+  const bytes = new Uint8Array(Math.floor((length * 3) / 4))
+  let bits = 0
+  let written = 0
+  for (let at = 0; at < length; at++) {
+    const value = values[text.charCodeAt(at)] ?? none
+    if (value === none) return undefined
+    bits = (bits << 6) | value
+    const place = at % 4
+    // Each but the first character of four completes a byte.
+    if (place > 0) bytes[written++] = (bits >> (6 - 2 * place)) & 0xff
+  }
   // The last character may carry bits that belong to no byte: the same bytes could then be written in several ways.
-  const tail = bytes.subarray(bytes.length - (bytes.length % 3))
-  return text.endsWith(toBase64url(tail)) ? bytes : undefined
+  const stray = length % 4 === 2 ? 0b1111 : length % 4 === 3 ? 0b11 : 0
+  return (bits & stray) === 0 ? bytes : undefined
 }

@@ -6,11 +6,11 @@ import { fromBase64url, toBase64url } from './base64url.ts'
 import { aadBytes, authBinding, envelopeHash, isBinding, payloadBinding, resultProof } from './binding.ts'
 import { readEnvelope, writeEnvelope } from './envelope.ts'
 import type { Envelope } from './envelope.ts'
+import { entryTexts, hasRepeatedMember } from './json-members.ts'
 import { Malformed } from './malformed.ts'
 import { normalizeNamespace } from './namespace.ts'
 import { readAuthPayload, readQueryPayload, readSavePayload } from './payloads.ts'
 import { fromPem, publicKeyFingerprint, toPem } from './public-key.ts'
-import { hasRepeatedMember } from './repeated-members.ts'
 
 const bytes = (length: number) => toBase64url(new Uint8Array(length).fill(7))
 const envelope: Envelope = {
@@ -111,6 +111,27 @@ test('a member that stands twice is found, however it is written', () => {
   for (const text of ['{"a":{"a":1}}', '[{"a":1},{"a":1}]', '{"a":"a\\":","b":"a"}', '"{\\"a\\":1,\\"a\\":1}"', '7']) {
     assert.ok(!hasRepeatedMember(text), text)
   }
+})
+
+test('the entries of a list are found as they were written', () => {
+  const text =
+    '{"a": [1, "x"], "items": [ {"k\\u0065y": "a,}", "value" : 1.0 } , {"value":{"x":[{"value":2}, 1e400]},"m":{}}]}'
+  assert.deepEqual(
+    entryTexts(text).map((entry) => Object.fromEntries(entry)),
+    [
+      { key: '"a,}"', value: '1.0' },
+      { value: '{"x":[{"value":2}, 1e400]}', m: '{}' },
+    ],
+  )
+  assert.deepEqual(entryTexts('{"items":[{}]}'), [new Map()])
+  fc.assert(
+    fc.property(fc.array(fc.dictionary(fc.string(), fc.jsonValue())), fc.nat(3), (items, indent) => {
+      const texts = entryTexts(JSON.stringify({ v: 1, items, z: [] }, null, indent))
+      const read = texts.map((entry) => [...entry].map(([name, value]): unknown[] => [name, JSON.parse(value)]))
+      const written = JSON.parse(JSON.stringify(items.map((item) => Object.entries(item)))) as unknown
+      assert.deepEqual(read, written)
+    }),
+  )
 })
 
 test('a namespace is normalised', () => {

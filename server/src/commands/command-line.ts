@@ -4,6 +4,7 @@ import { serve } from '../main.ts'
 import { showConfig } from './config.ts'
 import { doctor } from './doctor.ts'
 import { rotateMasterKey } from './rotate-keys.ts'
+import { rotateV1Key } from './rotate-v1-key.ts'
 import { verifyAuditCommand } from './verify-audit.ts'
 
 interface Command {
@@ -24,6 +25,7 @@ const commands: Command[] = [
   { words: ['config'], meaning: 'list every setting with its value, default and meaning', run: showConfig },
   { words: ['doctor'], meaning: 'check database, clock, files, keys, base URL and TLS', run: doctor },
   { words: ['keys', 'rotate'], meaning: 'take a new master key into use while the service runs', run: rotateMasterKey },
+  { words: ['v1-key', 'rotate'], meaning: 'hand out a new key to clients of the legacy protocol', run: rotateV1Key },
   {
     words: ['audit', 'verify'],
     options: '[--head <text>]',

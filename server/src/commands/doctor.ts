@@ -32,7 +32,12 @@ export async function doctor(env: NodeJS.ProcessEnv): Promise<number> {
     unknown.length === 0,
     unknown.length === 0 ? 'all are understood' : `not known: ${unknown.join(', ')}. Are they misspelt?`,
   )
-  for (const { what, isWell, words } of [...checkFiles(config), checkBaseUrl(config), checkTls(config)])
+  for (const { what, isWell, words } of [
+    ...checkFiles(config),
+    checkBaseUrl(config),
+    checkTls(config),
+    checkV1(config),
+  ])
     report(what, isWell, words)
   for (const { what, isWell, words } of await checkDatabase(config)) report(what, isWell, words)
   return findings.every(({ isWell }) => isWell) ? 0 : 1
@@ -98,6 +103,21 @@ function checkTls({ tlsCertFile, tlsKeyFile, baseUrl }: Config): Finding {
       words: `${tlsCertFile} or ${tlsKeyFile} can not be used: ${(error as Error).message}`,
     }
   }
+}
+
+/** Not wrong, but to be known: the contract's envelopes are tied to nothing, and a stranger may be a client too. */
+function checkV1({ v1Binding, v1Registration, v1Read }: Config): Finding {
+  const warnings = [
+    v1Binding === 'optional' && v1Registration === 'open'
+      ? 'anyone may register, and a relay can mix envelopes that are not bound: SALLYPORT_V1_BINDING=required or ' +
+        'SALLYPORT_V1_REGISTRATION=closed ends that'
+      : '',
+    v1Read === 'recipient' && v1Binding === 'optional'
+      ? 'whoever relays a read that is not bound can have its result encrypted to a key of their own (SALLYPORT_V1_READ)'
+      : '',
+  ].filter((words) => words !== '')
+  const words = warnings.length === 0 ? 'envelopes are bound, or clients known' : `a warning: ${warnings.join('; ')}`
+  return { what: 'legacy v1', isWell: true, words }
 }
 
 async function checkDatabase(config: Config): Promise<Finding[]> {

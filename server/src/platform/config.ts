@@ -5,6 +5,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { deviceSettings } from './device-settings.ts'
+import { legacyV1Settings } from './legacy-v1-settings.ts'
 import { loginContradictions, loginSecretSettings, loginSettings } from './login-settings.ts'
 import { pushContradictions, pushSecretSettings, pushSettings } from './push-settings.ts'
 import { proxySettings } from './proxy-settings.ts'
@@ -223,6 +224,7 @@ export const settings = {
   ...loginSettings,
   ...pushSettings,
   ...deviceSettings,
+  ...legacyV1Settings,
 }
 
 /** Settings that hold a secret: each may also come as NAME_FILE (a path) or NAME_COMMAND (what it prints). */

@@ -4,8 +4,11 @@ import type { Http } from './http.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Bodies are JSON in UTF-8. An empty one counts as none, and none as an object without members. */
-export function readJsonBodies(http: Http): void {
+/**
+ * Bodies are JSON in UTF-8. An empty one counts as none, and none as an object without members. What else the text has to
+ * be, `judge` may say by throwing.
+ */
+export function readJsonBodies(http: Http, judge?: (text: string) => void): void {
   const parse = http.getDefaultJsonParser('error', 'error')
   http.removeAllContentTypeParsers()
   http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
@@ -20,7 +23,10 @@ export function readJsonBodies(http: Http): void {
     }
     // The parser refuses __proto__ and constructor.prototype as member names.
     void parse(request, text, (error, value) => {
-      if (error) done(new ServiceError('invalid_json', { message: reason(text), cause: error }))
+      const fault = error
+        ? new ServiceError('invalid_json', { message: reason(text), cause: error })
+        : judge && faultBy(() => judge(text))
+      if (fault) done(fault)
       else done(null, value)
     })
   })
@@ -28,6 +34,15 @@ export function readJsonBodies(http: Http): void {
     if (request.body === undefined && request.routeOptions.schema?.body) request.body = {}
     done()
   })
+}
+
+function faultBy(judge: () => void): Error | undefined {
+  try {
+    judge()
+    return undefined
+  } catch (error) {
+    return error as Error
+  }
 }
 
 function decode(body: Buffer): string | undefined {

@@ -4,6 +4,7 @@ import { providersAndConnections } from './0002-providers-and-connections.ts'
 import { approvals } from './0003-approvals.ts'
 import { auditChain } from './0004-audit-chain.ts'
 import { idempotency } from './0005-idempotency.ts'
+import { legacyV1 } from './0006-legacy-v1.ts'
 
 /** In order, and forward only: what has once been released is never edited. docs/storage.md describes the result. */
 export const migrations: readonly Migration[] = [
@@ -12,4 +13,5 @@ export const migrations: readonly Migration[] = [
   approvals,
   auditChain,
   idempotency,
+  legacyV1,
 ]

@@ -1,0 +1,101 @@
+/** Looks at JSON text as it was written, for what `JSON.parse` hides. The text has to be JSON: that says so first. */
+const quote = 0x22
+const comma = 0x2c
+const colon = 0x3a
+const openArray = 0x5b
+const backslash = 0x5c
+const closeArray = 0x5d
+const openObject = 0x7b
+const closeObject = 0x7d
+
+/**
+ * Whether some object in this JSON text has two members of one name. Readers disagree on which of them counts, so that
+ * one could check what another does not use.
+ */
+export function hasRepeatedMember(json: string): boolean {
+  /** The names seen in each object that is open; undefined for an array. */
+  const open: (Set<string> | undefined)[] = []
+  let isRepeated = false
+  scan(json, {
+    opened: (isObject) => open.push(isObject ? new Set() : undefined),
+    closed: () => open.pop(),
+    member: (name) => {
+      const names = open.at(-1)
+      if (names?.has(name)) isRepeated = true
+      names?.add(name)
+      return isRepeated
+    },
+  })
+  return isRepeated
+}
+
+/**
+ * The members of the objects in the lists that stand in the outermost object, each as its very text: of
+ * `{"items": [{"a": 1.0}]}` that is one map, in which "a" is `1.0`. A number keeps digits that JavaScript would lose.
+ */
+export function entryTexts(json: string): Map<string, string>[] {
+  const entries: Map<string, string>[] = []
+  const depthOfEntries = 3
+  let depth = 0
+  let name = ''
+  let start = 0
+  const endMember = (at: number) => {
+    if (depth === depthOfEntries && start > 0) entries.at(-1)?.set(name, json.slice(start, at).trim())
+    start = depth === depthOfEntries ? 0 : start
+  }
+  scan(json, {
+    opened: (isObject) => {
+      depth++
+      if (isObject && depth === depthOfEntries) entries.push(new Map())
+    },
+    closed: (at) => {
+      endMember(at)
+      depth--
+    },
+    member: (found, after) => {
+      if (depth !== depthOfEntries) return
+      name = found
+      start = after
+    },
+    comma: endMember,
+  })
+  return entries
+}
+
+interface Visitor {
+  opened: (isObject: boolean) => void
+  closed: (at: number) => void
+  /** `after`: where its value begins, blanks included. True ends the scan. */
+  member: (name: string, after: number) => unknown
+  comma?: (at: number) => void
+}
+
+function scan(json: string, visitor: Visitor): void {
+  let text = ''
+  for (let at = 0; at < json.length; at++) {
+    const character = json.charCodeAt(at)
+    if (character === quote) {
+      const end = endOfString(json, at)
+      text = json.slice(at, end + 1)
+      at = end
+    } else if (character === colon) {
+      if (visitor.member(nameIn(text), at + 1) === true) return
+    } else if (character === openObject || character === openArray) visitor.opened(character === openObject)
+    else if (character === closeObject || character === closeArray) visitor.closed(at)
+    else if (character === comma) visitor.comma?.(at)
+  }
+}
+
+function endOfString(json: string, from: number): number {
+  for (let at = from + 1; at < json.length; at++) {
+    const character = json.charCodeAt(at)
+    if (character === backslash) at++
+    else if (character === quote) return at
+  }
+  return json.length
+}
+
+/** Escapes are undone: "a" and "\u0061" are one name. */
+function nameIn(text: string): string {
+  return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1)
+}

@@ -1,0 +1,70 @@
+/** Opens what was encrypted to the service. Whatever is wrong with it, the caller learns one code and nothing else. */
+import type { EnvelopeParts } from '@sallyport/protocol/v1/envelope'
+import { Malformed } from '@sallyport/protocol/v1/malformed'
+import { hasRepeatedMember } from '@sallyport/protocol/v1/json-members'
+import { ServiceError } from '../platform/errors.ts'
+import { parseJson } from '../platform/json.ts'
+import { modulusBytes, openParts } from './envelope-crypto.ts'
+import type { RsaQueue } from './rsa-queue.ts'
+import type { ServiceKeys } from './service-keys.ts'
+
+export interface OpenNeeds {
+  rsa: RsaQueue
+  keys: ServiceKeys
+}
+
+export type EnvelopeMember = 'auth_envelope' | 'data_envelope' | 'query_envelope'
+
+/** What `read` makes of the JSON inside, or of its text. */
+export async function openEnvelope<T>(
+  needs: OpenNeeds,
+  member: EnvelopeMember,
+  parts: EnvelopeParts,
+  read: (json: unknown, text: string) => T,
+): Promise<T> {
+  const plaintext = await decrypt(needs, parts)
+  return orRefused(member, () => {
+    if (!plaintext) throw new Malformed('does not open')
+    const { json, text } = jsonIn(plaintext)
+    return read(json, text)
+  })
+}
+
+/** The rule that was broken is for the log: it says nothing of what was sent. */
+export function orRefused<T>(member: EnvelopeMember, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error
+    throw refusal(member, error.message)
+  }
+}
+
+export function refusal(member: EnvelopeMember, detail: string): ServiceError {
+  const code = member === 'auth_envelope' ? 'invalid_auth_envelope' : 'payload_invalid'
+  return new ServiceError(code, { field: member, detail })
+}
+
+async function decrypt({ rsa, keys }: OpenNeeds, parts: EnvelopeParts): Promise<Uint8Array | undefined> {
+  for (const key of await keys.openers(parts.keyId)) {
+    if (modulusBytes(key) !== parts.encryptedKey.length) continue
+    const plaintext = await openParts(rsa, key, parts)
+    if (plaintext) return plaintext
+  }
+  return undefined
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function jsonIn(plaintext: Uint8Array): { json: unknown; text: string } {
+  let text: string
+  let json: unknown
+  try {
+    text = utf8.decode(plaintext)
+    json = parseJson(text)
+  } catch {
+    throw new Malformed('holds no JSON in UTF-8')
+  }
+  if (hasRepeatedMember(text)) throw new Malformed('holds a member twice')
+  return { json, text }
+}

@@ -1,0 +1,84 @@
+/** The settings of the legacy protocol (v1). */
+import { integer, oneOf } from './setting-kinds.ts'
+import { setting } from './settings.ts'
+
+export const legacyV1Settings = {
+  v1Registration: setting(
+    'SALLYPORT_V1_REGISTRATION',
+    'open',
+    'Legacy v1: open lets anyone register a client; closed lets only known ones get a new challenge',
+    oneOf('open', 'closed'),
+  ),
+  v1Binding: setting(
+    'SALLYPORT_V1_BINDING',
+    'optional',
+    'Legacy v1: required refuses envelopes that are not tied to each other, which a relay could mix',
+    oneOf('optional', 'required'),
+  ),
+  v1Read: setting(
+    'SALLYPORT_V1_READ',
+    'client',
+    "Legacy v1: what results are encrypted to, the client's key, or (recipient) the key that each read names, bound or not",
+    oneOf('client', 'recipient'),
+  ),
+  v1KeyOverlapHours: setting(
+    'SALLYPORT_V1_KEY_OVERLAP_HOURS',
+    '168',
+    'Legacy v1: how long envelopes for a former key of the service are still opened after v1-key rotate',
+    integer(0, 87_600),
+  ),
+  v1ChallengeSeconds: setting(
+    'SALLYPORT_V1_CHALLENGE_SECONDS',
+    '300',
+    'Legacy v1: how long a challenge can be used',
+    integer(1, 86_400),
+  ),
+  v1RegistrationsPerMinute: setting(
+    'SALLYPORT_V1_REGISTRATIONS_PER_MINUTE',
+    '10',
+    'Legacy v1: how often one address (IPv6: one /64) may register a minute',
+    integer(1, 1_000_000),
+  ),
+  v1RegistrationsPerDay: setting(
+    'SALLYPORT_V1_REGISTRATIONS_PER_DAY',
+    '100',
+    'The same for a day',
+    integer(1, 1_000_000),
+  ),
+  v1RegistrationsPerDayWide: setting(
+    'SALLYPORT_V1_REGISTRATIONS_PER_DAY_48',
+    '1000',
+    'Legacy v1: how often one IPv6 /48 may register a day',
+    integer(1, 1_000_000),
+  ),
+  v1RegistrationsPerKey: setting(
+    'SALLYPORT_V1_REGISTRATIONS_PER_KEY',
+    '20',
+    'Legacy v1: how often one address may register the same key an hour',
+    integer(1, 1_000_000),
+  ),
+  v1KeysPerClient: setting(
+    'SALLYPORT_V1_KEYS_PER_CLIENT',
+    '1000',
+    'Legacy v1: keys that one client may store',
+    integer(1, 1_000_000),
+  ),
+  v1BytesPerClient: setting(
+    'SALLYPORT_V1_BYTES_PER_CLIENT',
+    '10485760',
+    'Legacy v1: bytes that one client may store',
+    integer(1024, 1_000_000_000),
+  ),
+  v1BytesInAll: setting(
+    'SALLYPORT_V1_BYTES_IN_ALL',
+    '1073741824',
+    'Legacy v1: bytes that all clients together may store',
+    integer(1024, 100_000_000_000),
+  ),
+  v1RsaQueue: setting(
+    'SALLYPORT_V1_RSA_QUEUE',
+    '64',
+    'Legacy v1: envelopes that may wait to be opened or made; past them calls are turned away',
+    integer(0, 100_000),
+  ),
+}

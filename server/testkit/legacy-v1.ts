@@ -1,0 +1,231 @@
+/** A client of the legacy protocol, written from the contract on node:crypto: it shares no code with the service. */
+import assert from 'node:assert/strict'
+import {
+  constants,
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createPublicKey,
+  generateKeyPairSync,
+  privateDecrypt,
+  publicEncrypt,
+  randomBytes,
+  randomUUID,
+} from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import type { Reply, TestService } from './service.ts'
+
+export interface KeyPair {
+  publicKey: KeyObject
+  privateKey: KeyObject
+  pem: string
+  spki: Buffer
+  fingerprint: string
+}
+
+export interface TestEnvelope {
+  v: string
+  alg: string
+  enc: string
+  key_id?: string
+  encrypted_key: string
+  iv: string
+  ciphertext: string
+  tag: string
+  aad?: string
+}
+
+const pool: KeyPair[] = []
+
+/** Making one is slow. Those of one test are all different; another test may get them again. */
+export function keyPair(index: number): KeyPair {
+  return (pool[index] ??= newKeyPair())
+}
+
+export function newKeyPair(modulusLength = 2048, publicExponent = 65_537): KeyPair {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength, publicExponent })
+  const spki = publicKey.export({ type: 'spki', format: 'der' })
+  const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  return { publicKey, privateKey, pem, spki, fingerprint: `SHA256:${sha256(spki)}` }
+}
+
+export function sha256(data: Buffer | string): string {
+  return createHash('sha256').update(data).digest('base64url')
+}
+
+const oaep = (key: KeyObject) => ({ key, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha256' })
+
+export interface SealOptions {
+  aad?: string | undefined
+  keyId?: string | undefined
+  contentKey?: Buffer
+}
+
+/** `plaintext`: JSON, or bytes as they are. */
+export function seal(to: KeyObject, plaintext: unknown, { aad, keyId, contentKey }: SealOptions = {}): TestEnvelope {
+  const key = contentKey ?? randomBytes(32)
+  const iv = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', Buffer.concat([key, Buffer.alloc(32)]).subarray(0, 32), iv)
+  if (aad !== undefined) cipher.setAAD(Buffer.from(aad))
+  const bytes = Buffer.isBuffer(plaintext) ? plaintext : Buffer.from(JSON.stringify(plaintext))
+  const ciphertext = Buffer.concat([cipher.update(bytes), cipher.final()])
+  return {
+    ...{ v: 'ksp1', alg: 'RSA-OAEP-256', enc: 'A256GCM' },
+    ...(keyId !== undefined && { key_id: keyId }),
+    encrypted_key: publicEncrypt(oaep(to), key).toString('base64url'),
+    iv: iv.toString('base64url'),
+    ciphertext: ciphertext.toString('base64url'),
+    tag: cipher.getAuthTag().toString('base64url'),
+    ...(aad !== undefined && { aad: Buffer.from(aad).toString('base64url') }),
+  }
+}
+
+export function open(with_: KeyObject, envelope: TestEnvelope): any {
+  const key = privateDecrypt(oaep(with_), Buffer.from(envelope.encrypted_key, 'base64url'))
+  const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(envelope.iv, 'base64url'))
+  decipher.setAuthTag(Buffer.from(envelope.tag, 'base64url'))
+  if (envelope.aad !== undefined) decipher.setAAD(Buffer.from(envelope.aad, 'base64url'))
+  const parts = [decipher.update(Buffer.from(envelope.ciphertext, 'base64url')), decipher.final()]
+  return JSON.parse(Buffer.concat(parts).toString())
+}
+
+export function envelopeHash({ encrypted_key, iv, ciphertext, tag, aad = '' }: TestEnvelope): string {
+  return sha256([encrypted_key, iv, ciphertext, tag, aad].join('.'))
+}
+
+export interface TestChallenge {
+  v: string
+  type: string
+  purpose: string
+  client_uuid: string
+  challenge_id: string
+  nonce: string
+  issued_at: string
+  expires_at: string
+}
+
+export interface TestClient {
+  clientUuid: string
+  key: KeyPair
+  challenge: TestChallenge
+  serviceKey: KeyObject
+  serviceKeyId: string
+}
+
+type Service = Pick<TestService, 'call' | 'clock'>
+
+export async function register(service: Service, key = keyPair(0), members: object = {}): Promise<TestClient> {
+  const reply = await service.call('POST', '/v1/authai/register', { body: { client_public_key: key.pem, ...members } })
+  assert.equal(reply.status, 201, reply.text)
+  return {
+    clientUuid: reply.body.client_uuid as string,
+    key,
+    challenge: open(key.privateKey, reply.body.challenge_for_client as TestEnvelope) as TestChallenge,
+    serviceKey: createPublicKey(reply.body.authai_public_key as string),
+    serviceKeyId: reply.body.authai_key_id as string,
+  }
+}
+
+export function authPayload(service: Service, { clientUuid, challenge }: TestClient, action: string): object {
+  const now = service.clock.now().getTime()
+  return {
+    ...{ v: 'ksp1', type: 'auth', action, client_uuid: clientUuid, challenge_id: challenge.challenge_id },
+    ...{ request_id: randomUUID(), nonce: challenge.nonce },
+    ...{ issued_at: new Date(now).toISOString(), expires_at: new Date(now + 60_000).toISOString() },
+  }
+}
+
+interface AuthOptions {
+  /** Changes members of the payload. */
+  change?: object
+  aad?: string | undefined
+}
+
+export function authEnvelope(
+  service: Service,
+  client: TestClient,
+  action: string,
+  { change = {}, aad }: AuthOptions = {},
+): TestEnvelope {
+  return seal(client.serviceKey, { ...authPayload(service, client, action), ...change }, { aad })
+}
+
+export const payloadAad = ({ clientUuid, challenge }: TestClient) =>
+  `ksp1-bind.v1.${clientUuid}.${challenge.challenge_id}`
+
+export function authAad(bound: Record<string, TestEnvelope | KeyPair>): string {
+  const names = ['data_envelope', 'query_envelope', 'recipient_public_key', 'new_client_public_key']
+  const lines = names.flatMap((name) => {
+    const one = bound[name]
+    return one ? [`${name}=${'spki' in one ? sha256(one.spki) : envelopeHash(one)}\n`] : []
+  })
+  return `ksp1-bind.v1.${sha256(lines.join(''))}`
+}
+
+export const savePayload = (items: unknown, namespace = 'team/a') => ({ v: 'ksp1', type: 'kv.save', namespace, items })
+export const queryPayload = (keys: unknown, namespace = 'team/a') => ({ v: 'ksp1', type: 'kv.read', namespace, keys })
+
+interface CallOptions {
+  bind?: boolean
+}
+
+/** A save as a client that knows the protocol makes it. */
+export function saveBody(
+  service: Service,
+  client: TestClient,
+  items: unknown,
+  { bind = false }: CallOptions = {},
+): { auth_envelope: TestEnvelope; data_envelope: TestEnvelope } {
+  const data_envelope = seal(client.serviceKey, savePayload(items), { aad: bind ? payloadAad(client) : undefined })
+  const aad = bind ? authAad({ data_envelope }) : undefined
+  return { auth_envelope: authEnvelope(service, client, 'kv.save', { aad }), data_envelope }
+}
+
+export function readBody(
+  service: Service,
+  client: TestClient,
+  keys: unknown,
+  { bind = false, recipient }: CallOptions & { recipient?: KeyPair } = {},
+): { auth_envelope: TestEnvelope; query_envelope: TestEnvelope; recipient_public_key?: string } {
+  const query_envelope = seal(client.serviceKey, queryPayload(keys), { aad: bind ? payloadAad(client) : undefined })
+  const aad = bind ? authAad({ query_envelope, ...(recipient && { recipient_public_key: recipient }) }) : undefined
+  return {
+    auth_envelope: authEnvelope(service, client, 'kv.read', { aad }),
+    query_envelope,
+    ...(recipient && { recipient_public_key: recipient.pem }),
+  }
+}
+
+/** The answer, which must be a success; the client goes on with the challenge in it. */
+export async function succeed(service: Service, client: TestClient, path: string, body: object): Promise<Reply> {
+  const reply = await service.call('POST', path, { body })
+  assert.equal(reply.status, 200, reply.text)
+  client.challenge = open(client.key.privateKey, reply.body.challenge_for_client as TestEnvelope) as TestChallenge
+  return reply
+}
+
+export const save = (service: Service, client: TestClient, items: unknown) =>
+  succeed(service, client, '/v1/kv/save', saveBody(service, client, items))
+
+/** What is inside the result. */
+export async function read(service: Service, client: TestClient, keys: unknown): Promise<any> {
+  const reply = await succeed(service, client, '/v1/kv/read', readBody(service, client, keys))
+  return open(client.key.privateKey, reply.body.result_envelope as TestEnvelope)
+}
+
+export const refresh = (service: Service, client: TestClient) =>
+  service.call('POST', '/v1/authai/refresh', {
+    body: { auth_envelope: authEnvelope(service, client, 'authai.refresh') },
+  })
+
+export function proofOf(nonce: string, requestId: string, result: TestEnvelope): string {
+  return createHmac('sha256', Buffer.from(nonce, 'base64url'))
+    .update(`ksp1-result.v1.${requestId}.${envelopeHash(result)}`)
+    .digest('base64url')
+}
+
+/** Code and member at fault. */
+export function refusal({ status, body }: Reply): [number, string, string | undefined] {
+  return [status, body.error.code as string, body.error.field as string | undefined]
+}
