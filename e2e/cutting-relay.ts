@@ -6,15 +6,18 @@ import type { TestContext } from 'node:test'
 
 export interface CuttingRelay {
   url: string
+  /** Where the service is, once it has started. */
+  leadTo: (port: number) => void
   /** The next request does not get there, or the next answer does not come back. Everything after it passes. */
   lose: (what: 'request' | 'answer') => void
   /** How many were lost so far. */
   lost: () => number
 }
 
-export async function startCuttingRelay(t: Pick<TestContext, 'after'>, port: number): Promise<CuttingRelay> {
+export async function startCuttingRelay(t: Pick<TestContext, 'after'>): Promise<CuttingRelay> {
   let losing: 'request' | 'answer' | undefined
   let lost = 0
+  let port = 0
   const open = new Set<Socket>()
   const server = createServer((client) => {
     const service = connect({ port, host: '127.0.0.1' })
@@ -47,7 +50,8 @@ export async function startCuttingRelay(t: Pick<TestContext, 'after'>, port: num
     for (const socket of open) socket.destroy()
   })
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://localhost:${(server.address() as AddressInfo).port}`,
+    leadTo: (target) => (port = target),
     lose: (what) => (losing = what),
     lost: () => lost,
   }
