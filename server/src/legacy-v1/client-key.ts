@@ -15,7 +15,7 @@ const pemForm = /^\s*-----BEGIN (?<kind>(?:RSA )?PUBLIC KEY)-----[A-Za-z0-9+/=\s
 
 /** `field`: the member that it came in. */
 export async function readClientKey(pem: string, field: string): Promise<ClientKey> {
-  const key = pemForm.test(pem) ? parsed(pem) : undefined
+  const key = pemForm.test(pem) ? parsed(pem.trim()) : undefined
   if (!key || !isTaken(key)) throw new ServiceError('invalid_public_key', { field })
   const spki = new Uint8Array(key.export({ type: 'spki', format: 'der' }))
   return { spki, pem: toPem(spki), fingerprint: await publicKeyFingerprint(spki) }
