@@ -81,13 +81,17 @@ export function seal(to: KeyObject, plaintext: unknown, { aad, keyId, contentKey
   }
 }
 
-export function open(with_: KeyObject, envelope: TestEnvelope): any {
-  const key = privateDecrypt(oaep(with_), Buffer.from(envelope.encrypted_key, 'base64url'))
+export function open(privateKey: KeyObject, envelope: TestEnvelope): any {
+  return JSON.parse(openText(privateKey, envelope))
+}
+
+export function openText(privateKey: KeyObject, envelope: TestEnvelope): string {
+  const key = privateDecrypt(oaep(privateKey), Buffer.from(envelope.encrypted_key, 'base64url'))
   const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(envelope.iv, 'base64url'))
   decipher.setAuthTag(Buffer.from(envelope.tag, 'base64url'))
   if (envelope.aad !== undefined) decipher.setAAD(Buffer.from(envelope.aad, 'base64url'))
   const parts = [decipher.update(Buffer.from(envelope.ciphertext, 'base64url')), decipher.final()]
-  return JSON.parse(Buffer.concat(parts).toString())
+  return Buffer.concat(parts).toString()
 }
 
 export function envelopeHash({ encrypted_key, iv, ciphertext, tag, aad = '' }: TestEnvelope): string {

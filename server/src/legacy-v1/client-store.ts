@@ -165,10 +165,11 @@ export function createClientStore(vault: Vault) {
         .select('client_uuid')
         .where('authenticated_at', 'is', null)
         .where('created_at', '<', before.getTime())
-        .where(({ not, exists, selectFrom }) =>
-          not(
-            exists(
-              selectFrom('v1_challenges')
+        .where((eb) =>
+          eb.not(
+            eb.exists(
+              eb
+                .selectFrom('v1_challenges')
                 .select('challenge_id')
                 .whereRef('v1_challenges.client_uuid', '=', 'v1_clients.client_uuid')
                 .where('v1_challenges.expires_at', '>', now.getTime()),

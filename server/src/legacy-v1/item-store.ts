@@ -70,7 +70,10 @@ export function createItemStore(vault: Vault) {
     count: async (tx: Queries, clientUuid: string): Promise<Usage> => {
       const { keys, bytes } = await tx
         .selectFrom('v1_items')
-        .select(({ fn }) => [fn.countAll<number>().as('keys'), fn.sum<number | null>('size').as('bytes')])
+        .select(({ fn }) => [
+          fn.countAll<number | string>().as('keys'),
+          fn.sum<number | string | null>('size').as('bytes'),
+        ])
         .where('client_uuid', '=', clientUuid)
         .executeTakeFirstOrThrow()
       const { stored_bytes: before } = await tx
@@ -87,7 +90,7 @@ export function createItemStore(vault: Vault) {
       if (!total || now.getTime() - total.at.getTime() >= totalKeptMs) {
         const { bytes } = await queries
           .selectFrom('v1_clients')
-          .select(({ fn }) => fn.sum<number | null>('stored_bytes').as('bytes'))
+          .select(({ fn }) => fn.sum<number | string | null>('stored_bytes').as('bytes'))
           .executeTakeFirstOrThrow()
         total = { bytes: Number(bytes ?? 0), at: now }
       }

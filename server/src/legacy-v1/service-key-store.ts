@@ -46,7 +46,7 @@ export function createServiceKeyStore(vault: Vault) {
       const rows = await queries
         .selectFrom('v1_service_keys')
         .selectAll()
-        .where(({ eb, or }) => or([eb('current', '=', 1), eb('retired_at', '>', retiredAfter.getTime())]))
+        .where((eb) => eb.or([eb('current', '=', 1), eb('retired_at', '>', retiredAfter.getTime())]))
         .orderBy('created_at', 'desc')
         .execute()
       const keys = rows.map(async (row) => {

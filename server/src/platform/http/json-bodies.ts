@@ -25,7 +25,7 @@ export function readJsonBodies(http: Http, judge?: (text: string) => void): void
     void parse(request, text, (error, value) => {
       const fault = error
         ? new ServiceError('invalid_json', { message: reason(text), cause: error })
-        : judge && faultBy(() => judge(text))
+        : judge && faultBy(judge, text)
       if (fault) done(fault)
       else done(null, value)
     })
@@ -36,9 +36,9 @@ export function readJsonBodies(http: Http, judge?: (text: string) => void): void
   })
 }
 
-function faultBy(judge: () => void): Error | undefined {
+function faultBy(judge: (text: string) => void, text: string): Error | undefined {
   try {
-    judge()
+    judge(text)
     return undefined
   } catch (error) {
     return error as Error
