@@ -8,14 +8,14 @@ export interface CuttingRelay {
   url: string
   /** Where the service is, once it has started. */
   leadTo: (port: number) => void
-  /** The next request does not get there, or the next answer does not come back. Everything after it passes. */
-  lose: (what: 'request' | 'answer') => void
+  /** The next so many requests do not get there, or answers do not come back. Everything after them passes. */
+  lose: (what: 'request' | 'answer', times?: number) => void
   /** How many were lost so far. */
   lost: () => number
 }
 
 export async function startCuttingRelay(t: Pick<TestContext, 'after'>): Promise<CuttingRelay> {
-  let losing: 'request' | 'answer' | undefined
+  const losing = { request: 0, answer: 0 }
   let lost = 0
   let port = 0
   const open = new Set<Socket>()
@@ -32,11 +32,12 @@ export async function startCuttingRelay(t: Pick<TestContext, 'after'>): Promise<
     }
     const passOn = (what: 'request' | 'answer', from: Socket, to: Socket) =>
       from.on('data', (chunk) => {
-        if (losing !== what) {
+        // A request that goes through is followed by its answer, whatever is to become of the next request.
+        if (losing[what] === 0 || (what === 'request' && losing.answer > 0)) {
           to.write(chunk)
           return
         }
-        losing = undefined
+        losing[what]--
         lost++
         client.destroy()
       })
@@ -52,7 +53,7 @@ export async function startCuttingRelay(t: Pick<TestContext, 'after'>): Promise<
   return {
     url: `http://localhost:${(server.address() as AddressInfo).port}`,
     leadTo: (target) => (port = target),
-    lose: (what) => (losing = what),
+    lose: (what, times = 1) => (losing[what] = times),
     lost: () => lost,
   }
 }

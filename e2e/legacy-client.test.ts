@@ -100,6 +100,22 @@ onBothDatabases('a client of the legacy protocol', (engine) => {
     }
     assert.equal(relay.lost(), 10)
   })
+
+  test('that could not learn what became of its rotation finds out with its next call', async (t) => {
+    const relay = await startCuttingRelay(t)
+    const own = await startService(t, engine, { ...roomyForLegacy, SALLYPORT_BASE_URL: relay.url })
+    relay.leadTo(own.port)
+    const { client } = await clientOf(own, { baseUrl: relay.url })
+    await client.save('rotated', [{ key: 'a', value: 1 }])
+    const newKey = await generateClientKey(2048)
+    relay.lose('answer')
+    relay.lose('request', 100)
+    await assert.rejects(client.rotate(newKey), withCode('no_answer'))
+    relay.lose('request', 0)
+    assert.deepEqual(valuesOf(await client.read('rotated', ['a'])), { a: 1 })
+    const { client: moved } = await clientOf(own, { baseUrl: relay.url, key: newKey })
+    assert.equal(await moved.register(), await client.register())
+  })
 })
 
 test('a client whose challenge ran out gets another one by itself', async (t) => {

@@ -4,7 +4,7 @@ import { keyAlgorithm } from '@sallyport/protocol/v1/envelope'
 import type { Envelope } from '@sallyport/protocol/v1/envelope'
 import { readResultPayload } from '@sallyport/protocol/v1/payloads'
 import { openEnvelope, seal } from './envelope.ts'
-import { hasCode, LegacyError } from './errors.ts'
+import { LegacyError } from './errors.ts'
 import { exchangeWith, textIn } from './exchange.ts'
 import type { Answer } from './exchange.ts'
 import { fingerprintOf, publicPem, spkiOf } from './keys.ts'
@@ -83,7 +83,7 @@ export function createLegacyClient(options: LegacyClientOptions): LegacyClient {
   const session = startSession(exchange, pinnedIn(options.serviceKeyFingerprint), key, about)
   const next = inTurn()
   return {
-    register: () => next(() => session.register(session.key())),
+    register: () => next(session.register),
     refresh: () => next(() => refresh(session)),
     rotate: (newKey, aboutNewKey = {}) => next(() => rotate(session, newKey, aboutNewKey)),
     save: (namespace, items) => next(() => save(session, namespace, items)),
@@ -123,26 +123,16 @@ async function rotate(session: Session, newKey: ClientKey, about: AboutKey): Pro
     ...aboutKey('new_client_', about),
   }
   const fingerprint = await fingerprintOf(newKey.publicKey)
-  const asked = { isSo: false }
-  try {
-    await session.operate<undefined>({
-      action: 'authai.rotate_key',
-      path: '/v1/authai/rotate-key',
-      nextKey: newKey,
-      parts: async () => {
-        asked.isSo = true
-        return { body, bound: { new_client_public_key: spki } }
-      },
-      take: async (answer) => {
-        if (textIn(answer, 'public_key_fingerprint') === fingerprint) return undefined
-        throw new LegacyError('unexpected_answer', 'The answer names another key than the new one.')
-      },
-    })
-  } catch (error) {
-    // The old key is retired because the answer got lost, and not the request. Before it was asked, somebody else did it.
-    if (!asked.isSo || !hasCode(error, 'key_retired')) throw error
-    await session.register(newKey)
-  }
+  await session.operate<undefined>({
+    action: 'authai.rotate_key',
+    path: '/v1/authai/rotate-key',
+    next: { key: newKey, inPlace: undefined },
+    parts: async () => ({ body, bound: { new_client_public_key: spki } }),
+    take: async (answer) => {
+      if (textIn(answer, 'public_key_fingerprint') === fingerprint) return undefined
+      throw new LegacyError('unexpected_answer', 'The answer names another key than the new one.')
+    },
+  })
 }
 
 function save(session: Session, namespace: string, items: readonly Item[]): Promise<number> {

@@ -22,14 +22,15 @@ export interface Operation<T> {
   /** What goes with the auth_envelope: as it is sent, and as it is bound. */
   parts: (challenge: Challenge, serviceKey: Key) => Promise<{ body: object; bound: BoundMembers }>
   take: (answer: Answer, asked: { nonce: string; requestId: string }) => Promise<T>
-  /** The key that the next challenge is for, where it is another one. */
-  nextKey?: ClientKey
+  /** The key that this puts in place, and the result where it turns out to be there already. */
+  next?: { key: ClientKey; inPlace: T }
 }
 
 export interface Session {
   /** The active key. */
   key: () => ClientKey
-  register: (key: ClientKey) => Promise<string>
+  /** Also when registered already: the service gives a challenge for the same identity, and disturbs nothing. */
+  register: () => Promise<string>
   operate: <T>(operation: Operation<T>) => Promise<T>
 }
 
@@ -55,6 +56,8 @@ export function startSession(
   about: AboutRegistration,
 ): Session {
   let key = firstKey
+  /** The last one that was to take its place. */
+  let askedFor: ClientKey | undefined
   let clientUuid: string | undefined
   let challenge: Challenge | undefined
   let serviceKey: ServiceKey | undefined
@@ -63,7 +66,8 @@ export function startSession(
 
   async function keepChallenge(answer: Answer, nextKey: ClientKey): Promise<string> {
     const next = await openChallenge(answer, nextKey.privateKey)
-    if (hasOperated && next.clientUuid !== clientUuid) {
+    const isSettled = hasOperated || nextKey !== key
+    if (isSettled && next.clientUuid !== clientUuid) {
       throw new LegacyError('unexpected_answer', 'The answer is for another client.')
     }
     key = nextKey
@@ -72,37 +76,45 @@ export function startSession(
     return next.clientUuid
   }
 
-  /** Also when registered already: the service gives a challenge for the same identity, and disturbs nothing. */
-  async function register(newKey: ClientKey): Promise<string> {
+  async function registerKey(ofClient: ClientKey): Promise<string> {
+    const body = { client_public_key: await publicPem(ofClient.publicKey), client_key_alg: keyAlgorithm, ...about }
+    return keepChallenge(await exchange('POST', '/v1/authai/register', body), ofClient)
+  }
+
+  async function register(): Promise<string> {
     // First, so that nothing is registered at a service that is not the one meant.
     serviceKey ??= await fetchServiceKey(exchange, pinned)
-    const body = { client_public_key: await publicPem(newKey.publicKey), client_key_alg: keyAlgorithm, ...about }
-    try {
-      return await keepChallenge(await exchange('POST', '/v1/authai/register', body), newKey)
-    } catch (error) {
-      if (!hasCode(error, 'public_key_already_registered')) throw error
-      throw new LegacyError('key_retired', 'This key was replaced by a newer one.', { status: 409, cause: error })
+    // Where the answer to a rotation got lost, the old key tells: only once it is retired, the new one is in place.
+    // Registered before that, the new one would become another client.
+    for (const one of new Set([key, askedFor ?? key])) {
+      try {
+        return await registerKey(one)
+      } catch (error) {
+        if (!hasCode(error, 'public_key_already_registered')) throw error
+      }
     }
+    throw new LegacyError('key_retired', 'This key was replaced by a newer one.', { status: 409 })
   }
 
   async function freshChallenge(): Promise<Challenge> {
-    if (!challenge || isStale(challenge)) await register(key)
+    if (!challenge || isStale(challenge)) await register()
     const taken = challenge
     if (!taken) throw new LegacyError('unexpected_answer', 'There is no challenge to be had.')
     challenge = undefined
     return taken
   }
 
-  async function attempt<T>({ action, path, parts, take, nextKey }: Operation<T>, used: Challenge): Promise<T> {
+  async function attempt<T>({ action, path, parts, take, next }: Operation<T>, used: Challenge): Promise<T> {
     serviceKey ??= await fetchServiceKey(exchange, pinned)
     const { body, bound } = await parts(used, serviceKey.key)
     const requestId = crypto.randomUUID()
     const payload = authPayload(used, action, requestId)
     const auth_envelope = await seal(serviceKey.key, payload, await authBinding(bound))
+    askedFor = next?.key ?? askedFor
     const answer = await exchange('POST', path, { auth_envelope, ...body })
     const result = await take(answer, { nonce: used.nonce, requestId })
     hasOperated = true
-    await keepChallenge(answer, nextKey ?? key)
+    await keepChallenge(answer, next?.key ?? key)
     return result
   }
 
@@ -116,11 +128,14 @@ export function startSession(
 
   async function operate<T>(operation: Operation<T>): Promise<T> {
     for (let attempts = 1; ; attempts++) {
-      const used = await freshChallenge()
+      let used: Challenge | undefined
       try {
-        return await attempt(operation, used)
+        used = await freshChallenge()
+        if (operation.next?.key !== key) return await attempt(operation, used)
+        challenge = used
+        return operation.next.inPlace
       } catch (error) {
-        if (leavesChallenge(error)) challenge = used
+        if (used && leavesChallenge(error)) challenge = used
         if (attempts === maxAttempts) throw error
         if (!hasCode(error, 'no_answer', ...challengeIsGone) && !(await isForOldServiceKey(error))) throw error
       }
