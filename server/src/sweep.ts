@@ -60,7 +60,7 @@ export async function sweep(needs: SweepNeeds): Promise<void> {
     await needs.grants.dropSandboxesEndedBefore(tx, daysAgo(1))
     await needs.mutedAgents.dropEnded(tx, now)
     await needs.idempotency.dropExpired(tx, now)
-    await needs.legacyV1.dropEnded(tx, needs.config, now)
+    await needs.legacyV1.dropEnded(needs, tx, now)
     await needs.callbacks.dropWaitingBefore(tx, daysAgo(2))
     const unapproved = await needs.accessRequests.listUnapprovedBefore(tx, daysAgo(30), atOnce)
     await needs.callbacks.dropOf(tx, unapproved)

@@ -159,7 +159,7 @@ export function createClientStore(vault: Vault) {
     },
 
     /** Those that were registered and never came back. One that has a challenge left may still. */
-    dropUnseenBefore: async (tx: Queries, before: Date, now: Date): Promise<void> => {
+    dropUnseenBefore: async ({ engine }: Database, tx: Queries, before: Date, now: Date): Promise<void> => {
       const rows = await tx
         .selectFrom('v1_clients')
         .select('client_uuid')
@@ -177,6 +177,8 @@ export function createClientStore(vault: Vault) {
           ),
         )
         .limit(1000)
+        // One that is just registered again waits, finds itself gone and begins anew.
+        .$if(engine === 'postgres', (query) => query.forUpdate().skipLocked())
         .execute()
       const uuids = rows.map(({ client_uuid }) => client_uuid)
       if (uuids.length === 0) return

@@ -1,6 +1,6 @@
 /** Everything that the legacy protocol keeps, so that it can be taken out in one piece. */
 import type { Config } from '../platform/config.ts'
-import type { Queries } from '../platform/database/database.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
 import { challengeStore } from './challenge-store.ts'
 import { createClientStore, lookupKeyColumn } from './client-store.ts'
@@ -22,9 +22,13 @@ export function createLegacyV1Store(vault: Vault) {
     items: createItemStore(vault),
 
     /** What has ended: challenges a day after, clients that never authenticated, keys of the service that open nothing. */
-    dropEnded: async (tx: Queries, config: Pick<Config, 'v1KeyOverlapHours'>, now: Date): Promise<void> => {
+    dropEnded: async (
+      { database, config }: { database: Database; config: Pick<Config, 'v1KeyOverlapHours'> },
+      tx: Queries,
+      now: Date,
+    ): Promise<void> => {
       await challengeStore.dropExpiredBefore(tx, new Date(now.getTime() - 24 * hourMs))
-      await clients.dropUnseenBefore(tx, new Date(now.getTime() - hourMs), now)
+      await clients.dropUnseenBefore(database, tx, new Date(now.getTime() - hourMs), now)
       await serviceKeys.dropRetiredBefore(tx, overlapStart(config, now))
     },
   }

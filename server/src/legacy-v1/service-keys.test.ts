@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { createPublicKey } from 'node:crypto'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { recorded } from '../../testkit/audit.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { startInstances } from '../../testkit/instances.ts'
+import { authPayload, newKeyPair, refusal, register, seal, succeed } from '../../testkit/legacy-v1.ts'
+import { startService } from '../../testkit/service.ts'
+import type { TestService } from '../../testkit/service.ts'
+import { stored } from '../../testkit/stored.ts'
+import { createAuditStore } from '../audit/audit-store.ts'
+import { importPrivateKey, importPublicKey, openParts, sealParts } from './envelope-crypto.ts'
+import { createRsaQueue } from './rsa-queue.ts'
+import { createServiceKeyStore } from './service-key-store.ts'
+import { rotateServiceKey } from './service-keys.ts'
+
+/** As `sallyport-server v1-key rotate` does beside the service. */
+function rotate({ config, database, vault, clock }: TestService) {
+  const audit = createAuditStore({ database, vault, clock: clock.now })
+  return rotateServiceKey({ config, database, serviceKeys: createServiceKeyStore(vault), audit, clock: clock.now })
+}
+
+onBothDatabases("the service's own v1 key", (engine) => {
+  test('of two instances that need one first both hand out the same, and it lies sealed', async (t) => {
+    const [here, there] = await startInstances(t, engine)
+    const replies = await Promise.all([here, there, here].map((one) => one.call('GET', '/v1/authai/public-key')))
+    assert.equal(new Set(replies.map(({ text }) => text)).size, 1)
+    assert.equal(replies[0]?.status, 200)
+    assert.ok(!(await stored(here)).includes('PRIVATE KEY'))
+    const [key] = await createServiceKeyStore(here.vault).list(here.database.queries, new Date(0))
+    assert.ok(!(await stored(here)).includes(Buffer.from(key?.privateKey.reveal() ?? '', 'base64').subarray(100, 200)))
+  })
+
+  test('after a rotation the new key is handed out, and the former opens for a while', async (t) => {
+    const service = await startService(t, engine, { SALLYPORT_V1_KEY_OVERLAP_HOURS: '1' })
+    const client = await register(service)
+    const { keyId, fingerprint } = await rotate(service)
+    const { body } = await service.call('GET', '/v1/authai/public-key')
+    assert.deepEqual([body.authai_key_id, body.fingerprint], [keyId, fingerprint])
+    assert.notEqual(keyId, client.serviceKeyId)
+    const newKey = createPublicKey(body.authai_public_key as string)
+    const envelope = (key = client.serviceKey, name?: string) => ({
+      auth_envelope: seal(key, authPayload(service, client, 'authai.refresh'), { keyId: name }),
+    })
+    for (const auth of [
+      () => envelope(),
+      () => envelope(client.serviceKey, client.serviceKeyId),
+      () => envelope(newKey),
+      () => envelope(newKey, keyId),
+    ]) {
+      await succeed(service, client, '/v1/authai/refresh', auth())
+    }
+    const refused = [400, 'invalid_auth_envelope', 'auth_envelope']
+    const wrong = await service.call('POST', '/v1/authai/refresh', { body: envelope(newKey, client.serviceKeyId) })
+    assert.deepEqual(refusal(wrong), refused)
+    service.clock.advance(3600)
+    const again = await register(service)
+    client.challenge = again.challenge
+    const late = await service.call('POST', '/v1/authai/refresh', { body: envelope() })
+    assert.deepEqual(refusal(late), refused)
+    await succeed(service, client, '/v1/authai/refresh', envelope(newKey, keyId))
+    await service.app.sweep()
+    const rows = await service.database.queries.selectFrom('v1_service_keys').select('key_id').execute()
+    assert.deepEqual(
+      rows.map(({ key_id }) => key_id),
+      [keyId],
+    )
+    const [record] = await recorded(service, 'v1.service_key_rotated')
+    assert.deepEqual(record?.detail, { key_id: keyId, former_key_id: client.serviceKeyId })
+  })
+
+  test('more envelopes than may wait are turned away', async (t) => {
+    const service = await startService(t, engine, { SALLYPORT_V1_RSA_QUEUE: '1' })
+    const client = await register(service)
+    const auth_envelope = seal(client.serviceKey, authPayload(service, client, 'authai.refresh'))
+    const calls = Array.from({ length: 12 }, () =>
+      service.call('POST', '/v1/authai/refresh', { body: { auth_envelope } }),
+    )
+    const replies = await Promise.all(calls)
+    const turnedAway = replies.filter(({ status }) => status === 429)
+    assert.ok(turnedAway.length > 0, JSON.stringify(replies.map(({ status }) => status)))
+    assert.equal(turnedAway[0]?.headers['retry-after'], '1')
+    assert.ok(replies.filter(({ status }) => status === 200).length <= 1)
+    assert.ok(replies.every(({ status }) => [200, 409, 429].includes(status)))
+  })
+})
+
+test('RSA runs beside the event loop', async () => {
+  const { spki, privateKey } = newKeyPair(3072)
+  const queue = createRsaQueue(64)
+  const parts = await sealParts(queue, await importPublicKey(spki), Buffer.from('{}'), undefined)
+  const key = await importPrivateKey(privateKey.export({ type: 'pkcs8', format: 'der' }))
+  let isDone = false
+  const opening = Promise.all(Array.from({ length: 20 }, () => openParts(queue, key, parts))).then((all) => {
+    isDone = true
+    return all
+  })
+  let turns = 0
+  let longest = 0
+  for (let last = performance.now(); !isDone; turns++) {
+    await turn()
+    longest = Math.max(longest, performance.now() - last)
+    last = performance.now()
+  }
+  assert.ok((await opening).every((plaintext) => Buffer.from(plaintext ?? []).toString() === '{}'))
+  assert.ok(turns > 100, `the loop turned ${turns} times, at most ${longest} ms apart`)
+})
+
+test('where RSA fails, a random key goes on to fail at GCM: the same work is done', async () => {
+  const { spki, privateKey } = newKeyPair(2048)
+  let runs = 0
+  const queue = createRsaQueue(64)
+  const counting = { run: <T>(work: () => Promise<T>) => queue.run(work).finally(() => runs++) }
+  const key = await importPrivateKey(privateKey.export({ type: 'pkcs8', format: 'der' }))
+  const parts = await sealParts(queue, await importPublicKey(spki), Buffer.from('{}'), undefined)
+  const broken = Uint8Array.from(parts.encryptedKey)
+  broken[7] = (broken[7] ?? 0) ^ 1
+  const tag = Uint8Array.from(parts.tag)
+  tag[0] = (tag[0] ?? 0) ^ 1
+  assert.equal(await openParts(counting, key, { ...parts, encryptedKey: broken }), undefined)
+  assert.equal(await openParts(counting, key, { ...parts, tag }), undefined)
+  assert.equal(await openParts(counting, key, { ...parts, aad: new Uint8Array([1]) }), undefined)
+  assert.equal(runs, 3)
+})

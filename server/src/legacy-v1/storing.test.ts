@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { keyPair, read, refusal, register, save, saveBody } from '../../testkit/legacy-v1.ts'
+import { startService } from '../../testkit/service.ts'
+
+const full = [400, 'payload_invalid', 'data_envelope']
+
+onBothDatabases('what v1 clients may store', (engine) => {
+  test('a client may store so many keys; writing one anew takes no other place', async (t) => {
+    const service = await startService(t, engine, { SALLYPORT_V1_KEYS_PER_CLIENT: '3' })
+    const client = await register(service)
+    const items = ['a', 'b', 'c'].map((key) => ({ key, value: key }))
+    await save(service, client, items)
+    await save(service, client, [{ key: 'a', value: 'again' }])
+    const body = saveBody(service, client, [
+      { key: 'b', value: 'not this' },
+      { key: 'd', value: 'one too many' },
+    ])
+    assert.deepEqual(refusal(await service.call('POST', '/v1/kv/save', { body })), full)
+    const found = await read(service, client, ['a', 'b', 'd'])
+    assert.deepEqual(
+      found.items.map(({ value }: { value: string }) => value),
+      ['again', 'b'],
+      'all or nothing',
+    )
+    assert.deepEqual(found.missing, ['d'])
+  })
+
+  test('a client may store so many bytes, and all of them together so many', async (t) => {
+    const settings = { SALLYPORT_V1_BYTES_PER_CLIENT: '4096', SALLYPORT_V1_BYTES_IN_ALL: '5000' }
+    const service = await startService(t, engine, settings)
+    const [one, other] = [await register(service, keyPair(0)), await register(service, keyPair(1))]
+    const attempt = async (client: typeof one, length: number) => {
+      const body = saveBody(service, client, [{ key: 'a', value: 'x'.repeat(length) }])
+      return service.call('POST', '/v1/kv/save', { body })
+    }
+    assert.deepEqual(refusal(await attempt(one, 4000)), full)
+    await save(service, one, [{ key: 'a', value: 'x'.repeat(3000) }])
+    const refused = await attempt(other, 3000)
+    assert.deepEqual(refusal(refused), [429, 'rate_limited', undefined])
+    assert.equal(refused.headers['retry-after'], '3600')
+    await save(service, one, [{ key: 'a', value: 'less' }])
+    await save(service, other, [{ key: 'a', value: 'x'.repeat(3000) }])
+    service.clock.advance(60)
+    assert.equal((await attempt(one, 3000)).status, 429, 'added up anew')
+  })
+
+  test('many values of the largest size come back in one read', async (t) => {
+    const service = await startService(t, engine)
+    const client = await register(service)
+    const value = 'x'.repeat(65_534)
+    const keys = Array.from({ length: 30 }, (_, index) => `key ${index}`)
+    for (const half of [keys.slice(0, 15), keys.slice(15)]) {
+      await save(
+        service,
+        client,
+        half.map((key) => ({ key, value })),
+      )
+    }
+    const { items } = await read(service, client, keys)
+    assert.ok(items.length === 30 && items.every((item: { value: string }) => item.value === value))
+  })
+
+  test('a body that is larger than a save can be is not read', async (t) => {
+    const service = await startService(t, engine)
+    const body = { data_envelope: 'x'.repeat(2 * 1024 * 1024) }
+    const reply = await service.call('POST', '/v1/kv/save', { body })
+    assert.deepEqual([reply.status, reply.body.error.code], [413, 'body_too_large'])
+  })
+})
