@@ -1,6 +1,5 @@
 /** What is measured, one by one: each sets up what it needs and gives its rows of the table. */
 import type { ChildProcess } from 'node:child_process'
-import { eventually } from '../e2e/running-service.ts'
 import { contending, startInSandbox, startSeeded } from './contenders.ts'
 import type { Callable, MeasuredService, Outside } from './contenders.ts'
 import { legacyCalls } from './legacy.ts'
@@ -11,6 +10,7 @@ import { mebibytes, micros, millis, perSecond, spread } from './report.ts'
 import type { Row } from './report.ts'
 import { compare, median, medianOf, ratios } from './rounds.ts'
 import type { Comparison, Pace } from './rounds.ts'
+import { standstillDuring } from './standstill.ts'
 
 export interface Bench {
   scope: Scope
@@ -107,22 +107,15 @@ async function escapesOnly(bench: Bench): Promise<Row[]> {
     )
   say('warming up: bodies made of escapes')
   await run(pace.warmUpSeconds)
-  const standstill = /"longest_standstill_ms":([\d.]+)/g
-  const seen = [...service.log.matchAll(standstill)].length
-  service.signal('SIGUSR2')
-  const { perSecond: rate } = await run(pace.roundSeconds)
-  service.signal('SIGUSR2')
-  const lines = () => [...service.log.matchAll(standstill)]
-  await eventually(() => lines().length > seen, 'the service did not say how long its event loop stood still')
-  const longest = Number(lines().at(-1)?.[1])
+  const { longestMs, result } = await standstillDuring(service, () => run(pace.roundSeconds))
   return [
     {
       what: 'body of escapes alone, 1 MiB',
       theirs: '',
-      ours: perSecond(rate),
-      result: `stood still ${millis(longest)}`,
+      ours: perSecond(result.perSecond),
+      result: `stood still ${millis(longestMs)}`,
       bar: '≤ 20 ms',
-      isMet: longest <= 20,
+      isMet: longestMs <= 20,
     },
   ]
 }
