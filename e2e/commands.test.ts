@@ -29,7 +29,7 @@ function makeCertificate(folder: string, name: string, days: number) {
 describe('sallyport-server', { concurrency: 2 }, () => {
   test('help lists every command, and an unknown one is told so with exit code 2', async (t) => {
     const env = await settingsFor(t, 'sqlite')
-    const commands = ['serve', 'config', 'doctor', 'keys rotate', 'audit verify']
+    const commands = ['serve', 'config', 'doctor', 'keys rotate', 'v1-key rotate', 'audit verify']
     const help = await runServer(t, ['--help'], env)
     assert.equal(help.code, 0)
     for (const words of commands) assert.ok(help.stdout.includes(`sallyport-server ${words} `), words)
@@ -89,7 +89,7 @@ describe('doctor', { concurrency: 2 }, () => {
       const service = await startService(t, engine)
       const { code, stdout } = await runServer(t, ['doctor'], service.env)
       assert.equal(code, 0, stdout)
-      for (const what of ['settings', 'base URL', 'TLS', 'database', 'clock', 'master key']) {
+      for (const what of ['settings', 'base URL', 'TLS', 'database', 'clock', 'master key', 'legacy v1']) {
         assert.match(stdout, new RegExp(`^✓ ${what} `, 'm'))
       }
     }
