@@ -17,6 +17,15 @@ const withCode =
 const emptyResult = { v: 'ksp1', type: 'kv.read.result', namespace: 'mine', items: [], missing: ['a'] }
 const nobody = '0198f0aa-0000-4000-8000-000000000001'
 
+/** Such as anybody can make for a public key. */
+function challengeOf(client_uuid: string, nonce: Uint8Array) {
+  const [issued_at, expires_at] = [0, 300_000].map((ms) => new Date(Date.now() + ms).toISOString())
+  return {
+    ...{ v: 'ksp1', type: 'challenge', purpose: 'authai.operation', client_uuid, challenge_id: nobody },
+    ...{ nonce: Buffer.from(nonce).toString('base64url'), issued_at, expires_at },
+  }
+}
+
 describe('a relay', () => {
   const service = sharedService('sqlite', roomyForLegacy)
 
@@ -96,11 +105,8 @@ describe('a relay', () => {
     const { client, key, relay, goesOnAsBefore } = await startRelayed()
     const nonce = new Uint8Array(32).fill(7)
     const client_uuid = await client.register()
-    const expires_at = new Date(Date.now() + 300_000).toISOString()
-    const made = {
-      ...{ v: 'ksp1', type: 'challenge', purpose: 'authai.operation', client_uuid, challenge_id: nobody, expires_at },
-      ...{ nonce: Buffer.from(nonce).toString('base64url'), issued_at: new Date().toISOString() },
-    }
+    const made = challengeOf(client_uuid, nonce)
+    const { expires_at } = made
     const challenge_for_client = await seal(key.publicKey, made, 'anything')
     relay.answer = async (path) => {
       const answer = { client_uuid, challenge_id: nobody, challenge_for_client, expires_at }
@@ -110,6 +116,31 @@ describe('a relay', () => {
     }
     await client.refresh()
     await assert.rejects(client.read('mine', ['a']), withCode('result_not_authentic'))
+    await goesOnAsBefore()
+  })
+
+  test('that keeps a rotation to itself and answers in its place does not lock the client out', async () => {
+    const { client, key, relay, goesOnAsBefore } = await startRelayed()
+    const client_uuid = await client.register()
+    const newKey = await generateClientKey(2048)
+    const nonce = new Uint8Array(32).fill(7)
+    const forged = async () => {
+      const challenge = challengeOf(client_uuid, nonce)
+      const challenge_for_client = await seal(newKey.publicKey, challenge, 'anything')
+      const result_envelope = await seal(newKey.publicKey, emptyResult, 'anything')
+      return {
+        ...{ client_uuid, challenge_id: nobody, challenge_for_client, expires_at: challenge.expires_at },
+        ...{ client_key_id: null, public_key_fingerprint: await fingerprintOf(newKey.publicKey), result_envelope },
+        result_proof: await resultProof(nonce, nobody, result_envelope),
+      }
+    }
+    relay.request = (path, body) => (path.endsWith('/rotate-key') ? {} : body)
+    relay.answer = (path, body) => (/rotate-key|read/.test(path) ? forged() : body)
+    await assert.rejects(client.rotate(newKey), withCode('result_not_authentic'))
+    await goesOnAsBefore()
+    const { client: again } = await clientOf(service(), { key })
+    assert.equal(await again.register(), client_uuid, 'the old key is still the one')
+    await client.rotate(newKey)
     await goesOnAsBefore()
   })
 

@@ -3,28 +3,18 @@
  * try where an answer got lost. A challenge is used up by what it is sent with, unless the service refused that.
  */
 import { authBinding } from '@sallyport/protocol/v1/binding'
-import type { BoundMembers } from '@sallyport/protocol/v1/binding'
 import { keyAlgorithm } from '@sallyport/protocol/v1/envelope'
-import type { Action } from '@sallyport/protocol/v1/payloads'
 import { authPayload, isStale, openChallenge } from './challenge.ts'
 import type { Challenge } from './challenge.ts'
 import { seal } from './envelope.ts'
 import { hasCode, LegacyError } from './errors.ts'
 import type { Answer, Exchange } from './exchange.ts'
 import { publicPem } from './keys.ts'
-import type { ClientKey, Key } from './keys.ts'
+import type { ClientKey } from './keys.ts'
+import { readOperation } from './operations.ts'
+import type { Operation } from './operations.ts'
 import { fetchServiceKey } from './service-key.ts'
 import type { ServiceKey } from './service-key.ts'
-
-export interface Operation<T> {
-  action: Action
-  path: string
-  /** What goes with the auth_envelope: as it is sent, and as it is bound. */
-  parts: (challenge: Challenge, serviceKey: Key) => Promise<{ body: object; bound: BoundMembers }>
-  take: (answer: Answer, asked: { nonce: string; requestId: string }) => Promise<T>
-  /** The key that this puts in place, and the result where it turns out to be there already. */
-  next?: { key: ClientKey; inPlace: T }
-}
 
 export interface Session {
   /** The active key. */
@@ -64,21 +54,29 @@ export function startSession(
   /** A client that never did anything is forgotten by the service after a while, and becomes another one. */
   let hasOperated = false
 
-  async function keepChallenge(answer: Answer, nextKey: ClientKey): Promise<string> {
-    const next = await openChallenge(answer, nextKey.privateKey)
-    const isSettled = hasOperated || nextKey !== key
-    if (isSettled && next.clientUuid !== clientUuid) {
-      throw new LegacyError('unexpected_answer', 'The answer is for another client.')
-    }
-    key = nextKey
-    clientUuid = next.clientUuid
-    challenge = next
-    return next.clientUuid
+  async function openNext(answer: Answer, { privateKey }: ClientKey, isSame: boolean): Promise<Challenge> {
+    const next = await openChallenge(answer, privateKey)
+    if (!isSame || next.clientUuid === clientUuid) return next
+    throw new LegacyError('unexpected_answer', 'The answer is for another client.')
   }
 
-  async function registerKey(ofClient: ClientKey): Promise<string> {
-    const body = { client_public_key: await publicPem(ofClient.publicKey), client_key_alg: keyAlgorithm, ...about }
-    return keepChallenge(await exchange('POST', '/v1/authai/register', body), ofClient)
+  /**
+   * An answer to a rotation or a registration could be anybody's, and once the old key is thrown away there is no way
+   * back. So the new one is taken when the service has proven to know it: it answers a read with its challenge.
+   */
+  async function moveTo(newKey: ClientKey, answer: Answer): Promise<void> {
+    const first = await openNext(answer, newKey, true)
+    const proven = await send(
+      readOperation(() => newKey, 'rotation', ['proof']),
+      first,
+    )
+    challenge = await openNext(proven.answer, newKey, true)
+    key = newKey
+  }
+
+  async function registerKey({ publicKey }: ClientKey): Promise<Answer> {
+    const body = { client_public_key: await publicPem(publicKey), client_key_alg: keyAlgorithm, ...about }
+    return exchange('POST', '/v1/authai/register', body)
   }
 
   async function register(): Promise<string> {
@@ -88,7 +86,11 @@ export function startSession(
     // Registered before that, the new one would become another client.
     for (const one of new Set([key, askedFor ?? key])) {
       try {
-        return await registerKey(one)
+        const answer = await registerKey(one)
+        if (one === key) challenge = await openNext(answer, key, hasOperated)
+        else await moveTo(one, answer)
+        clientUuid = challenge?.clientUuid ?? ''
+        return clientUuid
       } catch (error) {
         if (!hasCode(error, 'public_key_already_registered')) throw error
       }
@@ -104,7 +106,7 @@ export function startSession(
     return taken
   }
 
-  async function attempt<T>({ action, path, parts, take, next }: Operation<T>, used: Challenge): Promise<T> {
+  async function send<T>({ action, path, parts, take, next }: Operation<T>, used: Challenge) {
     serviceKey ??= await fetchServiceKey(exchange, pinned)
     const { body, bound } = await parts(used, serviceKey.key)
     const requestId = crypto.randomUUID()
@@ -112,9 +114,14 @@ export function startSession(
     const auth_envelope = await seal(serviceKey.key, payload, await authBinding(bound))
     askedFor = next?.key ?? askedFor
     const answer = await exchange('POST', path, { auth_envelope, ...body })
-    const result = await take(answer, { nonce: used.nonce, requestId })
+    return { answer, result: await take(answer, { nonce: used.nonce, requestId }) }
+  }
+
+  async function attempt<T>(operation: Operation<T>, used: Challenge): Promise<T> {
+    const { answer, result } = await send(operation, used)
     hasOperated = true
-    await keepChallenge(answer, next?.key ?? key)
+    if (operation.next) await moveTo(operation.next.key, answer)
+    else challenge = await openNext(answer, key, true)
     return result
   }
 
