@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { onBothDatabases } from '../server/testkit/databases.ts'
 import { authEnvelope, keyPair, open, read, refresh, register, save, saveBody } from '../server/testkit/legacy-v1.ts'
 import type { TestClient, TestEnvelope } from '../server/testkit/legacy-v1.ts'
+import { freePort } from '../server/testkit/ports.ts'
 import { runServer, startService } from './running-service.ts'
 import type { RunningService } from './running-service.ts'
 
@@ -91,4 +92,26 @@ onBothDatabases('the legacy protocol, running', (engine) => {
     const auth_envelope = authEnvelope(on(service), renewed, 'authai.refresh')
     assert.equal((await service.call('POST', '/v1/authai/refresh', { body: { auth_envelope } })).status, 200)
   })
+})
+
+test('of 50 uses of one challenge on two processes and one PostgreSQL one wins', async (t) => {
+  const service = await startService(t, 'postgres', roomy)
+  const other = await startService(t, 'postgres', {
+    ...service.env,
+    PORT: String(await freePort()),
+    SALLYPORT_BASE_URL: `http://localhost:${service.port}`,
+  })
+  const client = await register(on(service))
+  const headers = { host: `localhost:${service.port}` }
+  const bodies = Array.from({ length: 50 }, (_, index) =>
+    saveBody(on(service), client, [{ key: 'winner', value: index }]),
+  )
+  const replies = await Promise.all(
+    bodies.map((body, index) => (index % 2 ? service : other).call('POST', '/v1/kv/save', { body, headers })),
+  )
+  const winner = replies.findIndex(({ status }) => status === 200)
+  const codes = replies.flatMap(({ status, body }) => (status === 200 ? [] : [body.error.code as string]))
+  assert.deepEqual([codes.length, new Set(codes)], [49, new Set(['challenge_already_used'])])
+  client.challenge = open(client.key.privateKey, replies[winner]?.body.challenge_for_client as TestEnvelope)
+  assert.equal((await read(on(service), client, ['winner'])).items[0].value, winner)
 })
