@@ -10,18 +10,24 @@ const closeObject = 0x7d
 
 /**
  * Whether some object in this JSON text has two members of one name. Readers disagree on which of them counts, so that
- * one could check what another does not use.
+ * one could check what another does not use. True also past so many objects, lists and members: looking at each of a
+ * million takes a while, and who expects few need not.
  */
-export function hasRepeatedMember(json: string): boolean {
+export function hasRepeatedMember(json: string, maxParts = Number.POSITIVE_INFINITY): boolean {
   /** The names seen in each object that is open; undefined for an array. */
   const open: (Set<string> | undefined)[] = []
   let isRepeated = false
+  let parts = 0
   scan(json, {
-    opened: (isObject) => open.push(isObject ? new Set() : undefined),
+    opened: (isObject) => {
+      open.push(isObject ? new Set() : undefined)
+      isRepeated = ++parts > maxParts
+      return isRepeated
+    },
     closed: () => open.pop(),
     member: (name) => {
       const names = open.at(-1)
-      if (names?.has(name)) isRepeated = true
+      isRepeated = names?.has(name) === true || ++parts > maxParts
       names?.add(name)
       return isRepeated
     },
@@ -62,10 +68,11 @@ export function entryTexts(json: string): Map<string, string>[] {
   return entries
 }
 
+/** `opened` and `member` end the scan by returning true. */
 interface Visitor {
-  opened: (isObject: boolean) => void
+  opened: (isObject: boolean) => unknown
   closed: (at: number) => void
-  /** `after`: where its value begins, blanks included. True ends the scan. */
+  /** `after`: where its value begins, blanks included. */
   member: (name: string, after: number) => unknown
   comma?: (at: number) => void
 }
@@ -80,8 +87,9 @@ function scan(json: string, visitor: Visitor): void {
       at = end
     } else if (character === colon) {
       if (visitor.member(nameIn(text), at + 1) === true) return
-    } else if (character === openObject || character === openArray) visitor.opened(character === openObject)
-    else if (character === closeObject || character === closeArray) visitor.closed(at)
+    } else if (character === openObject || character === openArray) {
+      if (visitor.opened(character === openObject) === true) return
+    } else if (character === closeObject || character === closeArray) visitor.closed(at)
     else if (character === comma) visitor.comma?.(at)
   }
 }

@@ -113,6 +113,11 @@ test('a member that stands twice is found, however it is written', () => {
   }
 })
 
+test('past so many parts nobody looks further', () => {
+  assert.ok(!hasRepeatedMember('{"a":[{"b":1}]}', 5))
+  assert.ok(hasRepeatedMember('{"a":[{"b":1}]}', 4))
+})
+
 test('the entries of a list are found as they were written', () => {
   const text =
     '{"a": [1, "x"], "items": [ {"k\\u0065y": "a,}", "value" : 1.0 } , {"value":{"x":[{"value":2}, 1e400]},"m":{}}]}'

@@ -164,9 +164,12 @@ function nextOf({ challenge, envelope }: IssuedChallenge) {
   }
 }
 
+/** Three envelopes, or a key with metadata of 4 KiB, have fewer. */
+const maxBodyParts = 5000
+
 function refuseRepeated(text: string): void {
-  if (!hasRepeatedMember(text)) return
-  const message = 'The body holds a member twice. Send each once.'
+  if (!hasRepeatedMember(text, maxBodyParts)) return
+  const message = 'The body holds a member twice, or thousands of them. Send each once.'
   throw new ServiceError('invalid_field', { field: 'body', message })
 }
 

@@ -81,6 +81,8 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
     assert.deepEqual(refusal(await service.call('POST', '/v1/authai/refresh', { body: twice })), [
       ...[400, 'invalid_field', 'body'],
     ])
+    const many = `{"data_envelope":[${'{},'.repeat(500_000)}{}]}`
+    assert.deepEqual(refusal(await service.call('POST', '/v1/kv/save', { body: many })), [400, 'invalid_field', 'body'])
     const unbound = readBody(service, client, ['a'], { recipient: keyPair(1) })
     assert.deepEqual(refusal(await post(service, '/v1/kv/read', unbound)), [
       ...[400, 'invalid_field', 'recipient_public_key'],

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { onBothDatabases } from '../../testkit/databases.ts'
+import { onBothDatabases, temporaryFolder } from '../../testkit/databases.ts'
 import { keyPair, read, refusal, register, save, saveBody } from '../../testkit/legacy-v1.ts'
 import { startService } from '../../testkit/service.ts'
+import { masterKeySource } from '../platform/instance.ts'
+import { newMasterKey } from '../platform/vault/master-keys.ts'
+import { rotateKeys } from '../platform/vault/rotate.ts'
+import { sealedColumns } from '../sealed-columns.ts'
 
 const full = [400, 'payload_invalid', 'data_envelope']
 
@@ -60,6 +66,27 @@ onBothDatabases('what v1 clients may store', (engine) => {
     }
     const { items } = await read(service, client, keys)
     assert.ok(items.length === 30 && items.every((item: { value: string }) => item.value === value))
+  })
+
+  test('after a change of the master key all that v1 keeps is sealed anew, and works on', async (t) => {
+    const keyFile = join(temporaryFolder(t), 'master-key')
+    writeFileSync(keyFile, newMasterKey().text.reveal(), { mode: 0o600 })
+    const settings = { SALLYPORT_MASTER_KEY: undefined, SALLYPORT_MASTER_KEY_FILE: keyFile }
+    const service = await startService(t, engine, settings)
+    const { database, vault, clock, config } = service
+    const client = await register(service)
+    await save(service, client, [{ key: 'a', value: 1 }])
+    const keysIn = async () => [
+      ...(await database.queries.selectFrom('v1_items').select('content_key_id as id').execute()),
+      ...(await database.queries.selectFrom('v1_clients').select('lookup_key_key_id as id').execute()),
+      ...(await database.queries.selectFrom('v1_service_keys').select('private_key_key_id as id').execute()),
+    ]
+    const before = new Set((await keysIn()).map(({ id }) => id))
+    const needs = { database, vault, source: masterKeySource(config), sealedColumns, newMasterKey, clock: clock.now }
+    await rotateKeys({ ...needs, onProgress: () => undefined })
+    const after = (await keysIn()).map(({ id }) => id)
+    assert.ok(after.length === 3 && after.every((id) => !before.has(id)))
+    assert.equal((await read(service, client, ['a'])).items[0].value, 1)
   })
 
   test('a body that is larger than a save can be is not read', async (t) => {
