@@ -85,17 +85,20 @@ function bytesOf(what: string, value: unknown, least: number, most: number): Uin
   return bytes
 }
 
-/** The envelope that holds these parts. */
-export function writeEnvelope({ keyId, encryptedKey, iv, ciphertext, tag, aad }: EnvelopeParts): Envelope {
+/** The envelope that holds these parts. `encode`: where a runtime has a faster way to write base64url. */
+export function writeEnvelope(
+  { keyId, encryptedKey, iv, ciphertext, tag, aad }: EnvelopeParts,
+  encode: (bytes: Uint8Array) => string = toBase64url,
+): Envelope {
   return {
     v: version,
     alg: envelopeAlg,
     enc: envelopeEnc,
     ...(keyId !== undefined && { key_id: keyId }),
-    encrypted_key: toBase64url(encryptedKey),
-    iv: toBase64url(iv),
-    ciphertext: toBase64url(ciphertext),
-    tag: toBase64url(tag),
-    ...(aad.length > 0 && { aad: toBase64url(aad) }),
+    encrypted_key: encode(encryptedKey),
+    iv: encode(iv),
+    ciphertext: encode(ciphertext),
+    tag: encode(tag),
+    ...(aad.length > 0 && { aad: encode(aad) }),
   }
 }

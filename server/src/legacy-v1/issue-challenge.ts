@@ -52,5 +52,8 @@ export async function sealFor(
   plaintext: string,
 ): Promise<Envelope> {
   const key = await importPublicKey(fromPem(publicKey) ?? new Uint8Array())
-  return writeEnvelope(await sealParts(rsa, key, Buffer.from(plaintext), keyId ?? undefined))
+  const parts = await sealParts(rsa, key, Buffer.from(plaintext), keyId ?? undefined)
+  return writeEnvelope(parts, (bytes) =>
+    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64url'),
+  )
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { onBothDatabases } from '../../testkit/databases.ts'
-import { authEnvelope, refresh, register, saveBody } from '../../testkit/legacy-v1.ts'
+import { authEnvelope, authPayload, refresh, register, saveBody, savePayload, seal } from '../../testkit/legacy-v1.ts'
 import type { TestClient, TestEnvelope } from '../../testkit/legacy-v1.ts'
 import { startService } from '../../testkit/service.ts'
 import type { TestService } from '../../testkit/service.ts'
@@ -107,6 +107,36 @@ onBothDatabases('mutations of envelopes', (engine) => {
     )
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...members), fc.jsonValue(), (member, value) => refuses(member, () => value)),
+      limits,
+    )
+    assert.equal(await works(), 200)
+  })
+
+  test('whatever an envelope holds, the answer is a code of the contract', async (t) => {
+    const { service, client, works } = await start(t)
+    const names = Object.keys(authPayload(service, client, 'kv.save'))
+    const table = new Set(['invalid_auth_envelope', 'challenge_purpose_mismatch', 'challenge_not_found'])
+    for (const code of ['challenge_nonce_mismatch', 'payload_invalid']) table.add(code)
+    const judge = async (auth: object, data: unknown) => {
+      const auth_envelope = seal(client.serviceKey, { ...authPayload(service, client, 'kv.save'), ...auth })
+      const body = { auth_envelope, data_envelope: seal(client.serviceKey, data) }
+      const reply = await service.call('POST', '/v1/kv/save', { body })
+      assert.ok(reply.status < 500 && table.has(reply.body.error?.code as string), reply.text)
+    }
+    const value = fc.oneof(fc.jsonValue(), fc.uuid(), fc.date({ noInvalidDate: true }).map(String))
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...names), value, (name, odd) => judge({ [name]: odd }, savePayload([]))),
+      limits,
+    )
+    const item = fc.record({ key: fc.jsonValue(), value: fc.jsonValue(), metadata: fc.jsonValue() })
+    const data = fc.oneof(
+      fc.jsonValue(),
+      fc.array(fc.jsonValue(), { minLength: 1 }).map((items) => savePayload(items)),
+      fc.array(item, { minLength: 1 }).map((items) => savePayload([...items, null])),
+      fc.string({ unit: 'binary' }).map((namespace) => savePayload([{ key: 'a' }], namespace)),
+    )
+    await fc.assert(
+      fc.asyncProperty(data, (odd) => judge({}, odd)),
       limits,
     )
     assert.equal(await works(), 200)

@@ -279,6 +279,11 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
         savePayload(Array.from({ length: 101 }, (_, index) => ({ key: `k${index}`, value: 1 }))),
       ].map((payload) => ({ envelope: seal(serviceKey, payload) })),
       { envelope: seal(keyPair(1).publicKey, good) },
+      ...['"value":[]', '"metadata":{}'].map((member) => {
+        const text = JSON.stringify(savePayload([{ key: 'a', value: [], metadata: {} }]))
+        const padded = text.replace(member, member.replace(/[\]}]$/, `${' '.repeat(65_536)}$&`))
+        return { envelope: seal(serviceKey, Buffer.from(padded)) }
+      }),
       { envelope: seal(serviceKey, Buffer.from(JSON.stringify(good).replace('"value":1', '"value":{"x":1,"x":1}'))) },
     ]
     for (const { envelope } of data as { envelope: unknown }[]) {

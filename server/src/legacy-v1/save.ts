@@ -1,7 +1,7 @@
 import type { Envelope, EnvelopeParts } from '@sallyport/protocol/v1/envelope'
 import { entryTexts } from '@sallyport/protocol/v1/json-members'
 import { Malformed } from '@sallyport/protocol/v1/malformed'
-import { maxValueBytes, readSavePayload } from '@sallyport/protocol/v1/payloads'
+import { maxItemMetadataBytes, maxValueBytes, readSavePayload } from '@sallyport/protocol/v1/payloads'
 import type { Config } from '../platform/config.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { authenticateClient, openPayload } from './authenticate-client.ts'
@@ -55,12 +55,17 @@ export async function saveItems(
 function contentsIn(json: unknown, text: string): Content[] {
   const { namespace, items } = readSavePayload(json)
   const texts = entryTexts(text)
-  return items.map(({ key }, index) => {
-    const value = texts[index]?.get('value') ?? ''
-    // Blanks count: it is stored as it came.
-    if (Buffer.byteLength(value) > maxValueBytes) throw new Malformed(`value: more than ${maxValueBytes} bytes of JSON`)
-    return { namespace, key, value, metadata: texts[index]?.get('metadata') ?? '{}' }
-  })
+  return items.map(({ key }, index) => ({
+    ...{ namespace, key },
+    value: fitting('value', texts[index]?.get('value') ?? '', maxValueBytes),
+    metadata: fitting('metadata', texts[index]?.get('metadata') ?? '{}', maxItemMetadataBytes),
+  }))
+}
+
+/** Blanks count: it is stored as it came. */
+function fitting(what: string, text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) > maxBytes) throw new Malformed(`${what}: more than ${maxBytes} bytes of JSON`)
+  return text
 }
 
 function assertRoom(config: SaveNeeds['config'], { keys, bytes, growth }: Usage, inAll: number): void {
