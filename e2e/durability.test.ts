@@ -4,11 +4,32 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { onBothDatabases } from '../server/testkit/databases.ts'
-import { killAmid } from './killing.ts'
 import { roomy, startService } from './running-service.ts'
 import type { RunningService } from './running-service.ts'
 
 const clients = 16
+
+/** Every client works until the service is killed under it, which is when `enough` answers have come in all. */
+async function killAmid(service: RunningService, enough: number, turn: (client: number) => Promise<void>) {
+  let answered = 0
+  let killed: Promise<unknown> | undefined
+  const isStill = () => killed === undefined
+  const work = async (client: number) => {
+    while (isStill()) {
+      try {
+        await turn(client)
+      } catch (error) {
+        // Before the kill nothing may fail; after it the connection is gone.
+        if (isStill()) throw error
+        return
+      }
+      answered++
+      if (answered >= enough) killed ??= service.kill()
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, (_, client) => work(client)))
+  assert.deepEqual(await killed, { code: null, signal: 'SIGKILL' })
+}
 
 async function inTurns<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
   const rest = [...items]
@@ -23,7 +44,7 @@ onBothDatabases('a kill in the middle of registrations', (engine) => {
     const service = await startService(t, engine, roomy)
     const issued: { token: string; agentId: string }[] = []
     for (const enough of [137, 411, 452]) {
-      await killAmid(service, { clients, enough }, async (client) => {
+      await killAmid(service, enough, async (client) => {
         issued.push(await service.register(`client ${client}`))
       })
       await service.startAgain()
@@ -65,7 +86,7 @@ test('a kill in the middle of proxy calls leaves every answered call on record, 
   const last = new Set<string>()
   for (const enough of [90, 240, 170]) {
     const latest = new Map<number, string>()
-    await killAmid(service, { clients, enough }, async (client) => {
+    await killAmid(service, enough, async (client) => {
       const agent = agents[client]
       const { status, body, text } = await service.call('POST', '/v4/proxy', agent)
       assert.equal(status, 200, text)
