@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { fromBase64url } from '@sallyport/protocol/v1/base64url'
 import { authBinding, envelopeHash, payloadBinding, resultProof } from '@sallyport/protocol/v1/binding'
 import { openEnvelope, seal } from './envelope.ts'
@@ -85,4 +86,18 @@ test('a key that was exported is the same when it is read again, and does not co
   for (const wrong of ['', 'text', await publicPem(key.publicKey), pem.slice(0, 300)]) {
     await assert.rejects(importClientKey(wrong))
   }
+})
+
+test('whatever is taken for an envelope opens to nothing, and throws nothing', async () => {
+  const { privateKey } = await keyOf('client')
+  const { envelope } = vectors.opened.find(({ key }: { key: string }) => key === 'client')
+  const member = fc.constantFrom(...Object.keys(envelope))
+  await fc.assert(
+    fc.asyncProperty(member, fc.jsonValue(), async (name, value) => {
+      fc.pre(envelope[name] !== value)
+      assert.equal(await openEnvelope(privateKey, { ...envelope, [name]: value }), undefined)
+      assert.equal(await openEnvelope(privateKey, value), undefined)
+    }),
+    { numRuns: 200 },
+  )
 })
