@@ -193,7 +193,7 @@ export const grantStore = {
 
 export type GrantStore = typeof grantStore
 
-const countLiveCalls = preparedForKeys<{ now: number }, string, { grant_id: string }>(
+const countLiveCalls = preparedForKeys<{ now: number }, { grant_id: string }>(
   (tx, { now }, grantIds) =>
     tx
       .updateTable('grants')

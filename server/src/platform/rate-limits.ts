@@ -45,7 +45,7 @@ interface Times {
 }
 
 // All instances take in the same order, so that none waits for another that waits for it.
-const takeAll = preparedForKeys<Times, string, { key: string }>(
+const takeAll = preparedForKeys<Times, { key: string }>(
   (queries, { first, time, takenMs, latest, impossible }, keys) =>
     sql<{ key: string }>`
       with taken (key) as (${keys.rows})

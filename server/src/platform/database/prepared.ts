@@ -43,19 +43,22 @@ export interface KeyList {
  * The same, with a list of keys beside the values. PostgreSQL takes any number of them in one statement; on SQLite
  * there is one each for 1, 2, 4 … keys, and the last key fills up.
  */
-export function preparedForKeys<Values extends object, Key, Row>(
+export function preparedForKeys<Values extends object, Row>(
   build: (queries: Queries, values: Values, keys: KeyList) => Compilable<Row> | CompiledQuery<Row>,
   options?: PreparedOptions,
-): (queries: Queries, values: Values, keys: readonly Key[]) => Promise<Row[]> {
+): (queries: Queries, values: Values, keys: readonly unknown[]) => Promise<Row[]> {
   const asList = prepared(
-    (queries, given: Values & { keys: readonly Key[] }) => build(queries, given, listOf(given.keys)),
+    (queries, given: Values & { keys: readonly unknown[] }) => build(queries, given, listOf(given.keys)),
     options,
   )
-  const bySize = new Map<number, Run<Values & Record<string, Key>, Row>>()
+  const bySize = new Map<number, Run<Values & Record<string, unknown>, Row>>()
   const ofSize = (size: number) => {
     const names = Array.from({ length: size }, (_, index) => `key ${index}`)
-    const spelled = (given: Record<string, Key>) => spelledOut(names.map((name) => given[name]))
-    return prepared((queries, given: Values & Record<string, Key>) => build(queries, given, spelled(given)), options)
+    const spelled = (given: Record<string, unknown>) => spelledOut(names.map((name) => given[name]))
+    return prepared(
+      (queries, given: Values & Record<string, unknown>) => build(queries, given, spelled(given)),
+      options,
+    )
   }
   return (queries, values, keys) => {
     if (queries.getExecutor().adapter instanceof PostgresAdapter) return asList(queries, { ...values, keys })
@@ -64,7 +67,7 @@ export function preparedForKeys<Values extends object, Key, Row>(
     if (!run) bySize.set(size, (run = ofSize(size)))
     const named = { ...values } as Record<string, unknown>
     for (let index = 0; index < size; index++) named[`key ${index}`] = keys[Math.min(index, keys.length - 1)]
-    return run(queries, named as Values & Record<string, Key>)
+    return run(queries, named as Values & Record<string, unknown>)
   }
 }
 
