@@ -55,10 +55,13 @@ export function createLedger(needs: LedgerNeeds): Ledger {
   const group = createGroupCommit(database)
   const takeCall = createPrepaidCalls()
 
-  const begin = async (tx: Queries, call: Call) => {
-    const at = clock()
+  const countOne = async (tx: Queries, call: Call, at: Date) => {
     if (call.route.rate) await takeCall(tx, call.route.rate, at)
     await count(needs, tx, call, at)
+  }
+  const begin = async (tx: Queries, call: Call) => {
+    const at = clock()
+    await countOne(tx, call, at)
     await audit.append(tx, { ...namesOf(call), event: 'proxy.attempt', at, detail: call.facts })
   }
 
@@ -79,7 +82,7 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     nextAttempt: (call, why) =>
       group.commit(async (tx) => {
         const at = clock()
-        if (why === 'redirect') await count(needs, tx, call, at)
+        if (why === 'redirect') await countOne(tx, call, at)
         else await assertStillStands(needs, tx, call, at)
         await audit.append(tx, { ...namesOf(call), event: 'proxy.hop', at, detail: { ...call.facts, why } })
       }),
