@@ -45,7 +45,10 @@ export async function compare(
     for (const result of results) {
       const measured = await run(result.contender, roundSeconds)
       result.rounds.push(measured)
-      say(`round ${round} of ${rounds}: ${result.contender.name} ${Math.round(measured.perSecond)} a second`)
+      const cpu = Math.round(measured.cpuPerCall)
+      say(
+        `round ${round} of ${rounds}: ${result.contender.name} ${Math.round(measured.perSecond)} a second, ${cpu} µs CPU each`,
+      )
     }
   }
   return results

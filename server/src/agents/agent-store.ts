@@ -2,8 +2,10 @@ import type { Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
 import { preparedForKeys } from '../platform/database/prepared.ts'
+import type { KeyList } from '../platform/database/prepared.ts'
 import { together } from '../platform/database/together.ts'
 import { fromTime } from '../platform/database/times.ts'
+import { whileUnchanged } from '../platform/database/unchanged.ts'
 import type { Agent } from './agent.ts'
 
 interface AgentRow {
@@ -22,16 +24,21 @@ declare module '../platform/database/tables.ts' {
   }
 }
 
-const findByHashes = preparedForKeys((queries: Queries, _values: object, hashes: Uint8Array[]) =>
+const findByHashes = preparedForKeys((queries: Queries, _values: object, hashes: KeyList) =>
   queries
     .selectFrom('agents')
     .select(['agent_id', 'name', 'owner_user_id', 'metadata', 'token_hash', 'created_at', 'disabled_at'])
-    .where('token_hash', 'in', hashes),
+    .where(hashes.holds('token_hash')),
 )
 
-const findByHash = together(async (queries: Queries, hashes: readonly Uint8Array[]) => {
+const findRow = together(async (queries: Queries, hashes: readonly Buffer[]) => {
   const rows = await findByHashes(queries, {}, hashes)
-  return hashes.map((hash) => rows.find((row) => Buffer.compare(row.token_hash, hash) === 0))
+  return hashes.map((hash) => rows.find((row) => hash.equals(row.token_hash)))
+})
+
+const findByHash = whileUnchanged(async (queries: Queries, hash: string): Promise<Agent | undefined> => {
+  const row = await findRow(queries, Buffer.from(hash, 'latin1'))
+  return row && toAgent(row)
 })
 
 export const agentStore = {
@@ -50,10 +57,8 @@ export const agentStore = {
       .execute()
   },
 
-  findByTokenHash: async (queries: Queries, tokenHash: Uint8Array): Promise<Agent | undefined> => {
-    const row = await findByHash(queries, tokenHash)
-    return row && toAgent(row)
-  },
+  findByTokenHash: (queries: Queries, tokenHash: Uint8Array): Promise<Agent | undefined> =>
+    findByHash(queries, Buffer.from(tokenHash).toString('latin1')),
 
   list: async (queries: Queries, page: PageRequest<'active' | 'disabled'>): Promise<Page<Agent>> => {
     const rows = await queries

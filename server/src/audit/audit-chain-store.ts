@@ -1,7 +1,7 @@
 /** The tables of the record: what is put there at the end of a transaction, and what verify and retention read. */
 import { CompiledQuery, sql } from 'kysely'
 import type { Engine, Queries } from '../platform/database/database.ts'
-import { run } from '../platform/database/prepared.ts'
+import { prepared, run } from '../platform/database/prepared.ts'
 import type { Sequence } from '../platform/database/tables.ts'
 import { recordColumns } from './audit-hash.ts'
 import type { Head, RecordRow } from './audit-hash.ts'
@@ -37,16 +37,14 @@ export interface LinkedRow extends RecordRow, Head {
 
 const columns = [...recordColumns, 'chain', 'position', 'hash', 'mac'] as const satisfies (keyof LinkedRow)[]
 
-/** A statement is prepared for each number of rows; more than this go in several. */
+/** On SQLite a statement is prepared for each number of rows; more than this go in several. */
 const rowsAtOnce = 64
 
 export const auditChainStore = {
   insert: async (engine: Engine, tx: Queries, rows: readonly LinkedRow[]): Promise<void> => {
     for (let from = 0; from < rows.length; from += rowsAtOnce) {
       const batch = rows.slice(from, from + rowsAtOnce)
-      const values: unknown[] = []
-      for (const row of batch) for (const column of columns) values.push(row[column])
-      await run(tx, CompiledQuery.raw(insertOf(engine, batch.length), values))
+      await (engine === 'sqlite' ? insertRows(tx, batch) : insertLists(tx, batch))
     }
   },
 
@@ -155,14 +153,36 @@ function toSignedRow({ chain, position, hash, at, signature }: SignedHead): Sign
 
 export type AuditChainStore = typeof auditChainStore
 
-const inserts: Record<Engine, string[]> = { sqlite: [], postgres: [] }
+const inserts: string[] = []
 
 /** Built by hand: Kysely would take longer over it than the database. */
-function insertOf(engine: Engine, count: number): string {
-  return (inserts[engine][count] ??= (() => {
-    let parameters = 0
-    const parameter = () => (engine === 'sqlite' ? '?' : `$${++parameters}`)
-    const row = () => `(${columns.map(parameter).join(', ')})`
-    return `insert into audit_records (${columns.join(', ')}) values ${Array.from({ length: count }, row).join(', ')}`
-  })())
+async function insertRows(tx: Queries, rows: readonly LinkedRow[]): Promise<void> {
+  const row = `(${columns.map(() => '?').join(', ')})`
+  const text = (inserts[rows.length] ??=
+    `insert into audit_records (${columns.join(', ')}) values ${rows.map(() => row).join(', ')}`)
+  const values: unknown[] = []
+  for (const one of rows) for (const column of columns) values.push(one[column])
+  await run(tx, CompiledQuery.raw(text, values), { isNote: true })
+}
+
+const types: Partial<Record<keyof LinkedRow, string>> = {
+  at: 'bigint',
+  position: 'bigint',
+  hash: 'bytea',
+  mac: 'bytea',
+}
+
+/** PostgreSQL plans one statement for any number of rows, where each column comes as a list. */
+const insertAll = prepared((tx: Queries, lists: Record<string, unknown[]>) => {
+  const names = sql.join(columns.map((column) => sql.ref(column)))
+  const given = columns.map((column) => sql`cast(${lists[column]} as ${sql.raw(types[column] ?? 'text')}[])`)
+  return sql<object>`
+    insert into audit_records (${names})
+    select ${names} from unnest(${sql.join(given)}) with ordinality as given (${names}, place) order by place`.compile(
+    tx,
+  )
+})
+
+async function insertLists(tx: Queries, rows: readonly LinkedRow[]): Promise<void> {
+  await insertAll(tx, Object.fromEntries(columns.map((column) => [column, rows.map((row) => row[column])])))
 }

@@ -1,6 +1,7 @@
 import type { Database, Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
+import { prepared } from '../platform/database/prepared.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
@@ -56,6 +57,12 @@ export interface TokenPair {
   accessToken: Secret | undefined
   refreshToken: Secret | undefined
 }
+
+const markUsed = prepared(
+  (tx: Queries, { connectionId, now }: { connectionId: string; now: number }) =>
+    tx.updateTable('connections').set({ last_used_at: now }).where('connection_id', '=', connectionId),
+  { isNote: true },
+)
 
 export function createConnectionStore(vault: Vault) {
   return {
@@ -197,15 +204,11 @@ export function createConnectionStore(vault: Vault) {
       return pageOf(rows.map(toConnection), page.limit, ({ connectionId }) => connectionId)
     },
 
-    /** With the version that they are, which may be a later one than that of the connection as it was read. */
     markUsed: async (tx: Queries, connectionId: string, now: Date): Promise<void> => {
-      await tx
-        .updateTable('connections')
-        .set({ last_used_at: now.getTime() })
-        .where('connection_id', '=', connectionId)
-        .execute()
+      await markUsed(tx, { connectionId, now: now.getTime() })
     },
 
+    /** With the version that they are, which may be a later one than that of the connection as it was read. */
     tokens: async (queries: Queries, connection: Connection): Promise<TokenPair & { version: number }> => {
       const row = await queries
         .selectFrom('connections')

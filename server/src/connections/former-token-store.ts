@@ -25,6 +25,8 @@ export const formerToken: SealedColumn = {
   ownerColumn: 'connection_id',
 }
 
+const mostListed = 100
+
 /** Access tokens that were replaced and may still be valid: an upstream may still show them, so they are still redacted. */
 export function createFormerTokenStore(vault: Vault) {
   return {
@@ -44,12 +46,15 @@ export function createFormerTokenStore(vault: Vault) {
         .execute()
     },
 
+    /** The newest of them: an upstream that refuses every token makes us renew it again and again. */
     listOf: async (queries: Queries, connectionId: string, now: Date): Promise<Secret[]> => {
       const rows = await queries
         .selectFrom('former_tokens')
         .selectAll()
         .where('connection_id', '=', connectionId)
         .where('expires_at', '>', now.getTime())
+        .orderBy('former_token_id', 'desc')
+        .limit(mostListed)
         .execute()
       return Promise.all(
         rows.map((row) =>

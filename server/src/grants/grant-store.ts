@@ -193,30 +193,34 @@ export const grantStore = {
 
 export type GrantStore = typeof grantStore
 
-const countLiveCalls = preparedForKeys((tx: Queries, { now }: { now: number }, grantIds: string[]) =>
-  tx
-    .updateTable('grants')
-    .set({ calls: sql`calls + 1`, last_used_at: now })
-    .where('grant_id', 'in', grantIds)
-    .where('revoked_at', 'is', null)
-    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
-    .where((eb) => eb.or([eb('max_calls', 'is', null), eb('calls', '<', eb.ref('max_calls'))]))
-    .where(sql<boolean>`exists (select 1 from agents where agents.agent_id = grants.agent_id and disabled_at is null)`)
-    .where((eb) =>
-      eb.or([
-        eb('user_id', 'is', null),
-        sql<boolean>`exists (select 1 from users where users.user_id = grants.user_id and disabled_at is null)`,
-      ]),
-    )
-    .where((eb) =>
-      eb.or([
-        eb('connection_id', 'is', null),
-        sql<boolean>`exists (select 1 from connections join providers using (provider_id)
+const countLiveCalls = preparedForKeys<{ now: number }, { grant_id: string }>(
+  (tx, { now }, grantIds) =>
+    tx
+      .updateTable('grants')
+      .set({ calls: sql`calls + 1`, last_used_at: now })
+      .where(grantIds.holds('grant_id'))
+      .where('revoked_at', 'is', null)
+      .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+      .where((eb) => eb.or([eb('max_calls', 'is', null), eb('calls', '<', eb.ref('max_calls'))]))
+      .where(
+        sql<boolean>`exists (select 1 from agents where agents.agent_id = grants.agent_id and disabled_at is null)`,
+      )
+      .where((eb) =>
+        eb.or([
+          eb('user_id', 'is', null),
+          sql<boolean>`exists (select 1 from users where users.user_id = grants.user_id and disabled_at is null)`,
+        ]),
+      )
+      .where((eb) =>
+        eb.or([
+          eb('connection_id', 'is', null),
+          sql<boolean>`exists (select 1 from connections join providers using (provider_id)
           where connections.connection_id = grants.connection_id and connections.status = 'active'
           and providers.status = 'active')`,
-      ]),
-    )
-    .returning('grant_id'),
+        ]),
+      )
+      .returning('grant_id'),
+  { isNote: true },
 )
 
 interface Counting {

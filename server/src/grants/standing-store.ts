@@ -1,7 +1,9 @@
 import type {} from '../connections/connection-store.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { preparedForKeys } from '../platform/database/prepared.ts'
+import type { KeyList } from '../platform/database/prepared.ts'
 import { together } from '../platform/database/together.ts'
+import { whileUnchanged } from '../platform/database/unchanged.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import type { Injection } from '../providers/provider.ts'
@@ -9,7 +11,7 @@ import type {} from '../providers/provider-store.ts'
 import { foundationOf, toGrant } from './grant-store.ts'
 import type { Standing, StandingConnection, StandingProvider } from './standing.ts'
 
-const findRows = preparedForKeys((queries: Queries, _values: object, grantIds: string[]) =>
+const findRows = preparedForKeys((queries: Queries, _values: object, grantIds: KeyList) =>
   foundationOf(queries)
     .leftJoin('providers', 'providers.provider_id', 'connections.provider_id')
     .select([
@@ -32,7 +34,7 @@ const findRows = preparedForKeys((queries: Queries, _values: object, grantIds: s
       'providers.allow_range',
       'providers.client_secret',
     ])
-    .where('grants.grant_id', 'in', grantIds),
+    .where(grantIds.holds('grants.grant_id')),
 )
 
 type Row = Awaited<ReturnType<typeof findRows>>[number]
@@ -42,12 +44,17 @@ const findRow = together(async (queries: Queries, grantIds: readonly string[]) =
   return grantIds.map((grantId) => rows.find((row) => row.grant_id === grantId))
 })
 
+const findStanding = whileUnchanged(async (queries: Queries, grantId: string): Promise<Standing | undefined> => {
+  const row = await findRow(queries, grantId)
+  return row && { grant: toGrant(row), connection: toConnection(row), provider: toProvider(row) }
+})
+
 export const standingStore = {
+  /** How often it was called, and when last, may be of a moment ago, except in a transaction. */
   find: async (queries: Queries, agentId: string, grantId: string): Promise<Standing | undefined> => {
-    const row = await findRow(queries, grantId)
+    const standing = await findStanding(queries, grantId)
     // Another agent's grant is none.
-    if (row?.agent_id !== agentId) return undefined
-    return { grant: toGrant(row), connection: toConnection(row), provider: toProvider(row) }
+    return standing?.grant.agentId === agentId ? standing : undefined
   },
 }
 

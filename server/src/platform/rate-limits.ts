@@ -32,35 +32,37 @@ interface Taking {
   key: string
   limit: RateLimit
   now: Date
+  calls: number
 }
 
 interface Times {
   /** Where a bucket stands after the first call ever. */
   first: number
   time: number
-  periodMs: number
+  takenMs: number
   latest: number
   impossible: number
 }
 
 // All instances take in the same order, so that none waits for another that waits for it.
-const takeAll = preparedForKeys<Times, string, { key: string }>(
-  (queries, { first, time, periodMs, latest, impossible }, keys) =>
+const takeAll = preparedForKeys<Times, { key: string }>(
+  (queries, { first, time, takenMs, latest, impossible }, keys) =>
     sql<{ key: string }>`
-      with taken (key) as (values ${sql.join(keys.map((key) => sql`(cast(${key} as text))`))})
+      with taken (key) as (${keys.rows})
       insert into rate_limits (key, full_at)
       select distinct key, cast(${first} as bigint) from taken where true order by key
-      on conflict (key) do update set full_at = ${periodMs} + case
+      on conflict (key) do update set full_at = ${takenMs} + case
         when rate_limits.full_at > ${impossible} then ${latest}
         when rate_limits.full_at > ${time} then rate_limits.full_at
         else ${time} end
       where rate_limits.full_at <= ${latest} or rate_limits.full_at > ${impossible}
       returning key`.compile(queries),
+  { isNote: true },
 )
 
 const take = together(async (queries: Queries, takings: readonly Taking[]): Promise<boolean[]> => {
   const taken = new Set<Taking>()
-  const limits = Map.groupBy(takings, ({ limit }) => `${limit.burst} ${limit.periodMs}`)
+  const limits = Map.groupBy(takings, ({ limit, calls }) => `${limit.burst} ${limit.periodMs} ${calls}`)
   for (const alike of limits.values()) {
     for (const wave of inWaves(alike, ({ key }) => key)) {
       const [first] = wave
@@ -74,11 +76,12 @@ const take = together(async (queries: Queries, takings: readonly Taking[]): Prom
   return takings.map((taking) => taken.has(taking))
 })
 
-function timesOf({ limit: { burst, periodMs }, now }: Taking): Times {
+function timesOf({ limit: { burst, periodMs }, now, calls }: Taking): Times {
   const time = now.getTime()
-  const latest = time + (burst - 1) * periodMs
+  const takenMs = calls * periodMs
+  const latest = time + burst * periodMs - takenMs
   // Only a clock that was far ahead can have written that: taken at its word, it would lock the caller out until then.
-  return { first: time + periodMs, time, periodMs, latest, impossible: latest + periodMs + dayMs }
+  return { first: time + takenMs, time, takenMs, latest, impossible: time + burst * periodMs + dayMs }
 }
 
 /**
@@ -86,11 +89,23 @@ function timesOf({ limit: { burst, periodMs }, now }: Taking): Times {
  * a transaction that fails later it is given back. The row holds the moment at which the bucket will be full again.
  */
 export async function takeFromLimit(queries: Queries, key: string, limit: RateLimit, now: Date): Promise<void> {
-  if (await take(queries, { key, limit, now })) return
-  const { time, latest } = timesOf({ key, limit, now })
+  const taking = { key, limit, now, calls: 1 }
+  if (await take(queries, taking)) return
+  const { time, latest } = timesOf(taking)
   const row = await queries.selectFrom('rate_limits').select('full_at').where('key', '=', key).executeTakeFirst()
   const waitMs = (row?.full_at ?? time) - latest
   throw new ServiceError('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
+}
+
+/** Takes so many at once, or none. */
+export function tryTakeFromLimit(
+  queries: Queries,
+  key: string,
+  limit: RateLimit,
+  now: Date,
+  calls: number,
+): Promise<boolean> {
+  return take(queries, { key, limit, now, calls })
 }
 
 /** Puts back one call that was taken. */

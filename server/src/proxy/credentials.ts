@@ -36,9 +36,11 @@ export function createCredentials({ freshToken, clock }: { freshToken: FreshToke
       return known.credential
     }
     const { accessToken, version, secrets } = await freshToken(connectionId, refused)
+    const forms = compileSecrets(secrets)
     const credential: Credential = {
       header: { name: injection.name, value: new Secret(`${injection.prefix}${accessToken.reveal()}`) },
-      forms: compileSecrets(secrets),
+      forms,
+      newestForms: () => kept.get(connectionId)?.credential.forms ?? forms,
       version,
       wasAwaited: false,
     }

@@ -170,54 +170,73 @@ function hashOf({ agentId, grantId, key }: KeyedCall): string {
 type Claim = Omit<Row, 'answer' | 'answer_key_id' | 'ended_at'>
 
 /** One conditional write, also where the key is free again: of N that race for it one gets a row back. */
-const claimKey = prepared<Claim & { now: number }, { key_hash: string }>((queries, call) =>
-  queries
-    .insertInto('keyed_calls')
-    .values({
-      key_hash: call.key_hash,
-      agent_id: call.agent_id,
-      grant_id: call.grant_id,
-      audit_id: call.audit_id,
-      request_hash: call.request_hash,
-      instance_id: call.instance_id,
-      size: call.size,
-      answer: null,
-      answer_key_id: null,
-      deadline: call.deadline,
-      ended_at: null,
-      expires_at: call.expires_at,
-    })
-    .onConflict((conflict) =>
-      conflict
-        .column('key_hash')
-        .doUpdateSet((eb) => ({
-          audit_id: eb.ref('excluded.audit_id'),
-          request_hash: eb.ref('excluded.request_hash'),
-          instance_id: eb.ref('excluded.instance_id'),
-          size: eb.ref('excluded.size'),
-          answer: null,
-          answer_key_id: null,
-          deadline: eb.ref('excluded.deadline'),
-          ended_at: null,
-          expires_at: eb.ref('excluded.expires_at'),
-        }))
-        .where('keyed_calls.expires_at', '<=', call.now),
-    )
-    .returning('key_hash'),
+const claimKey = prepared<Claim & { now: number }, { key_hash: string }>(
+  (queries, call) =>
+    queries
+      .insertInto('keyed_calls')
+      .values({
+        key_hash: call.key_hash,
+        agent_id: call.agent_id,
+        grant_id: call.grant_id,
+        audit_id: call.audit_id,
+        request_hash: call.request_hash,
+        instance_id: call.instance_id,
+        size: call.size,
+        answer: null,
+        answer_key_id: null,
+        deadline: call.deadline,
+        ended_at: null,
+        expires_at: call.expires_at,
+      })
+      .onConflict((conflict) =>
+        conflict
+          .column('key_hash')
+          .doUpdateSet((eb) => ({
+            audit_id: eb.ref('excluded.audit_id'),
+            request_hash: eb.ref('excluded.request_hash'),
+            instance_id: eb.ref('excluded.instance_id'),
+            size: eb.ref('excluded.size'),
+            answer: null,
+            answer_key_id: null,
+            deadline: eb.ref('excluded.deadline'),
+            ended_at: null,
+            expires_at: eb.ref('excluded.expires_at'),
+          }))
+          .where('keyed_calls.expires_at', '<=', call.now),
+      )
+      .returning('key_hash'),
+  { isNote: true },
 )
 
+const columns = [
+  'key_hash',
+  'agent_id',
+  'grant_id',
+  'audit_id',
+  'request_hash',
+  'instance_id',
+  'size',
+  'answer',
+  'answer_key_id',
+  'deadline',
+  'ended_at',
+  'expires_at',
+] as const satisfies (keyof Row)[]
+
 const findKey = prepared<Pick<Row, 'key_hash'>, Row>((queries, { key_hash }) =>
-  queries.selectFrom('keyed_calls').selectAll().where('key_hash', '=', key_hash),
+  queries.selectFrom('keyed_calls').select(columns).where('key_hash', '=', key_hash),
 )
 
 /** Only what the call itself has claimed: the key may have been free again meanwhile. */
 const concludeKey = prepared<
   Pick<Row, 'key_hash' | 'audit_id' | 'size' | 'answer' | 'answer_key_id'> & { now: number },
   unknown
->((queries, call) =>
-  queries
-    .updateTable('keyed_calls')
-    .set({ answer: call.answer, answer_key_id: call.answer_key_id, size: call.size, ended_at: call.now })
-    .where('key_hash', '=', call.key_hash)
-    .where('audit_id', '=', call.audit_id),
+>(
+  (queries, call) =>
+    queries
+      .updateTable('keyed_calls')
+      .set({ answer: call.answer, answer_key_id: call.answer_key_id, size: call.size, ended_at: call.now })
+      .where('key_hash', '=', call.key_hash)
+      .where('audit_id', '=', call.audit_id),
+  { isNote: true },
 )

@@ -14,8 +14,8 @@ import type { Database, Queries } from '../platform/database/database.ts'
 import { createGroupCommit } from '../platform/database/group-commit.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
-import { takeFromLimit } from '../platform/rate-limits.ts'
 import type { Call } from './call.ts'
+import { createPrepaidCalls } from './prepaid-calls.ts'
 
 export interface LedgerNeeds {
   database: Database
@@ -53,11 +53,15 @@ const minuteMs = 60_000
 export function createLedger(needs: LedgerNeeds): Ledger {
   const { database, audit, clock, log } = needs
   const group = createGroupCommit(database)
+  const takeCall = createPrepaidCalls()
 
+  const countOne = async (tx: Queries, call: Call, at: Date) => {
+    if (call.route.rate) await takeCall(tx, call.route.rate, at)
+    await count(needs, tx, call, at)
+  }
   const begin = async (tx: Queries, call: Call) => {
     const at = clock()
-    if (call.route.rate) await takeFromLimit(tx, call.route.rate.key, call.route.rate.limit, at)
-    await count(needs, tx, call, at)
+    await countOne(tx, call, at)
     await audit.append(tx, { ...namesOf(call), event: 'proxy.attempt', at, detail: call.facts })
   }
 
@@ -78,7 +82,7 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     nextAttempt: (call, why) =>
       group.commit(async (tx) => {
         const at = clock()
-        if (why === 'redirect') await count(needs, tx, call, at)
+        if (why === 'redirect') await countOne(tx, call, at)
         else await assertStillStands(needs, tx, call, at)
         await audit.append(tx, { ...namesOf(call), event: 'proxy.hop', at, detail: { ...call.facts, why } })
       }),
@@ -109,7 +113,10 @@ async function count(needs: LedgerNeeds, tx: Queries, call: Call, at: Date): Pro
   if (!(await needs.grants.countCall(tx, grant.grantId, at))) await explainEnd(needs, tx, call, at)
   // For people to read: to the minute is near enough.
   const usedAt = connection?.lastUsedAt?.getTime() ?? 0
-  if (connection && usedAt < at.getTime() - minuteMs) await needs.connections.markUsed(tx, connection.connectionId, at)
+  if (!connection || usedAt >= at.getTime() - minuteMs) return
+  await needs.connections.markUsed(tx, connection.connectionId, at)
+  // What was read may serve other calls too.
+  connection.lastUsedAt = at
 }
 
 /** It ended since it was judged: says how. */

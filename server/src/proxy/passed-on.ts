@@ -4,17 +4,16 @@ import type { Flight, Seen } from './flight.ts'
 
 /**
  * The body of a streamed answer on its way to the caller. At its end, or where it breaks off, the outcome goes on
- * record; an upstream that falls silent is given up.
+ * record.
  */
 export async function* passedOn(
   body: AsyncIterable<Buffer>,
   flight: Flight,
-  idleMs: number,
   seen: (bytes: number) => Seen,
 ): AsyncGenerator<Buffer> {
   let bytes = 0
   try {
-    for await (const chunk of notSilent(body, flight, idleMs)) {
+    for await (const chunk of body) {
       bytes += chunk.length
       yield chunk
       flight.signal.throwIfAborted()
@@ -29,14 +28,19 @@ export async function* passedOn(
   }
 }
 
-async function* notSilent(body: AsyncIterable<Buffer>, flight: Flight, idleMs: number): AsyncGenerator<Buffer> {
+/** An upstream that falls silent is given up. It has to be heard itself: what it says may be held back for a while. */
+export async function* notSilent(
+  body: AsyncIterable<Uint8Array>,
+  { abort }: Pick<Flight, 'abort'>,
+  idleMs: number,
+): AsyncGenerator<Uint8Array> {
   const source = body[Symbol.asyncIterator]()
   try {
     for (;;) {
       const silence = setTimeout(() => {
-        flight.abort(new ServiceError('upstream_timeout'))
+        abort(new ServiceError('upstream_timeout'))
       }, idleMs)
-      const next: IteratorResult<Buffer, unknown> = await source.next().finally(() => {
+      const next: IteratorResult<Uint8Array, unknown> = await source.next().finally(() => {
         clearTimeout(silence)
       })
       if (next.done) return

@@ -10,7 +10,7 @@ import type { AdmitNeeds } from './admit.ts'
 import type { Call, ProxyInput } from './call.ts'
 import { CallerGone, takeOff } from './flight.ts'
 import type { Flight, FlightNeeds } from './flight.ts'
-import { passedOn } from './passed-on.ts'
+import { notSilent, passedOn } from './passed-on.ts'
 import { send } from './send.ts'
 import { streamedAnswer } from './streamed-answer.ts'
 import type { ReadableAnswer } from './streamed-answer.ts'
@@ -62,7 +62,7 @@ async function whole(needs: ProxyNeeds, first: Call, flight: Flight): Promise<Bu
     exchange: (request) => first.route.upstream.whole(request),
     giveUp: () => undefined,
   })
-  const redactor = createRedactor(credential.forms)
+  const redactor = createRedactor(credential.forms, credential.newestForms)
   const { envelope, bytes } = await wholeAnswer({ first, last: call }, response, redactor, maxBytes)
   flight.signal.throwIfAborted()
   await flight.answered({ status: response.status, bytes, redactions: redactor.count() }, envelope)
@@ -76,10 +76,10 @@ async function stream(needs: ProxyNeeds, first: Call, flight: Flight): Promise<R
     exchange: (request) => first.route.upstream.streamed(request),
     giveUp: ({ body }) => body.destroy?.(),
   })
-  const redactor = createRedactor(credential.forms)
-  const answer = streamedAnswer({ first, last: call }, response, redactor)
-  const idleMs = needs.config.proxyIdleSeconds * 1000
-  const body = passedOn(answer.body, flight, idleMs, (bytes) => ({
+  const redactor = createRedactor(credential.forms, credential.newestForms)
+  const heard = notSilent(response.body, flight, needs.config.proxyIdleSeconds * 1000)
+  const answer = streamedAnswer({ first, last: call }, { ...response, body: heard }, redactor)
+  const body = passedOn(answer.body, flight, (bytes) => ({
     status: response.status,
     bytes,
     redactions: redactor.count(),

@@ -25,6 +25,17 @@ onBothDatabases('a redirect', (engine) => {
     assert.deepEqual(seen(calling), ['GET /things'])
   })
 
+  test('takes its part of the load: past it, it is the answer', async (t) => {
+    const calling = await startCalling(t, engine, {
+      answer: (response) => response.writeHead(302, { location: '/on' }).end(),
+      settings: { SALLYPORT_PROXY_RATE_PER_AGENT: '1', SALLYPORT_PROXY_BURST_PER_AGENT: '3' },
+    })
+    const { status, body } = await calling.proxy({ follow_redirects: true })
+    assert.deepEqual([status, body.status], [200, 302])
+    assert.deepEqual(seen(calling), ['GET /things', 'GET /on', 'GET /on'])
+    assert.equal((await calling.proxy()).status, 429)
+  })
+
   test('is followed with the token, judged, counted and on record under the one audit_id', async (t) => {
     const calling = await startCalling(t, engine, { answer: redirecting(302, '/next?q=value#part') })
     const { body } = await calling.proxy({ follow_redirects: true })

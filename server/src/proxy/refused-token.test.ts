@@ -55,6 +55,27 @@ onBothDatabases('a token that the upstream refuses', (engine) => {
     })
   }
 
+  test('is renewed while a stream goes on, which shows neither', async (t) => {
+    let open: Parameters<Answer>[0] | undefined
+    const once = refusing(1)
+    const calling = await startOAuthCalling(t, engine, {
+      answer: (response, request) => {
+        if (open) {
+          once(response, request)
+          return
+        }
+        open = response
+        response.writeHead(200, { 'content-type': 'text/plain' }).write('begun ')
+      },
+    })
+    const { answer } = await calling.stream()
+    await calling.proxy()
+    const sent = tokens(calling)
+    assert.equal(new Set(sent).size, 2)
+    open?.end(`${sent.join(' ')} ended`)
+    assert.equal((await answer.toArray()).join(''), `begun ${'Bearer [REDACTED] '.repeat(sent.length)}ended`)
+  })
+
   test('is used no more by the next call, and neither of them comes back', async (t) => {
     let sent: (string | undefined)[] = []
     const once = refusing(1)

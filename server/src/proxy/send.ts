@@ -77,13 +77,13 @@ export async function send<Response extends UpstreamHead>(
   return sent
 }
 
-/** False where the grant has no call left: it had the last one, whose answer is not lost for that. */
+/** False where the grant or its agent has no call left: it had the last one, whose answer is not lost for that. */
 async function mayGoOn(ledger: Ledger, next: Call): Promise<boolean> {
   try {
     await ledger.nextAttempt(next, 'redirect')
     return true
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 'grant_exhausted') return false
+    if (error instanceof ServiceError && ['grant_exhausted', 'rate_limited'].includes(error.code)) return false
     throw error
   }
 }

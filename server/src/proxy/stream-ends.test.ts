@@ -124,6 +124,21 @@ onBothDatabases('a stream that ends before its end', (engine) => {
     assert.deepEqual(await outcomeOf(calling), ['failed', 'upstream_timeout'])
   })
 
+  test('but not while the upstream speaks, although all it says is held back', async (t) => {
+    const answer: Answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' })
+      let dots = 0
+      const timer = setInterval(() => {
+        response.write('.')
+        if (++dots < 8) return
+        clearInterval(timer)
+        response.end()
+      }, 250)
+    }
+    const calling = await startCalling(t, engine, { answer, settings: { SALLYPORT_PROXY_IDLE_SECONDS: '1' } })
+    assert.deepEqual(await received(await calling.stream()), { text: '.'.repeat(8), isWhole: true })
+  })
+
   test('because its time is up, before the first byte or after', async (t) => {
     const { answer } = openEnded()
     const calling = await startCalling(t, engine, { answer })

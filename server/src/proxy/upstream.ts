@@ -49,6 +49,8 @@ export interface Upstream {
 export interface Credential {
   header: { name: string; value: Secret }
   forms: SecretForms
+  /** Of the newest credential that was used meanwhile on the same account, beside this one's. */
+  newestForms?: () => SecretForms
   /** The token's, to be named where an upstream refuses it; absent where it can not be renewed. */
   version?: number
   /** It had to be waited for: who may call is to be judged again. */

@@ -62,3 +62,16 @@ test('a secret shorter than 16 characters is not searched for: it would be found
   )
   assert.equal(redactor.text('fifteen-letters sixteen-letters!'), 'fifteen-letters [REDACTED]')
 })
+
+test('a credential that was renewed meanwhile is taken out of what comes from then on, as is the one before it', () => {
+  const renewed = 'ya29.Z9yXwVuTsRqPoNmLkJ'
+  const first = compileSecrets([new Secret(token)])
+  let forms = first
+  const redactor = createRedactor(first, () => forms)
+  const stream = redactor.stream()
+  const out = [stream.push(Buffer.from(`one ${token} two ${renewed.slice(0, 9)}`))]
+  forms = compileSecrets([token, renewed].map((one) => new Secret(one)))
+  out.push(stream.push(Buffer.from(`${renewed.slice(9)} three ${token} `)), stream.end())
+  assert.equal(Buffer.concat(out).toString(), 'one [REDACTED] two [REDACTED] three [REDACTED] ')
+  assert.equal(redactor.text(renewed), '[REDACTED]')
+})

@@ -37,9 +37,11 @@ const done = -1
 /** Header text is written here to be searched, as bytes. */
 const headerBytes = Buffer.allocUnsafeSlow(16_384)
 
-export function createRedactor(forms: SecretForms): Redactor {
+/** `newest` says what there is to take out by now: a token may be renewed while a stream of answers goes on. */
+export function createRedactor(first: SecretForms, newest: () => SecretForms = () => first): Redactor {
   let count = 0
   const redactText = (value: string, isLowerCase: boolean): string => {
+    const forms = newest()
     if (value.length < minRedactable || !forms.search) return value
     const bytes = value.length > headerBytes.length ? Buffer.alloc(value.length) : headerBytes
     const to = value.length
@@ -61,11 +63,12 @@ export function createRedactor(forms: SecretForms): Redactor {
     // In either case: as it came, and as it is handed on.
     headerName: (value) => redactText(redactText(value, false).toLowerCase(), true).replaceAll(lowerMark, redacted),
     body: (bytes) => {
+      const forms = newest()
       if (bytes.length < minRedactable || !forms.search) return bytes
       if (bytes.length > windowOf(forms)) return findInTurns(forms, bytes).then((spans) => finish(bytes, spans))
       return finish(bytes, findSecrets(forms, { bytes, from: 0, to: bytes.length, isEnd: true }))
     },
-    stream: () => createStream(forms, (more) => (count += more)),
+    stream: () => createStream(newest, (more) => (count += more)),
     count: () => count,
   }
 }
@@ -98,10 +101,10 @@ async function findInTurns(forms: SecretForms, bytes: Buffer): Promise<Span[]> {
   return spans
 }
 
-function createStream(forms: SecretForms, counted: (more: number) => void): RedactedStream {
+function createStream(newest: () => SecretForms, counted: (more: number) => void): RedactedStream {
   let waiting: Buffer = empty
   let covered = 0
-  const release = (bytes: Buffer, to: number, isEnd: boolean): Buffer => {
+  const release = (forms: SecretForms, bytes: Buffer, to: number, isEnd: boolean): Buffer => {
     const spans: Span[] = []
     let from = 0
     while (from !== done) from = findInWindow(forms, bytes, from, isEnd, spans)
@@ -113,6 +116,7 @@ function createStream(forms: SecretForms, counted: (more: number) => void): Reda
   }
   return {
     push: (chunk) => {
+      const forms = newest()
       const fresh = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
       if (!forms.search) return fresh
       const known = waiting.length
@@ -120,10 +124,10 @@ function createStream(forms: SecretForms, counted: (more: number) => void): Reda
       // Twice the longest, so that small pieces don't have all that waits searched again each time.
       const most = 2 * forms.longestForm
       const to = heldFrom(bytes, { known: 0, fresh: known, to: bytes.length, most }, forms)
-      if (to > 0) return release(bytes, to, false)
+      if (to > 0) return release(forms, bytes, to, false)
       waiting = known === 0 ? Buffer.from(bytes) : bytes
       return empty
     },
-    end: () => release(waiting, waiting.length, true),
+    end: () => release(newest(), waiting, waiting.length, true),
   }
 }

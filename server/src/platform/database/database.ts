@@ -21,17 +21,25 @@ export interface Database {
 export interface Shortcut {
   /** Only for what reads. What others have begun to write is not seen. */
   read: RunDirectly
-  /** On behalf of the transaction that is open. */
+  /** On behalf of the transaction that is open: for reads, and for notes. */
   inTransaction: RunDirectly
+  /** Moves whenever something was written, here or by another process, that is no note. */
+  version: () => number
 }
 
 export type RunDirectly = (query: CompiledQuery) => Promise<object[]>
 
-const shortcuts = new WeakMap<Queries, RunDirectly>()
+const shortcuts = new WeakMap<Queries, Pick<Shortcut, 'read'> & Partial<Shortcut>>()
 
 /** Undefined where the engine has none, or none for this. */
-export function shortcutOf(queries: Queries, { query }: CompiledQuery): RunDirectly | undefined {
-  return queries.isTransaction || query.kind === 'SelectQueryNode' ? shortcuts.get(queries) : undefined
+export function shortcutOf(queries: Queries, { query }: CompiledQuery, isNote: boolean): RunDirectly | undefined {
+  const mayTake = query.kind === 'SelectQueryNode' || (isNote && queries.isTransaction)
+  return mayTake ? shortcuts.get(queries)?.read : undefined
+}
+
+/** Undefined where that can't be told: in a transaction, or on an engine that has no such thing. */
+export function versionOf(queries: Queries): number | undefined {
+  return shortcuts.get(queries)?.version?.()
 }
 
 /** `unknown`: the commit was sent, and no answer came. It may have happened, or may yet. */
@@ -56,7 +64,7 @@ const attempts = 6
 
 export function createDatabase(engine: Engine, dialect: Dialect, shortcut?: Shortcut): Database {
   const queries = new Kysely<Tables>({ dialect })
-  if (shortcut) shortcuts.set(queries, shortcut.read)
+  if (shortcut) shortcuts.set(queries, shortcut)
   return {
     engine,
     queries,
@@ -84,7 +92,7 @@ async function transactOnce<T>(
   try {
     const value = await queries.transaction().execute(async (tx) => {
       lastSteps.set(tx, steps)
-      if (shortcut) shortcuts.set(tx, shortcut.inTransaction)
+      if (shortcut) shortcuts.set(tx, { read: shortcut.inTransaction })
       const done = await work(tx)
       // What is added from now on would come too late.
       lastSteps.delete(tx)

@@ -27,6 +27,7 @@ type Settlement = { value: unknown } | { refusal: ServiceError }
 
 const maxTogether = 64
 const laterMs = 20
+const mostTurns = 4
 
 export function createGroupCommit(database: Database): GroupCommit {
   let waiting: Entry[] = []
@@ -49,10 +50,18 @@ export function createGroupCommit(database: Database): GroupCommit {
     // Somebody else may have been quicker. A run of nothing would be over before it is noted, and stay noted for good.
     if (waiting.length > 0) current ??= run()
   }
+  /** Once a turn of the event loop has brought nobody new: calls tend to come in swarms. */
+  const startAfter = (turns: number, known: number) => {
+    setImmediate(() => {
+      const isSwarming = waiting.length > known && waiting.length < maxTogether
+      if (isSwarming && turns > 1) startAfter(turns - 1, waiting.length)
+      else start()
+    })
+  }
   const hurry = () => {
     if (isScheduled || current) return
     isScheduled = true
-    setImmediate(start)
+    startAfter(mostTurns, waiting.length)
   }
   const enter = <T>(work: (tx: Queries) => Promise<T>): Promise<T> =>
     new Promise<T>((resolve, reject) => {

@@ -1,5 +1,6 @@
 /** Statements of the hot path: built and compiled once per engine, then run with new values. */
-import type { Compilable, CompiledQuery } from 'kysely'
+import { PostgresAdapter, sql } from 'kysely'
+import type { Compilable, CompiledQuery, RawBuilder } from 'kysely'
 import { shortcutOf } from './database.ts'
 import type { Queries } from './database.ts'
 
@@ -8,9 +9,15 @@ const placeholders = new Proxy({}, { get: (_target, name) => Symbol(String(name)
 
 type Run<Values, Row> = (queries: Queries, values: Values) => Promise<Row[]>
 
+interface PreparedOptions {
+  /** It writes a count, a rate or a record: nothing that decides who may do what, and that somebody may have kept. */
+  isNote?: boolean
+}
+
 /** `build` is called once per engine. It hands the values to the query and must not look at them. */
 export function prepared<Values extends object, Row>(
   build: (queries: Queries, values: Values) => Compilable<Row> | CompiledQuery<Row>,
+  { isNote = false }: PreparedOptions = {},
 ): Run<Values, Row> {
   const compiled = new Map<unknown, CompiledQuery<Row>>()
   return (queries, values) => {
@@ -20,26 +27,61 @@ export function prepared<Values extends object, Row>(
     const parameters = query.parameters.map((one) =>
       typeof one === 'symbol' ? values[one.description as keyof Values] : one,
     )
-    return run(queries, { ...query, parameters })
+    return run(queries, { ...query, parameters }, { isNote })
   }
 }
 
-/** The same, with a list of keys beside the values. There is a statement each for 1, 2, 4 … keys; the last key fills up. */
-export function preparedForKeys<Values extends object, Key, Row>(
-  build: (queries: Queries, values: Values, keys: Key[]) => Compilable<Row> | CompiledQuery<Row>,
-): (queries: Queries, values: Values, keys: readonly Key[]) => Promise<Row[]> {
-  const bySize = new Map<number, Run<Values & Record<string, Key>, Row>>()
+/** Keys whose number is not known yet, as they stand in a statement. */
+export interface KeyList {
+  /** Whether the column holds one of them. */
+  holds: (column: string) => RawBuilder<boolean>
+  /** One in each row of a select. */
+  rows: RawBuilder<unknown>
+}
+
+/**
+ * The same, with a list of keys beside the values. PostgreSQL takes any number of them in one statement; on SQLite
+ * there is one each for 1, 2, 4 … keys, and the last key fills up.
+ */
+export function preparedForKeys<Values extends object, Row>(
+  build: (queries: Queries, values: Values, keys: KeyList) => Compilable<Row> | CompiledQuery<Row>,
+  options?: PreparedOptions,
+): (queries: Queries, values: Values, keys: readonly unknown[]) => Promise<Row[]> {
+  const asList = prepared(
+    (queries, given: Values & { keys: readonly unknown[] }) => build(queries, given, listOf(given.keys)),
+    options,
+  )
+  const bySize = new Map<number, Run<Values & Record<string, unknown>, Row>>()
+  const ofSize = (size: number) => {
+    const names = Array.from({ length: size }, (_, index) => `key ${index}`)
+    const spelled = (given: Record<string, unknown>) => spelledOut(names.map((name) => given[name]))
+    return prepared(
+      (queries, given: Values & Record<string, unknown>) => build(queries, given, spelled(given)),
+      options,
+    )
+  }
   return (queries, values, keys) => {
+    if (queries.getExecutor().adapter instanceof PostgresAdapter) return asList(queries, { ...values, keys })
     const size = 2 ** Math.ceil(Math.log2(keys.length))
     let run = bySize.get(size)
-    if (!run) {
-      const names = Array.from({ length: size }, (_, index) => `key ${index}`)
-      const all = (given: Record<string, Key>) => names.map((name) => given[name] as Key)
-      bySize.set(size, (run = prepared((tx, given) => build(tx, given, all(given)))))
-    }
+    if (!run) bySize.set(size, (run = ofSize(size)))
     const named = { ...values } as Record<string, unknown>
     for (let index = 0; index < size; index++) named[`key ${index}`] = keys[Math.min(index, keys.length - 1)]
-    return run(queries, named as Values & Record<string, Key>)
+    return run(queries, named as Values & Record<string, unknown>)
+  }
+}
+
+function listOf(keys: readonly unknown[]): KeyList {
+  return {
+    holds: (column) => sql<boolean>`${sql.ref(column)} = any(${keys})`,
+    rows: sql`select unnest(cast(${keys} as text[]))`,
+  }
+}
+
+function spelledOut(keys: readonly unknown[]): KeyList {
+  return {
+    holds: (column) => sql<boolean>`${sql.ref(column)} in (${sql.join(keys)})`,
+    rows: sql`values ${sql.join(keys.map((key) => sql`(${key})`))}`,
   }
 }
 
@@ -59,7 +101,11 @@ export function nameOf(text: string): string | undefined {
 }
 
 /** For statements that are text already. */
-export async function run<Row>(queries: Queries, query: CompiledQuery<Row>): Promise<Row[]> {
-  const direct = shortcutOf(queries, query)
+export async function run<Row>(
+  queries: Queries,
+  query: CompiledQuery<Row>,
+  { isNote = false }: PreparedOptions = {},
+): Promise<Row[]> {
+  const direct = shortcutOf(queries, query, isNote)
   return direct ? ((await direct(query)) as Row[]) : (await queries.executeQuery(query)).rows
 }

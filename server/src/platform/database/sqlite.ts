@@ -16,6 +16,8 @@ import { DatabaseFileLost, isBusy } from './failures.ts'
 const blockingWaitMs = 50
 const patienceMs = 5_000
 const keptStatements = 500
+const cacheKibibytes = 64 * 1024
+const checkpointPages = 4_000
 const readsTrustMs = 10
 
 export function openSqlite(file: string): Database {
@@ -33,15 +35,21 @@ export function openSqlite(file: string): Database {
 function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
   let handle = openFile(file)
   let isInTransaction = false
+  let hasWritten = false
   /** A full disk makes SQLite roll back by itself: what comes after must not pass for a part of the transaction. */
   let endedBy: Error | undefined
   /** To ask the file system costs more than most reads do. It is always asked before something is written. */
   let lookedAt = -Infinity
+  /** Moves with what is written here; `seen` is what the file said of what others wrote when it was asked last. */
+  let version = 0
+  let seen: unknown
   const look = (isRead: boolean) => {
     const now = performance.now()
     if (isRead && now - lookedAt < readsTrustMs) return
     lookedAt = -Infinity
+    const before = handle
     handle = sameFile(file, handle)
+    if (handle !== before) version++
     lookedAt = now
   }
   const use = <T>(work: (handle: Handle) => T, { isRead }: { isRead: boolean }) =>
@@ -55,39 +63,71 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
         throw error
       }
     })
-  const run = (statement: string) =>
-    use(
-      ({ writer }) => {
-        prepare(writer, statement).statement.run()
-      },
-      { isRead: false },
-    )
+  /** Something was written that is no note. */
+  const wroteSince = () => {
+    version++
+    hasWritten = isInTransaction
+  }
   const connection: DatabaseConnection = {
-    executeQuery: <Row>(query: CompiledQuery) =>
-      use(({ writer }) => execute<Row>(writer, query), { isRead: query.query.kind === 'SelectQueryNode' }),
+    executeQuery: <Row>(query: CompiledQuery) => {
+      const isRead = query.query.kind === 'SelectQueryNode'
+      return use(
+        ({ writer }) => {
+          const result = execute<Row>(writer, query)
+          // Once more at the commit, because until then others read and keep what was before.
+          if (!isRead) wroteSince()
+          return result
+        },
+        { isRead },
+      )
+    },
     streamQuery: () => {
       throw new Error('queries are not streamed from SQLite')
     },
   }
   const shortcut: Shortcut = {
-    read: (query) => use(({ reader }) => rowsOf(reader, query), { isRead: true }),
+    read: (query) =>
+      whenFree(() => {
+        if (isInTransaction) return rowsOf(handle.reader, query)
+        look(true)
+        // Quicker than the reader: it still has the pages that it wrote.
+        return rowsOf(handle.writer, query)
+      }),
     inTransaction: (query) => use(({ writer }) => rowsOf(writer, query), { isRead: false }),
+    version: () => {
+      if (!isInTransaction) look(true)
+      const told = dataVersion(handle.writer)
+      if (told === undefined || told !== seen) version++
+      seen = told
+      return version
+    },
   }
   const driver: Driver = {
     init: () => Promise.resolve(),
     acquireConnection: () => Promise.resolve(connection),
     releaseConnection: () => Promise.resolve(),
-    beginTransaction: async () => {
-      await run('begin immediate')
-      isInTransaction = true
-      endedBy = undefined
-    },
-    commitTransaction: async () => {
-      await run('commit')
-      isInTransaction = false
-    },
+    beginTransaction: () =>
+      use(
+        ({ writer }) => {
+          prepare(writer, 'begin immediate').statement.run()
+          // In the same breath: no read may take this connection for free.
+          isInTransaction = true
+          endedBy = undefined
+        },
+        { isRead: false },
+      ),
+    commitTransaction: () =>
+      use(
+        ({ writer }) => {
+          prepare(writer, 'commit').statement.run()
+          isInTransaction = false
+          if (hasWritten) wroteSince()
+        },
+        { isRead: false },
+      ),
     rollbackTransaction: () => {
       isInTransaction = false
+      hasWritten = false
       if (handle.writer.database.isTransaction) handle.writer.database.exec('rollback')
       return Promise.resolve()
     },
@@ -130,6 +170,9 @@ function openFile(file: string): Handle {
   // The log is there once something was read.
   database.exec('select 1 from sqlite_schema')
   database.exec(`pragma busy_timeout = ${blockingWaitMs}`)
+  database.exec(`pragma cache_size = -${cacheKibibytes}`)
+  // Seldom, and then more at once: pages that many calls write are moved from the log into the file once for all of them.
+  database.exec(`pragma wal_autocheckpoint = ${checkpointPages}`)
   const logInodes = new Map([`${file}-wal`, `${file}-shm`].map((log) => [log, inodeOf(log)]))
   const reader = new DatabaseSync(file, { timeout: blockingWaitMs, readOnly: true })
   return { writer: linkTo(database), reader: linkTo(reader), inode: statSync(file).ino, logInodes }
@@ -172,6 +215,16 @@ function leaveFile(handle: Handle): void {
   }
 }
 
+/** Moves when another connection has written. Undefined where it can't be asked at this moment. */
+function dataVersion(link: Link): unknown {
+  try {
+    return shortcutTo(link, 'pragma data_version').statement.get()?.[0]
+  } catch (error) {
+    if (isBusy(error)) return undefined
+    throw error
+  }
+}
+
 function execute<Row>(link: Link, { sql, parameters }: CompiledQuery): QueryResult<Row> {
   const { statement, columns } = prepare(link, sql)
   const values = parameters as SQLInputValue[]
@@ -181,19 +234,22 @@ function execute<Row>(link: Link, { sql, parameters }: CompiledQuery): QueryResu
 }
 
 function rowsOf(link: Link, { sql, parameters }: CompiledQuery): object[] {
-  let known = link.shortcuts.get(sql)
-  if (!known) {
-    known = prepareAnew(link.database, sql)
-    known.statement.setReturnArrays(true)
-    link.shortcuts.set(sql, known)
-  }
-  const { statement, columns } = known
+  const { statement, columns } = shortcutTo(link, sql)
   const rows = statement.all(...(parameters as SQLInputValue[])) as unknown as unknown[][]
   return rows.map((values) => {
     const row: Record<string, unknown> = {}
     for (let index = 0; index < columns.length; index++) row[columns[index] ?? ''] = values[index]
     return row
   })
+}
+
+function shortcutTo({ database, shortcuts }: Link, sql: string): Prepared {
+  const known = shortcuts.get(sql)
+  if (known) return known
+  const made = prepareAnew(database, sql)
+  made.statement.setReturnArrays(true)
+  shortcuts.set(sql, made)
+  return made
 }
 
 function prepare({ database, statements }: Link, sql: string): Prepared {

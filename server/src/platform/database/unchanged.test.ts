@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from 'kysely'
+import { onBothDatabases } from '../../../testkit/databases.ts'
+import { migratedDatabase } from '../../../testkit/open-database.ts'
+import type { Database, Queries } from './database.ts'
+import { prepared } from './prepared.ts'
+import { whileUnchanged } from './unchanged.ts'
+
+const select = prepared((queries: Queries, { key }: { key: string }) =>
+  queries.selectFrom('rate_limits').select('full_at').where('key', '=', key),
+)
+const note = prepared(
+  (tx: Queries, { key }: { key: string }) => tx.updateTable('rate_limits').set({ full_at: 99 }).where('key', '=', key),
+  { isNote: true },
+)
+
+/** Reads a row through a memory, and counts how often it was really read. */
+async function startReading({ queries }: Database) {
+  await queries.insertInto('rate_limits').values({ key: 'a', full_at: 1 }).execute()
+  let reads = 0
+  const find = whileUnchanged(async (from, key) => {
+    reads++
+    const [row] = await select(from, { key })
+    return row
+  })
+  return { read: async (from = queries) => (await find(from, 'a'))?.full_at, reads: () => reads }
+}
+
+const write = (queries: Queries, full_at: number) => queries.updateTable('rate_limits').set({ full_at }).execute()
+
+onBothDatabases('what was read', (engine) => {
+  test('is read anew once it was written here', async (t) => {
+    const database = (await migratedDatabase(t, engine))()
+    const { read } = await startReading(database)
+    assert.equal(await read(), 1)
+    await write(database.queries, 2)
+    assert.equal(await read(), 2)
+    await database.transaction((tx) => write(tx, 3))
+    assert.equal(await read(), 3)
+  })
+
+  test('is read anew once another instance has written it', async (t) => {
+    const open = await migratedDatabase(t, engine)
+    const [here, there] = [open(), open()]
+    const { read } = await startReading(here)
+    assert.equal(await read(), 1)
+    await write(there.queries, 2)
+    assert.equal(await read(), 2)
+    await there.transaction((tx) => write(tx, 3))
+    assert.equal(await read(), 3)
+  })
+
+  test('before a commit stays what it was, and is not kept beyond it', async (t) => {
+    const database = (await migratedDatabase(t, engine))()
+    const { read } = await startReading(database)
+    await database.transaction(async (tx) => {
+      await write(tx, 2)
+      assert.equal(await read(), 1)
+      assert.equal(await read(tx), 2)
+    })
+    assert.equal(await read(), 2)
+  })
+
+  test('while it was being written is not kept', async (t) => {
+    const database = (await migratedDatabase(t, engine))()
+    await startReading(database)
+    const find = whileUnchanged(async (queries, key) => {
+      const [row] = await select(queries, { key })
+      if (row?.full_at === 1) await write(database.queries, 2)
+      return row
+    })
+    assert.equal((await find(database.queries, 'a'))?.full_at, 1)
+    assert.equal((await find(database.queries, 'a'))?.full_at, 2)
+  })
+
+  test('in a transaction that was undone is still what it was', async (t) => {
+    const database = (await migratedDatabase(t, engine))()
+    const { read } = await startReading(database)
+    const undone = database.transaction(async (tx) => {
+      await write(tx, 2)
+      await read()
+      throw new Error('undone')
+    })
+    await assert.rejects(undone, /undone/)
+    assert.equal(await read(), 1)
+  })
+})
+
+test('on SQLite it is read once, whatever is noted meanwhile', async (t) => {
+  const database = (await migratedDatabase(t, 'sqlite'))()
+  const { read, reads } = await startReading(database)
+  for (let count = 0; count < 5; count++) {
+    await read()
+    await database.transaction((tx) => note(tx, { key: 'b' }))
+    await select(database.queries, { key: 'a' })
+  }
+  assert.equal(reads(), 1)
+  await sql`update rate_limits set full_at = 7`.execute(database.queries)
+  assert.equal(await read(), 7)
+  assert.equal(reads(), 2)
+})
+
+test('what is not there is looked for each time', async (t) => {
+  const database = (await migratedDatabase(t, 'sqlite'))()
+  let reads = 0
+  const find = whileUnchanged<object>(() => {
+    reads++
+    return Promise.resolve(undefined)
+  })
+  await find(database.queries, 'a')
+  await find(database.queries, 'a')
+  assert.equal(reads, 2)
+})
