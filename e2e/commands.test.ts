@@ -92,7 +92,18 @@ describe('doctor', { concurrency: 2 }, () => {
       for (const what of ['settings', 'base URL', 'TLS', 'database', 'clock', 'master key', 'legacy v1']) {
         assert.match(stdout, new RegExp(`^✓ ${what} `, 'm'))
       }
+      assert.match(stdout, /^✓ legacy v1\s+a warning: anyone may register, .* SALLYPORT_V1_BINDING=required/m)
     }
+  })
+
+  test('warns of v1 envelopes that a relay can mix, until they have to be bound', async (t) => {
+    const open = await settingsFor(t, 'sqlite', { SALLYPORT_V1_READ: 'recipient' })
+    assert.match((await runServer(t, ['doctor'], open)).stdout, /a key of their own \(SALLYPORT_V1_READ\)/)
+    const bound = { ...open, SALLYPORT_V1_BINDING: 'required' }
+    assert.match(
+      (await runServer(t, ['doctor'], bound)).stdout,
+      /^✓ legacy v1\s+envelopes are bound, or clients known$/m,
+    )
   })
 
   test('tells how to close a data directory that others can read', async (t) => {
