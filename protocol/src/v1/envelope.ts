@@ -69,7 +69,7 @@ export function readEnvelope(
     ciphertext: bytesOf('ciphertext', members['ciphertext'], 2, maxBytes),
     tag: bytesOf('tag', members['tag'], tagBytes, tagBytes),
     // An empty one would be a second way of writing none.
-    aad: Object.hasOwn(members, 'aad') ? bytesOf('aad', members['aad'], 1, maxAadBytes) : new Uint8Array(),
+    aad: Object.hasOwn(members, 'aad') ? bytesOf('aad', members['aad'], 0, maxAadBytes) : new Uint8Array(),
   }
   return { envelope: members as unknown as Envelope, parts }
 }

@@ -49,6 +49,7 @@ test('an envelope is read as it was written', () => {
   assert.deepEqual(writeEnvelope(parts), envelope)
   const bare = without(without(envelope, 'key_id'), 'aad')
   assert.deepEqual(writeEnvelope(readEnvelope(bare).parts), bare)
+  assert.deepEqual(readEnvelope({ ...bare, aad: '' }).parts, readEnvelope(bare).parts)
 })
 
 test('what is not exactly an envelope is refused', () => {
@@ -57,7 +58,8 @@ test('what is not exactly an envelope is refused', () => {
     refuses(without(envelope, name))
   }
   for (const name of Object.keys(envelope)) {
-    for (const odd of [null, 7, '', {}, [], true, `${envelope[name as 'v']}=`]) {
+    const empty = name === 'aad' ? [] : ['']
+    for (const odd of [null, 7, ...empty, {}, [], true, `${envelope[name as 'v']}=`]) {
       if (name !== 'key_id' || typeof odd !== 'string' || odd === '') refuses({ ...envelope, [name]: odd })
     }
   }
