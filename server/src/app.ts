@@ -37,6 +37,7 @@ import { createOAuth } from './platform/oauth/oauth.ts'
 import { createPush } from './platform/push/push.ts'
 import { openVapidKey } from './platform/push/vapid-key.ts'
 import type { Secret } from './platform/secret.ts'
+import { hashToken } from './platform/tokens.ts'
 import type { Vault } from './platform/vault/vault.ts'
 import { presetRoutes } from './providers/preset-routes.ts'
 import { proposalRoutes } from './providers/proposal-routes.ts'
@@ -113,7 +114,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
 
   const http = await createHttp({ config, clock, log })
   measureResponses(http, metrics)
-  authenticateCalls(http, { ...needs, adminToken })
+  authenticateCalls(http, { ...needs, adminTokenHash: hashToken(adminToken) })
   await describeRoutes(http, config.baseUrl)
   operationsRoutes(http, { config, database, metrics, isStopping: () => isStopping })
   agentRoutes(http, needs)

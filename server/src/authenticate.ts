@@ -15,7 +15,7 @@ import { ServiceError } from './platform/errors.ts'
 import type { Http } from './platform/http/http.ts'
 import { hasCookie, onlyCookie } from './platform/http/cookies.ts'
 import { Secret } from './platform/secret.ts'
-import { hashToken, isSameToken, isWellFormedToken } from './platform/tokens.ts'
+import { hashToken, isSameHash, isWellFormedToken } from './platform/tokens.ts'
 import { isDueToBeSeen, sessionEnds, statusOf } from './sessions/session.ts'
 import type { Session } from './sessions/session.ts'
 import type { SessionStore } from './sessions/session-store.ts'
@@ -49,7 +49,7 @@ interface AuthenticateNeeds {
   agents: AgentStore
   sessions: SessionStore
   devices: DeviceStore
-  adminToken: Secret
+  adminTokenHash: Buffer
   clock: Clock
 }
 
@@ -130,29 +130,28 @@ async function identify(request: FastifyRequest, needs: AuthenticateNeeds): Prom
 async function byBearer(authorization: string, needs: AuthenticateNeeds): Promise<Actor> {
   const token = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization)?.[1]
   if (token === undefined) throw new ServiceError('unauthenticated')
-  const secret = new Secret(token)
-  if (isSameToken(secret, needs.adminToken)) return { kind: 'admin' }
+  const tokenHash = hashToken(new Secret(token))
+  if (isSameHash(tokenHash, needs.adminTokenHash)) return { kind: 'admin' }
   const actor = isWellFormedToken('agent', token)
-    ? await byAgentToken(secret, needs)
+    ? await byAgentToken(tokenHash, needs)
     : isWellFormedToken('device', token)
-      ? await byDeviceToken(secret, needs)
+      ? await byDeviceToken(tokenHash, needs)
       : await bySessionToken(token, needs)
   if (!actor) throw new ServiceError('unauthenticated')
   return actor
 }
 
-async function byAgentToken(token: Secret, { database, agents }: AuthenticateNeeds): Promise<Actor | undefined> {
-  const tokenHash = hashToken(token)
+async function byAgentToken(tokenHash: Buffer, { database, agents }: AuthenticateNeeds): Promise<Actor | undefined> {
   const agent = await agents.findByTokenHash(database.queries, tokenHash)
   return agent && !agent.disabledAt ? { kind: 'agent', agent, tokenHash } : undefined
 }
 
 /** A device's session lasts until it is revoked. It comes as a bearer only: no browser sends it by itself. */
 async function byDeviceToken(
-  token: Secret,
+  tokenHash: Buffer,
   { database, devices, clock }: AuthenticateNeeds,
 ): Promise<Actor | undefined> {
-  const found = await devices.findByTokenHash(database.queries, hashToken(token))
+  const found = await devices.findByTokenHash(database.queries, tokenHash)
   if (!found || found.device.revokedAt || found.user.disabledAt) return undefined
   const now = clock()
   if (isDueToBeSeen(found.device, now)) await devices.markSeen(database.queries, found.device.deviceId, now)
