@@ -69,8 +69,30 @@ describe('a relay', () => {
     }
     const { client } = await clientOf(service(), { fetch: through(relay) })
     await client.save('mine', [{ key: 'a', value: 'secret' }])
-    assert.equal(heard.length, 2)
+    assert.equal(heard.length, 3)
     for (const envelope of heard) assert.equal(await openEnvelope(own.privateKey, envelope), undefined)
+  })
+
+  test('with a challenge of its own in the answer to a registration does not get to own what the client saves', async () => {
+    const own = await generateClientKey(2048)
+    const stored: unknown[] = []
+    const { key, ...relayed } = await clientOf(service(), {
+      fetch: through({
+        request: (path, body) => {
+          if (path.endsWith('/save')) stored.push(body)
+          return body
+        },
+        answer: async (path, body) => {
+          if (!path.endsWith('/register')) return body
+          const registered = { client_public_key: await publicPem(own.publicKey) }
+          const { body: mine } = await service().call('POST', '/v1/authai/register', { body: registered })
+          const challenge = (await openEnvelope(own.privateKey, mine.challenge_for_client)) ?? {}
+          return { ...mine, challenge_for_client: await seal(key.publicKey, challenge, 'anything') }
+        },
+      }),
+    })
+    await assert.rejects(relayed.client.save('mine', [{ key: 'a', value: 'secret' }]), withCode('unexpected_answer'))
+    assert.deepEqual(stored, [], 'nothing was told before it was clear to whom')
   })
 
   test('with a forged result is found out, whatever it takes for the proof', async () => {

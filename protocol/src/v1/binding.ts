@@ -25,6 +25,11 @@ export function payloadBinding(clientUuid: string, challengeId: string): string 
   return `${bindingPrefix}${clientUuid}.${challengeId}`
 }
 
+/** For result_envelope: whose request it answers, and which key that client has. A client knows itself by its key. */
+export function resultBinding(clientUuid: string, fingerprint: string): string {
+  return `${bindingPrefix}${clientUuid}.${fingerprint}`
+}
+
 /** What an auth_envelope is sent with. Keys are given as SPKI in DER. */
 export interface BoundMembers {
   data_envelope?: Envelope | undefined

@@ -19,6 +19,8 @@ export const maxAadBytes = 1024
 export const maxKeyIdLength = 200
 /** What the service takes. */
 export const maxCiphertextBytes = 1024 * 1024
+/** Of an auth_envelope, which anybody can make: it holds nine short members. */
+export const maxAuthCiphertextBytes = 16 * 1024
 /** What the service sends: a hundred values of the largest size. */
 export const maxResultCiphertextBytes = 8 * 1024 * 1024
 

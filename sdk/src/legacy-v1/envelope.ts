@@ -29,10 +29,11 @@ export async function seal(key: Key, message: object, binding: string): Promise<
   })
 }
 
-/** What is inside, or undefined: whatever is wrong with it, it is of no use. */
-export async function openEnvelope(key: Key, envelope: unknown): Promise<object | undefined> {
+/** What is inside, or undefined: whatever is wrong with it, it is of no use. `binding`: what it has to be tied to. */
+export async function openEnvelope(key: Key, envelope: unknown, binding?: string): Promise<object | undefined> {
   try {
     const { parts } = readEnvelope(envelope, maxResultCiphertextBytes)
+    if (binding !== undefined && new TextDecoder().decode(parts.aad) !== binding) return undefined
     const contentKey = await crypto.subtle.decrypt('RSA-OAEP', key, parts.encryptedKey)
     if (contentKey.byteLength !== contentKeyBytes) return undefined
     const cipher = await crypto.subtle.importKey('raw', contentKey, 'AES-GCM', false, ['decrypt'])

@@ -65,6 +65,27 @@ test('an answer that does not come in time, or breaks off, is none', async (t) =
   await assert.rejects(exchangeWith(broken, fetch, 5000)('GET', '/v1/authai/public-key'), isError('no_answer'))
 })
 
+test('an answer without end is not read to its end', async (t) => {
+  const state = { isCut: false }
+  const url = await startAnswering(t, (_request, response) => {
+    const blanks = Buffer.alloc(1024 * 1024, ' ')
+    const more = () => {
+      response.write(blanks, (error) => {
+        if (!error) more()
+      })
+    }
+    response.on('close', () => {
+      state.isCut = true
+    })
+    more()
+  })
+  await assert.rejects(
+    exchangeWith(url, fetch, 20_000)('GET', '/v1/authai/public-key'),
+    isError('unexpected_answer', 200),
+  )
+  while (!state.isCut) await new Promise((resolve) => setTimeout(resolve, 10))
+})
+
 test('a client is not made without a fingerprint to hold on to', async () => {
   const key = await generateClientKey(2048)
   const good = `SHA256:${'A'.repeat(43)}`

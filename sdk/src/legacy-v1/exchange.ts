@@ -1,8 +1,12 @@
 /** One request and its answer. What comes back is an object, or an error that says what is known of the request. */
+import { maxResultCiphertextBytes } from '@sallyport/protocol/v1/envelope'
 import { LegacyError } from './errors.ts'
 
 export type Answer = Record<string, unknown>
 export type Exchange = (method: 'GET' | 'POST', path: string, body?: object) => Promise<Answer>
+
+/** The largest result in base64url, and the little that stands beside it. */
+const maxAnswerLength = 2 * maxResultCiphertextBytes
 
 export function exchangeWith(baseUrl: string, fetch: typeof globalThis.fetch, timeoutMs: number): Exchange {
   const base = baseUrl.replace(/\/+$/, '')
@@ -23,10 +27,25 @@ export function exchangeWith(baseUrl: string, fetch: typeof globalThis.fetch, ti
 async function ask(fetch: typeof globalThis.fetch, url: string, request: RequestInit) {
   try {
     const response = await fetch(url, request)
-    return { status: response.status, text: await response.text() }
+    return { status: response.status, text: await textOf(response) }
   } catch (cause) {
+    if (cause instanceof LegacyError) throw cause
     throw new LegacyError('no_answer', 'The service did not answer.', { cause })
   }
+}
+
+/** No more than an answer can have: whoever stands in between could go on for ever. */
+async function textOf({ status, body }: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  const reader = (body as ReadableStream<Uint8Array> | null)?.getReader()
+  for (let part = await reader?.read(); part?.value; part = await reader?.read()) {
+    text += decoder.decode(part.value, { stream: true })
+    if (text.length <= maxAnswerLength) continue
+    await reader?.cancel()
+    throw new LegacyError('unexpected_answer', 'The answer is larger than any of this protocol.', { status })
+  }
+  return text + decoder.decode()
 }
 
 function refusalOf(status: number, answer: Answer | undefined): LegacyError {

@@ -1,6 +1,6 @@
 /** What each operation sends, and what it makes of the answer. */
 import { fromBase64url } from '@sallyport/protocol/v1/base64url'
-import { payloadBinding, resultProofInput } from '@sallyport/protocol/v1/binding'
+import { payloadBinding, resultBinding, resultProofInput } from '@sallyport/protocol/v1/binding'
 import type { BoundMembers } from '@sallyport/protocol/v1/binding'
 import { keyAlgorithm } from '@sallyport/protocol/v1/envelope'
 import type { Envelope } from '@sallyport/protocol/v1/envelope'
@@ -14,12 +14,19 @@ import type { Answer } from './exchange.ts'
 import { fingerprintOf, publicPem, spkiOf } from './keys.ts'
 import type { ClientKey, Key } from './keys.ts'
 
+/** What an answer has to fit. */
+export interface Asked {
+  clientUuid: string
+  nonce: string
+  requestId: string
+}
+
 export interface Operation<T> {
   action: Action
   path: string
   /** What goes with the auth_envelope: as it is sent, and as it is bound. */
   parts: (challenge: Challenge, serviceKey: Key) => Promise<{ body: object; bound: BoundMembers }>
-  take: (answer: Answer, asked: { nonce: string; requestId: string }) => Promise<T>
+  take: (answer: Answer, asked: Asked) => Promise<T>
   /** The key that this puts in place, and the result where it turns out to be there already. */
   next?: { key: ClientKey; inPlace: T }
 }
@@ -68,7 +75,7 @@ export function saveOperation(namespace: string, given: readonly Item[]): Operat
   }
 }
 
-/** The only operation whose answer proves that the service made it. */
+/** The only operation whose answer proves that the service made it, and for the client that has our key. */
 export function readOperation(
   key: () => ClientKey,
   namespace: string,
@@ -87,9 +94,12 @@ export function readOperation(
         bound: { query_envelope, recipient_public_key: await spkiOf(publicKey) },
       }
     },
-    take: async (answer, { nonce, requestId }) => {
+    take: async (answer, { clientUuid, nonce, requestId }) => {
       await assertProven(answer, nonce, requestId)
-      return resultIn(await openEnvelope(key().privateKey, answer['result_envelope']))
+      const { publicKey, privateKey } = key()
+      // The challenge could have been another client's, encrypted to us by a relay: then this names another key.
+      const binding = resultBinding(clientUuid, await fingerprintOf(publicKey))
+      return resultIn(await openEnvelope(privateKey, answer['result_envelope'], binding))
     },
   }
 }
@@ -108,6 +118,8 @@ function resultIn(message: object | undefined): ResultPayload {
   try {
     return readResultPayload(message)
   } catch (cause) {
-    throw new LegacyError('unexpected_answer', 'The result can not be read with this key.', { cause })
+    throw new LegacyError('unexpected_answer', 'The result can not be read with this key, or is for another client.', {
+      cause,
+    })
   }
 }

@@ -48,29 +48,29 @@ export function startSession(
   let key = firstKey
   /** The last one that was to take its place. */
   let askedFor: ClientKey | undefined
+  /** Who we are, once that is proven: it stays so for good. */
   let clientUuid: string | undefined
   let challenge: Challenge | undefined
   let serviceKey: ServiceKey | undefined
-  /** A client that never did anything is forgotten by the service after a while, and becomes another one. */
-  let hasOperated = false
-
-  async function openNext(answer: Answer, { privateKey }: ClientKey, isSame: boolean): Promise<Challenge> {
+  async function openNext(answer: Answer, { privateKey }: ClientKey): Promise<Challenge> {
     const next = await openChallenge(answer, privateKey)
-    if (!isSame || next.clientUuid === clientUuid) return next
+    if (next.clientUuid === (clientUuid ?? next.clientUuid)) return next
     throw new LegacyError('unexpected_answer', 'The answer is for another client.')
   }
 
   /**
-   * An answer to a rotation or a registration could be anybody's, and once the old key is thrown away there is no way
-   * back. So the new one is taken when the service has proven to know it: it answers a read with its challenge.
+   * An answer to a rotation or a registration could be anybody's. Its challenge may be another client's, who would then
+   * own what is saved with it; and once an old key is thrown away there is no way back. So a key, and who the client is,
+   * are taken when the service has proven both: it answers a read with that challenge.
    */
   async function moveTo(newKey: ClientKey, answer: Answer): Promise<void> {
-    const first = await openNext(answer, newKey, true)
+    const first = await openNext(answer, newKey)
     const proven = await send(
-      readOperation(() => newKey, 'rotation', ['proof']),
+      readOperation(() => newKey, 'identity', ['proof']),
       first,
     )
-    challenge = await openNext(proven.answer, newKey, true)
+    clientUuid = first.clientUuid
+    challenge = await openNext(proven.answer, newKey)
     key = newKey
   }
 
@@ -87,10 +87,9 @@ export function startSession(
     for (const one of new Set([key, askedFor ?? key])) {
       try {
         const answer = await registerKey(one)
-        if (one === key) challenge = await openNext(answer, key, hasOperated)
+        if (one === key && clientUuid !== undefined) challenge = await openNext(answer, key)
         else await moveTo(one, answer)
-        clientUuid = challenge?.clientUuid ?? ''
-        return clientUuid
+        return clientUuid ?? ''
       } catch (error) {
         if (!hasCode(error, 'public_key_already_registered')) throw error
       }
@@ -114,14 +113,13 @@ export function startSession(
     const auth_envelope = await seal(serviceKey.key, payload, await authBinding(bound))
     askedFor = next?.key ?? askedFor
     const answer = await exchange('POST', path, { auth_envelope, ...body })
-    return { answer, result: await take(answer, { nonce: used.nonce, requestId }) }
+    return { answer, result: await take(answer, { ...used, requestId }) }
   }
 
   async function attempt<T>(operation: Operation<T>, used: Challenge): Promise<T> {
     const { answer, result } = await send(operation, used)
-    hasOperated = true
     if (operation.next) await moveTo(operation.next.key, answer)
-    else challenge = await openNext(answer, key, true)
+    else challenge = await openNext(answer, key)
     return result
   }
 
@@ -133,23 +131,34 @@ export function startSession(
     return serviceKey.fingerprint !== before
   }
 
-  async function operate<T>(operation: Operation<T>): Promise<T> {
+  async function retrying<T>(work: () => Promise<T>): Promise<T> {
     for (let attempts = 1; ; attempts++) {
-      let used: Challenge | undefined
       try {
-        used = await freshChallenge()
-        if (operation.next?.key !== key) return await attempt(operation, used)
-        challenge = used
-        return operation.next.inPlace
+        return await work()
       } catch (error) {
-        if (used && leavesChallenge(error)) challenge = used
         if (attempts === maxAttempts) throw error
         if (!hasCode(error, 'no_answer', ...challengeIsGone) && !(await isForOldServiceKey(error))) throw error
       }
     }
   }
 
-  return { key: () => key, register, operate }
+  async function operateOnce<T>(operation: Operation<T>): Promise<T> {
+    const used = await freshChallenge()
+    try {
+      if (operation.next?.key !== key) return await attempt(operation, used)
+      challenge = used
+      return operation.next.inPlace
+    } catch (error) {
+      if (leavesChallenge(error)) challenge = used
+      throw error
+    }
+  }
+
+  return {
+    key: () => key,
+    register: () => retrying(register),
+    operate: (operation) => retrying(() => operateOnce(operation)),
+  }
 }
 
 /** One after the other, in the order in which they were asked for. */

@@ -30,8 +30,9 @@ function parsed(pem: string): KeyObject | undefined {
 }
 
 /** Large exponents and moduli cost whoever encrypts to them more than a call is worth; small ones protect nothing. */
-function isTaken({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
-  const { modulusLength = 0, publicExponent = 0n } = asymmetricKeyDetails ?? {}
+function isTaken(key: KeyObject): boolean {
+  const { asymmetricKeyType } = key
+  const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
   return (
     asymmetricKeyType === 'rsa' &&
     modulusLength >= 2048 &&
@@ -39,6 +40,13 @@ function isTaken({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolea
     modulusLength % 8 === 0 &&
     publicExponent >= 65_537n &&
     publicExponent < 2n ** 32n &&
-    publicExponent % 2n === 1n
+    publicExponent % 2n === 1n &&
+    isOdd(key)
   )
+}
+
+/** An even modulus is no product of two primes, and nothing can be encrypted with it. */
+function isOdd(key: KeyObject): boolean {
+  const modulus = Buffer.from(key.export({ format: 'jwk' }).n ?? '', 'base64url')
+  return (modulus.at(-1) ?? 0) % 2 === 1
 }

@@ -50,20 +50,20 @@ export async function sealParts(
   queue: RsaQueue,
   publicKey: CryptoKey,
   plaintext: Uint8Array,
-  keyId: string | undefined,
+  { keyId, aad }: Pick<EnvelopeParts, 'keyId' | 'aad'>,
 ): Promise<EnvelopeParts> {
   const contentKey = randomBytes(contentKeyBytes)
   const iv = randomBytes(ivBytes)
   const encryptedKey = await queue.run(() => subtle.encrypt(oaep, publicKey, contentKey))
   const key = await subtle.importKey('raw', contentKey, aes, false, ['encrypt'])
-  const sealed = new Uint8Array(await subtle.encrypt({ name: aes, iv }, key, plaintext))
+  const sealed = new Uint8Array(await subtle.encrypt({ name: aes, iv, additionalData: aad }, key, plaintext))
   return {
     keyId,
     encryptedKey: new Uint8Array(encryptedKey),
     iv,
     ciphertext: sealed.slice(0, -tagBytes),
     tag: sealed.slice(-tagBytes),
-    aad: new Uint8Array(),
+    aad,
   }
 }
 

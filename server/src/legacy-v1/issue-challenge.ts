@@ -50,9 +50,10 @@ export async function sealFor(
   { rsa }: Pick<IssueNeeds, 'rsa'>,
   { publicKey, keyId }: Pick<Recipient, 'publicKey' | 'keyId'>,
   plaintext: string,
+  aad = new Uint8Array(),
 ): Promise<Envelope> {
   const key = await importPublicKey(fromPem(publicKey) ?? new Uint8Array())
-  const parts = await sealParts(rsa, key, Buffer.from(plaintext), keyId ?? undefined)
+  const parts = await sealParts(rsa, key, Buffer.from(plaintext), { keyId: keyId ?? undefined, aad })
   return writeEnvelope(parts, (bytes) =>
     Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64url'),
   )

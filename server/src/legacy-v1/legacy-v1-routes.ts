@@ -13,7 +13,7 @@ import {
   SaveBody,
   SaveReply,
 } from '@sallyport/protocol/v1/bodies'
-import { readEnvelope } from '@sallyport/protocol/v1/envelope'
+import { maxAuthCiphertextBytes, maxCiphertextBytes, readEnvelope } from '@sallyport/protocol/v1/envelope'
 import { hasRepeatedMember } from '@sallyport/protocol/v1/json-members'
 import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -181,8 +181,9 @@ const readAlready = new WeakMap<object, Opened>()
 /** Before the schema has its say, which knows one code for every member. */
 function refuseMalformed(body: unknown): void {
   for (const member of envelopeMembers) {
+    const maxBytes = member === 'auth_envelope' ? maxAuthCiphertextBytes : maxCiphertextBytes
     const isThere = typeof body === 'object' && body !== null && Object.hasOwn(body, member)
-    const read = isThere && orRefused(member, () => readEnvelope((body as Record<string, unknown>)[member]))
+    const read = isThere && orRefused(member, () => readEnvelope((body as Record<string, unknown>)[member], maxBytes))
     if (read) readAlready.set(read.envelope, read)
   }
 }

@@ -56,15 +56,15 @@ async function decrypt({ rsa, keys }: OpenNeeds, parts: EnvelopeParts): Promise<
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
+/** Objects, lists and members: more than one value of the largest size can have. A million hold up everybody. */
+const maxParts = 50_000
+
 function jsonIn(plaintext: Uint8Array): { json: unknown; text: string } {
-  let text: string
-  let json: unknown
   try {
-    text = utf8.decode(plaintext)
-    json = parseJson(text)
+    const text = utf8.decode(plaintext)
+    if (!hasRepeatedMember(text, maxParts)) return { json: parseJson(text), text }
   } catch {
     throw new Malformed('holds no JSON in UTF-8')
   }
-  if (hasRepeatedMember(text)) throw new Malformed('holds a member twice')
-  return { json, text }
+  throw new Malformed(`holds a member twice, or more than ${maxParts} of them`)
 }

@@ -1,4 +1,4 @@
-import { resultProof } from '@sallyport/protocol/v1/binding'
+import { aadBytes, resultBinding, resultProof } from '@sallyport/protocol/v1/binding'
 import type { Envelope, EnvelopeParts } from '@sallyport/protocol/v1/envelope'
 import { version } from '@sallyport/protocol/v1/envelope'
 import { readQueryPayload } from '@sallyport/protocol/v1/payloads'
@@ -40,7 +40,7 @@ export async function readItems(
   const { namespace, keys } = await openPayload(needs, caller, 'query_envelope', query.parts, readQueryPayload)
   const { text, found } = await resultOf(needs, caller, namespace, keys)
   const to = recipient ? { publicKey: recipient.pem, keyId: null } : caller.client
-  const result = await sealFor(needs, to, text)
+  const result = await sealFor(needs, to, text, bindingFor(caller))
   const proof = await resultProof(caller.auth.nonce, caller.auth.requestId, result)
   // What was read is what there is until here: whoever saves uses up a challenge, which revokes this one.
   const issued = await operate(needs, caller, {
@@ -49,6 +49,14 @@ export async function readItems(
     requestId,
   })
   return { ...issued, result, proof }
+}
+
+/**
+ * A challenge is anybody's to make: a relay could have handed the caller one of its own, and would then be who saves and
+ * reads. So a caller that binds is told as whom it was taken. Others might not know what to do with an aad.
+ */
+function bindingFor({ client, isBound }: Caller): Uint8Array<ArrayBuffer> | undefined {
+  return isBound ? aadBytes(resultBinding(client.clientUuid, client.fingerprint)) : undefined
 }
 
 /** A relay must not be able to have a result encrypted to its own key. */

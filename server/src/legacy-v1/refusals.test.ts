@@ -1,6 +1,6 @@
 /** Each row of the contract's error table, and that a refusal leaves the challenge as it was. */
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import {
@@ -30,6 +30,15 @@ async function stillWorks(service: TestService, client: TestClient): Promise<voi
   const { challenge_id } = client.challenge
   const { status, text } = await refresh(service, client)
   assert.equal(status, 200, `${challenge_id}: ${text}`)
+}
+
+/** Of the right size, and no key all the same. */
+function evenModulus(pem: string): string {
+  const { kty = '', n = '', e = '' } = createPublicKey(pem).export({ format: 'jwk' })
+  const modulus = Buffer.from(n, 'base64url')
+  modulus.writeUInt8((modulus.at(-1) ?? 0) & 0xfe, modulus.length - 1)
+  const key = createPublicKey({ key: { kty, n: modulus.toString('base64url'), e }, format: 'jwk' })
+  return key.export({ type: 'spki', format: 'pem' }).toString()
 }
 
 onBothDatabases('refusals of the legacy protocol', (engine) => {
@@ -103,6 +112,7 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
       privateKey.export({ type: 'pkcs8', format: 'pem' }),
       keyPair(1).privateKey.export({ type: 'pkcs8', format: 'pem' }),
       newKeyPair(1024).pem,
+      evenModulus(pem),
       newKeyPair(2048, 3).pem,
     ].map(String)
     const { auth_envelope, query_envelope } = readBody(service, client, ['a'])

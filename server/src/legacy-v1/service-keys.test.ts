@@ -86,10 +86,12 @@ onBothDatabases("the service's own v1 key", (engine) => {
   })
 })
 
+const sealing = { keyId: undefined, aad: new Uint8Array() }
+
 test('RSA runs beside the event loop', async () => {
   const { spki, privateKey } = newKeyPair(3072)
   const queue = createRsaQueue(64)
-  const parts = await sealParts(queue, await importPublicKey(spki), Buffer.from('{}'), undefined)
+  const parts = await sealParts(queue, await importPublicKey(spki), Buffer.from('{}'), sealing)
   const key = await importPrivateKey(privateKey.export({ type: 'pkcs8', format: 'der' }))
   const state = { isDone: false }
   const opening = Promise.all(Array.from({ length: 20 }, () => openParts(queue, key, parts))).finally(() => {
@@ -112,7 +114,7 @@ test('where RSA fails, a random key goes on to fail at GCM: the same work is don
   const queue = createRsaQueue(64)
   const counting = { run: <T>(work: () => Promise<T>) => queue.run(work).finally(() => runs++) }
   const key = await importPrivateKey(privateKey.export({ type: 'pkcs8', format: 'der' }))
-  const parts = await sealParts(queue, await importPublicKey(spki), Buffer.from('{}'), undefined)
+  const parts = await sealParts(queue, await importPublicKey(spki), Buffer.from('{}'), sealing)
   const broken = Uint8Array.from(parts.encryptedKey)
   broken[7] = (broken[7] ?? 0) ^ 1
   const tag = Uint8Array.from(parts.tag)
