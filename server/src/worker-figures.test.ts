@@ -6,7 +6,10 @@ import type { ToWorker } from './worker-link.ts'
 function crewOf(...names: string[]) {
   const told: [string, ToWorker][] = []
   const figures = gatherFigures<string>({ workers: () => names, tell: (name, message) => told.push([name, message]) })
-  return { told, figures, answer: (name: string) => figures.take(name, { kind: 'figures', round: 1, figures: [] }) }
+  const answer = (name: string) => {
+    figures.take(name, { kind: 'figures', round: 1, figures: [] })
+  }
+  return { told, figures, answer }
 }
 
 const wanted: ToWorker = { kind: 'figures wanted', round: 1 }
