@@ -94,10 +94,11 @@ test('a worker that is killed is replaced, and the calls of the other go on', as
   await eventually(() => /"pause_ms":[1-9]/.test(service.log), 'who dies again at once is started again at once')
 })
 
-test('SIGTERM lets calls in flight of all workers end', async (t) => {
+test('SIGTERM lets calls in flight of all workers end, whether or not each of them gets it too', async (t) => {
   const { service, waiting, callTo, ways } = await startTwo(t, 'sqlite')
   const slow = [...ways.values()].map((call) => call('POST', '/v4/proxy', callTo('/slow')))
   await eventually(() => waiting.length === 2, 'the calls did not go out')
+  for (const pid of ways.keys()) process.kill(pid, 'SIGTERM')
   service.signal('SIGTERM')
   await eventually(
     () => logLines(service).filter(({ msg }) => msg === 'stopping').length === 3,

@@ -38,9 +38,11 @@ export function linkToFirstProcess(): FirstProcess {
         if (message.kind === 'stop') duties.stop()
         if (message.kind === 'all figures') questions.get(message.question)?.(message.all)
         if (message.kind !== 'figures wanted') return
-        void duties.figures().then((figures) => {
+        const give = (figures: Figures) => {
           tell({ kind: 'figures', round: message.round, figures })
-        })
+        }
+        // Who asked hears nothing, and says so in time.
+        duties.figures().then(give, () => undefined)
       })
       tell({ kind: 'ready' })
     },

@@ -97,7 +97,8 @@ export async function runWorkers(config: Pick<Config, 'workers' | 'stopSeconds'>
     process.exit(0)
   }
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void stop(signal))
-  tell(first.worker, { kind: 'announce' })
+  const [speaker = first.worker] = ready
+  tell(speaker, { kind: 'announce' })
 }
 
 /** It may be gone already; that is seen elsewhere. */
