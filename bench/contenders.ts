@@ -47,12 +47,14 @@ export async function startSeeded(
   { host, caFile, profiles }: Outside,
   size: Omit<Seed, 'host'>,
   say: (progress: string) => void,
+  changes: Environment = {},
 ): Promise<MeasuredService> {
   const env = await settingsFor(scope, engine, {
     SALLYPORT_EGRESS_ALLOW: host,
     SALLYPORT_EGRESS_CA_FILE: caFile,
     SALLYPORT_LOG_LEVEL: 'warn',
     NODE_OPTIONS: nodeOptions(profiles),
+    ...changes,
   })
   const agents = await seed(env, { ...size, host }, say)
   const service = await startStopped(scope, engine, env)

@@ -1,5 +1,6 @@
 /** What is measured, one by one: each sets up what it needs and gives its rows of the table. */
 import type { ChildProcess } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import { contending, startInSandbox, startSeeded } from './contenders.ts'
 import type { Callable, MeasuredService, Outside } from './contenders.ts'
 import { legacyCalls } from './legacy.ts'
@@ -190,6 +191,39 @@ async function manyRows(bench: Bench): Promise<Row[]> {
   ]
 }
 
+const coresForWorkers = 4
+
+/** The callers and the upstream need cores of their own: with fewer there is nothing that a second worker could use. */
+async function twoWorkers({ scope, outside, generator, pace, say }: Bench): Promise<Row[]> {
+  const row = { what: `two workers against one, SQLite, ${connections} connections`, bar: '≥ 1.70' }
+  const cores = availableParallelism()
+  if (cores < coresForWorkers) {
+    const result = `not run: ${cores} cores, and it needs ${coresForWorkers}`
+    return [{ ...row, theirs: '', ours: '', result, isMet: undefined }]
+  }
+  const [one, two] = [
+    await startSeeded(scope, 'sqlite', outside, crowd, say),
+    await startSeeded(scope, 'sqlite', outside, crowd, say, { SALLYPORT_WORKERS: '2' }),
+  ].map((service, index) => ({ ...service, name: `${index + 1} of them` }))
+  if (!one || !two) return []
+  const contenders = [one, two].map((service) => contending(service, '/small'))
+  const [theirs, ours] = await compare(generator, contenders, connections, pace, say)
+  for (const { service } of [one, two]) await service.stop()
+  if (!theirs || !ours) return []
+  const all = ratios(ours, theirs)
+  // Without CPU time: of two workers the first process has next to none.
+  const figures = (measured: Comparison) => perSecond(medianOf(measured, (round) => round.perSecond))
+  return [
+    {
+      ...row,
+      theirs: figures(theirs),
+      ours: figures(ours),
+      result: spread(all, median(all)),
+      isMet: median(all) >= 1.7,
+    },
+  ]
+}
+
 /** No bar: it shows what is ours alone of the cost of a call. */
 async function inSandbox({ scope, outside, relay, generator, pace, say }: Bench): Promise<Row[]> {
   const contenders = [relay, await startInSandbox(scope, outside)].map((one) => contending(one, '/small'))
@@ -207,5 +241,6 @@ export const scenarios: Record<string, (bench: Bench) => Promise<Row[]>> = {
   stream: longStream,
   many: manyRows,
   sandbox: inSandbox,
+  workers: twoWorkers,
   legacy: async (bench) => legacyCalls(bench, await onSqlite(bench)),
 }

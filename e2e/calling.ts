@@ -12,6 +12,8 @@ export interface Calling {
   service: RunningService
   oauth: OAuthServer
   agent: { agentId: string; token: string }
+  /** The session of whoever connected the account and approves. */
+  personToken: string
   grantId: string
   connectionId: string
   /** A proxied call to one of the hosts. Members of the call can be given, or changed. */
@@ -76,6 +78,7 @@ export async function startCalling(
     service,
     oauth,
     agent,
+    personToken: person.token,
     grantId,
     connectionId,
     admit,

@@ -32,7 +32,7 @@ import { describeRoutes } from './platform/http/openapi.ts'
 import { operationsRoutes } from './platform/http/operations-routes.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics, measureResponses } from './platform/metrics.ts'
-import type { Metrics } from './platform/metrics.ts'
+import type { Figures, Metrics } from './platform/metrics.ts'
 import { createOAuth } from './platform/oauth/oauth.ts'
 import { createPush } from './platform/push/push.ts'
 import { openVapidKey } from './platform/push/vapid-key.ts'
@@ -67,6 +67,8 @@ interface AppNeeds {
   adminToken: Secret
   clock: Clock
   log: Log
+  /** Of all processes that share the port, where there are several. */
+  figuresOfAll?: () => Promise<Figures[]>
 }
 
 export interface App {
@@ -93,7 +95,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const { config, database, vault, egress, adminToken, clock, log } = given
   const stores = createStores(given)
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
-  const metrics = createMetrics()
+  const metrics = createMetrics(given.figuresOfAll)
   const load = createAgentLoad(config.proxyInFlightPerAgent)
   const refreshes = metrics.counter('sallyport_token_refreshes_total', 'Token refreshes by outcome', ['outcome'])
   const refusals = createRefusals(needs)

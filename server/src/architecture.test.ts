@@ -64,7 +64,10 @@ const rows = [
 ]
 
 /** Files that stand outside the rooms: the wiring, and what is run beside the service. */
-const wiring = ['app.ts', 'main.ts', 'stores.ts', 'sweep.ts', 'sealed-columns.ts', 'start-screen.ts', 'commands']
+const wiring = [
+  ...['app.ts', 'main.ts', 'stores.ts', 'sweep.ts', 'sealed-columns.ts', 'start-screen.ts', 'commands'],
+  ...['workers.ts', 'worker-figures.ts', 'worker-link.ts'],
+]
 
 function roomOf(path: string): string | undefined {
   return /^server\/src\/([^/]+)\//.exec(path)?.[1]

@@ -1,4 +1,7 @@
-/** Starts the service: configuration, database, keys, app, port; and stops it without cutting off a call. */
+/**
+ * Starts the service: configuration, database, keys, app, port; and stops it without cutting off a call. Where several
+ * processes share the port, each worker is an instance like any other, and the first process is in workers.ts.
+ */
 import type { Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
@@ -19,6 +22,9 @@ import type { Log } from './platform/log.ts'
 import type { Secret } from './platform/secret.ts'
 import { openVault } from './platform/vault/vault.ts'
 import { startScreen } from './start-screen.ts'
+import { linkToFirstProcess } from './worker-link.ts'
+import type { FirstProcess } from './worker-link.ts'
+import { isWorker, runWorkers } from './workers.ts'
 
 const minuteMs = 60_000
 /** A call under way ends within a second of its grant. */
@@ -30,7 +36,22 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   process.umask(0o077)
   const config = readConfig(env)
   const log = createLog(config)
+  if (config.workers > 1 && isWorker) {
+    await serveCalls(config, log.child({ worker: process.pid }), linkToFirstProcess())
+    return
+  }
   for (const name of unknownSettings(env)) log.warn({ name }, 'this setting is not known; is it misspelt?')
+  if (config.workers === 1) {
+    await serveCalls(config, log)
+    return
+  }
+  // What is made or changed at a start is made once, before there are several to do it.
+  const { database } = await openInstance(config)
+  await database.close()
+  await runWorkers(config, log)
+}
+
+async function openInstance(config: Config) {
   if (!config.databaseUrl.isSet) prepareDataDirectory(config)
   const adminToken = readAdminToken(config)
   const keys = masterKeySource(config)
@@ -44,18 +65,60 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     return masterKeys
   }
   const vault = await openVault({ database, readMasterKeys, clock: systemClock })
+  return { adminToken, database, vault }
+}
+
+async function serveCalls(config: Config, log: Log, firstProcess?: FirstProcess): Promise<void> {
+  const instance = await openInstance(config)
   const { egressAllow, egressCaFile } = config
   const egress = createEgress({ allow: egressAllow, ...(egressCaFile && { ca: egressCaFile.pem }) })
-  const app = await createApp({ config, database, vault, egress, adminToken, clock: systemClock, log })
+  const figuresOfAll = firstProcess && { figuresOfAll: firstProcess.figuresOfAll }
+  const app = await createApp({ config, ...instance, egress, clock: systemClock, log, ...figuresOfAll })
   await app.http.listen({ host: mainAddress(config), port: config.port })
   const loopback = await holdLocalhost(app.http.server, config)
   const metricsServer =
     config.metricsPort === undefined ? undefined : await serveMetrics(app.metrics, config.metricsPort, config.host)
   const { timers, killSwitch } = startTimers(app, log)
+  const { database } = instance
+  const running = { app, config, database, egress, log, loopback, metricsServer, timers, killSwitch }
+  if (firstProcess) {
+    serveAsWorker(running, firstProcess)
+    return
+  }
+  await announce(running)
+  let isStopping = false
+  onStopSignal((signal) => {
+    // The second signal ends at once.
+    if (isStopping) process.exit(1)
+    isStopping = true
+    stop(running, signal)
+  })
+}
+
+/** A service manager or a terminal may signal every process, and the first one tells us as well: it is one stop. */
+function serveAsWorker(running: Running, firstProcess: FirstProcess): void {
+  let isStopping = false
+  const stopOnce = (signal?: string) => {
+    if (isStopping) return
+    isStopping = true
+    stop(running, signal)
+  }
+  onStopSignal(stopOnce)
+  firstProcess.ready({
+    announce: () => {
+      announce(running).catch((error: unknown) => {
+        running.log.error({ err: error }, 'the start screen could not be shown')
+      })
+    },
+    stop: stopOnce,
+    figures: () => running.app.metrics.registry.getMetricsAsJSON(),
+  })
+}
+
+async function announce({ app, config }: Pick<Running, 'app' | 'config'>): Promise<void> {
   // A link that signs somebody in is for the person at the machine. Behind a proxy nobody reads this but a collector.
   const showsLink = process.stdout.isTTY || (isLoopback(config.host) && isLoopback(config.baseUrl.hostname))
   process.stdout.write(startScreen(config, showsLink ? await ownerLink(app) : undefined))
-  stopOnSignal({ app, config, database, egress, log, loopback, metricsServer, timers, killSwitch })
 }
 
 /** None where an admin has disabled the owner: the service is for the others too. */
@@ -104,41 +167,39 @@ interface Running {
   killSwitch: NodeJS.Timeout
 }
 
-/** The first signal lets calls in flight end, for a while; the second ends at once. */
-function stopOnSignal(running: Running): void {
+function onStopSignal(stop: (signal: string) => void): void {
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, stop)
+}
+
+function stop(running: Running, signal?: string): void {
+  endCalls(running, signal).catch((error: unknown) => {
+    running.log.error({ err: error }, 'the stop failed')
+    process.exit(1)
+  })
+}
+
+/** Calls in flight may end, for a while. */
+async function endCalls(running: Running, signal: string | undefined): Promise<void> {
   const { app, config, database, egress, log, loopback, metricsServer, timers, killSwitch } = running
-  let isStopping = false
-  const stop = async (signal: string) => {
-    if (isStopping) process.exit(1)
-    isStopping = true
-    log.info({ signal }, 'stopping')
-    app.beginStop()
-    timers.forEach(clearInterval)
-    metricsServer?.close()
-    const loopbackClosed = loopback && letLocalhostGo(app.http.server, loopback)
-    const cutOff = sleep(config.stopSeconds * 1000, undefined, { ref: false }).then(() => {
-      app.http.server.closeAllConnections()
-    })
-    await Promise.race([Promise.all([app.http.close(), loopbackClosed]), cutOff.then(() => sleep(500))])
-    await Promise.race([app.outsideEnded(), sleep(outsidePatienceMs)])
-    for (const work of [app.flushRefusals, app.signRecord]) {
-      // Without its database it stops all the same.
-      await work().catch((error: unknown) => {
-        log.error({ err: error }, 'the record could not be brought to its end')
-      })
-    }
-    clearInterval(killSwitch)
-    await egress.close()
-    await database.close()
-    log.info('stopped')
-    process.exit(0)
-  }
-  for (const signal of ['SIGINT', 'SIGTERM']) {
-    process.on(signal, () => {
-      stop(signal).catch((error: unknown) => {
-        log.error({ err: error }, 'the stop failed')
-        process.exit(1)
-      })
+  log.info({ signal }, 'stopping')
+  app.beginStop()
+  timers.forEach(clearInterval)
+  metricsServer?.close()
+  const loopbackClosed = loopback && letLocalhostGo(app.http.server, loopback)
+  const cutOff = sleep(config.stopSeconds * 1000, undefined, { ref: false }).then(() => {
+    app.http.server.closeAllConnections()
+  })
+  await Promise.race([Promise.all([app.http.close(), loopbackClosed]), cutOff.then(() => sleep(500))])
+  await Promise.race([app.outsideEnded(), sleep(outsidePatienceMs)])
+  for (const work of [app.flushRefusals, app.signRecord]) {
+    // Without its database it stops all the same.
+    await work().catch((error: unknown) => {
+      log.error({ err: error }, 'the record could not be brought to its end')
     })
   }
+  clearInterval(killSwitch)
+  await egress.close()
+  await database.close()
+  log.info('stopped')
+  process.exit(0)
 }

@@ -20,6 +20,8 @@ const homes: Record<string, string> = {
   'web-push': 'server/src/platform/push/web-push.ts',
   // For settings that are the output of a command.
   'node:child_process': 'server/src/platform/settings.ts',
+  // Starts this very program again, as often as is set.
+  'node:cluster': 'server/src/workers.ts',
 }
 
 /** Of Node's own modules, what listens or only reads text. Everything else of them is for the egress. */

@@ -71,6 +71,7 @@ export const settings = {
     'Serve /metrics without a token on this port of HOST instead',
     optional(integer(1, 65_535)),
   ),
+  workers: setting('SALLYPORT_WORKERS', '1', 'Processes that share the port', integer(1, 64)),
   logLevel: setting(
     'SALLYPORT_LOG_LEVEL',
     'info',
@@ -181,7 +182,7 @@ export const settings = {
   bodiesInFlightBytes: setting(
     'SALLYPORT_BODIES_IN_FLIGHT_BYTES',
     '536870912',
-    'The most that all request bodies may take at once',
+    'The most that all request bodies may take at once, in each process',
     integer(1024, 100_000_000_000),
   ),
   refusalRecordsPerMinute: setting(

@@ -1,8 +1,13 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Http } from './http/http.ts'
+
+/** All figures of one process, in a form that can be sent to another. */
+export type Figures = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
 export interface Metrics {
   registry: Registry
+  /** What a collector reads. */
+  text: () => Promise<string>
   counter: <L extends string>(name: string, help: string, labels: L[]) => Counter<L>
   /** In seconds. */
   histogram: <L extends string>(name: string, help: string, labels: L[]) => Histogram<L>
@@ -12,11 +17,15 @@ export interface Metrics {
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
 
-export function createMetrics(): Metrics {
+/** Where several processes share the port, `figuresOfAll` asks each of them, this one too. */
+export function createMetrics(figuresOfAll?: () => Promise<Figures[]>): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   return {
     registry,
+    text: async () => {
+      return figuresOfAll ? AggregatorRegistry.aggregate(await figuresOfAll()).metrics() : registry.metrics()
+    },
     counter: (name, help, labels) => new Counter({ name, help, labelNames: labels, registers: [registry] }),
     histogram: (name, help, labels) =>
       new Histogram({ name, help, labelNames: labels, buckets: seconds, registers: [registry] }),

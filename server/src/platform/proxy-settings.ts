@@ -48,7 +48,7 @@ export const proxySettings = {
   proxyInFlightPerAgent: setting(
     'SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT',
     '50',
-    'Calls of one agent that may be under way; 0 for no limit',
+    'Calls of one agent that may be under way, in each process; 0 for no limit',
     integer(0, 1_000_000),
   ),
 }

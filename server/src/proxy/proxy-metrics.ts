@@ -7,7 +7,7 @@ export function measureCalls(metrics: Metrics, load: AgentLoad): OnOutcome {
   const calls = metrics.counter('sallyport_proxy_calls_total', 'Proxied calls by outcome', ['outcome'])
   const redactions = metrics.counter('sallyport_redactions_total', 'Credentials taken out of answers', [])
   const duration = metrics.histogram('sallyport_proxy_call_duration_seconds', 'How long answered calls took', [])
-  metrics.gauge('sallyport_proxy_calls_in_flight', 'Calls under way in this process', load.inFlight)
+  metrics.gauge('sallyport_proxy_calls_in_flight', 'Calls under way', load.inFlight)
   return (outcome, seen) => {
     calls.inc({ outcome })
     if (!seen) return

@@ -25,17 +25,22 @@ export function operationsRoutes(http: Http, { config, database, metrics, isStop
   })
   if (config.metricsPort !== undefined) return
   http.get('/metrics', { config: { allow: ['admin'] } }, async (_request, reply) => {
-    return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics())
+    return reply.type(metrics.registry.contentType).send(await metrics.text())
   })
 }
 
 /** On a port of its own the metrics need no token: keep it where only the collector can reach it. */
-export async function serveMetrics({ registry }: Metrics, port: number, host: string): Promise<Server> {
+export async function serveMetrics({ registry, text }: Metrics, port: number, host: string): Promise<Server> {
   const server = createServer((request, response) => {
     const isKnown = request.method === 'GET' && request.url === '/metrics'
-    void registry.metrics().then((text) => {
-      response.writeHead(isKnown ? 200 : 404, { 'content-type': registry.contentType }).end(isKnown ? text : '')
-    })
+    if (!isKnown) {
+      response.writeHead(404).end()
+      return
+    }
+    text().then(
+      (figures) => response.writeHead(200, { 'content-type': registry.contentType }).end(figures),
+      () => response.writeHead(503).end(),
+    )
   })
   await once(server.listen(port, host), 'listening')
   return server

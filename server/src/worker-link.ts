@@ -1,0 +1,68 @@
+/** A worker's link to the first process. When that is gone, Node ends the worker. */
+import { ServiceError } from './platform/errors.ts'
+import type { Figures } from './platform/metrics.ts'
+
+export type ToWorker =
+  | { kind: 'announce' }
+  | { kind: 'stop' }
+  | { kind: 'figures wanted'; round: number }
+  | { kind: 'all figures'; question: number; all: Figures[] }
+
+export type FromWorker =
+  | { kind: 'ready' }
+  | { kind: 'all figures wanted'; question: number }
+  | { kind: 'figures'; round: number; figures: Figures }
+
+/** A worker that stands still must not hold up the figures for longer. */
+export const figuresPatienceMs = 5_000
+
+interface Duties {
+  /** Says that the service is ready; one worker does, for all. */
+  announce: () => void
+  stop: () => void
+  figures: () => Promise<Figures>
+}
+
+export interface FirstProcess {
+  ready: (duties: Duties) => void
+  figuresOfAll: () => Promise<Figures[]>
+}
+
+export function linkToFirstProcess(): FirstProcess {
+  const questions = new Map<number, (all: Figures[]) => void>()
+  let asked = 0
+  return {
+    ready: (duties) => {
+      process.on('message', (message: ToWorker) => {
+        if (message.kind === 'announce') duties.announce()
+        if (message.kind === 'stop') duties.stop()
+        if (message.kind === 'all figures') questions.get(message.question)?.(message.all)
+        if (message.kind !== 'figures wanted') return
+        const give = (figures: Figures) => {
+          tell({ kind: 'figures', round: message.round, figures })
+        }
+        // Who asked hears nothing, and says so in time.
+        duties.figures().then(give, () => undefined)
+      })
+      tell({ kind: 'ready' })
+    },
+    figuresOfAll: async () => {
+      const question = ++asked
+      const { promise, resolve, reject } = Promise.withResolvers<Figures[]>()
+      const timer = setTimeout(() => {
+        reject(new ServiceError('not_ready', { message: 'Not every worker gave its figures in time.' }))
+      }, figuresPatienceMs)
+      questions.set(question, resolve)
+      tell({ kind: 'all figures wanted', question })
+      return promise.finally(() => {
+        clearTimeout(timer)
+        questions.delete(question)
+      })
+    },
+  }
+}
+
+/** Where the first process is gone, so are we in a moment. */
+function tell(message: FromWorker): void {
+  process.send?.(message, undefined, undefined, () => undefined)
+}
