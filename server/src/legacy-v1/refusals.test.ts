@@ -206,6 +206,23 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
     await stillWorks(service, await register(service))
   })
 
+  test('an authentication with several faults is refused for the one that the contract names first', async (t) => {
+    const service = await startService(t, engine)
+    const client = await register(service)
+    service.clock.advance(300)
+    const faults: [string, object][] = [
+      ['invalid_auth_envelope', { type: 'other' }],
+      ['challenge_purpose_mismatch', { action: 'kv.save' }],
+      ['challenge_not_found', { client_uuid: randomUUID() }],
+      ['challenge_expired', { nonce: Buffer.alloc(32).toString('base64url') }],
+    ]
+    for (const [index, [code]] of faults.entries()) {
+      const change: object = Object.assign({}, ...faults.slice(index).map(([, members]) => members))
+      const auth_envelope = authEnvelope(service, client, 'authai.refresh', { change })
+      assert.equal(refusal(await post(service, '/v1/authai/refresh', { auth_envelope }))[1], code)
+    }
+  })
+
   test('challenge_already_used: a replay, and whatever was active beside the one that was used', async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)

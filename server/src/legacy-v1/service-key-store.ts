@@ -70,12 +70,15 @@ export function createServiceKeyStore(vault: Vault) {
     },
 
     replaceCurrent: async (tx: Queries, key: NewServiceKey, now: Date): Promise<string | undefined> => {
-      const former = await tx
-        .updateTable('v1_service_keys')
-        .set({ current: null, retired_at: now.getTime() })
-        .where('current', '=', 1)
-        .returning('key_id')
-        .executeTakeFirst()
+      const retire = () =>
+        tx
+          .updateTable('v1_service_keys')
+          .set({ current: null, retired_at: now.getTime() })
+          .where('current', '=', 1)
+          .returning('key_id')
+          .executeTakeFirst()
+      // Who had to wait for another's rotation finds the former key retired. The second look sees the new one.
+      const former = (await retire()) ?? (await retire())
       await tx
         .insertInto('v1_service_keys')
         .values(await rowOf(tx, key, now))

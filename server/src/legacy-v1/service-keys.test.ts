@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPublicKey } from 'node:crypto'
 import { test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { recorded } from '../../testkit/audit.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { startInstances } from '../../testkit/instances.ts'
@@ -10,6 +10,7 @@ import { startService } from '../../testkit/service.ts'
 import type { TestService } from '../../testkit/service.ts'
 import { stored } from '../../testkit/stored.ts'
 import { createAuditStore } from '../audit/audit-store.ts'
+import { Secret } from '../platform/secret.ts'
 import { importPrivateKey, importPublicKey, openParts, sealParts } from './envelope-crypto.ts'
 import { createRsaQueue } from './rsa-queue.ts'
 import { createServiceKeyStore } from './service-key-store.ts'
@@ -30,6 +31,22 @@ onBothDatabases("the service's own v1 key", (engine) => {
     assert.ok(!(await stored(here)).includes('PRIVATE KEY'))
     const [key] = await createServiceKeyStore(here.vault).list(here.database.queries, new Date(0))
     assert.ok(!(await stored(here)).includes(Buffer.from(key?.privateKey.reveal() ?? '', 'base64').subarray(100, 200)))
+  })
+
+  test('two rotations at once both happen, one after the other', async (t) => {
+    const [here, there] = await startInstances(t, engine)
+    const { body: first } = await here.call('GET', '/v1/authai/public-key')
+    const replace = ({ database, vault, clock }: TestService, keyId: string) =>
+      database.transaction(async (tx) => {
+        const key = { keyId, publicKey: keyId, privateKey: new Secret(keyId) }
+        await createServiceKeyStore(vault).replaceCurrent(tx, key, clock.now())
+        // So that the other comes before this is committed.
+        await sleep(100)
+      })
+    await Promise.all([replace(here, 'one'), replace(there, 'other')])
+    const keys = await createServiceKeyStore(here.vault).list(here.database.queries, new Date(0))
+    assert.deepEqual(new Set(keys.map(({ keyId }) => keyId)), new Set([first.authai_key_id, 'one', 'other']))
+    assert.equal(keys.filter(({ isCurrent }) => isCurrent).length, 1)
   })
 
   test('after a rotation the new key is handed out, and the former opens for a while', async (t) => {
