@@ -193,6 +193,7 @@ export const grantStore = {
 
 export type GrantStore = typeof grantStore
 
+// Values, not `exists`: of those PostgreSQL might read a whole table at once, to look up a few rows in it.
 const countLiveCalls = preparedForKeys<{ now: number }, { grant_id: string }>(
   (tx, { now }, grantIds) =>
     tx
@@ -202,21 +203,19 @@ const countLiveCalls = preparedForKeys<{ now: number }, { grant_id: string }>(
       .where('revoked_at', 'is', null)
       .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
       .where((eb) => eb.or([eb('max_calls', 'is', null), eb('calls', '<', eb.ref('max_calls'))]))
-      .where(
-        sql<boolean>`exists (select 1 from agents where agents.agent_id = grants.agent_id and disabled_at is null)`,
-      )
+      .where(sql<boolean>`(select disabled_at is null from agents where agents.agent_id = grants.agent_id)`)
       .where((eb) =>
         eb.or([
           eb('user_id', 'is', null),
-          sql<boolean>`exists (select 1 from users where users.user_id = grants.user_id and disabled_at is null)`,
+          sql<boolean>`(select disabled_at is null from users where users.user_id = grants.user_id)`,
         ]),
       )
       .where((eb) =>
         eb.or([
           eb('connection_id', 'is', null),
-          sql<boolean>`exists (select 1 from connections join providers using (provider_id)
-          where connections.connection_id = grants.connection_id and connections.status = 'active'
-          and providers.status = 'active')`,
+          sql<boolean>`(select connections.status = 'active' and providers.status = 'active'
+            from connections join providers using (provider_id)
+            where connections.connection_id = grants.connection_id)`,
         ]),
       )
       .returning('grant_id'),
