@@ -1,23 +1,14 @@
 import { createAuditStore } from '../audit/audit-store.ts'
 import { createServiceKeyStore } from '../legacy-v1/service-key-store.ts'
 import { rotateServiceKey } from '../legacy-v1/service-keys.ts'
-import { systemClock } from '../platform/clock.ts'
-import { readConfig } from '../platform/config.ts'
 import { lastMigration } from '../platform/database/migrate.ts'
-import { masterKeySource, openDatabase } from '../platform/instance.ts'
 import { migrations } from '../platform/migrations/migrations.ts'
 import { openVault } from '../platform/vault/vault.ts'
+import { withDatabase } from './with-database.ts'
 
-/** May run beside the service: every instance hands out the new key from the next call on. */
-export async function rotateV1Key(env: NodeJS.ProcessEnv): Promise<number> {
-  process.umask(0o077)
-  const config = readConfig(env)
-  const source = masterKeySource(config)
-  // Before the database: opening it would make an empty one, beside which a missing key is taken for lost.
-  source.read()
-  const database = openDatabase(config)
-  const clock = systemClock
-  try {
+/** Every instance hands out the new key from the next call on. */
+export function rotateV1Key(env: NodeJS.ProcessEnv): Promise<number> {
+  return withDatabase(env, async ({ config, source, database, clock }) => {
     const applied = await lastMigration(database.queries)
     if (applied !== migrations.length) throw new Error('the database has another schema; start the service once')
     const vault = await openVault({ database, readMasterKeys: source.read, clock })
@@ -31,7 +22,5 @@ export async function rotateV1Key(env: NodeJS.ProcessEnv): Promise<number> {
     ]
     process.stdout.write(`${lines.join('\n')}\n${publicKey}`)
     return 0
-  } finally {
-    await database.close()
-  }
+  })
 }

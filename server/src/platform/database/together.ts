@@ -11,7 +11,7 @@ interface Asked<Question, Answer> {
 }
 
 /** One statement takes no more. */
-export const mostTogether = 64
+const mostTogether = 64
 
 /** `answer` gives an answer for each question, in their order. */
 export function together<Question, Answer>(
