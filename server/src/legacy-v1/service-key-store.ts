@@ -58,12 +58,12 @@ export function createServiceKeyStore(vault: Vault) {
       return (await Promise.all(keys)).sort((one, other) => Number(other.isCurrent) - Number(one.isCurrent))
     },
 
-    /** False where there is a current key already. */
+    /** False where there is a current key already, or this very one. */
     insertFirst: async (tx: Queries, key: NewServiceKey, now: Date): Promise<boolean> => {
       const row = await tx
         .insertInto('v1_service_keys')
         .values(await rowOf(tx, key, now))
-        .onConflict((conflict) => conflict.column('current').doNothing())
+        .onConflict((conflict) => conflict.doNothing())
         .returning('key_id')
         .executeTakeFirst()
       return row !== undefined
