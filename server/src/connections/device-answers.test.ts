@@ -51,6 +51,22 @@ onBothDatabases("a provider's device answer", (engine) => {
     assert.deepEqual(await test.database.queries.selectFrom('device_flows').selectAll().execute(), [])
   })
 
+  test('where the consent page is http on this machine, the page for codes may stand beside it', async (t) => {
+    const test = await startConnectionTest(t, engine)
+    const here = 'http://127.0.0.1:8788'
+    const begin = (origin: string) =>
+      beginWith(test, { verification_uri: `${origin}/device`, verification_uri_complete: undefined })
+    assert.equal((await begin(here)).body.error.code, 'provider_unavailable')
+    const queries = test.database.queries
+    const { metadata } = await queries.selectFrom('providers').select('metadata').executeTakeFirstOrThrow()
+    const changed = JSON.stringify({ ...JSON.parse(metadata), authorization_endpoint: `${here}/auth` })
+    await queries.updateTable('providers').set({ metadata: changed }).execute()
+    assert.equal((await begin(here)).body.verification_uri, `${here}/device`)
+    for (const elsewhere of ['http://127.0.0.1:8789', 'http://localhost:8788', 'http://me@127.0.0.1:8788']) {
+      assert.equal((await begin(elsewhere)).body.error?.code, 'provider_unavailable', elsewhere)
+    }
+  })
+
   test('an absurd interval or lifetime is brought within bounds', async (t) => {
     const test = await startConnectionTest(t, engine)
     const table: [object, number, number][] = [

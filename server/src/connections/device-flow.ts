@@ -48,13 +48,19 @@ export function boundedSchedule(
  */
 export function judgeVerificationUri(uri: string, provider: Provider): string {
   const url = uri.length <= 2000 ? URL.parse(uri) : null
-  if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '') {
+  const isPage = url?.protocol === 'https:' || (url && isBesideConsentPage(url, provider))
+  if (!isPage || url.username !== '' || url.password !== '') {
     throw new ServiceError('provider_unavailable', { detail: 'the verification address is no https URL' })
   }
   if (!isVerified(provider) && siteOf(url) !== siteOf(new URL(provider.metadata.issuer))) {
     throw new ServiceError('provider_unavailable', { detail: 'the verification address is of another site' })
   }
   return url.href
+}
+
+/** Only a consent page on this machine can be http; where it is, the page for codes may stand beside it. */
+function isBesideConsentPage({ protocol, origin }: URL, { metadata }: Provider): boolean {
+  return protocol === 'http:' && URL.parse(metadata.authorization_endpoint ?? '')?.origin === origin
 }
 
 /** The code that a person reads and types (RFC 8628 §6.1). */

@@ -4,6 +4,7 @@ import { recorded } from '../../testkit/audit.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { acme, client, startProviderTest } from '../../testkit/providers.ts'
 import { startService } from '../../testkit/service.ts'
+import type { Reply } from '../../testkit/service.ts'
 
 onBothDatabases('an admin creates a provider', (engine) => {
   const start = async (t: Parameters<typeof startService>[0]) => {
@@ -54,6 +55,24 @@ onBothDatabases('an admin creates a provider', (engine) => {
       [event?.event, event?.detail],
       ['provider.created', { provider_id: body.provider_id, slug: 'acme-corp', source: 'admin', status: 'active' }],
     )
+  })
+
+  test('with a consent page on this machine, which alone may be http, if it is listed', async (t) => {
+    const page = 'http://127.0.0.1:8788/auth'
+    const { create, propose } = await startProviderTest(t, engine, {
+      settings: { SALLYPORT_EGRESS_ALLOW: '127.0.0.1:8788' },
+    })
+    const made = await create({ ...acme, ...client, authorization_url: page })
+    assert.deepEqual([made.status, made.body.authorization_url], [201, page])
+    const refused = async (field: string, reply: Promise<Reply>) => {
+      const { status, body, text } = await reply
+      assert.deepEqual([status, body.error.code, body.error.field], [400, 'invalid_url', field], text)
+    }
+    await refused('authorization_url', create({ ...acme, authorization_url: 'http://127.0.0.1:8789/auth' }))
+    await refused('authorization_url', propose({ ...acme, authorization_url: page }))
+    for (const field of ['issuer_url', 'token_url', 'device_authorization_endpoint', 'userinfo_endpoint']) {
+      await refused(field, create({ ...acme, ...client, authorization_url: page, [field]: 'http://127.0.0.1:8788' }))
+    }
   })
 
   test('from an issuer alone, and the rest is discovered', async (t) => {

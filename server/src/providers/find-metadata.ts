@@ -8,7 +8,7 @@ import { isUnavailable } from '../platform/oauth/failures.ts'
 import { isSameIssuer, OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
-import { readMetadata, readUrl, urlsOf, wholeMetadata } from './endpoints.ts'
+import { endpointFields, readMetadata, readUrl, urlsOf, wholeMetadata } from './endpoints.ts'
 
 export interface FindMetadataNeeds {
   egress: Egress
@@ -31,7 +31,7 @@ export function describe({ egress }: FindMetadataNeeds, said: Said, suppliedBy: 
   const given = readMetadata(said.metadata)
   const discovery = whereToDiscover(said.discoveryUrl, given)
   const urls = said.discoveryUrl !== undefined && discovery ? [discovery, ...urlsOf(given)] : urlsOf(given)
-  for (const { url, field } of urls) egress.judgeUrl(url, suppliedBy, field)
+  judgeUrls(egress, urls, suppliedBy)
   if (!discovery) return { given: wholeMetadata(given), discovery, discoveryUrl: null }
   return { given, discovery, discoveryUrl: said.discoveryUrl === undefined ? null : discovery.url.href }
 }
@@ -58,8 +58,16 @@ export async function discoverMetadata(
     throw coarse(error, field)
   })
   const found = { ...readMetadata(said), issuer: said.issuer }
-  for (const one of urlsOf(found)) egress.judgeUrl(one.url, suppliedBy, one.field)
+  judgeUrls(egress, urlsOf(found), suppliedBy)
   return found
+}
+
+/** The consent page is the one that only a person's browser opens. */
+function judgeUrls(egress: Egress, urls: readonly { url: URL; field: string }[], suppliedBy: SuppliedBy): void {
+  for (const { url, field } of urls) {
+    if (field === endpointFields.authorization_endpoint) egress.judgePageUrl(url, suppliedBy, field)
+    else egress.judgeUrl(url, suppliedBy, field)
+  }
 }
 
 /** A stranger may add to what an issuer says of itself: under one domain there can be tenants who don't trust each other. */

@@ -12,7 +12,7 @@ import type { EgressLimits, Exchange } from './exchange.ts'
 import { createFetch } from './fetch.ts'
 import type { EgressFetch } from './fetch.ts'
 import { judgeName } from './judge-name.ts'
-import { judgeUrl } from './judge-url.ts'
+import { judgePageUrl, judgeUrl } from './judge-url.ts'
 import { createPools } from './pools.ts'
 import type { PoolBounds, Protocol, SharedSockets } from './pools.ts'
 import { stream } from './streamed-answer.ts'
@@ -49,6 +49,8 @@ export interface Egress {
   collect: (request: EgressRequest) => Promise<WholeAnswer>
   /** Throws what a call to this URL would be refused with by its text alone (scheme, userinfo, literal address, port); asks no name server. */
   judgeUrl: (url: URL, suppliedBy: SuppliedBy, field?: string) => void
+  /** The same for a page that a person's browser opens, and nobody here calls. */
+  judgePageUrl: (url: URL, suppliedBy: SuppliedBy, field?: string) => void
   /** The same by what its name leads to just now. Asks a name server and connects to nothing. */
   judgeName: (url: URL, suppliedBy: SuppliedBy, field: string) => Promise<void>
   /** How much is held open just now. */
@@ -89,6 +91,9 @@ export function createEgress(needs: {
     fetchOverHttp2: (limits) => createFetch(over('h2', stream, true), 'operator', { ...fetchLimits, ...limits }),
     judgeUrl: (url, suppliedBy, field) => {
       judgeUrl(list, url, suppliedBy, field)
+    },
+    judgePageUrl: (url, suppliedBy, field) => {
+      judgePageUrl(list, url, suppliedBy, field)
     },
     judgeName: (url, suppliedBy, field) => judgeName({ list, lookup }, url, suppliedBy, field),
     size: pools.size,

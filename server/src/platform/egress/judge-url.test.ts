@@ -4,14 +4,19 @@ import type { ErrorCode } from '@sallyport/protocol/errors'
 import { ServiceError } from '../errors.ts'
 import { createAllowList, parseAllowEntry } from './allow-list.ts'
 import type { SuppliedBy } from './allow-list.ts'
-import { judgeUrl } from './judge-url.ts'
+import { judgePageUrl, judgeUrl } from './judge-url.ts'
 
 const both = ['operator', 'stranger'] as const
 
-function verdict(text: string, suppliedBy: SuppliedBy, allow: string[]): ErrorCode | undefined {
+function verdict(
+  text: string,
+  suppliedBy: SuppliedBy,
+  allow: string[],
+  judge: typeof judgeUrl = judgeUrl,
+): ErrorCode | undefined {
   const list = createAllowList(allow.map(parseAllowEntry))
   try {
-    judgeUrl(list, new URL(text), suppliedBy, 'callback_url')
+    judge(list, new URL(text), suppliedBy, 'callback_url')
     return undefined
   } catch (error) {
     assert.ok(error instanceof ServiceError, String(error))
@@ -127,4 +132,24 @@ test('a refusal says the host and why, never the path or query', () => {
     },
     { detail: '10.0.0.1: private', publicMessage: undefined, field: undefined },
   )
+})
+
+test('a page for the browser may be http on this machine, where the operator wrote and listed it', () => {
+  const pages = ['http://127.0.0.1:8788/auth', 'http://localhost:8788/auth', 'http://[::1]:8788/auth']
+  const listed = ['127.0.0.1:8788', 'localhost:8788', '[::1]:8788']
+  const judged = (url: string, who: SuppliedBy, allow: string[]) => verdict(url, who, allow, judgePageUrl)
+  for (const page of pages) {
+    assert.equal(judged(page, 'operator', listed), undefined, page)
+    assert.equal(judged(page, 'stranger', listed), 'invalid_url', page)
+    assert.equal(judged(page, 'operator', ['127.0.0.0/8', '::1/128', 'localhost:8789']), 'invalid_url', page)
+    assert.equal(verdict(page, 'operator', listed), 'invalid_url', page)
+  }
+  assert.equal(judged('https://idp.example/auth', 'stranger', []), undefined)
+  const elsewhere = ['http://idp.internal:8788/auth', 'http://10.0.0.1:8788/auth', 'http://127.0.0.2:8788/auth']
+  for (const page of [...elsewhere, 'http://me@localhost:8788/auth', 'ftp://localhost:8788/auth']) {
+    assert.equal(judged(page, 'operator', [...listed, new URL(page).host]), 'invalid_url', page)
+  }
+  for (const list of [['localhost:80'], ['localhost:443']]) {
+    assert.equal(judged('http://localhost/auth', 'operator', list), 'invalid_url')
+  }
 })

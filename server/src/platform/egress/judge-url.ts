@@ -21,3 +21,17 @@ export function judgeUrl(list: AllowList, url: URL, suppliedBy: SuppliedBy, fiel
   const reason = isIP(place.host) === 0 ? undefined : list.judge(place.host, place, suppliedBy)
   if (reason !== undefined) throw refused(reason)
 }
+
+/**
+ * A page that is never called from here: a person's browser opens it. Where that page is on the person's own machine
+ * and the operator has listed its place, it may be http, which browsers trust there as they do https.
+ */
+export function judgePageUrl(list: AllowList, url: URL, suppliedBy: SuppliedBy, field?: string): void {
+  if (suppliedBy === 'operator' && isListedPageHere(list, url)) return
+  judgeUrl(list, url, suppliedBy, field)
+}
+
+function isListedPageHere(list: AllowList, url: URL): boolean {
+  if (url.protocol !== 'http:' || url.port === '' || url.username !== '' || url.password !== '') return false
+  return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname) && list.listsPlace(placeOf(url))
+}
