@@ -1,12 +1,9 @@
-/** Certificates for the tests, made by the openssl program: an authority of one test, and what it vouches for. */
-import { execFile } from 'node:child_process'
+/** Certificates for the tests and the demo: an authority of their own, and what it vouches for. Its key is kept nowhere. */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-
-const execute = promisify(execFile)
+import { makeCertificate, newKeyPair, privatePem } from './x509.ts'
 
 export interface Subject {
   /** What the certificate is good for: names, and IP addresses. */
@@ -26,36 +23,36 @@ export interface Authority {
   issue: (subject: Subject) => Promise<Certificate>
 }
 
-const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-batch']
+const longAgo = new Date('2000-01-01T00:00:00Z')
+const dayMs = 86_400_000
 
-/** `folder` is the test's own, and goes with it. */
-export async function createAuthority(folder: string): Promise<Authority> {
-  const openssl = (...args: string[]) => execute('openssl', args, { cwd: folder, timeout: 30_000 })
+/** `folder` is the caller's own, and gets the authority's certificate as ca.pem. */
+export async function createAuthority(folder: string, commonName = 'Sallyport test authority'): Promise<Authority> {
+  const issuer = { commonName, ...newKeyPair() }
+  const notAfter = new Date(Date.now() + 30 * dayMs)
+  const dates = { notBefore: longAgo, notAfter }
+  const caPem = makeCertificate({ commonName, publicKey: issuer.publicKey, ...dates, issuer, use: 'authority' })
   const caFile = join(folder, 'ca.pem')
-  const subject = ['-subj', '/CN=Sallyport test authority']
-  await openssl('req', '-x509', ...newKey, ...subject, '-days', '30', '-keyout', 'ca.key', '-out', caFile)
+  writeFileSync(caFile, caPem)
 
   const issue = async ({ names, addresses = [], expired = false }: Subject): Promise<Certificate> => {
-    const id = randomBytes(8).toString('hex')
-    const file = (ending: string) => `${id}.${ending}`
-    const alternatives = [...names.map((name) => `DNS:${name}`), ...addresses.map((address) => `IP:${address}`)]
-    writeFileSync(join(folder, file('cnf')), issuing(file('index'), alternatives))
-    writeFileSync(join(folder, file('index')), '')
-    await openssl('req', '-new', ...newKey, '-subj', `/CN=${id}`, '-keyout', file('key'), '-out', file('csr'))
-    const dates = expired
-      ? ['-startdate', '20000101000000Z', '-enddate', '20010101000000Z']
-      : ['-startdate', '20000101000000Z', '-days', '30']
-    const signed = ['-cert', caFile, '-keyfile', 'ca.key', '-in', file('csr'), '-out', file('crt')]
-    await openssl('ca', '-config', file('cnf'), '-batch', '-notext', ...signed, ...dates)
-    const read = (ending: string) => readFileSync(join(folder, file(ending)), 'utf8')
-    return { cert: read('crt'), key: read('key') }
+    const keys = newKeyPair()
+    const cert = makeCertificate({
+      commonName: randomBytes(8).toString('hex'),
+      publicKey: keys.publicKey,
+      notBefore: longAgo,
+      notAfter: expired ? new Date('2001-01-01T00:00:00Z') : notAfter,
+      issuer,
+      use: { names, addresses },
+    })
+    return { cert, key: privatePem(keys) }
   }
-  return { caFile, caPem: readFileSync(caFile, 'utf8'), issue }
+  return { caFile, caPem, issue }
 }
 
 let shared: Promise<Authority> | undefined
 
-/** One for the whole process, where it does not matter which: making keys and certificates takes its time. */
+/** One for the whole process, where it does not matter which. */
 export async function sharedAuthority(): Promise<Authority> {
   shared ??= createSharedAuthority()
   // Handing out the promise itself would lead node:test from the file that waits to the file that made it.
@@ -67,25 +64,5 @@ async function createSharedAuthority(): Promise<Authority> {
   process.on('exit', () => {
     rmSync(folder, { recursive: true, force: true })
   })
-  const authority = await createAuthority(folder)
-  const issued = new Map<string, Promise<Certificate>>()
-  const issue = async (subject: Subject) => {
-    const key = JSON.stringify(subject)
-    const certificate = issued.get(key) ?? authority.issue(subject)
-    issued.set(key, certificate)
-    return await certificate
-  }
-  return { ...authority, issue }
-}
-
-/** `openssl ca` alone can date a certificate into the past, and takes the rest from a file. */
-function issuing(index: string, alternatives: string[]): string {
-  const authority = ['new_certs_dir = .', `database = ${index}`, 'rand_serial = yes', 'default_md = sha256']
-  const leaf = ['basicConstraints = CA:FALSE', 'extendedKeyUsage = serverAuth']
-  return [
-    ...['[ca]', 'default_ca = authority'],
-    ...['[authority]', ...authority, 'policy = any', 'x509_extensions = leaf'],
-    ...['[any]', 'commonName = supplied'],
-    ...['[leaf]', ...leaf, `subjectAltName = ${alternatives.join(',')}`, ''],
-  ].join('\n')
+  return createAuthority(folder)
 }

@@ -1,8 +1,22 @@
-/** The pages of the tests' authorization server, for a person in a browser: sign in with any name, allow or refuse. */
+/** The pages of an authorization server, for a person in a browser: sign in, allow or refuse. The tests' own are plain. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type Provider from 'oidc-provider'
 import type { Interaction } from 'oidc-provider'
+
+/** All that a person is shown. What comes in is text, but for the forms: those are the provider's own markup. */
+export interface OAuthPages {
+  signIn: () => string
+  /** The account that a person signs in to; undefined where there is no such one, and the page is shown again. */
+  accountOf: (answer: string) => string | undefined
+  consent: (clientName: string, account: string, scopes: readonly string[]) => string
+  /** The buttons stand outside the form `op.deviceInputForm`, and `op.deviceConfirmForm`. */
+  enterCode: (form: string, isWrong: boolean) => string
+  confirmCode: (form: string, clientName: string, userCode: string) => string
+  connected: () => string
+  refused: () => string
+  failed: (error: string, description: string) => string
+}
 
 export function page(title: string, content: string): string {
   return `<!doctype html>
@@ -29,51 +43,37 @@ export async function serveInteraction(
   provider: Provider,
   request: IncomingMessage,
   response: ServerResponse,
+  pages: OAuthPages = plainPages,
 ): Promise<void> {
   const interaction = await provider.interactionDetails(request, response)
-  if (request.method !== 'POST') {
-    const client = await provider.Client.find(String(interaction.params['client_id']))
-    const clientName = client?.clientName ?? client?.clientId ?? 'An unknown client'
+  const show = async () => {
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' })
-    response.end(interaction.prompt.name === 'login' ? signInPage() : consentPage(clientName, interaction))
-    return
+    response.end(interaction.prompt.name === 'login' ? pages.signIn() : await consentPage(provider, interaction, pages))
   }
+  if (request.method !== 'POST') return show()
   const answers = new URLSearchParams(await text(request))
   if (answers.get('decision') === 'refuse') {
     const result = { error: 'access_denied', error_description: 'the person refused' }
-    await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
-  } else if (interaction.prompt.name === 'login') {
-    const result = { login: { accountId: answers.get('account') || 'someone' } }
-    await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
-  } else {
-    const result = { consent: { grantId: await saveGrant(provider, interaction) } }
-    await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: true })
+    return provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
   }
+  if (interaction.prompt.name === 'login') {
+    const accountId = pages.accountOf(answers.get('account') ?? '')
+    if (accountId === undefined) return show()
+    return provider.interactionFinished(request, response, { login: { accountId } }, { mergeWithLastSubmission: false })
+  }
+  const result = { consent: { grantId: await saveGrant(provider, interaction) } }
+  return provider.interactionFinished(request, response, result, { mergeWithLastSubmission: true })
 }
 
-function signInPage(): string {
-  return page(
-    'Sign in',
-    `<p>Any name will do.</p>
-<form method="post">
-<label>Name <input name="account" value="" required autofocus autocomplete="off"></label><br>
-<button name="decision" value="sign-in">Sign in</button>
-</form>`,
-  )
-}
-
-function consentPage(clientName: string, { params, session }: Interaction): string {
-  const scopes = (typeof params['scope'] === 'string' ? params['scope'] : '').split(' ')
-  const items = scopes.map((scope) => `<li>${escapeHtml(scope)}</li>`).join('')
-  return page(
-    'Allow access?',
-    `<p><b>${escapeHtml(clientName)}</b> wants to use the account of <b>${escapeHtml(session?.accountId ?? '')}</b>:</p>
-<ul>${items}</ul>
-<form method="post">
-<button name="decision" value="allow">Allow</button>
-<button name="decision" value="refuse">Refuse</button>
-</form>`,
-  )
+async function consentPage(
+  provider: Provider,
+  { params, session }: Interaction,
+  { consent }: OAuthPages,
+): Promise<string> {
+  const client = await provider.Client.find(String(params['client_id']))
+  const clientName = client?.clientName ?? client?.clientId ?? 'An unknown client'
+  const scopes = typeof params['scope'] === 'string' ? params['scope'] : ''
+  return consent(clientName, session?.accountId ?? '', scopes.split(' '))
 }
 
 async function saveGrant(provider: Provider, { params, prompt, grantId, session }: Interaction): Promise<string> {
@@ -90,15 +90,34 @@ async function saveGrant(provider: Provider, { params, prompt, grantId, session 
   return grant.save()
 }
 
-/** The pages of the device flow; the provider hands in the form, and the buttons stand outside it. */
-export const devicePages = {
-  enterCode: (form: string, problem?: string) =>
+export const plainPages: OAuthPages = {
+  signIn: () =>
     page(
-      problem ?? 'Connect a device',
+      'Sign in',
+      `<p>Any name will do.</p>
+<form method="post">
+<label>Name <input name="account" value="" required autofocus autocomplete="off"></label><br>
+<button name="decision" value="sign-in">Sign in</button>
+</form>`,
+    ),
+  accountOf: (answer) => answer || 'someone',
+  consent: (clientName, account, scopes) =>
+    page(
+      'Allow access?',
+      `<p><b>${escapeHtml(clientName)}</b> wants to use the account of <b>${escapeHtml(account)}</b>:</p>
+<ul>${scopes.map((scope) => `<li>${escapeHtml(scope)}</li>`).join('')}</ul>
+<form method="post">
+<button name="decision" value="allow">Allow</button>
+<button name="decision" value="refuse">Refuse</button>
+</form>`,
+    ),
+  enterCode: (form, isWrong) =>
+    page(
+      isWrong ? 'That code does not work' : 'Connect a device',
       `<p>Enter the code that the device shows.</p>${form}
 <button form="op.deviceInputForm">Continue</button>`,
     ),
-  confirmCode: (form: string, clientName: string, userCode: string) =>
+  confirmCode: (form, clientName, userCode) =>
     page(
       'Is this your device?',
       `<p><b>${escapeHtml(clientName)}</b> shows the code <b>${escapeHtml(userCode)}</b>.</p>${form}
@@ -107,4 +126,5 @@ export const devicePages = {
     ),
   connected: () => page('Device connected', '<p>You can close this page.</p>'),
   refused: () => page('Device refused', '<p>You can close this page.</p>'),
+  failed: (error, description) => page('This did not work', `<p>${escapeHtml(error)}: ${escapeHtml(description)}</p>`),
 }

@@ -1,13 +1,17 @@
-/** oidc-provider, set up for the tests: keys of its own, S256 always required, any account name signs in. */
+/** oidc-provider, set up for the tests and the demo: keys of its own, S256 always required. */
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import Provider from 'oidc-provider'
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider'
-import { devicePages, escapeHtml, page } from './oauth-pages.ts'
+import { plainPages } from './oauth-pages.ts'
+import type { OAuthPages } from './oauth-pages.ts'
 import type { OAuthStore } from './oauth-store.ts'
 
 export interface ProviderOptions {
+  /** What its API knows beside OpenID's own. */
+  apiScopes?: string[]
+  pages?: OAuthPages
   /** Whether clients may register themselves: anyone (the default), nobody, or who holds this token. */
   registration?: boolean | { initialAccessToken: string }
   rotateRefreshToken?: boolean
@@ -41,9 +45,10 @@ export async function createProvider(issuer: string, store: OAuthStore, options:
 }
 
 function configurationOf(options: ProviderOptions): Configuration {
+  const { apiScopes = ['read', 'write'], pages = plainPages } = options
   const { registration = true, deviceFlow = true, revocation = true, rotateRefreshToken = true } = options
   return {
-    scopes: ['openid', 'offline_access', 'email', 'profile', 'read', 'write'],
+    scopes: ['openid', 'offline_access', 'email', 'profile', ...apiScopes],
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
     conformIdTokenClaims: options.emailInIdToken !== true,
     pkce: { required: () => true },
@@ -62,7 +67,7 @@ function configurationOf(options: ProviderOptions): Configuration {
     }),
     renderError: (context, { error, error_description: description = '' }) => {
       context.type = 'html'
-      context.body = page('This did not work', `<p>${escapeHtml(error)}: ${escapeHtml(description)}</p>`)
+      context.body = pages.failed(error, description)
     },
     ttl: {
       AccessToken: options.accessTokenSeconds ?? 3600,
@@ -88,26 +93,30 @@ function configurationOf(options: ProviderOptions): Configuration {
         ...(typeof registration === 'object' && registration),
       },
       registrationManagement: { enabled: registration !== false },
-      deviceFlow: { enabled: deviceFlow, ...deviceSources },
+      deviceFlow: { enabled: deviceFlow, ...deviceSources(pages) },
     },
   }
 }
 
-const deviceSources: NonNullable<NonNullable<Configuration['features']>['deviceFlow']> = {
-  userCodeInputSource: (context, form, _out, error) => {
-    const isRefusal = error?.name === 'AbortedError'
-    context.type = 'html'
-    context.status = error && !isRefusal ? 400 : 200
-    context.body = isRefusal ? devicePages.refused() : devicePages.enterCode(form, error && 'That code does not work')
-  },
-  userCodeConfirmSource: (context, form, client, _deviceInfo, userCode) => {
-    context.type = 'html'
-    context.body = devicePages.confirmCode(form, client.clientName ?? client.clientId, userCode)
-  },
-  successSource: (context) => {
-    context.type = 'html'
-    context.body = devicePages.connected()
-  },
+type DeviceSources = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>
+
+function deviceSources(pages: OAuthPages): DeviceSources {
+  return {
+    userCodeInputSource: (context, form, _out, error) => {
+      const isRefusal = error?.name === 'AbortedError'
+      context.type = 'html'
+      context.status = error && !isRefusal ? 400 : 200
+      context.body = isRefusal ? pages.refused() : pages.enterCode(form, error !== undefined)
+    },
+    userCodeConfirmSource: (context, form, client, _deviceInfo, userCode) => {
+      context.type = 'html'
+      context.body = pages.confirmCode(form, client.clientName ?? client.clientId, userCode)
+    },
+    successSource: (context) => {
+      context.type = 'html'
+      context.body = pages.connected()
+    },
+  }
 }
 
 /** oidc-provider always names itself; this makes it one of the many that don't. */
