@@ -150,6 +150,11 @@ export const errorKinds = {
   unsupported_media_type: { status: 415, retryable: false, message: 'Send the body as application/json.' },
   wrong_host: { status: 421, retryable: false, message: 'The service does not answer to this Host.' },
   rate_limited: { status: 429, retryable: true, message: 'Too many calls. Wait as Retry-After says.' },
+  too_many_streams: {
+    status: 429,
+    retryable: true,
+    message: 'Too many streams of events are open. Close some, or wait as Retry-After says.',
+  },
   headers_too_large: { status: 431, retryable: false, message: 'The request headers are larger than 16 KiB.' },
   internal: { status: 500, retryable: false, message: 'Something went wrong on our side. Quote the request_id.' },
   upstream_unreachable: { status: 502, retryable: true, message: 'The host could not be reached.' },

@@ -8,20 +8,18 @@ import { agentRoutes } from './agents/agent-routes.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
 import { headText } from './audit/signed-head.ts'
 import { authenticateCalls } from './authenticate.ts'
-import { createDeliverCallbacks } from './callbacks/deliver-callbacks.ts'
 import { connectRoutes } from './connections/connect-routes.ts'
 import { connectionRoutes } from './connections/connection-routes.ts'
 import { deviceFlowRoutes } from './connections/device-flow-routes.ts'
-import { createFreshToken } from './connections/fresh-token.ts'
-import { createRevokeRemotely } from './connections/revoke-remotely.ts'
-import { settleRefreshes } from './connections/settle-refreshes.ts'
-import { createDeliverPushes } from './devices/deliver-pushes.ts'
 import { deviceRoutes } from './devices/device-routes.ts'
 import { meRoutes } from './devices/me-routes.ts'
 import { pushTokenRoutes } from './devices/push-token-routes.ts'
+import { eventRoutes } from './events/event-routes.ts'
+import { createListeners } from './events/listeners.ts'
 import { createCallsInFlight } from './grants/calls-in-flight.ts'
 import { grantRoutes } from './grants/grant-routes.ts'
 import { legacyV1Routes } from './legacy-v1/legacy-v1-routes.ts'
+import { createOutside } from './outside.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
@@ -34,8 +32,6 @@ import type { Log } from './platform/log.ts'
 import { createMetrics, measureResponses } from './platform/metrics.ts'
 import type { Figures, Metrics } from './platform/metrics.ts'
 import { createOAuth } from './platform/oauth/oauth.ts'
-import { createPush } from './platform/push/push.ts'
-import { openVapidKey } from './platform/push/vapid-key.ts'
 import type { Secret } from './platform/secret.ts'
 import { hashToken } from './platform/tokens.ts'
 import type { Vault } from './platform/vault/vault.ts'
@@ -85,6 +81,8 @@ export interface App {
   signRecord: () => Promise<void>
   /** Ends calls under way whose grants have ended; nothing to do while there are none. */
   checkCallsInFlight: () => Promise<void>
+  /** Tells those who listen what other instances have changed, and turns away whom it must; nothing while nobody does. */
+  checkListeners: () => Promise<void>
   /** Resolves once no refresh, callback or push is under way, and calls have their outcomes on record; none begins. */
   outsideEnded: () => Promise<void>
   /** A link that signs in the local owner, once. */
@@ -97,21 +95,13 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const metrics = createMetrics(given.figuresOfAll)
   const load = createAgentLoad(config.proxyInFlightPerAgent)
-  const refreshes = metrics.counter('sallyport_token_refreshes_total', 'Token refreshes by outcome', ['outcome'])
   const refusals = createRefusals(needs)
   const callsInFlight = createCallsInFlight(needs)
-  const { freshToken, refreshesEnded } = createFreshToken({
-    ...needs,
-    onRefresh: (outcome) => {
-      refreshes.inc({ outcome })
-    },
-  })
+  const listeners = createListeners(needs)
+  const outside = await createOutside({ ...needs, vault, metrics })
+  const { freshToken, revokeRemotely } = outside
   const credentialOf = createCredentials({ freshToken, clock })
   const ledger = createLedger(needs)
-  const revokeRemotely = createRevokeRemotely(needs)
-  const deliverCallbacks = createDeliverCallbacks(needs)
-  const vapid = await openVapidKey({ database, vault, clock, given: config.vapidPrivateKey })
-  const deliverPushes = createDeliverPushes({ ...needs, push: createPush({ ...needs, vapid }) })
   let isStopping = false
 
   const http = await createHttp({ config, clock, log })
@@ -123,7 +113,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   sessionRoutes(http, needs)
   browserLoginRoutes(http, needs)
   userRoutes(http, needs)
-  deviceRoutes(http, { ...needs, vapidPublicKey: vapid.publicKey })
+  deviceRoutes(http, { ...needs, vapidPublicKey: outside.vapidPublicKey })
   pushTokenRoutes(http, needs)
   meRoutes(http, needs)
   providerRoutes(http, { ...needs, isConnected: stores.connections.isConnected })
@@ -135,11 +125,12 @@ export async function createApp(given: AppNeeds): Promise<App> {
   connectRoutes(http, needs)
   deviceFlowRoutes(http, needs)
   connectionRoutes(http, { ...needs, freshToken, revokeRemotely })
-  accessRequestRoutes(http, { ...needs, onCreated: deliverPushes.kick })
-  decisionRoutes(http, { ...needs, onDecided: deliverCallbacks.kick })
+  accessRequestRoutes(http, { ...needs, onCreated: outside.kickPushes })
+  decisionRoutes(http, { ...needs, onDecided: outside.kickCallbacks })
   mutedAgentRoutes(http, needs)
   grantRoutes(http, needs)
   auditRoutes(http, needs)
+  eventRoutes(http, listeners)
   await sandboxRoutes(http, needs)
   await legacyV1Routes(http, needs)
   proxyRoutes(http, {
@@ -167,21 +158,16 @@ export async function createApp(given: AppNeeds): Promise<App> {
       isStopping = true
     },
     sweep: () => sweep(needs),
-    catchUp: async () => {
-      const askProviders = async () => {
-        await revokeRemotely.due()
-        await settleRefreshes(needs, freshToken)
-      }
-      await Promise.all([askProviders(), deliverCallbacks.due(), deliverPushes.due()])
-    },
+    catchUp: outside.catchUp,
     flushRefusals: () => refusals.flush(),
     signRecord: async () => {
       const head = await stores.audit.signHead()
       if (head) log.info({ head: headText(head) }, 'the record so far is signed')
     },
     checkCallsInFlight: callsInFlight.check,
+    checkListeners: listeners.check,
     outsideEnded: async () => {
-      await Promise.all([refreshesEnded(), deliverCallbacks.ended(), deliverPushes.ended()])
+      await outside.ended()
       await ledger.flush()
     },
     ownerLoginUrl: async () => {

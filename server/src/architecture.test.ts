@@ -56,7 +56,7 @@ const rows = [
   ['redaction', 'audit'],
   ['agents', 'sessions', 'providers'],
   ['devices'],
-  ['connections'],
+  ['connections', 'events'],
   ['grants', 'callbacks'],
   ['access-requests', 'proxy'],
   ['sandbox'],
@@ -66,7 +66,7 @@ const rows = [
 /** Files that stand outside the rooms: the wiring, and what is run beside the service. */
 const wiring = [
   ...['app.ts', 'main.ts', 'stores.ts', 'sweep.ts', 'sealed-columns.ts', 'start-screen.ts', 'commands'],
-  ...['workers.ts', 'worker-figures.ts', 'worker-link.ts'],
+  ...['outside.ts', 'workers.ts', 'worker-figures.ts', 'worker-link.ts'],
 ]
 
 function roomOf(path: string): string | undefined {

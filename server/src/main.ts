@@ -29,6 +29,8 @@ import { isWorker, runWorkers } from './workers.ts'
 const minuteMs = 60_000
 /** A call under way ends within a second of its grant. */
 const killSwitchMs = 500
+/** Whoever listens is told within about a second. */
+const listenersMs = 1_000
 /** A stop may last this much longer for what is under way outside: the tokens of a refresh exist nowhere else. */
 const outsidePatienceMs = 20_000
 
@@ -150,6 +152,7 @@ function startTimers(app: App, log: Log): { timers: NodeJS.Timeout[]; killSwitch
       every(10 * minuteMs, 'the sweep', app.sweep).timer,
       every(minuteMs, 'recording refusals', app.flushRefusals).timer,
       every(minuteMs, 'signing the record', app.signRecord).timer,
+      every(listenersMs, 'telling those who listen', app.checkListeners).timer,
     ],
     killSwitch: every(killSwitchMs, 'checking calls in flight', app.checkCallsInFlight).timer,
   }

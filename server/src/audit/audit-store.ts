@@ -27,7 +27,17 @@ export interface AuditStore {
   append: (tx: Queries, record: AuditRecord) => Promise<string>
 }
 
+/** What a commit of this process put on record. */
+export interface Committed {
+  chain: string
+  records: readonly RecordRow[]
+  /** False where no answer came: they may be there or not, or come late. */
+  isCertain: boolean
+}
+
 export interface AuditLog extends AuditStore {
+  /** Told after each commit that put something on record. A listener must not throw. */
+  onCommit: (listener: (committed: Committed) => void) => void
   /** Signs how far this process's chain has come, unless that is signed already. */
   signHead: () => Promise<SignedHead | undefined>
 }
@@ -45,6 +55,7 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
   const mutex = createMutex()
   /** As committed. None before the first record, and after a commit of which nobody knows whether it happened. */
   let chain: Chain | undefined
+  const commitListeners: ((committed: Committed) => void)[] = []
 
   const collect = (tx: Queries, row: RecordRow): boolean => {
     const rows = waiting.get(tx)
@@ -63,6 +74,9 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
       // It may be there or not, or come late: what follows hangs on a chain of its own.
       if (next && result === 'unknown') chain = undefined
       release?.()
+      if (!next || result === 'undone') return
+      const committed = { chain: next.head.chain, records: added, isCertain: result === 'committed' }
+      for (const listener of commitListeners) listener(committed)
     }
     if (!beforeCommit(tx, { run, ended })) return false
     waiting.set(tx, added)
@@ -107,6 +121,9 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
 
   return {
     append,
+    onCommit: (listener) => {
+      commitListeners.push(listener)
+    },
     signHead: async () => {
       const signing = chain
       if (!signing || signing.signedPosition === signing.head.position) return undefined

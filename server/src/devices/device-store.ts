@@ -128,6 +128,19 @@ export const deviceStore = {
     return pageOf(rows.map(toDevice), page.limit, ({ deviceId }) => deviceId)
   },
 
+  /** Those of these that are not revoked, and whose user may use them. */
+  listLive: async (queries: Queries, deviceIds: readonly string[]): Promise<string[]> => {
+    const rows = await queries
+      .selectFrom('devices')
+      .innerJoin('users', 'users.user_id', 'devices.user_id')
+      .select('device_id')
+      .where('device_id', 'in', deviceIds)
+      .where('users.disabled_at', 'is', null)
+      .where('revoked_at', 'is', null)
+      .execute()
+    return rows.map(({ device_id }) => device_id)
+  },
+
   markSeen: async (queries: Queries, deviceId: string, now: Date): Promise<void> => {
     await queries
       .updateTable('devices')

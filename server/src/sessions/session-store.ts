@@ -112,6 +112,21 @@ export const sessionStore = {
     return row && toSession(row)
   },
 
+  /** Those of these that are live, and whose user may use them. */
+  listLive: async (queries: Queries, sessionIds: readonly string[], ends: SessionEnds): Promise<string[]> => {
+    const rows = await queries
+      .selectFrom('sessions')
+      .innerJoin('users', 'users.user_id', 'sessions.user_id')
+      .select('session_id')
+      .where('session_id', 'in', sessionIds)
+      .where('users.disabled_at', 'is', null)
+      .where('revoked_at', 'is', null)
+      .where('expires_at', '>', ends.now.getTime())
+      .where('last_seen_at', '>', ends.idleSince.getTime())
+      .execute()
+    return rows.map(({ session_id }) => session_id)
+  },
+
   /** Those that were live until now: one of the user's, or all of them. */
   revoke: async (
     tx: Queries,

@@ -37,6 +37,8 @@ onBothDatabases('every answer', (engine) => {
       for (const directive of [
         "default-src 'none'",
         "script-src 'self'",
+        "worker-src 'self'",
+        "manifest-src 'self'",
         "frame-ancestors 'none'",
         "base-uri 'none'",
         "form-action 'self'",

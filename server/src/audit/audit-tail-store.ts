@@ -1,0 +1,41 @@
+/** The end of the record, as it grows: whose records came, whichever process wrote them. */
+import type { AuditEvent } from '@sallyport/protocol/audit'
+import type { Queries } from '../platform/database/database.ts'
+import type {} from './audit-chain-store.ts'
+
+export interface TailRecord {
+  sequence: number
+  chain: string | null
+  event: AuditEvent
+  userId: string | null
+}
+
+const columns = ['sequence', 'chain', 'event', 'user_id as userId'] as const
+
+export const auditTailStore = {
+  /** 0 where there is no record. */
+  lastSequence: async (queries: Queries): Promise<number> => {
+    const query = queries.selectFrom('audit_records').select('sequence').orderBy('sequence', 'desc').limit(1)
+    return (await query.executeTakeFirst())?.sequence ?? 0
+  },
+
+  listAfter: (queries: Queries, sequence: number, limit: number): Promise<TailRecord[]> =>
+    queries
+      .selectFrom('audit_records')
+      .select(columns)
+      .where('sequence', '>', sequence)
+      .orderBy('sequence')
+      .limit(limit)
+      .$castTo<TailRecord>()
+      .execute(),
+
+  listThese: (queries: Queries, sequences: readonly number[]): Promise<TailRecord[]> =>
+    queries
+      .selectFrom('audit_records')
+      .select(columns)
+      .where('sequence', 'in', sequences)
+      .$castTo<TailRecord>()
+      .execute(),
+}
+
+export type AuditTailStore = typeof auditTailStore

@@ -1,0 +1,194 @@
+/**
+ * Who listens in this process, and what each is told: that something of theirs has changed, never what. What was
+ * committed here is told at once; the rest is found on the record, which all instances share, in one step for all. Whether
+ * each may still listen is asked with every step, and listening is no use of a session: it does not keep one alive.
+ */
+import type { AuditEvent } from '@sallyport/protocol/audit'
+import { eventTopics } from '@sallyport/protocol/events'
+import type { EndedEvent, EventTopic } from '@sallyport/protocol/events'
+import type { AuditLog } from '../audit/audit-store.ts'
+import type { AuditTailStore } from '../audit/audit-tail-store.ts'
+import { createRecordFollower } from '../audit/follow-record.ts'
+import type { Device } from '../devices/device.ts'
+import type { DeviceStore } from '../devices/device-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../platform/config.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import type { Log } from '../platform/log.ts'
+import { sessionEnds } from '../sessions/session.ts'
+import type { Session } from '../sessions/session.ts'
+import type { SessionStore } from '../sessions/session-store.ts'
+import type { User } from '../sessions/user.ts'
+import { createEventStream } from './event-stream.ts'
+import type { EventStream } from './event-stream.ts'
+import { deviceTopics, endsSessions, topicsForAll, topicsForUser } from './topics.ts'
+
+export interface ListenerNeeds {
+  config: Pick<Config, 'sessionIdleSeconds'>
+  database: Database
+  audit: Pick<AuditLog, 'onCommit'>
+  auditTail: AuditTailStore
+  sessions: SessionStore
+  devices: DeviceStore
+  clock: Clock
+  log: Log
+}
+
+/** A person's session, or their device. */
+export interface Person {
+  user: User
+  session?: Session
+  device?: Device
+}
+
+export interface Listeners {
+  listen: (person: Person) => Promise<EventStream>
+  /** Tells what others have changed, and turns away whom it must. Asks nothing while nobody listens. */
+  check: () => Promise<void>
+  /** Nobody listens from now on. */
+  stop: () => void
+}
+
+interface Listener {
+  userId: string
+  /** Of the session or the device. */
+  id: string
+  mayHear: (topic: EventTopic) => boolean
+  stream: EventStream
+  /** When something was last written, but for changes. */
+  beatenAt: number
+}
+
+const mostOfUser = 12
+const mostInAll = 1_000
+const beatMs = 15_000
+/** A query takes only so many parameters. */
+const atOnce = 500
+
+export function createListeners(needs: ListenerNeeds): Listeners {
+  const { config, database, audit, sessions, devices, clock, log } = needs
+  const follower = createRecordFollower(needs)
+  const listeners = new Map<string, Set<Listener>>()
+  /** The chains whose commits were told of as they happened. */
+  const ownChains = new Set<string>()
+  let following: Promise<void> | undefined
+  let isChecking = false
+  let isStopping = false
+
+  const all = () => [...listeners.values()].flatMap((ofUser) => [...ofUser])
+  const tell = (to: Iterable<Listener>, topics: readonly EventTopic[]) => {
+    for (const { stream, mayHear } of to) stream.tell(topics.filter(mayHear))
+  }
+  const tellOf = (event: AuditEvent, userId: string | null) => {
+    if (userId !== null) tell(listeners.get(userId) ?? [], topicsForUser(event))
+    const forAll = topicsForAll(event)
+    if (forAll.length > 0) tell(all(), forAll)
+  }
+  const remove = (listener: Listener) => {
+    const ofUser = listeners.get(listener.userId)
+    if (!ofUser?.delete(listener) || ofUser.size > 0) return
+    listeners.delete(listener.userId)
+    // What comes while nobody listens is told to nobody: the next one starts from there.
+    if (listeners.size === 0) following = undefined
+  }
+  const end = (listener: Listener, reason: EndedEvent['reason']) => {
+    remove(listener)
+    listener.stream.end(reason)
+  }
+
+  const turnAway = async () => {
+    const ends = sessionEnds(config.sessionIdleSeconds, clock())
+    const present = all()
+    const live = new Set<string>()
+    for (let from = 0; from < present.length; from += atOnce) {
+      const ids = present.slice(from, from + atOnce).map(({ id }) => id)
+      for (const id of await sessions.listLive(database.queries, ids, ends)) live.add(id)
+      for (const id of await devices.listLive(database.queries, ids)) live.add(id)
+    }
+    for (const listener of present) if (!live.has(listener.id)) end(listener, 'session_over')
+  }
+  const tellOfOthers = async () => {
+    const came = await follower.next()
+    if (came === 'too_much') {
+      tell(all(), eventTopics)
+      return
+    }
+    for (const { event, userId, chain } of came) {
+      if (chain === null || !ownChains.has(chain)) tellOf(event, userId)
+    }
+  }
+  const beat = () => {
+    const now = clock().getTime()
+    for (const listener of all()) {
+      if (now - listener.beatenAt < beatMs) continue
+      listener.beatenAt = now
+      listener.stream.beat()
+    }
+  }
+  const check = async () => {
+    if (isChecking || listeners.size === 0) return
+    isChecking = true
+    try {
+      await turnAway()
+      await following
+      if (listeners.size > 0) await tellOfOthers()
+      beat()
+    } finally {
+      isChecking = false
+    }
+  }
+
+  audit.onCommit(({ chain, records, isCertain }) => {
+    // One that may or may not be there, or come late, is told of when it is found.
+    if (isCertain) ownChains.add(chain)
+    else ownChains.delete(chain)
+    if (listeners.size === 0) return
+    for (const { event, user_id: userId } of records) tellOf(event as AuditEvent, userId)
+    if (!records.some(({ event }) => endsSessions.has(event as AuditEvent))) return
+    check().catch((error: unknown) => {
+      log.error({ err: error }, 'turning listeners away failed')
+    })
+  })
+
+  return {
+    listen: async ({ user: { userId }, session, device }) => {
+      if (isStopping) throw new ServiceError('not_ready', { message: 'The service is stopping.' })
+      const ofUser = listeners.get(userId) ?? new Set()
+      if (ofUser.size >= mostOfUser || all().length >= mostInAll) throw tooMany(ofUser.size >= mostOfUser)
+      const stream = createEventStream()
+      const listener: Listener = {
+        userId,
+        id: session?.sessionId ?? device?.deviceId ?? '',
+        mayHear: (topic) => session !== undefined || deviceTopics.has(topic),
+        stream,
+        beatenAt: clock().getTime(),
+      }
+      listeners.set(userId, ofUser.add(listener))
+      stream.readable.on('close', () => {
+        remove(listener)
+      })
+      try {
+        await (following ??= follower.start())
+      } catch (error) {
+        remove(listener)
+        following = undefined
+        throw error
+      }
+      stream.ready()
+      return stream
+    },
+    check,
+    stop: () => {
+      isStopping = true
+      for (const listener of all()) end(listener, 'stopping')
+    },
+  }
+}
+
+function tooMany(isOfUser: boolean): ServiceError {
+  const message = isOfUser
+    ? `You listen in ${mostOfUser} places already. Close some of them.`
+    : 'Too many people listen to this instance just now. Read without listening, and try again later.'
+  return new ServiceError('too_many_streams', { message, retryAfterSeconds: 30 })
+}
