@@ -92,9 +92,11 @@ export const CreateAccessRequestReply = Type.Object({
     Type.String({ description: 'Verifies the callback (Standard Webhooks). It is shown this once.' }),
   ),
 })
+export type CreateAccessRequestReply = Static<typeof CreateAccessRequestReply>
 
 export const ListPendingQuery = PageQuery
 export const AccessRequestPage = Page('access_requests', AccessRequest)
+export type AccessRequestPage = Static<typeof AccessRequestPage>
 
 /** What an approval says beyond yes. Each member can only narrow what was asked for. */
 const decision = {
@@ -125,9 +127,11 @@ export const DenyBody = Type.Optional(
     ...signedMembers,
   }),
 )
+export type DenyBody = Static<typeof DenyBody>
 
 /** The decision that will be signed. Members that are not known here pass, and are not part of it. */
 export const ChallengeBody = Type.Optional(Type.Object({ connection_id: Type.Optional(ConnectionId), ...decision }))
+export type ChallengeBody = Static<typeof ChallengeBody>
 
 export const ChallengeReply = Type.Object({
   challenge_id: RecordId('chl'),
@@ -144,6 +148,7 @@ export const ChallengeReply = Type.Object({
     },
   ),
 })
+export type ChallengeReply = Static<typeof ChallengeReply>
 
 export const MutedAgent = Type.Object({
   agent_id: RecordId('agt'),
@@ -152,4 +157,6 @@ export const MutedAgent = Type.Object({
   muted_until: Nullable(Type.String({ format: 'date-time', description: 'null: for good' })),
   blocked: Type.Boolean({ description: 'Muted for good' }),
 })
+export type MutedAgent = Static<typeof MutedAgent>
 export const MutedAgentPage = Page('muted_agents', MutedAgent)
+export type MutedAgentPage = Static<typeof MutedAgentPage>

@@ -25,13 +25,17 @@ export const RegisterAgentBody = Strict({
     Dictionary(Type.Unknown(), { description: `Anything, up to ${maxMetadataBytes} bytes of JSON` }),
   ),
 })
+export type RegisterAgentBody = Static<typeof RegisterAgentBody>
 
 export const RegisterAgentReply = Type.Object({
   agent: Agent,
   access_token: Type.String({ description: 'The agent token. It is shown this once.' }),
 })
+export type RegisterAgentReply = Static<typeof RegisterAgentReply>
 
 export const RotateTokenReply = RegisterAgentReply
 
 export const ListAgentsQuery = ListQuery(agentStatuses)
+export type ListAgentsQuery = Static<typeof ListAgentsQuery>
 export const AgentPage = Page('agents', Agent)
+export type AgentPage = Static<typeof AgentPage>

@@ -118,3 +118,4 @@ export const AuditKeyReply = Type.Object({
   jwk: Type.Object({ kty: Type.Literal('OKP'), crv: Type.Literal('Ed25519'), x: Type.String() }),
   pem: Type.String(),
 })
+export type AuditKeyReply = Static<typeof AuditKeyReply>

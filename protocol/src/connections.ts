@@ -28,7 +28,9 @@ export const Connection = Type.Object({
 export type Connection = Static<typeof Connection>
 
 export const ListConnectionsQuery = ListQuery(connectionStatuses)
+export type ListConnectionsQuery = Static<typeof ListConnectionsQuery>
 export const ConnectionPage = Page('connections', Connection)
+export type ConnectionPage = Static<typeof ConnectionPage>
 
 const which = {
   provider_slug: Type.Optional(Text({ minLength: 1, maxLength: 100 })),
@@ -41,6 +43,7 @@ export const StartConnectBody = Strict({
   ...which,
   redirect_after: RedirectAfter,
 })
+export type StartConnectBody = Static<typeof StartConnectBody>
 
 const warning = Nullable(
   Type.String({
@@ -53,6 +56,7 @@ export const StartConnectReply = Type.Object({
   warning,
   expires_at: Timestamp,
 })
+export type StartConnectReply = Static<typeof StartConnectReply>
 
 /** What `error` says, where the browser ends up, of a consent that led to no connection. */
 export const connectErrorCodes = [
@@ -73,6 +77,7 @@ export type ConnectErrorCode = (typeof connectErrorCodes)[number]
 export const waitingCookie = 'svc_connect'
 
 export const StartDeviceFlowBody = Strict(which)
+export type StartDeviceFlowBody = Static<typeof StartDeviceFlowBody>
 
 export const StartDeviceFlowReply = Type.Object({
   device_flow_id: RecordId('dfl'),
@@ -83,6 +88,7 @@ export const StartDeviceFlowReply = Type.Object({
   expires_at: Timestamp,
   interval: Type.Integer({ description: 'Seconds to wait between polls' }),
 })
+export type StartDeviceFlowReply = Static<typeof StartDeviceFlowReply>
 
 export const PollDeviceFlowBody = Strict({ device_flow_id: Text({ maxLength: 100 }) })
 
@@ -93,3 +99,4 @@ export const PollDeviceFlowReply = Type.Object({
   interval: Type.Integer(),
   connection_id: Type.Optional(RecordId('con')),
 })
+export type PollDeviceFlowReply = Static<typeof PollDeviceFlowReply>

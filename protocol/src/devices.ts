@@ -32,13 +32,16 @@ export const Device = Type.Object({
 export type Device = Static<typeof Device>
 
 export const ListDevicesQuery = ListQuery(deviceStatuses)
+export type ListDevicesQuery = Static<typeof ListDevicesQuery>
 export const DevicePage = Page('devices', Device)
+export type DevicePage = Static<typeof DevicePage>
 
 export const PairingCodeReply = Type.Object({
   pairing_code: Type.String({ description: 'To be typed into the device, once. Case and dash do not matter.' }),
   expires_at: Timestamp,
   pairing_url: Type.String({ description: "The authenticator's page, the code in its fragment" }),
 })
+export type PairingCodeReply = Static<typeof PairingCodeReply>
 
 export const PairBody = Strict({
   pairing_code: Text({ maxLength: 100 }),
@@ -46,12 +49,14 @@ export const PairBody = Strict({
   platform: Type.Optional(Type.Enum(platforms, { default: 'ios' })),
   public_key_jwk: Type.Optional(DeviceKey),
 })
+export type PairBody = Static<typeof PairBody>
 
 export const PairReply = Type.Object({
   device: Device,
   session_token: Type.String({ description: "The device's own session. It is shown this once." }),
   vapid_public_key: Type.String({ description: 'What a browser subscribes to Web Push with' }),
 })
+export type PairReply = Static<typeof PairReply>
 
 /** What a signature comes with, wherever one may be sent: both members or neither. */
 export const signedMembers = {
@@ -62,6 +67,7 @@ export const signedMembers = {
 }
 
 export const SignedBody = Type.Optional(Strict(signedMembers))
+export type SignedBody = Static<typeof SignedBody>
 
 /** `off` ends "approve on device only"; the others remove a device and let a new one decide. None holds a dot. */
 export const DeviceAction = Type.String({
@@ -80,3 +86,4 @@ export const DeviceChallengeReply = Type.Object({
   expires_at: Timestamp,
   signing_input: Type.String({ description: 'The text to be signed' }),
 })
+export type DeviceChallengeReply = Static<typeof DeviceChallengeReply>

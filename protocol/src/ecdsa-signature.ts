@@ -20,3 +20,15 @@ export function toP1363(der: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   }
   return at === der.length ? signature : undefined
 }
+
+/** The reverse: what Web Crypto signs with, as DER. */
+export function toDer(p1363: Uint8Array): Uint8Array<ArrayBuffer> {
+  if (p1363.length !== 64) throw new RangeError('an ECDSA P-256 signature has 64 bytes')
+  const integers = [p1363.subarray(0, 32), p1363.subarray(32)].flatMap((half) => {
+    const from = half.findIndex((byte) => byte !== 0)
+    const digits = [...half.subarray(from === -1 ? 31 : from)]
+    const signed = (digits[0] ?? 0) >= 0x80 ? [0, ...digits] : digits
+    return [0x02, signed.length, ...signed]
+  })
+  return Uint8Array.from([0x30, integers.length, ...integers])
+}

@@ -41,7 +41,9 @@ export const Grant = Type.Object({
 export type Grant = Static<typeof Grant>
 
 export const ListGrantsQuery = ListQuery(grantStatuses)
+export type ListGrantsQuery = Static<typeof ListGrantsQuery>
 export const GrantPage = Page('grants', Grant)
+export type GrantPage = Static<typeof GrantPage>
 
 /** What shows, without the service, that a person approved a grant. */
 export const Receipt = Type.Object({

@@ -15,8 +15,3 @@ export const DeviceKey = Strict(
   { description: 'The public key of the device as a JWK. Its private half never leaves the device.' },
 )
 export type DeviceKey = Static<typeof DeviceKey>
-
-/** What a key's thumbprint is the SHA-256 of: its members in the order of RFC 7638 §3.2. */
-export function thumbprintText({ crv, kty, x, y }: DeviceKey): string {
-  return JSON.stringify({ crv, kty, x, y })
-}

@@ -116,7 +116,9 @@ export type CreateProviderBody = Static<typeof CreateProviderBody>
 
 /** Without an admin's token only the active ones are listed. */
 export const ListProvidersQuery = ListQuery([...providerStatuses, 'all'])
+export type ListProvidersQuery = Static<typeof ListProvidersQuery>
 export const ProviderPage = Page('providers', Type.Union([ProviderDetails, Provider]))
+export type ProviderPage = Static<typeof ProviderPage>
 
 /** What is known beforehand of a provider: a client id and its secret are all that an admin has to bring. */
 export const Preset = Type.Object({
@@ -130,5 +132,7 @@ export const Preset = Type.Object({
   notes: Nullable(Type.String({ description: 'What to know when registering the client' })),
   docs: Type.Array(Type.String()),
 })
+export type Preset = Static<typeof Preset>
 
 export const PresetPage = Page('presets', Preset)
+export type PresetPage = Static<typeof PresetPage>

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type, type Static } from 'typebox'
 import { Strict, Text } from './schema.ts'
 
 export const pushEnvironments = ['production', 'sandbox'] as const
@@ -15,3 +15,4 @@ export const PushTokenBody = Strict({
     Type.Enum(pushEnvironments, { default: 'production', description: "Which of Apple's services knows the token" }),
   ),
 })
+export type PushTokenBody = Static<typeof PushTokenBody>

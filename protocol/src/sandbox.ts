@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type, type Static } from 'typebox'
 import { Dictionary, RecordId, Timestamp } from './schema.ts'
 
 export const echoPath = '/v4/sandbox/echo'
@@ -12,6 +12,7 @@ export const StartSandboxReply = Type.Object({
     curl: Type.String({ description: 'The same as a shell line; it takes the agent token from SALLYPORT_AGENT_TOKEN' }),
   }),
 })
+export type StartSandboxReply = Static<typeof StartSandboxReply>
 
 export const Echo = Type.Object({
   method: Type.String(),
@@ -20,3 +21,4 @@ export const Echo = Type.Object({
   headers: Dictionary(Type.Union([Type.String(), Type.Array(Type.String())])),
   body: Type.Unknown({ description: 'Parsed when it is JSON, otherwise text' }),
 })
+export type Echo = Static<typeof Echo>

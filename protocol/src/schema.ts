@@ -94,3 +94,4 @@ export const ErrorBody = Type.Object({
     request_id: Type.String(),
   }),
 })
+export type ErrorBody = Static<typeof ErrorBody>

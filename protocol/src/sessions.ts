@@ -34,6 +34,7 @@ export const Session = Type.Object({
   revoked_at: Nullable(Timestamp),
   current: Type.Boolean({ description: 'Whether this is the session of the call itself' }),
 })
+export type Session = Static<typeof Session>
 
 const Email = Type.String({ format: 'email', maxLength: 254 })
 
@@ -45,6 +46,7 @@ export const CreateLoginTokenBody = Type.Optional(
     ttl_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
   }),
 )
+export type CreateLoginTokenBody = Static<typeof CreateLoginTokenBody>
 
 export const CreateLoginTokenReply = Type.Object({
   login_token: Type.String(),
@@ -52,34 +54,44 @@ export const CreateLoginTokenReply = Type.Object({
   expires_at: Timestamp,
   user_id: RecordId('usr'),
 })
+export type CreateLoginTokenReply = Static<typeof CreateLoginTokenReply>
 
 export const LoginBody = Strict({ login_token: Type.String({ maxLength: 200 }) })
 
 export const LoginPreviewReply = Type.Object({ user: User, expires_at: Timestamp })
+export type LoginPreviewReply = Static<typeof LoginPreviewReply>
 
 export const LoginReply = Type.Object({
   user: User,
   session_token: Type.String({ description: 'The same session that the cookie carries. It is shown this once.' }),
   expires_at: Timestamp,
 })
+export type LoginReply = Static<typeof LoginReply>
 
 export const MeReply = Type.Object({
   user: User,
   session: Nullable(Session),
   device: Nullable(Type.Object(Device.properties, { description: 'Where a device calls; it has no other session' })),
 })
+export type MeReply = Static<typeof MeReply>
 
 export const ChangeMeBody = Strict({
   require_device_approval: Type.Boolean({ description: 'Switching it off is signed by an enrolled device, as "off"' }),
   ...signedMembers,
 })
+export type ChangeMeBody = Static<typeof ChangeMeBody>
 
 export const LogoutAllReply = Type.Object({ revoked: Type.Integer({ description: 'How many sessions ended' }) })
+export type LogoutAllReply = Static<typeof LogoutAllReply>
 
 export const ListSessionsQuery = ListQuery(sessionStatuses)
+export type ListSessionsQuery = Static<typeof ListSessionsQuery>
 export const SessionPage = Page('sessions', Session)
+export type SessionPage = Static<typeof SessionPage>
 export const ListUsersQuery = ListQuery(userStatuses)
+export type ListUsersQuery = Static<typeof ListUsersQuery>
 export const UserPage = Page('users', User)
+export type UserPage = Static<typeof UserPage>
 
 export const loginProviderIds = ['github', 'oidc'] as const
 
@@ -94,6 +106,7 @@ export const LoginProvidersReply = Type.Object({
     }),
   ),
 })
+export type LoginProvidersReply = Static<typeof LoginProvidersReply>
 
 export const StartLoginQuery = Strict({ redirect_after: RedirectAfter })
 

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { thumbprintText } from '@sallyport/protocol/jwk'
+import { thumbprintText } from '@sallyport/protocol/thumbprint'
 import type { DeviceKey } from '@sallyport/protocol/jwk'
 import { ServiceError } from '../platform/errors.ts'
 

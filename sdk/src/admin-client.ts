@@ -1,0 +1,87 @@
+import { auditOf } from './audit.ts'
+import type { Audit } from './audit.ts'
+import { listing } from './listing.ts'
+import type { Listing } from './listing.ts'
+import { createTransport, segment } from './transport.ts'
+import type { CallOptions, ClientOptions } from './transport.ts'
+import type * as wire from './wire.ts'
+
+export interface AdminClientOptions extends ClientOptions {
+  adminToken: string
+}
+
+type Options = CallOptions | undefined
+/** An admin sees all there is to see of a provider. */
+export type ProviderDetailsPage = wire.ProviderPage & { providers: wire.ProviderDetails[] }
+
+/** Whoever runs the service. */
+export interface AdminClient {
+  agents: {
+    list: (query?: wire.ListAgentsQuery, options?: Options) => Listing<wire.AgentPage, wire.Agent>
+    disable: (agentId: string, options?: Options) => Promise<wire.Agent>
+  }
+  users: {
+    list: (query?: wire.ListUsersQuery, options?: Options) => Listing<wire.UserPage, wire.User>
+    disable: (userId: string, options?: Options) => Promise<wire.User>
+    /** For a user who has lost their devices. */
+    resetDeviceApproval: (userId: string, options?: Options) => Promise<wire.User>
+  }
+  /** A link that signs somebody in, once. */
+  createLoginToken: (body?: wire.CreateLoginTokenBody, options?: Options) => Promise<wire.CreateLoginTokenReply>
+  providers: {
+    list: (query?: wire.ListProvidersQuery, options?: Options) => Listing<ProviderDetailsPage, wire.ProviderDetails>
+    presets: (options?: Options) => Promise<wire.PresetPage>
+    create: (body: wire.CreateProviderBody, options?: Options) => Promise<wire.ProviderDetails>
+    setCredentials: (
+      providerId: string,
+      body: wire.ProviderCredentialsBody,
+      options?: Options,
+    ) => Promise<wire.ProviderDetails>
+    enable: (providerId: string, options?: Options) => Promise<wire.ProviderDetails>
+    disable: (providerId: string, options?: Options) => Promise<wire.ProviderDetails>
+    /** Reads its metadata anew. */
+    rediscover: (providerId: string, options?: Options) => Promise<wire.ProviderDetails>
+    delete: (providerId: string, options?: Options) => Promise<wire.ProviderDetails>
+  }
+  audit: Audit
+}
+
+/**
+ * ```ts
+ * const admin = createAdminClient({ baseUrl, adminToken })
+ * const { login_url } = await admin.createLoginToken({ email: 'ada@example.com' })
+ * ```
+ */
+export function createAdminClient(given: AdminClientOptions): AdminClient {
+  const transport = createTransport(given, given.adminToken)
+  const post = <T>(path: string, body: unknown, options: Options) =>
+    transport.json<T>({ method: 'POST', path, body }, options)
+  const act = (noun: string, verb: string) => (id: string, options: Options) =>
+    post<never>(`/v4/${noun}/${segment(id)}/${verb}`, {}, options)
+
+  return {
+    agents: {
+      list: (query, options) => listing<wire.AgentPage, 'agents'>(transport, '/v4/agents', 'agents', query, options),
+      disable: act('agents', 'disable'),
+    },
+    users: {
+      list: (query, options) => listing<wire.UserPage, 'users'>(transport, '/v4/users', 'users', query, options),
+      disable: act('users', 'disable'),
+      resetDeviceApproval: act('users', 'reset-device-approval'),
+    },
+    createLoginToken: (body, options) => post('/v4/auth/login-tokens', body ?? {}, options),
+    providers: {
+      list: (query, options) =>
+        listing<ProviderDetailsPage, 'providers'>(transport, '/v4/providers', 'providers', query, options),
+      presets: (options) => transport.json({ method: 'GET', path: '/v4/providers/presets' }, options),
+      create: (body, options) => post('/v4/providers', body, options),
+      setCredentials: (id, body, options) =>
+        transport.json({ method: 'PATCH', path: `/v4/providers/${segment(id)}/credentials`, body }, options),
+      enable: act('providers', 'enable'),
+      disable: act('providers', 'disable'),
+      rediscover: act('providers', 'rediscover'),
+      delete: (id, options) => transport.json({ method: 'DELETE', path: `/v4/providers/${segment(id)}` }, options),
+    },
+    audit: auditOf(transport),
+  }
+}

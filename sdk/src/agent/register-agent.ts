@@ -1,0 +1,18 @@
+import { createTransport } from '../transport.ts'
+import type { CallOptions, ClientOptions } from '../transport.ts'
+import type { RegisterAgentBody, RegisterAgentReply } from '../wire.ts'
+
+/**
+ * Registers an agent. Its `access_token` is shown this once: keep it. It grants nothing by itself.
+ *
+ * ```ts
+ * const { access_token } = await registerAgent({ baseUrl, name: 'Release notes' })
+ * ```
+ */
+export async function registerAgent(
+  { name, owner_user_id, metadata, ...service }: RegisterAgentBody & ClientOptions,
+  options?: CallOptions,
+): Promise<RegisterAgentReply> {
+  const body = { name, owner_user_id, metadata }
+  return createTransport(service).json({ method: 'POST', path: '/v4/agents/register', body }, options)
+}

@@ -1,0 +1,49 @@
+import { AccessDenied, AccessExpired, SallyportError } from '../errors.ts'
+import { pause } from '../retrying.ts'
+import type { AccessRequest } from '../wire.ts'
+
+export interface WaitOptions {
+  signal?: AbortSignal | undefined
+  /** How long to wait at most. Without it, until the access request expires. */
+  timeoutMs?: number | undefined
+  /** Called after each look that found nobody had decided yet. */
+  onPending?: ((request: AccessRequest) => void) | undefined
+}
+
+const firstPauseMs = 1000
+const longestPauseMs = 10_000
+/** A service that is started anew is back by then. */
+const mostFailures = 10
+
+/** A person takes seconds or hours: looks often at first, then less and less. */
+export async function waitForGrant(
+  look: (signal: AbortSignal | undefined) => Promise<AccessRequest>,
+  { signal, timeoutMs, onPending }: WaitOptions = {},
+): Promise<AccessRequest & { grant_id: string }> {
+  const until = Date.now() + (timeoutMs ?? Number.POSITIVE_INFINITY)
+  let failures = 0
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.3, longestPauseMs)) {
+    const request = await look(signal).catch((error: unknown) => {
+      if (++failures > mostFailures || !(error instanceof SallyportError) || !error.retryable) throw error
+      return undefined
+    })
+    if (request) {
+      failures = 0
+      const grantId = grantOf(request)
+      if (grantId !== undefined) return { ...request, grant_id: grantId }
+      onPending?.(request)
+    }
+    const leftMs = until - Date.now()
+    if (leftMs <= 0) throw new SallyportError('timeout', 'Nobody has decided yet.', { retryable: true })
+    await pause(Math.min(pauseMs, leftMs), signal)
+  }
+}
+
+/** Undefined while nobody has decided. */
+function grantOf(request: AccessRequest): string | undefined {
+  const { status, grant_id: grantId } = request
+  if (status === 'denied') throw new AccessDenied(request)
+  if (status === 'expired') throw new AccessExpired(request)
+  if (status === 'cancelled') throw new SallyportError('access_cancelled', 'The access request was taken back.')
+  return grantId ?? undefined
+}

@@ -1,0 +1,67 @@
+/**
+ * Signs what the person decided, and nothing that the service says instead: the text is put together here, and the
+ * nonce has to hold the decision as it was sent.
+ */
+import { approvalMessage, deviceMessage } from '@sallyport/protocol/approval-message'
+import type { Verdict } from '@sallyport/protocol/approval-message'
+import { canonicalJson } from '@sallyport/protocol/canonical-json'
+import { fromBase64url } from '@sallyport/protocol/v1/base64url'
+import { SallyportError } from '../errors.ts'
+import { signText } from './keys.ts'
+import type { DeviceKeyPair } from './keys.ts'
+
+/** What goes into a body beside a decision. */
+export interface Signature {
+  challenge_id: string
+  signature: string
+}
+
+interface Challenge {
+  challenge_id: string
+  nonce: string
+}
+
+const randomBytes = 32
+
+export async function signDecision(
+  key: DeviceKeyPair,
+  { challenge_id, nonce }: Challenge,
+  accessRequestId: string,
+  verdict: Verdict,
+  decision?: object,
+): Promise<Signature> {
+  if (!(await holds(nonce, decision))) throw untrue('The challenge was made for another decision.')
+  const text = textOf(() => approvalMessage(challenge_id, nonce, accessRequestId, verdict))
+  return { challenge_id, signature: await signText(key, text) }
+}
+
+export async function signAction(
+  key: DeviceKeyPair,
+  { challenge_id, nonce }: Challenge,
+  userId: string,
+  action: string,
+): Promise<Signature> {
+  const text = textOf(() => deviceMessage(challenge_id, nonce, userId, action))
+  return { challenge_id, signature: await signText(key, text) }
+}
+
+/** A nonce of 32 random bytes stands for the verdict alone; the hash of a decision may follow. */
+async function holds(nonce: string, decision: object | undefined): Promise<boolean> {
+  const bytes = fromBase64url(nonce)
+  if (decision === undefined) return bytes?.length === randomBytes
+  const text = new TextEncoder().encode(canonicalJson(decision))
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
+  return bytes?.length === randomBytes + hash.length && hash.every((byte, at) => byte === bytes[randomBytes + at])
+}
+
+function textOf(message: () => string): string {
+  try {
+    return message()
+  } catch {
+    throw untrue('The challenge is malformed.')
+  }
+}
+
+function untrue(message: string): SallyportError {
+  return new SallyportError('unexpected_answer', message)
+}

@@ -1,0 +1,42 @@
+import { SallyportError } from './errors.ts'
+import { readBounded } from './read-bounded.ts'
+import type { ErrorBody } from './wire.ts'
+
+const maxErrorBytes = 256 * 1024
+
+/** What the service, or somebody who stands before it, says instead of an answer. */
+export async function errorIn(response: Response): Promise<SallyportError> {
+  const { status, headers } = response
+  const retryAfterSeconds = secondsIn(headers.get('retry-after'))
+  const error = parsed(await readBounded(response, maxErrorBytes))
+  if (error === undefined) {
+    const retryable = [408, 429, 502, 503, 504].includes(status)
+    const requestId = headers.get('x-request-id') ?? undefined
+    const facts = { status, retryable, requestId, retryAfterSeconds }
+    return new SallyportError('unexpected_answer', `The answer is ${status}, and not one of this service.`, facts)
+  }
+  return new SallyportError(error.code, error.message, {
+    status,
+    retryable: error.retryable,
+    requestId: error.request_id,
+    field: error.field,
+    retryAfterSeconds,
+    accessRequest: error.access_request,
+  })
+}
+
+function parsed(text: string): ErrorBody['error'] | undefined {
+  try {
+    const { error } = JSON.parse(text) as Partial<ErrorBody>
+    return typeof error?.code === 'string' && typeof error.message === 'string' ? error : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Seconds or a date (RFC 9110 §10.2.3). */
+function secondsIn(header: string | null): number | undefined {
+  if (header === null) return undefined
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000
+  return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined
+}

@@ -1,0 +1,46 @@
+import type { CallOptions, Transport } from './transport.ts'
+
+/**
+ * A list of the service. Nothing is asked for until you do.
+ *
+ * ```ts
+ * const { grants, next_cursor } = await user.grants.list({ limit: 20 }).page()
+ * for await (const grant of user.grants.list({ status: 'active' })) console.log(grant.grant_id)
+ * ```
+ */
+export interface Listing<Page, Item> extends AsyncIterable<Item> {
+  /** One page: the first, or the one after the query's `cursor`. */
+  page: () => Promise<Page>
+  /** Every record from there on, at once. */
+  all: () => Promise<Item[]>
+}
+
+/** `name` is the member of a page that holds its records. */
+export function listing<Page extends { next_cursor: string | null }, Name extends string & keyof Page>(
+  transport: Transport,
+  path: string,
+  name: Name,
+  query: object | undefined,
+  options: CallOptions | undefined,
+): Listing<Page, ItemOf<Page[Name]>> {
+  type Item = ItemOf<Page[Name]>
+  const at = (cursor?: string) =>
+    transport.json<Page>({ method: 'GET', path, query: { ...query, ...(cursor && { cursor }) } }, options)
+  async function* each(): AsyncGenerator<Item, void, undefined> {
+    for (let page = await at(); ; page = await at(page.next_cursor)) {
+      yield* page[name] as Iterable<Item>
+      if (page.next_cursor === null) return
+    }
+  }
+  return {
+    page: () => at(),
+    all: async () => {
+      const items: Item[] = []
+      for await (const item of each()) items.push(item)
+      return items
+    },
+    [Symbol.asyncIterator]: each,
+  }
+}
+
+type ItemOf<List> = List extends readonly (infer Item)[] ? Item : never

@@ -1,0 +1,78 @@
+/** What goes over the wire, as types: the service's own, member by member. Nothing of it is there at run time. */
+export type {
+  AccessRequest,
+  AccessRequestPage,
+  ApproveBody,
+  ChallengeBody,
+  ChallengeReply,
+  CreateAccessRequestBody,
+  CreateAccessRequestReply,
+  DenyBody,
+  MutedAgent,
+  MutedAgentPage,
+} from '@sallyport/protocol/access-requests'
+export type {
+  Agent,
+  AgentPage,
+  ListAgentsQuery,
+  RegisterAgentBody,
+  RegisterAgentReply,
+} from '@sallyport/protocol/agents'
+export type { AuditKeyReply, AuditPage, AuditRecord, ListAuditQuery } from '@sallyport/protocol/audit'
+export type {
+  Connection,
+  ConnectionPage,
+  ListConnectionsQuery,
+  PollDeviceFlowReply,
+  StartConnectBody,
+  StartConnectReply,
+  StartDeviceFlowBody,
+  StartDeviceFlowReply,
+} from '@sallyport/protocol/connections'
+export type {
+  Device,
+  DeviceChallengeReply,
+  DevicePage,
+  ListDevicesQuery,
+  PairBody,
+  PairingCodeReply,
+  PairReply,
+  Platform,
+  SignedBody,
+} from '@sallyport/protocol/devices'
+export type { ErrorCode } from '@sallyport/protocol/errors'
+export type { TermName } from '@sallyport/protocol/grant-terms'
+export type { Grant, GrantPage, ListGrantsQuery, Receipt } from '@sallyport/protocol/grants'
+export type { DeviceKey } from '@sallyport/protocol/jwk'
+export type { PageQuery } from '@sallyport/protocol/lists'
+export type {
+  CreateProviderBody,
+  ListProvidersQuery,
+  Preset,
+  PresetPage,
+  ProposeProviderBody,
+  Provider,
+  ProviderCredentialsBody,
+  ProviderDetails,
+  ProviderPage,
+} from '@sallyport/protocol/providers'
+export type { DryRunReply, ProxyBody, ProxyReply } from '@sallyport/protocol/proxy'
+export type { PushTokenBody } from '@sallyport/protocol/push-tokens'
+export type { Echo, StartSandboxReply } from '@sallyport/protocol/sandbox'
+export type { ErrorBody } from '@sallyport/protocol/schema'
+export type {
+  ChangeMeBody,
+  CreateLoginTokenBody,
+  CreateLoginTokenReply,
+  ListSessionsQuery,
+  ListUsersQuery,
+  LoginPreviewReply,
+  LoginProvidersReply,
+  LoginReply,
+  LogoutAllReply,
+  MeReply,
+  Session,
+  SessionPage,
+  User,
+  UserPage,
+} from '@sallyport/protocol/sessions'
