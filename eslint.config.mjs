@@ -1,28 +1,16 @@
 import js from '@eslint/js'
+import reactHooks from 'eslint-plugin-react-hooks'
 import tseslint from 'typescript-eslint'
-
-const browserGlobals = [
-  'addEventListener',
-  'clearTimeout',
-  'document',
-  'fetch',
-  'FormData',
-  'history',
-  'location',
-  'navigator',
-  'scrollTo',
-  'setTimeout',
-  'URL',
-  'URLSearchParams',
-]
 
 export default tseslint.config(
   { ignores: ['**/dist/', '**/node_modules/', 'data/'] },
   js.configs.recommended,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     extends: [tseslint.configs.strictTypeChecked],
-    languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      parserOptions: { project: ['./tsconfig.json', './web/tsconfig.json'], tsconfigRootDir: import.meta.dirname },
+    },
     rules: {
       // Numbers in a template are wanted; objects and promises are not.
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
@@ -58,14 +46,17 @@ export default tseslint.config(
     languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } },
   },
   {
-    files: ['server/pages/**/*.js'],
-    languageOptions: { globals: Object.fromEntries(browserGlobals.map((name) => [name, 'readonly'])) },
+    files: ['web/**/*.ts', 'web/**/*.tsx'],
+    extends: [reactHooks.configs.flat['recommended-latest']],
     rules: {
-      'no-console': 'error',
-      // What a service or a link says becomes text, never markup.
+      // What a service, an agent or a link says becomes text, never markup.
       'no-restricted-properties': [
         'error',
         ...['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'setHTMLUnsafe', 'write'].map((property) => ({ property })),
+      ],
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'JSXAttribute[name.name="dangerouslySetInnerHTML"]', message: 'Text, never markup.' },
       ],
     },
   },

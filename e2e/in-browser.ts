@@ -114,6 +114,12 @@ export async function press(page: Page, name: string): Promise<void> {
 export async function signIn(visit: Visit, email: string): Promise<Page> {
   const page = await visit((await issueLink(email)).login_url)
   await press(page, 'Sign in')
-  await sees(page, `Signed in as ${email.split('@')[0] ?? ''}`)
+  await sees(page, 'Home')
+  await showsWho(page, email.split('@')[0] ?? '')
   return page
+}
+
+/** The header names who is signed in. */
+export async function showsWho(page: Page, name: string): Promise<void> {
+  await page.getByRole('link', { name: `Signed in as ${name}`, exact: true }).waitFor()
 }

@@ -5,6 +5,7 @@ const node = prepare({ build: false })
 const steps = [
   ['Format', 'node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.'],
   ['Types', 'node_modules/typescript/bin/tsc', '--project', 'tsconfig.json'],
+  ['Types of the pages', 'node_modules/typescript/bin/tsc', '--project', 'web/tsconfig.json'],
   ['Lint', 'node_modules/eslint/bin/eslint.js', '--max-warnings=0', '.'],
   ['Architecture', '--test', 'server/src/architecture.test.ts'],
 ]

@@ -1,6 +1,4 @@
 /** The wiring, top to bottom: which parts there are and what each is given. It never listens. */
-import { fileURLToPath } from 'node:url'
-import fastifyStatic from '@fastify/static'
 import { accessRequestRoutes } from './access-requests/access-request-routes.ts'
 import { decisionRoutes } from './access-requests/decision-routes.ts'
 import { mutedAgentRoutes } from './access-requests/muted-agent-routes.ts'
@@ -20,6 +18,7 @@ import { createCallsInFlight } from './grants/calls-in-flight.ts'
 import { grantRoutes } from './grants/grant-routes.ts'
 import { legacyV1Routes } from './legacy-v1/legacy-v1-routes.ts'
 import { createOutside } from './outside.ts'
+import { pages } from './pages.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
@@ -145,11 +144,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
         : connectionRoute({ ...needs, credentialOf }, standing),
     onOutcome: measureCalls(metrics, load),
   })
-  const pages = fileURLToPath(new URL('../pages', import.meta.url))
-  // A route for each file, instead of one that would answer for every path there is not.
-  await http.register(fastifyStatic, { root: pages, wildcard: false, cacheControl: false })
-  // Where agents send people (spec v4, Rules 1). Anyone may open it: the page asks the API for what is in its path.
-  http.get('/approve-proxy/:id', { schema: { hide: true } }, (_request, reply) => reply.sendFile('approve.html'))
+  await pages(http)
 
   return {
     http,

@@ -65,7 +65,7 @@ const rows = [
 
 /** Files that stand outside the rooms: the wiring, and what is run beside the service. */
 const wiring = [
-  ...['app.ts', 'main.ts', 'stores.ts', 'sweep.ts', 'sealed-columns.ts', 'start-screen.ts', 'commands'],
+  ...['app.ts', 'main.ts', 'stores.ts', 'sweep.ts', 'sealed-columns.ts', 'start-screen.ts', 'pages.ts', 'commands'],
   ...['outside.ts', 'workers.ts', 'worker-figures.ts', 'worker-link.ts'],
 ]
 

@@ -1,0 +1,26 @@
+/** The pages that the build made of `web/`: the console, and the authenticator that people install on a phone. */
+import { fileURLToPath } from 'node:url'
+import fastifyStatic from '@fastify/static'
+import type { Http } from './platform/http/http.ts'
+
+const root = fileURLToPath(new URL('../dist/pages', import.meta.url))
+
+/** Where the console shows one of its views. The page asks the API for everything in it, so anyone may open it. */
+const consolePaths = [
+  ...['/', '/account', '/approve-proxy/:id'],
+  ...['connections', 'grants', 'activity', 'devices', 'admin'].flatMap((name) => [`/${name}`, `/${name}/*`]),
+]
+
+/** Files beside the pages whose names stay the same from build to build. */
+const files = ['favicon.svg', 'authenticator.webmanifest']
+
+export async function pages(http: Http): Promise<void> {
+  // The names of assets hold a hash of what is in them.
+  const assets = { prefix: '/assets/', root: `${root}/assets`, index: false as const, preCompressed: true }
+  await http.register(fastifyStatic, { ...assets, immutable: true, maxAge: '365d' })
+  const serve = (path: string, file: string) =>
+    http.get(path, { schema: { hide: true } }, (_request, reply) => reply.sendFile(file, root, { cacheControl: false }))
+  for (const path of consolePaths) serve(path, 'index.html')
+  serve('/authenticator', 'authenticator.html')
+  for (const file of files) serve(`/${file}`, file)
+}

@@ -1,0 +1,58 @@
+/** What changes at the service is asked for anew, while the page is in view: a hidden tab holds no connection. */
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { service } from './service.ts'
+
+/** By topic of the service's events, the first words of the keys of the queries that are out of date then. */
+const keysOf: Record<string, string[]> = {
+  access_requests: ['access-requests'],
+  grants: ['grants'],
+  connections: ['connections'],
+  devices: ['devices', 'me'],
+  activity: ['activity'],
+  agents: ['muted-agents'],
+  sessions: ['sessions', 'me'],
+}
+
+export function useLive(): void {
+  const queries = useQueryClient()
+  const isVisible = useIsVisible()
+  useEffect(() => {
+    if (!isVisible) return
+    const leaving = new AbortController()
+    void follow(leaving.signal, (topics) => {
+      for (const key of new Set(topics.flatMap((topic) => keysOf[topic] ?? [topic]))) {
+        void queries.invalidateQueries({ queryKey: [key] })
+      }
+    })
+    return () => {
+      leaving.abort()
+    }
+  }, [queries, isVisible])
+}
+
+async function follow(signal: AbortSignal, onChange: (topics: string[]) => void): Promise<void> {
+  try {
+    for await (const { event, data } of service.events({ signal })) {
+      if (event === 'changed') onChange((data as { topics: string[] }).topics)
+      // While nobody listened, anything may have changed.
+      if (event === 'open') onChange(Object.keys(keysOf))
+    }
+  } catch {
+    // Without it the page is still right whenever it asks.
+  }
+}
+
+function useIsVisible(): boolean {
+  const [isVisible, setIsVisible] = useState(() => document.visibilityState === 'visible')
+  useEffect(() => {
+    const look = () => {
+      setIsVisible(document.visibilityState === 'visible')
+    }
+    document.addEventListener('visibilitychange', look)
+    return () => {
+      document.removeEventListener('visibilitychange', look)
+    }
+  }, [])
+  return isVisible
+}

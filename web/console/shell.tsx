@@ -1,0 +1,86 @@
+/** What stands around every view: the way to the others, who is signed in, and the line of messages. */
+import type { ReactNode } from 'react'
+import { Link, useRoute } from 'wouter'
+import type { User } from '@sallyport/sdk'
+import { Icon } from '../ui/icons.tsx'
+import type { IconName } from '../ui/icons.tsx'
+import { MessageLine } from '../ui/message.tsx'
+import { useLive } from './live.ts'
+import { nameOf } from './session.ts'
+
+const places: { path: string; name: string; icon: IconName }[] = [
+  { path: '/', name: 'Home', icon: 'home' },
+  { path: '/connections', name: 'Connections', icon: 'connections' },
+  { path: '/grants', name: 'Grants', icon: 'grants' },
+  { path: '/activity', name: 'Activity', icon: 'activity' },
+  { path: '/devices', name: 'Devices', icon: 'devices' },
+]
+
+export function Shell({ user, children }: { user: User; children: ReactNode }) {
+  useLive()
+  return (
+    <div className="mx-auto max-w-6xl lg:grid lg:grid-cols-[13.5rem_minmax(0,1fr)]">
+      <header className="sticky top-0 z-10 flex items-center justify-between border-b border-line bg-ground px-4 py-3 lg:h-dvh lg:flex-col lg:items-stretch lg:justify-start lg:gap-6 lg:border-r lg:border-b-0 lg:px-4 lg:py-6">
+        <Brand />
+        <nav
+          aria-label="Console"
+          className="fixed inset-x-0 bottom-0 z-10 grid grid-cols-5 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] lg:static lg:flex lg:flex-1 lg:flex-col lg:gap-1 lg:border-0 lg:bg-transparent"
+        >
+          {places.map((place) => (
+            <Place key={place.path} {...place} />
+          ))}
+        </nav>
+        <Link
+          href="/account"
+          className="flex min-h-10 max-w-48 items-center gap-2 rounded-lg px-3 text-sm font-medium hover:bg-raised"
+        >
+          <Icon name="account" />
+          <span className="sr-only">Signed in as </span>
+          <bdi className="truncate">{nameOf(user)}</bdi>
+        </Link>
+      </header>
+      <main className="space-y-4 px-4 pt-6 pb-28 sm:px-8 lg:pt-8 lg:pb-16">
+        <MessageLine />
+        {children}
+      </main>
+    </div>
+  )
+}
+
+function Place({ path, name, icon }: (typeof places)[number]) {
+  const [isBelow] = useRoute(path === '/' ? '/' : `${path}/*?`)
+  return (
+    <Link
+      href={path}
+      aria-current={isBelow ? 'page' : undefined}
+      className="flex flex-col items-center gap-1 px-1 py-2 text-[0.6875rem] font-medium text-quiet hover:text-ink aria-[current=page]:text-accent lg:min-h-10 lg:flex-row lg:gap-3 lg:rounded-lg lg:px-3 lg:py-1.5 lg:text-sm lg:hover:bg-raised lg:aria-[current=page]:bg-accent-soft"
+    >
+      <Icon name={icon} />
+      {name}
+    </Link>
+  )
+}
+
+function Brand() {
+  return (
+    <Link href="/" className="flex items-center gap-2.5 rounded-lg px-1 font-semibold tracking-tight lg:px-3">
+      <img src="/favicon.svg" alt="" width="26" height="26" />
+      Sallyport
+    </Link>
+  )
+}
+
+/** Around a view that stands alone: signing in, deciding, the operator's. */
+export function Frame({ children }: { children: ReactNode }) {
+  return (
+    <div className="mx-auto max-w-3xl px-4 pb-16 sm:px-8">
+      <header className="py-5">
+        <Brand />
+      </header>
+      <main className="space-y-4">
+        <MessageLine />
+        {children}
+      </main>
+    </div>
+  )
+}

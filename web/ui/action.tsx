@@ -1,0 +1,59 @@
+/** Buttons that do something. One click at a time: the second half of a double click counts for nothing. */
+import { useRef, useState } from 'react'
+import type { MouseEvent, ReactNode } from 'react'
+import { useSay } from './message.tsx'
+
+type Look = 'main' | 'plain' | 'danger' | 'bare'
+
+const looks: Record<Look, string> = {
+  main: 'bg-accent text-on-accent hover:brightness-110',
+  plain: 'bg-surface text-ink border border-edge/50 hover:bg-raised',
+  danger: 'bg-surface text-danger border border-danger/50 hover:bg-danger-soft',
+  bare: 'text-accent hover:bg-accent-soft',
+}
+
+export function buttonLook(look: Look): string {
+  return `inline-flex min-h-10 items-center justify-center gap-2 rounded-lg px-4 py-1.5 text-sm font-semibold transition aria-disabled:opacity-50 aria-disabled:cursor-not-allowed ${looks[look]}`
+}
+
+interface ActionProps {
+  /** What it does. What it throws is shown to the person. */
+  act: () => unknown
+  look?: Look
+  /** It keeps its place and the focus, and does nothing. */
+  isHeld?: boolean
+  label?: string
+  children: ReactNode
+}
+
+export function Action({ act, look = 'plain', isHeld = false, label, children }: ActionProps) {
+  const { hush, complain } = useSay()
+  const isBusy = useRef(false)
+  const [showsBusy, setShowsBusy] = useState(false)
+  const click = async (event: MouseEvent) => {
+    if (isBusy.current || isHeld || event.detail > 1) return
+    isBusy.current = true
+    setShowsBusy(true)
+    hush()
+    try {
+      await act()
+    } catch (problem) {
+      complain(problem)
+    } finally {
+      isBusy.current = false
+      setShowsBusy(false)
+    }
+  }
+  return (
+    <button
+      type="button"
+      className={buttonLook(look)}
+      aria-label={label}
+      aria-busy={showsBusy}
+      aria-disabled={isHeld || showsBusy}
+      onClick={(event) => void click(event)}
+    >
+      {children}
+    </button>
+  )
+}

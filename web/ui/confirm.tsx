@@ -1,0 +1,50 @@
+/** A question before what can't be undone. The browser's own dialog keeps the focus inside and closes with Escape. */
+import { useRef } from 'react'
+import type { ReactNode } from 'react'
+import { Action } from './action.tsx'
+
+interface ConfirmProps {
+  /** On the button that opens it. */
+  opener: ReactNode
+  openerLabel?: string
+  title: string
+  children: ReactNode
+  /** On the button that does it. */
+  verb: string
+  act: () => unknown
+}
+
+export function Confirm({ opener, openerLabel, title, children, verb, act }: ConfirmProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const close = () => dialog.current?.close()
+  return (
+    <>
+      <Action look="danger" act={() => dialog.current?.showModal()} {...(openerLabel && { label: openerLabel })}>
+        {opener}
+      </Action>
+      <dialog
+        ref={dialog}
+        aria-label={title}
+        className="m-auto w-[min(30rem,calc(100vw-2rem))] rounded-xl border border-line bg-surface p-6 text-ink shadow-xl backdrop:bg-black/50"
+      >
+        <h2 className="text-lg font-semibold">{title}</h2>
+        <div className="mt-2 space-y-3 text-sm text-quiet">{children}</div>
+        <div className="mt-5 flex flex-wrap justify-end gap-2">
+          <Action act={close}>Cancel</Action>
+          <Action
+            look="danger"
+            act={async () => {
+              try {
+                await act()
+              } finally {
+                close()
+              }
+            }}
+          >
+            {verb}
+          </Action>
+        </div>
+      </dialog>
+    </>
+  )
+}

@@ -1,0 +1,61 @@
+/** One line that tells what has just happened, read out as it comes. */
+import { createContext, use, useCallback, useMemo, useState } from 'react'
+import type { ReactNode } from 'react'
+import { describeProblem } from './problem.ts'
+
+interface Message {
+  text: string
+  isProblem: boolean
+}
+
+interface Say {
+  say: (text: string) => void
+  complain: (problem: unknown) => void
+  hush: () => void
+}
+
+const MessageContext = createContext<Message>({ text: '', isProblem: false })
+const SayContext = createContext<Say | undefined>(undefined)
+
+export function Messages({ children }: { children: ReactNode }) {
+  const [message, setMessage] = useState<Message>({ text: '', isProblem: false })
+  const show = useCallback((text: string, isProblem: boolean) => {
+    setMessage({ text, isProblem })
+  }, [])
+  const say = useMemo<Say>(
+    () => ({
+      say: (text) => {
+        show(text, false)
+      },
+      complain: (problem) => {
+        show(typeof problem === 'string' ? problem : describeProblem(problem), true)
+      },
+      hush: () => {
+        show('', false)
+      },
+    }),
+    [show],
+  )
+  return (
+    <SayContext value={say}>
+      <MessageContext value={message}>{children}</MessageContext>
+    </SayContext>
+  )
+}
+
+export function useSay(): Say {
+  const say = use(SayContext)
+  if (!say) throw new Error('useSay outside of Messages')
+  return say
+}
+
+/** Always in the page, so that what it says later is heard. */
+export function MessageLine() {
+  const { text, isProblem } = use(MessageContext)
+  const look = isProblem ? 'bg-danger-soft text-danger' : 'bg-accent-soft text-accent'
+  return (
+    <p role="status" className={text === '' ? 'sr-only' : `rounded-lg px-4 py-2.5 text-sm font-medium ${look}`}>
+      {text}
+    </p>
+  )
+}

@@ -1,0 +1,96 @@
+import { useEffect, useRef } from 'react'
+import type { ReactNode } from 'react'
+
+interface ViewProps {
+  title: string
+  /** What the heading shows, where it is more than the title's text. */
+  heading?: ReactNode
+  lead?: ReactNode
+  /** Stands beside the heading. */
+  actions?: ReactNode
+  children?: ReactNode
+}
+
+/** What the page shows now. Its heading takes the focus, so that a screen reader says where one has come to. */
+export function View({ title, heading, lead, actions, children }: ViewProps) {
+  const place = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = `${title} · Sallyport`
+    place.current?.focus({ preventScroll: true })
+    scrollTo(0, 0)
+  }, [title])
+  return (
+    <div className="space-y-6">
+      <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+        <div className="min-w-0 space-y-1">
+          <h1 ref={place} tabIndex={-1} className="text-2xl font-semibold tracking-tight">
+            {heading ?? title}
+          </h1>
+          {lead && <p className="max-w-prose text-quiet">{lead}</p>}
+        </div>
+        {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
+      </div>
+      {children}
+    </div>
+  )
+}
+
+export function Card({ children, label }: { children: ReactNode; label?: string }) {
+  return (
+    <section aria-label={label} className="rounded-xl border border-line bg-surface p-4 shadow-xs sm:p-5">
+      {children}
+    </section>
+  )
+}
+
+/** A part of a view with a heading of its own. */
+export function Section({ title, note, children }: { title: string; note?: ReactNode; children: ReactNode }) {
+  return (
+    <section className="space-y-3">
+      <div>
+        <h2 className="text-base font-semibold">{title}</h2>
+        {note && <p className="text-sm text-quiet">{note}</p>}
+      </div>
+      {children}
+    </section>
+  )
+}
+
+/** Where there is nothing yet: what will be here, and what to do for it. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="rounded-xl border border-dashed border-edge/50 px-6 py-10 text-center">
+      <p className="font-semibold">{title}</p>
+      <div className="mx-auto mt-1 max-w-prose space-y-3 text-sm text-quiet">{children}</div>
+    </div>
+  )
+}
+
+type Tone = 'calm' | 'good' | 'warn' | 'bad'
+
+const tones: Record<Tone, string> = {
+  calm: 'bg-raised text-quiet border-line',
+  good: 'bg-accent-soft text-accent border-transparent',
+  warn: 'bg-warn-soft text-warn border-transparent',
+  bad: 'bg-danger-soft text-danger border-transparent',
+}
+
+export function Badge({ tone = 'calm', children }: { tone?: Tone; children: ReactNode }) {
+  return (
+    <span
+      className={`inline-flex items-center rounded-full border px-2 py-0.5 text-xs font-semibold whitespace-nowrap ${tones[tone]}`}
+    >
+      {children}
+    </span>
+  )
+}
+
+/** Something to know before going on. */
+export function Notice({ tone = 'warn', children }: { tone?: Tone; children: ReactNode }) {
+  return <div className={`rounded-lg border px-4 py-3 text-sm ${tones[tone]}`}>{children}</div>
+}
+
+/** Somebody else's words within ours: they can not reach out of their place, in whichever direction they run. */
+export function Theirs({ children }: { children: string }) {
+  return <bdi className="font-semibold wrap-anywhere">{children}</bdi>
+}
