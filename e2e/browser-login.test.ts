@@ -4,7 +4,7 @@ import { connectErrorCodes } from '@sallyport/protocol/connections'
 import { loginErrorCodes } from '@sallyport/protocol/sessions'
 import type { Page } from 'playwright-core'
 import { startLoginWorld } from '../server/testkit/login.ts'
-import { base, hears, inBrowser, issueLink, notSignedIn, press, sees, serve, signIn } from './in-browser.ts'
+import { base, hears, inBrowser, issueLink, notSignedIn, press, sees, serve, showsWho, signIn } from './in-browser.ts'
 
 const world = await startLoginWorld({ github: { accounts: { hubert: { id: 7, name: 'Hubert' } } } }, base)
 serve({ ...world.settings, SALLYPORT_SIGNUP: 'open', SALLYPORT_OIDC_NAME: 'Example <b>Inc.</b>' })
@@ -27,14 +27,17 @@ inBrowser('a person signs in with a provider, and is sent back to the page', [no
   await sees(page, 'Sign in')
   await follow(page, byOidc)
   await signInAtProvider(page, 'grace')
-  await sees(page, 'Signed in as grace')
+  await sees(page, 'Home')
+  await showsWho(page, 'grace')
   assert.equal(page.url(), `${base}/`)
   const names = (await page.context().cookies(`${base}/v4/auth/`)).map(({ name }) => name)
   assert.ok(names.includes('svc_session') && !names.includes('svc_login'), names.join())
+  await page.goto(`${base}/account`)
   await press(page, 'Sign out')
   await sees(page, 'Sign in')
   await follow(page, byGitHub)
-  await sees(page, 'Signed in as Hubert')
+  await sees(page, 'Home')
+  await showsWho(page, 'Hubert')
 })
 
 inBrowser('a person who refuses reads so, and can choose again', [notSignedIn], async (visit) => {
@@ -65,7 +68,7 @@ inBrowser('every result that an address names is a sentence, and none becomes ma
   for (const code of ['<img src=x onerror=alert(1)>', 'constructor', '__proto__', '', 'x'.repeat(3000)]) {
     await page.goto(`${base}/?error=${encodeURIComponent(code)}`)
     await hears(page, /^That did not work\. Please start again\.$/)
-    assert.equal(await page.locator('main img, #message *').count(), 0)
+    assert.equal(await page.locator('main img, [role=status] *').count(), 0)
   }
 })
 
@@ -87,7 +90,8 @@ inBrowser('a connection that waits goes on after a sign-in with a token', [notSi
   await press(page, 'Sign in')
   await goesOn
   // Nothing waits here, which the service says in the address.
-  await sees(page, 'Signed in as emmy')
+  await sees(page, 'Home')
+  await showsWho(page, 'emmy')
   await hears(page, 'Please start again.')
   assert.equal(page.url(), `${base}/`)
 })
@@ -97,7 +101,8 @@ inBrowser('a connection that waits goes on after a sign-in with a provider', [no
   const goesOn = page.waitForRequest(`${base}${resume}`)
   await follow(page, byGitHub)
   await goesOn
-  await sees(page, 'Signed in as Hubert')
+  await sees(page, 'Home')
+  await showsWho(page, 'Hubert')
 })
 
 inBrowser('a connection that waits goes on at once where somebody is signed in', [], async (visit) => {
@@ -105,7 +110,8 @@ inBrowser('a connection that waits goes on at once where somebody is signed in',
   const goesOn = page.waitForRequest(`${base}${resume}`)
   await page.goto(`${base}/?connect=waiting`)
   await goesOn
-  await sees(page, 'Signed in as rosa')
+  await sees(page, 'Home')
+  await showsWho(page, 'rosa')
 })
 
 const missing = '404 /v4/access-requests/'

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before } from 'node:test'
 import type { FrameLocator, Page } from 'playwright-core'
-import { base, inBrowser, issueLink, isUsable, sees, serve, signIn } from './in-browser.ts'
+import { base, inBrowser, issueLink, isUsable, sees, serve, showsWho, signIn } from './in-browser.ts'
 
 serve()
 
@@ -119,7 +119,8 @@ for (const host of ['127.0.0.1', 'localhost']) {
     assert.equal((await sendForm(page, '/v4/auth/logout-all', '{}')).code, code)
     assert.deepEqual(await cookies(ours), before)
     await ours.reload()
-    await sees(ours, 'Signed in as sofia')
+    await sees(ours, 'Home')
+    await showsWho(ours, 'sofia')
   })
 
   inBrowser(`a page at another origin (${host}) can't frame our page`, framing, async (visit, complaints) => {

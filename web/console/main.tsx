@@ -1,16 +1,22 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createRoot } from 'react-dom/client'
-import { isProblem } from '../ui/problem.ts'
 import { Messages } from '../ui/message.tsx'
 import '../ui/theme.css'
 import { Console } from './console.tsx'
+import { lookForSession } from './session.ts'
 
-const queries = new QueryClient({
+const queries: QueryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onError: (problem) => {
+      lookForSession(queries, problem)
+    },
+  }),
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // What the service refused it would refuse again; only a lost answer is worth another try.
-      retry: (failures, problem) => failures < 2 && isProblem(problem, 'no_answer', 'timeout', 'not_ready'),
+      // The client has tried again already, and a service on this machine is there without a network.
+      retry: false,
+      networkMode: 'always',
     },
   },
 })
@@ -19,7 +25,11 @@ const page = document.querySelector('#page')
 if (page) {
   createRoot(page).render(
     <QueryClientProvider client={queries}>
-      <Messages>
+      <Messages
+        onProblem={(problem) => {
+          lookForSession(queries, problem)
+        }}
+      >
         <Console />
       </Messages>
     </QueryClientProvider>,

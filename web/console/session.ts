@@ -1,25 +1,52 @@
 /** Who is signed in, if anybody is. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import type { User } from '@sallyport/sdk'
 import { isProblem } from '../ui/problem.ts'
 import { service } from './service.ts'
 
 const key = ['me']
+const endedKey = ['session-has-ended']
 
 /** null: nobody. undefined: not known yet. */
 export function useMe() {
+  const queries = useQueryClient()
   return useQuery({
     queryKey: key,
     queryFn: async (): Promise<User | null> => {
-      try {
-        return (await service.auth.me()).user
-      } catch (problem) {
-        if (isProblem(problem, 'unauthenticated')) return null
-        throw problem
-      }
+      const user = await whoIsSignedIn()
+      const before = queries.getQueryData<User | null>(key)
+      if (before && before.user_id !== user?.user_id) forgetOthers(queries)
+      if (before && !user) queries.setQueryData(endedKey, true)
+      return user
     },
+    refetchOnWindowFocus: 'always',
   })
+}
+
+async function whoIsSignedIn(): Promise<User | null> {
+  try {
+    return (await service.auth.me()).user
+  } catch (problem) {
+    if (isProblem(problem, 'unauthenticated')) return null
+    throw problem
+  }
+}
+
+/** Whether a session ended that the page was used with, other than by signing out here. */
+export function useHasEnded(): boolean {
+  return useQuery({ queryKey: endedKey, queryFn: () => false, initialData: false, enabled: false }).data
+}
+
+/** A call was refused for want of a session: the page finds out whether it has ended. */
+export function lookForSession(queries: QueryClient, problem: unknown): void {
+  if (isProblem(problem, 'unauthenticated')) void queries.invalidateQueries({ queryKey: key })
+}
+
+/** What somebody else was shown is asked for anew. */
+function forgetOthers(queries: QueryClient): void {
+  void queries.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== key[0] && queryKey[0] !== endedKey[0] })
 }
 
 /** After signing in or out: nothing that another person was shown stays. */
@@ -28,13 +55,22 @@ export function useForgetEverything() {
   return useCallback(
     async (user: User | null) => {
       await queries.cancelQueries()
-      queries.clear()
+      queries.setQueryData(endedKey, false)
       queries.setQueryData(key, user)
+      queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== key[0] && queryKey[0] !== endedKey[0] })
     },
     [queries],
   )
 }
 
-export function nameOf({ name, email, user_id: id }: Pick<User, 'name' | 'email' | 'user_id'>): string {
+type Named = Pick<User, 'name' | 'email' | 'user_id'>
+
+export function nameOf({ name, email, user_id: id }: Named): string {
   return name ?? email ?? id
+}
+
+/** What tells apart people of one name. */
+export function aboutUser({ name, email, user_id: id }: Named): string | undefined {
+  if (name !== null && email !== null) return email
+  return name === null && email === null ? undefined : id
 }

@@ -39,7 +39,7 @@ export function Shell({ user, children }: { user: User; children: ReactNode }) {
           <bdi className="truncate">{nameOf(user)}</bdi>
         </Link>
       </header>
-      <main className="space-y-4 px-4 pt-6 pb-28 sm:px-8 lg:pt-8 lg:pb-16">
+      <main className="space-y-4 px-4 pt-6 pb-28 sm:px-8 lg:pt-12 lg:pb-16">
         <MessageLine />
         {children}
       </main>

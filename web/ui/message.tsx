@@ -17,7 +17,13 @@ interface Say {
 const MessageContext = createContext<Message>({ text: '', isProblem: false })
 const SayContext = createContext<Say | undefined>(undefined)
 
-export function Messages({ children }: { children: ReactNode }) {
+interface MessagesProps {
+  /** Told of what went wrong, besides that it is shown. The same function every time. */
+  onProblem?: (problem: unknown) => void
+  children: ReactNode
+}
+
+export function Messages({ onProblem, children }: MessagesProps) {
   const [message, setMessage] = useState<Message>({ text: '', isProblem: false })
   const show = useCallback((text: string, isProblem: boolean) => {
     setMessage({ text, isProblem })
@@ -28,13 +34,14 @@ export function Messages({ children }: { children: ReactNode }) {
         show(text, false)
       },
       complain: (problem) => {
+        onProblem?.(problem)
         show(typeof problem === 'string' ? problem : describeProblem(problem), true)
       },
       hush: () => {
         show('', false)
       },
     }),
-    [show],
+    [show, onProblem],
   )
   return (
     <SayContext value={say}>
@@ -49,12 +56,14 @@ export function useSay(): Say {
   return say
 }
 
-/** Always in the page, so that what it says later is heard. */
+/** Always in the page, so that what it says later is heard; and above it, so that nothing moves under a pointer. */
 export function MessageLine() {
   const { text, isProblem } = use(MessageContext)
-  const look = isProblem ? 'bg-danger-soft text-danger' : 'bg-accent-soft text-accent'
+  const look = isProblem ? 'bg-danger-soft text-danger border-danger/40' : 'bg-accent-soft text-accent border-accent/40'
+  const place =
+    'pointer-events-none fixed inset-x-3 top-2 z-20 mx-auto w-fit max-w-xl rounded-lg border px-4 py-2.5 text-sm font-medium shadow-md'
   return (
-    <p role="status" className={text === '' ? 'sr-only' : `rounded-lg px-4 py-2.5 text-sm font-medium ${look}`}>
+    <p role="status" className={text === '' ? 'sr-only' : `${place} ${look}`}>
       {text}
     </p>
   )

@@ -1,5 +1,5 @@
-import { useEffect, useRef } from 'react'
-import type { ReactNode } from 'react'
+import { useEffect, useId, useRef } from 'react'
+import type { ReactNode, Ref } from 'react'
 
 interface ViewProps {
   title: string
@@ -43,12 +43,23 @@ export function Card({ children, label }: { children: ReactNode; label?: string 
   )
 }
 
+interface SectionProps {
+  title: string
+  note?: ReactNode
+  /** For the focus to go to when what had it is gone. */
+  headingRef?: Ref<HTMLHeadingElement>
+  children: ReactNode
+}
+
 /** A part of a view with a heading of its own. */
-export function Section({ title, note, children }: { title: string; note?: ReactNode; children: ReactNode }) {
+export function Section({ title, note, headingRef, children }: SectionProps) {
+  const id = useId()
   return (
-    <section className="space-y-3">
+    <section aria-labelledby={id} className="space-y-3">
       <div>
-        <h2 className="text-base font-semibold">{title}</h2>
+        <h2 id={id} ref={headingRef} tabIndex={headingRef ? -1 : undefined} className="text-base font-semibold">
+          {title}
+        </h2>
         {note && <p className="text-sm text-quiet">{note}</p>}
       </div>
       {children}

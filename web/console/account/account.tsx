@@ -1,5 +1,76 @@
-import { View } from '../../ui/view.tsx'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { Loading } from '../../ui/loading.tsx'
+import { Moment } from '../../ui/time.tsx'
+import { Section, View } from '../../ui/view.tsx'
+import { aboutUser, nameOf, useMe } from '../session.ts'
+import { Sandbox } from './sandbox.tsx'
+import { Sessions } from './sessions.tsx'
 
 export function Account() {
-  return <View title="Account" />
+  const { data: user } = useMe()
+  if (!user) return <Loading />
+  const about = aboutUser(user)
+  return (
+    <View
+      title="Account"
+      lead={
+        <>
+          Signed in as <bdi className="font-semibold text-ink">{nameOf(user)}</bdi>
+          {about && (
+            <>
+              , <bdi>{about}</bdi>
+            </>
+          )}
+          , a user here since <Moment at={user.created_at} />.
+        </>
+      }
+    >
+      <Sessions />
+      <Sandbox />
+      <Section title="More">
+        <ul className="divide-y divide-line overflow-hidden rounded-xl border border-line bg-surface">
+          <Elsewhere href="/authenticator" name="Authenticator" isOutside>
+            Opened on a phone, it becomes a device that tells you of requests and signs your answers. You pair it under{' '}
+            <Link href="/devices" className="text-accent underline">
+              Devices
+            </Link>
+            .
+          </Elsewhere>
+          <Elsewhere href="/docs" name="API reference" isOutside>
+            Every call of the service, for people who write agents and programs.
+          </Elsewhere>
+          <Elsewhere href="/admin" name="Admin">
+            For whoever runs this service and has its admin token.
+          </Elsewhere>
+        </ul>
+      </Section>
+    </View>
+  )
+}
+
+interface ElsewhereProps {
+  href: string
+  name: string
+  /** No view of the console: the browser goes there by itself. */
+  isOutside?: boolean
+  children: ReactNode
+}
+
+function Elsewhere({ href, name, isOutside = false, children }: ElsewhereProps) {
+  const look = 'font-semibold text-accent underline-offset-4 hover:underline'
+  return (
+    <li className="space-y-0.5 px-4 py-3 sm:px-5">
+      {isOutside ? (
+        <a href={href} className={look}>
+          {name}
+        </a>
+      ) : (
+        <Link href={href} className={look}>
+          {name}
+        </Link>
+      )}
+      <p className="text-sm text-quiet">{children}</p>
+    </li>
+  )
 }

@@ -1,18 +1,52 @@
 /** What lies behind it is shown to whoever is signed in; others are asked to sign in. */
+import { useEffect } from 'react'
 import type { ReactNode } from 'react'
+import { useLocation, useSearch } from 'wouter'
 import type { User } from '@sallyport/sdk'
-import { Loaded } from '../../ui/loading.tsx'
-import { View } from '../../ui/view.tsx'
+import { Loading } from '../../ui/loading.tsx'
+import { Trouble } from '../../ui/trouble.tsx'
 import { useMe } from '../session.ts'
 import { Frame } from '../shell.tsx'
+import { isConnectWaiting, waitingRequest } from './address.ts'
+import { useArrival, useTellArrival } from './arrival.ts'
+import { SignInLink } from './sign-in-link.tsx'
+import { WaysToSignIn } from './ways-to-sign-in.tsx'
 
 export function SignedIn({ children }: { children: (user: User) => ReactNode }) {
+  const { loginToken } = useArrival()
+  if (loginToken !== null) {
+    return (
+      <Frame>
+        <SignInLink key={loginToken} token={loginToken} />
+      </Frame>
+    )
+  }
+  return <Gate>{children}</Gate>
+}
+
+function Gate({ children }: { children: (user: User) => ReactNode }) {
   const me = useMe()
-  return me.data ? (
-    children(me.data)
-  ) : (
+  const [, navigate] = useLocation()
+  const search = useSearch()
+  const user = me.data
+  const decide = waitingRequest(search)
+  const isGoingOn = Boolean(user) && (isConnectWaiting(search) || decide !== undefined)
+  useTellArrival({ isReady: user !== undefined && !isGoingOn, isSignedIn: Boolean(user) })
+  useEffect(() => {
+    if (!isGoingOn) return
+    if (isConnectWaiting(search)) location.replace('/v4/oauth/resume')
+    else if (decide) navigate(decide, { replace: true })
+  }, [isGoingOn, search, decide, navigate])
+  if (user && !isGoingOn) return children(user)
+  return (
     <Frame>
-      <Loaded query={me}>{() => <View title="Sign in" />}</Loaded>
+      {user === null ? (
+        <WaysToSignIn />
+      ) : me.isError ? (
+        <Trouble problem={me.error} again={() => me.refetch()} />
+      ) : (
+        <Loading />
+      )}
     </Frame>
   )
 }

@@ -1,0 +1,67 @@
+/** Names who would be signed in, and waits for the click: a link that somebody sent does nothing by itself. */
+import { useQuery } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { Action } from '../../ui/action.tsx'
+import { Loading } from '../../ui/loading.tsx'
+import { isProblem } from '../../ui/problem.ts'
+import { Moment } from '../../ui/time.tsx'
+import { Trouble } from '../../ui/trouble.tsx'
+import { View } from '../../ui/view.tsx'
+import { service } from '../service.ts'
+import { aboutUser, nameOf, useForgetEverything } from '../session.ts'
+import { forgetLoginToken, noteLinkOver } from './arrival.ts'
+
+/** The service tells nobody whether a token is unknown, used, expired or malformed. */
+function isOver(problem: unknown) {
+  return isProblem(problem, 'unauthenticated', 'invalid_field')
+}
+
+export function SignInLink({ token }: { token: string }) {
+  const forgetEverything = useForgetEverything()
+  const preview = useQuery({
+    queryKey: ['login-preview', token],
+    queryFn: () => service.auth.preview(token),
+    gcTime: 0,
+  })
+  const { error } = preview
+  useEffect(() => {
+    if (isOver(error)) noteLinkOver(error.requestId)
+  }, [error])
+  if (preview.isError && !isOver(error)) return <Trouble problem={error} again={() => preview.refetch()} />
+  if (!preview.data) return <Loading />
+  const { user, expires_at: until } = preview.data
+  const signIn = async () => {
+    try {
+      const reply = await service.auth.login(token)
+      await forgetEverything(reply.user)
+      forgetLoginToken()
+    } catch (problem) {
+      if (!isOver(problem)) throw problem
+      noteLinkOver(problem.requestId)
+    }
+  }
+  const who = nameOf(user)
+  const about = aboutUser(user)
+  return (
+    <View
+      title={`Sign in as ${who}?`}
+      heading={
+        <>
+          Sign in as <bdi>{who}</bdi>?
+        </>
+      }
+      lead={about && <bdi>{about}</bdi>}
+    >
+      <p className="max-w-prose">
+        The link works once, until <Moment at={until} />. If somebody sent it to you and you don’t know why, choose “Not
+        now”.
+      </p>
+      <div className="flex flex-wrap gap-2">
+        <Action look="main" act={signIn}>
+          Sign in
+        </Action>
+        <Action act={forgetLoginToken}>Not now</Action>
+      </div>
+    </View>
+  )
+}

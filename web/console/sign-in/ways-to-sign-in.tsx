@@ -1,0 +1,82 @@
+import { useQuery } from '@tanstack/react-query'
+import { useLocation, useSearch } from 'wouter'
+import { buttonLook } from '../../ui/action.tsx'
+import { Loading } from '../../ui/loading.tsx'
+import { View } from '../../ui/view.tsx'
+import { service } from '../service.ts'
+import { useHasEnded } from '../session.ts'
+import { isConnectWaiting, waitingRequest } from './address.ts'
+import { linkOver, useArrival } from './arrival.ts'
+import { TokenForm } from './token-form.tsx'
+
+/** Those that are on. Without them there is still the link. */
+function useLoginProviders() {
+  return useQuery({
+    queryKey: ['login-providers'],
+    queryFn: async () => {
+      const { providers } = await service.auth.providers().catch(() => ({ providers: [] }))
+      return providers.filter(({ enabled }) => enabled)
+    },
+  })
+}
+
+export function WaysToSignIn() {
+  const { data: providers } = useLoginProviders()
+  const { isLinkOver, requestId } = useArrival()
+  const hasEnded = useHasEnded()
+  const search = useSearch()
+  if (!providers) return <Loading />
+  const waiting =
+    (isConnectWaiting(search) && 'Once you are signed in, your account will be connected.') ||
+    (waitingRequest(search) && 'Once you are signed in, you are shown what the agent asks for.')
+  const byLink = providers.length > 0 ? 'Or with a link that works once:' : 'You sign in with a link that works once.'
+  return (
+    <View title={isLinkOver ? linkOver : hasEnded ? 'Your session has ended' : 'Sign in'} lead={waiting || undefined}>
+      {isLinkOver && <p>It was used already, or its time is over. Each link signs in once.</p>}
+      {providers.length > 0 && <ProviderLinks providers={providers} />}
+      <p>{isLinkOver && providers.length === 0 ? 'For a new one:' : byLink}</p>
+      <ul className="max-w-prose list-disc space-y-2 pl-5">
+        <li>
+          <strong>You run the service:</strong> start it again. Every start on your machine prints a new link in the
+          terminal, which signs you in as owner.
+        </li>
+        <li>
+          <strong>Somebody else runs it:</strong> ask them. An admin makes a link on the{' '}
+          <a href="/admin" className="text-accent underline">
+            admin page
+          </a>{' '}
+          or with <code className="text-sm">POST /v4/auth/login-tokens</code>.
+        </li>
+      </ul>
+      <TokenForm />
+      {isLinkOver && requestId && <p className="text-sm text-quiet">Request {requestId}</p>}
+    </View>
+  )
+}
+
+interface LoginProvider {
+  id: string
+  name: string
+  login_url: string | null
+}
+
+function ProviderLinks({ providers }: { providers: LoginProvider[] }) {
+  const [path] = useLocation()
+  const search = useSearch()
+  const then = isConnectWaiting(search) ? '/?connect=waiting' : (waitingRequest(search) ?? path)
+  return (
+    <div className="flex flex-wrap gap-2">
+      {providers.map(({ id, name, login_url: url }) => (
+        <a
+          key={id}
+          className={buttonLook('plain')}
+          href={then === '/' ? (url ?? '') : `${url}?${new URLSearchParams({ redirect_after: then })}`}
+        >
+          <span>
+            Continue with <bdi>{name}</bdi>
+          </span>
+        </a>
+      ))}
+    </div>
+  )
+}

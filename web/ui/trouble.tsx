@@ -1,0 +1,15 @@
+import { Action } from './action.tsx'
+import { describeProblem, isProblem } from './problem.ts'
+import { View } from './view.tsx'
+
+/** In place of a whole view that can not be had. */
+export function Trouble({ problem, again }: { problem: unknown; again: () => unknown }) {
+  const isAway = isProblem(problem, 'no_answer', 'timeout')
+  return (
+    <View title={isAway ? 'The service can’t be reached' : 'That didn’t work'} lead={describeProblem(problem)}>
+      <Action look="main" act={again}>
+        Try again
+      </Action>
+    </View>
+  )
+}
