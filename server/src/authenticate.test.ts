@@ -108,7 +108,7 @@ onBothDatabases('authenticate', (engine) => {
       ['POST', '/v4/auth/login-tokens', ['admin']],
       ['POST', '/v4/devices/pairing-codes', user],
       ['POST', '/v4/devices/pair', []],
-      ['GET', '/v4/devices', user],
+      ['GET', '/v4/devices', [...user, 'device']],
       ['DELETE', '/v4/devices/none_00000000000000000000000000', [...user, 'device']],
       ['GET', '/v4/connections', [...user, 'device']],
     ]

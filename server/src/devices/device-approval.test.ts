@@ -55,6 +55,27 @@ async function pairAnother(service: TestService, person: { token: string }): Pro
 }
 
 onBothDatabases('approve on device only', (engine) => {
+  test('a device that decides can end it by its own signature, and not begin it', async (t) => {
+    const { service, phone, off, isOn } = await guarded(t, engine)
+    const asDevice = (body: object, token = phone.token) => service.call('PATCH', '/v4/auth/me', { token, body })
+    assert.deepEqual(refusal(await asDevice({ require_device_approval: false })), unsigned)
+    assert.ok(await isOn())
+    const signed = await signAction(service, phone, 'off')
+    assert.equal((await asDevice({ require_device_approval: false, ...signed })).status, 200)
+    assert.ok(!(await isOn()))
+    assert.deepEqual(refusal(await asDevice({ require_device_approval: true })), [403, 'forbidden', undefined])
+    assert.equal((await off()).status, 200)
+  })
+
+  test('a device sees the devices of its person, and nobody else’s', async (t) => {
+    const { service, phone, person } = await guarded(t, engine)
+    const other = await pairAnother(service, person)
+    await pairDevice(service, await service.logIn({ email: 'somebody@example.com' }))
+    const { body } = await service.call('GET', '/v4/devices', { token: phone.token })
+    const ids = (body.devices as { device_id: string }[]).map(({ device_id }) => device_id)
+    assert.deepEqual(ids.toSorted(), [phone.deviceId, other.deviceId].toSorted())
+  })
+
   test('needs a device whose key decides, and a person who says so', async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn()

@@ -88,11 +88,11 @@ export function deviceRoutes(http: Http, needs: DeviceRoutesNeeds): void {
   http.get(
     '/v4/devices',
     {
-      config: { allow: ['user'] },
+      config: { allow: ['user', 'device'] },
       schema: { tags, summary: 'Your devices', querystring: ListDevicesQuery, response: { 200: DevicePage } },
     },
     async (request) => {
-      const { userId } = actingUser(request).user
+      const { userId } = actingPerson(request).user
       const page = await devices.listOfUser(database.queries, userId, pageRequest(request.query))
       return { devices: page.records.map(deviceView), next_cursor: page.nextCursor }
     },

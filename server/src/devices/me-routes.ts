@@ -2,7 +2,7 @@ import { ChangeMeBody, MeReply, User as UserView } from '@sallyport/protocol/ses
 import { IdInPath, NoBody } from '@sallyport/protocol/schema'
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import { actingPerson, actingUser } from '../authenticate.ts'
+import { actingPerson } from '../authenticate.ts'
 import type { Config } from '../platform/config.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
@@ -39,20 +39,21 @@ export function meRoutes(http: Http, needs: DeviceApprovalNeeds & { config: Pick
   http.patch(
     '/v4/auth/me',
     {
-      config: { allow: ['user'] },
+      config: { allow: ['user', 'device'] },
       schema: {
         tags: ['Sessions'],
-        summary: 'Approve on device only: switch it on, or, signed ("off"), off',
+        summary: 'Approve on device only: switch it on, or, signed ("off"), off; a device only off',
         body: ChangeMeBody,
         response: { 200: MeReply },
       },
     },
     async (request) => {
-      const { user } = actingUser(request)
+      const { user, device } = actingPerson(request)
       const signed = readSigned(request.body)
       if (!request.body.require_device_approval) {
         return view(request, await liftDeviceApproval(needs, user, signed, request.id))
       }
+      if (device) throw new ServiceError('forbidden', { message: 'A device can only switch it off, signed.' })
       if (signed) {
         const message = '"challenge_id" and "signature" are for switching it off. Leave them out.'
         throw new ServiceError('invalid_field', { field: 'challenge_id', message })
