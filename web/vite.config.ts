@@ -34,6 +34,16 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: 'es2022',
-    rolldownOptions: { input: [at('index.html'), at('authenticator.html')] },
+    rolldownOptions: {
+      input: {
+        console: at('index.html'),
+        authenticator: at('authenticator.html'),
+        'authenticator-sw': at('authenticator/service-worker.ts'),
+      },
+      output: {
+        // A worker is known by its address, which has to stay.
+        entryFileNames: ({ name }) => (name === 'authenticator-sw' ? '[name].js' : 'assets/[name]-[hash].js'),
+      },
+    },
   },
 })

@@ -12,7 +12,7 @@ const consolePaths = [
 ]
 
 /** Files beside the pages whose names stay the same from build to build. */
-const files = ['favicon.svg', 'authenticator.webmanifest']
+const files = ['favicon.svg', 'authenticator.webmanifest', 'authenticator-sw.js']
 
 export async function pages(http: Http): Promise<void> {
   // The names of assets hold a hash of what is in them.

@@ -1,13 +1,27 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createRoot } from 'react-dom/client'
 import { Messages } from '../ui/message.tsx'
 import '../ui/theme.css'
-import { View } from '../ui/view.tsx'
+import { addressOf, takePairingCode } from './address.ts'
+import { Authenticator } from './authenticator.tsx'
+import { registerWorker } from './installed.ts'
 
+const pairingCode = takePairingCode()
+// Whoever touched a notification while the page was open.
+navigator.serviceWorker.addEventListener('message', ({ data }: MessageEvent<{ accessRequestId?: string }>) => {
+  if (data.accessRequestId) location.hash = addressOf(data.accessRequestId)
+})
+// Without it the page works all the same, as long as there is a network.
+registerWorker().catch(() => undefined)
+
+const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } })
 const page = document.querySelector('#page')
 if (page) {
   createRoot(page).render(
-    <Messages>
-      <View title="Authenticator" />
-    </Messages>,
+    <QueryClientProvider client={queries}>
+      <Messages>
+        <Authenticator pairingCode={pairingCode} />
+      </Messages>
+    </QueryClientProvider>,
   )
 }

@@ -1,5 +1,46 @@
-import { View } from '../../ui/view.tsx'
+import { useQuery } from '@tanstack/react-query'
+import { Loaded } from '../../ui/loading.tsx'
+import { Empty, Section, View } from '../../ui/view.tsx'
+import { service } from '../service.ts'
+import { useMe } from '../session.ts'
+import { DeviceCard } from './device-card.tsx'
+import { DeviceOnly } from './device-only.tsx'
+import { MutedAgents } from './muted-agents.tsx'
+import { PairDevice } from './pair-device.tsx'
 
 export function Devices() {
-  return <View title="Devices" />
+  const me = useMe()
+  const devices = useQuery({
+    queryKey: ['devices'],
+    queryFn: ({ signal }) => service.devices.list({ status: 'active' }, { signal }).all(),
+  })
+  return (
+    <View
+      title="Devices"
+      lead="A paired device rings when an agent asks you for something, and decides by signing with a key that never leaves it."
+    >
+      <PairDevice known={devices.data?.length} />
+      <Section title="Paired">
+        <Loaded query={devices}>
+          {(paired) =>
+            paired.length === 0 ? (
+              <Empty title="No device yet">
+                Pair your phone: open the camera, scan the code that “Pair a device” shows, and follow the page.
+              </Empty>
+            ) : (
+              <ul className="space-y-3">
+                {paired.map((device) => (
+                  <li key={device.device_id}>
+                    <DeviceCard device={device} isRequired={me.data?.require_device_approval ?? false} />
+                  </li>
+                ))}
+              </ul>
+            )
+          }
+        </Loaded>
+      </Section>
+      {me.data && devices.data && <DeviceOnly user={me.data} devices={devices.data} />}
+      <MutedAgents />
+    </View>
+  )
 }

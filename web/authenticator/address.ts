@@ -1,0 +1,32 @@
+/** What stands behind the # of the address. A pairing code makes a device of whoever has it, so it is taken out at once. */
+import { useSyncExternalStore } from 'react'
+
+const requestId = /^arq_[0-9a-hjkmnp-tv-z]{26}$/
+
+export function takePairingCode(): string {
+  const code = new URLSearchParams(location.hash.slice(1)).get('pairing_code')
+  if (code !== null) history.replaceState(null, '', location.pathname)
+  return code ?? ''
+}
+
+/** The request that is open, if any. Anybody can write an address: only an id is taken, and opening decides nothing. */
+export function useOpenRequest(): string | undefined {
+  const hash = useSyncExternalStore(onHash, () => location.hash)
+  const id = new URLSearchParams(hash.slice(1)).get('request') ?? ''
+  return requestId.test(id) ? id : undefined
+}
+
+function onHash(changed: () => void): () => void {
+  addEventListener('hashchange', changed)
+  return () => {
+    removeEventListener('hashchange', changed)
+  }
+}
+
+export function addressOf(accessRequestId: string): string {
+  return `#request=${accessRequestId}`
+}
+
+export function goToList(): void {
+  location.hash = ''
+}

@@ -1,0 +1,53 @@
+/** A paired device in a browser: not paired yet, or waiting for its person to decide. */
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import type { ReactNode } from 'react'
+import { Loaded } from '../ui/loading.tsx'
+import { MessageLine } from '../ui/message.tsx'
+import { useOpenRequest } from './address.ts'
+import { Decide } from './decide.tsx'
+import { readKept } from './kept-device.ts'
+import type { KeptDevice } from './kept-device.ts'
+import { Pair } from './pair.tsx'
+import { serviceFor } from './service.ts'
+import { Waiting } from './waiting.tsx'
+
+export function Authenticator({ pairingCode }: { pairingCode: string }) {
+  const queries = useQueryClient()
+  const kept = useQuery({ queryKey: ['kept'], queryFn: async () => (await readKept()) ?? null, staleTime: Infinity })
+  const look = () => queries.resetQueries()
+  return (
+    <Frame>
+      <Loaded query={kept}>
+        {(device) =>
+          device ? <Paired kept={device} onForgotten={look} /> : <Pair code={pairingCode} onPaired={look} />
+        }
+      </Loaded>
+    </Frame>
+  )
+}
+
+function Paired({ kept, onForgotten }: { kept: KeptDevice; onForgotten: () => unknown }) {
+  const device = useMemo(() => serviceFor(kept), [kept])
+  const accessRequestId = useOpenRequest()
+  return accessRequestId === undefined ? (
+    <Waiting device={device} kept={kept} onForgotten={onForgotten} />
+  ) : (
+    <Decide key={accessRequestId} device={device} kept={kept} accessRequestId={accessRequestId} />
+  )
+}
+
+function Frame({ children }: { children: ReactNode }) {
+  return (
+    <div className="mx-auto max-w-xl px-4 pb-16">
+      <header className="flex items-center gap-2.5 py-5 font-semibold tracking-tight">
+        <img src="/favicon.svg" alt="" width="26" height="26" />
+        Sallyport Authenticator
+      </header>
+      <main className="space-y-4">
+        <MessageLine />
+        {children}
+      </main>
+    </div>
+  )
+}

@@ -1,0 +1,26 @@
+/** The parts that make it an app: the page is there without a network, and requests ring. */
+import type { DeviceClient } from '@sallyport/sdk'
+import type { KeptDevice } from './kept-device.ts'
+
+export async function registerWorker(): Promise<void> {
+  if (!('serviceWorker' in navigator)) return
+  await navigator.serviceWorker.register('/authenticator-sw.js', { scope: '/authenticator' })
+  await navigator.serviceWorker.ready
+  // What was loaded before the worker was there passed it by.
+  const cache = await caches.open('authenticator')
+  const loaded = performance.getEntriesByType('resource').map(({ name }) => new URL(name))
+  await cache.addAll(loaded.filter(({ pathname }) => pathname.startsWith('/assets/')).map(({ pathname }) => pathname))
+}
+
+export function canRing(): boolean {
+  return 'serviceWorker' in navigator && 'PushManager' in globalThis && 'Notification' in globalThis
+}
+
+/** Asks the person, so it has to come of a click. */
+export async function ring(device: DeviceClient, { deviceId, vapidPublicKey }: KeptDevice): Promise<boolean> {
+  if ((await Notification.requestPermission()) !== 'granted') return false
+  const { pushManager } = await navigator.serviceWorker.ready
+  const subscription = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: vapidPublicKey })
+  await device.setPushToken(deviceId, { push_token: JSON.stringify(subscription) })
+  return true
+}

@@ -1,0 +1,64 @@
+/** What only a device that decides can do about others: let one decide, and lift the rule that one must. */
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { Device, DeviceClient, MeReply } from '@sallyport/sdk'
+import { Action } from '../ui/action.tsx'
+import { Confirm } from '../ui/confirm.tsx'
+import { useSay } from '../ui/message.tsx'
+import { Card, Section, Theirs } from '../ui/view.tsx'
+
+export function OtherDevices({ device, me }: { device: DeviceClient; me: MeReply }) {
+  const queries = useQueryClient()
+  const { say } = useSay()
+  const isRequired = me.user.require_device_approval
+  const devices = useQuery({
+    queryKey: ['devices'],
+    queryFn: ({ signal }) => device.devices.list({ status: 'active' }, { signal }).all(),
+  })
+  const waiting = (devices.data ?? []).filter(({ key }) => key !== null && !key.enrolled)
+  const lift = async () => {
+    await device.liftDeviceApproval()
+    say('You can decide in the console again.')
+    await queries.invalidateQueries()
+  }
+  if (!isRequired && waiting.length === 0) return null
+  return (
+    <Section title="What this device alone can do">
+      {waiting.map((other) => (
+        <WaitingDevice key={other.device_id} device={device} other={other} />
+      ))}
+      {isRequired && (
+        <Card>
+          <div className="flex flex-wrap items-center justify-between gap-3">
+            <p className="text-sm">You approve on devices only.</p>
+            <Confirm opener="Switch off" title="Decide without a device?" verb="Sign and switch off" act={lift}>
+              <p>Whoever is signed in to the console as you can then approve what agents ask for.</p>
+            </Confirm>
+          </div>
+        </Card>
+      )}
+    </Section>
+  )
+}
+
+function WaitingDevice({ device, other }: { device: DeviceClient; other: Device }) {
+  const queries = useQueryClient()
+  const { say } = useSay()
+  const thumbprint = other.key?.thumbprint ?? ''
+  const enrol = async () => {
+    await device.enrol(other.device_id, thumbprint)
+    say('The other device may decide from now on.')
+    await queries.invalidateQueries({ queryKey: ['devices'] })
+  }
+  return (
+    <Card>
+      <div className="space-y-3 text-sm">
+        <p>
+          <Theirs>{other.device_name ?? 'A device without a name'}</Theirs> wants to decide, too. Compare its key with
+          the one that it shows itself:
+        </p>
+        <code className="block font-mono text-xs break-all">{thumbprint}</code>
+        <Action act={enrol}>It is the same: let it decide</Action>
+      </div>
+    </Card>
+  )
+}

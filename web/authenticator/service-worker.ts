@@ -1,0 +1,92 @@
+/// <reference lib="webworker" />
+/**
+ * Lets the authenticator open without a network, and shows what is pushed to it. It keeps the page itself, never an
+ * answer of the API: what is shown of requests and decisions always comes from the service.
+ */
+declare const self: ServiceWorkerGlobalScope
+
+const cacheName = 'authenticator'
+const page = '/authenticator'
+
+interface Pushed {
+  title: string
+  body: string
+  access_request_id: string
+}
+
+self.addEventListener('install', (event) => {
+  event.waitUntil(
+    caches
+      .open(cacheName)
+      .then((cache) => cache.addAll([page, '/favicon.svg', '/authenticator.webmanifest']))
+      .then(() => self.skipWaiting()),
+  )
+})
+
+self.addEventListener('activate', (event) => {
+  event.waitUntil(self.clients.claim())
+})
+
+self.addEventListener('fetch', (event) => {
+  const { request } = event
+  const { origin, pathname } = new URL(request.url)
+  if (request.method !== 'GET' || origin !== self.location.origin) return
+  if (pathname === page) event.respondWith(newest(request))
+  // Their names change with what is in them.
+  if (pathname.startsWith('/assets/')) event.respondWith(kept(request))
+  if (['/favicon.svg', '/authenticator.webmanifest'].includes(pathname)) event.respondWith(kept(request))
+})
+
+async function newest(request: Request): Promise<Response> {
+  const cache = await caches.open(cacheName)
+  try {
+    const response = await fetch(request)
+    if (response.ok) await cache.put(page, response.clone())
+    return response
+  } catch (error) {
+    const last = await cache.match(page)
+    if (last) return last
+    throw error
+  }
+}
+
+async function kept(request: Request): Promise<Response> {
+  const cache = await caches.open(cacheName)
+  const found = await cache.match(request)
+  if (found) return found
+  const response = await fetch(request)
+  if (response.ok) await cache.put(request, response.clone())
+  return response
+}
+
+self.addEventListener('push', (event) => {
+  const pushed = event.data?.json() as Pushed
+  event.waitUntil(
+    self.registration.showNotification(pushed.title, {
+      body: pushed.body,
+      icon: '/favicon.svg',
+      // A later message about the same request takes the place of this one.
+      tag: pushed.access_request_id,
+      requireInteraction: true,
+      data: { accessRequestId: pushed.access_request_id },
+    }),
+  )
+})
+
+self.addEventListener('notificationclick', (event) => {
+  event.notification.close()
+  const { accessRequestId } = event.notification.data as { accessRequestId: string }
+  event.waitUntil(open(accessRequestId))
+})
+
+/** In the window that is open already, if there is one. Opening decides nothing. */
+async function open(accessRequestId: string): Promise<void> {
+  const windows = await self.clients.matchAll({ type: 'window' })
+  const [window] = windows.filter(({ url }) => new URL(url).pathname === page)
+  if (window) {
+    window.postMessage({ accessRequestId })
+    await window.focus()
+    return
+  }
+  await self.clients.openWindow(`${page}#request=${encodeURIComponent(accessRequestId)}`)
+}

@@ -1,0 +1,95 @@
+/** What waits for a decision, as it comes. */
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import type { AccessRequest, DeviceClient } from '@sallyport/sdk'
+import { Loading } from '../ui/loading.tsx'
+import { isProblem } from '../ui/problem.ts'
+import { Ago } from '../ui/time.tsx'
+import { Empty, Theirs, View } from '../ui/view.tsx'
+import { addressOf } from './address.ts'
+import type { KeptDevice } from './kept-device.ts'
+import { ThisDevice } from './this-device.tsx'
+import { Trouble } from './trouble.tsx'
+
+interface WaitingProps {
+  device: DeviceClient
+  kept: KeptDevice
+  onForgotten: () => unknown
+}
+
+export function Waiting({ device, kept, onForgotten }: WaitingProps) {
+  useLiveRequests(device)
+  const me = useQuery({ queryKey: ['me'], queryFn: ({ signal }) => device.me({ signal }) })
+  const requests = useQuery({
+    queryKey: ['requests'],
+    queryFn: ({ signal }) => device.accessRequests.pending({ limit: 50 }, { signal }).page(),
+    // Events come sooner; this is for when they don't.
+    refetchInterval: 30_000,
+  })
+  const trouble = requests.error ?? me.error
+  return (
+    <View title="Waiting for you">
+      {trouble ? (
+        <Trouble
+          problem={trouble}
+          again={() => Promise.all([requests.refetch(), me.refetch()])}
+          onForgotten={onForgotten}
+        />
+      ) : requests.data ? (
+        <Requests requests={requests.data.access_requests} />
+      ) : (
+        <Loading />
+      )}
+      {me.data?.device && !isProblem(trouble, 'unauthenticated') && (
+        <ThisDevice device={device} kept={kept} me={me.data} record={me.data.device} onForgotten={onForgotten} />
+      )}
+    </View>
+  )
+}
+
+function Requests({ requests }: { requests: AccessRequest[] }) {
+  if (requests.length === 0) {
+    return <Empty title="Nothing waits">When an agent asks you for access, it appears here by itself.</Empty>
+  }
+  return (
+    <ul className="space-y-3">
+      {requests.map((request) => (
+        <li key={request.access_request_id}>
+          <a
+            href={addressOf(request.access_request_id)}
+            className="block rounded-xl border border-line bg-surface p-4 shadow-xs hover:bg-raised"
+          >
+            <span className="block">
+              <Theirs>{request.agent.name}</Theirs> asks for your account at <Theirs>{request.provider_name}</Theirs>
+            </span>
+            {request.reason && (
+              <span dir="auto" className="mt-1 line-clamp-2 block text-sm text-quiet">
+                “{request.reason}”
+              </span>
+            )}
+            <span className="mt-2 block text-sm text-quiet">
+              Asked <Ago at={request.created_at} />
+            </span>
+          </a>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** While the page is in view; a hidden one is told by push. */
+function useLiveRequests(device: DeviceClient): void {
+  const queries = useQueryClient()
+  useEffect(() => {
+    const leaving = new AbortController()
+    const follow = async () => {
+      for await (const { event } of device.events({ signal: leaving.signal })) {
+        if (event === 'changed' || event === 'open') void queries.invalidateQueries({ queryKey: ['requests'] })
+      }
+    }
+    follow().catch(() => undefined)
+    return () => {
+      leaving.abort()
+    }
+  }, [device, queries])
+}

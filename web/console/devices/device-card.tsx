@@ -1,0 +1,74 @@
+import { useQueryClient } from '@tanstack/react-query'
+import type { Device } from '@sallyport/sdk'
+import { Confirm } from '../../ui/confirm.tsx'
+import { useSay } from '../../ui/message.tsx'
+import { isProblem } from '../../ui/problem.ts'
+import { Ago, Moment } from '../../ui/time.tsx'
+import { Action } from '../../ui/action.tsx'
+import { Badge, Card, Theirs } from '../../ui/view.tsx'
+import { service } from '../service.ts'
+
+const platforms = { ios: 'iPhone or iPad', android: 'Android', web: 'Browser' }
+
+export function DeviceCard({ device, isRequired }: { device: Device; isRequired: boolean }) {
+  const queries = useQueryClient()
+  const { say, complain } = useSay()
+  const name = device.device_name ?? 'A device without a name'
+  const remove = async () => {
+    try {
+      await service.devices.revoke(device.device_id)
+    } catch (problem) {
+      if (!isProblem(problem, 'device_signature_required')) throw problem
+      complain('You approve on devices only: remove it in the authenticator of a device that decides.')
+      return
+    }
+    say('The device is out. What it signs counts for nothing.')
+    await queries.invalidateQueries({ queryKey: ['devices'] })
+  }
+  const enrol = async () => {
+    await service.devices.enrol(device.device_id)
+    say('The device may decide from now on.')
+    await queries.invalidateQueries({ queryKey: ['devices'] })
+  }
+  return (
+    <Card>
+      <div className="flex flex-wrap items-start justify-between gap-4">
+        <div className="min-w-0 space-y-1">
+          <p className="flex flex-wrap items-center gap-2">
+            <Theirs>{name}</Theirs>
+            {device.key?.enrolled && <Badge tone="good">decides</Badge>}
+            {device.key && !device.key.enrolled && <Badge tone="warn">waits to decide</Badge>}
+            {device.push && <Badge>rings</Badge>}
+          </p>
+          <p className="text-sm text-quiet">
+            {platforms[device.platform]}, paired <Moment at={device.created_at} />, last seen{' '}
+            <Ago at={device.last_seen_at} />
+          </p>
+          {device.key && (
+            <p className="text-sm text-quiet">
+              Key <code className="font-mono text-xs break-all">{device.key.thumbprint}</code>
+            </p>
+          )}
+          {device.key && !device.key.enrolled && isRequired && (
+            <p className="text-sm">A device that decides has to agree to it first: open the authenticator there.</p>
+          )}
+        </div>
+        <div className="flex flex-wrap gap-2">
+          {device.key && !device.key.enrolled && !isRequired && <Action act={enrol}>Let it decide</Action>}
+          <Confirm
+            opener="Remove"
+            openerLabel={`Remove ${name}`}
+            title="Remove this device?"
+            verb="Remove"
+            act={remove}
+          >
+            <p>
+              <Theirs>{name}</Theirs> is out at once: it is shown nothing any more and decides nothing. What it approved
+              before stays granted until you revoke it.
+            </p>
+          </Confirm>
+        </div>
+      </div>
+    </Card>
+  )
+}

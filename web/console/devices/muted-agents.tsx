@@ -1,0 +1,85 @@
+/** Agents whose requests do not reach this person, and the way back. */
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { MutedAgent } from '@sallyport/sdk'
+import { Action } from '../../ui/action.tsx'
+import { Loaded } from '../../ui/loading.tsx'
+import { useSay } from '../../ui/message.tsx'
+import { Moment } from '../../ui/time.tsx'
+import { Badge, Card, Section, Theirs } from '../../ui/view.tsx'
+import { service } from '../service.ts'
+
+export function MutedAgents() {
+  const muted = useQuery({
+    queryKey: ['muted-agents'],
+    queryFn: ({ signal }) => service.mutedAgents.list({}, { signal }).all(),
+  })
+  return (
+    <Section
+      title="Agents that don’t reach you"
+      note="When you deny a request, its agent is silent for a day; or for good, if you say so."
+    >
+      <Loaded query={muted}>
+        {(agents) =>
+          agents.length === 0 ? (
+            <p className="text-sm text-quiet">None.</p>
+          ) : (
+            <ul className="space-y-3">
+              {agents.map((agent) => (
+                <li key={agent.agent_id}>
+                  <Muted agent={agent} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Section>
+  )
+}
+
+function Muted({ agent }: { agent: MutedAgent }) {
+  const queries = useQueryClient()
+  const { say } = useSay()
+  const change = async (act: () => Promise<unknown>, text: string) => {
+    await act()
+    say(text)
+    await queries.invalidateQueries({ queryKey: ['muted-agents'] })
+  }
+  return (
+    <Card>
+      <div className="flex flex-wrap items-center justify-between gap-3">
+        <div className="space-y-1">
+          <p className="flex flex-wrap items-center gap-2">
+            <Theirs>{agent.name}</Theirs>
+            {agent.blocked && <Badge tone="warn">blocked</Badge>}
+          </p>
+          <p className="text-sm text-quiet">
+            {agent.muted_until ? (
+              <>
+                Silent until <Moment at={agent.muted_until} />
+              </>
+            ) : (
+              'Silent for good: neither notified nor listed'
+            )}
+          </p>
+        </div>
+        <div className="flex gap-2">
+          <Action
+            label={`Hear ${agent.name} again`}
+            act={() => change(() => service.mutedAgents.unmute(agent.agent_id), 'The agent can reach you again.')}
+          >
+            Hear it again
+          </Action>
+          {!agent.blocked && (
+            <Action
+              label={`Block ${agent.name}`}
+              act={() => change(() => service.mutedAgents.block(agent.agent_id), 'The agent is blocked.')}
+            >
+              Block
+            </Action>
+          )}
+        </div>
+      </div>
+    </Card>
+  )
+}

@@ -1,0 +1,89 @@
+/** A code that makes a device of whoever has it, once: shown large, and as a picture for a camera. */
+import { useEffect, useState } from 'react'
+import type { PairingCodeReply } from '@sallyport/sdk'
+import { Action } from '../../ui/action.tsx'
+import { useSay } from '../../ui/message.tsx'
+import { QrCode } from '../../ui/qr-code.tsx'
+import { Card } from '../../ui/view.tsx'
+import { service } from '../service.ts'
+
+/** `known`: how many devices there are. One more than before the code means that it was used. */
+export function PairDevice({ known }: { known: number | undefined }) {
+  const { say } = useSay()
+  const [issued, setIssued] = useState<{ code: PairingCodeReply; before: number }>()
+  const isUsed = issued !== undefined && (known ?? 0) > issued.before
+  useEffect(() => {
+    if (isUsed) say('The device is paired.')
+  }, [isUsed, say])
+  const begin = async () => {
+    setIssued({ code: await service.devices.createPairingCode(), before: known ?? 0 })
+  }
+  if (!issued || isUsed) {
+    return (
+      <Action look="main" act={begin}>
+        Pair a device
+      </Action>
+    )
+  }
+  return (
+    <Card label="Pair a device">
+      <div className="flex flex-wrap items-center gap-6">
+        <div className="w-44">
+          <QrCode text={issued.code.pairing_url} label="QR code with the address of the authenticator and the code" />
+        </div>
+        <div className="min-w-0 flex-1 basis-60 space-y-3">
+          <p>Scan it with your phone. Or open the authenticator there and type:</p>
+          <p className="font-mono text-2xl font-semibold tracking-widest select-all">{issued.code.pairing_code}</p>
+          <Remaining until={issued.code.expires_at} onOver={setIssued} />
+          <p className="text-sm text-quiet">
+            For this browser:{' '}
+            <a className="font-medium text-accent underline" href={issued.code.pairing_url}>
+              make it a device itself
+            </a>
+            .
+          </p>
+          <Action
+            act={() => {
+              setIssued(undefined)
+            }}
+          >
+            Close
+          </Action>
+        </div>
+      </div>
+    </Card>
+  )
+}
+
+function Remaining({ until, onOver }: { until: string; onOver: (issued: undefined) => void }) {
+  const left = useSecondsUntil(until)
+  const { say } = useSay()
+  useEffect(() => {
+    if (left > 0) return
+    say('The code is over. Ask for another one.')
+    onOver(undefined)
+  }, [left, onOver, say])
+  const minutes = Math.floor(left / 60)
+  return (
+    <p className="text-sm text-quiet">
+      It works once, for another{' '}
+      <span className="tabular-nums">
+        {minutes}:{String(left % 60).padStart(2, '0')}
+      </span>{' '}
+      minutes. Show it to nobody.
+    </p>
+  )
+}
+
+function useSecondsUntil(moment: string): number {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => {
+      setNow(Date.now())
+    }, 1000)
+    return () => {
+      clearInterval(timer)
+    }
+  }, [])
+  return Math.max(0, Math.ceil((Date.parse(moment) - now) / 1000))
+}
