@@ -1,5 +1,122 @@
-import { View } from '../../ui/view.tsx'
+/** For whoever runs the service. The admin token is held in this page's memory alone and goes with it. */
+import { createAdminClient } from '@sallyport/sdk'
+import type { AdminClient } from '@sallyport/sdk'
+import { useState } from 'react'
+import { Link, Route, Switch, useRoute } from 'wouter'
+import { Action } from '../../ui/action.tsx'
+import { Field } from '../../ui/field.tsx'
+import { isProblem } from '../../ui/problem.ts'
+import { Card, View } from '../../ui/view.tsx'
+import { Agents } from './agents.tsx'
+import { Health } from './health.tsx'
+import { Providers } from './providers.tsx'
+import { Users } from './users.tsx'
+
+const parts = [
+  { path: '/admin', name: 'Providers' },
+  { path: '/admin/agents', name: 'Agents' },
+  { path: '/admin/users', name: 'Users' },
+  { path: '/admin/health', name: 'Health' },
+]
 
 export function Admin() {
-  return <View title="Admin" />
+  const [admin, setAdmin] = useState<AdminClient>()
+  if (!admin)
+    return (
+      <AdminToken
+        onGiven={(given) => {
+          setAdmin(given)
+        }}
+      />
+    )
+  return (
+    <>
+      <nav aria-label="Administration" className="flex flex-wrap items-center gap-1 border-b border-line pb-2">
+        {parts.map((part) => (
+          <Part key={part.path} {...part} />
+        ))}
+        <span className="ml-auto">
+          <Action
+            look="bare"
+            act={() => {
+              setAdmin(undefined)
+            }}
+          >
+            Forget the token
+          </Action>
+        </span>
+      </nav>
+      <Switch>
+        <Route path="/admin/agents">
+          <Agents admin={admin} />
+        </Route>
+        <Route path="/admin/users">
+          <Users admin={admin} />
+        </Route>
+        <Route path="/admin/health">
+          <Health admin={admin} />
+        </Route>
+        <Route>
+          <Providers admin={admin} />
+        </Route>
+      </Switch>
+    </>
+  )
+}
+
+function Part({ path, name }: { path: string; name: string }) {
+  const [isHere] = useRoute(path)
+  return (
+    <Link
+      href={path}
+      aria-current={isHere ? 'page' : undefined}
+      className="rounded-lg px-3 py-2 text-sm font-medium text-quiet hover:bg-raised hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent"
+    >
+      {name}
+    </Link>
+  )
+}
+
+function AdminToken({ onGiven }: { onGiven: (admin: AdminClient) => void }) {
+  const [token, setToken] = useState('')
+  const [problem, setProblem] = useState<string>()
+  const unlock = async () => {
+    const admin = createAdminClient({ baseUrl: location.origin, adminToken: token.trim() })
+    try {
+      await admin.users.list({ limit: 1 }).page()
+    } catch (error) {
+      if (!isProblem(error, 'unauthenticated', 'forbidden')) throw error
+      setProblem('The service does not know this token. An admin token begins with sp_admin_.')
+      return
+    }
+    onGiven(admin)
+  }
+  return (
+    <View title="Administration" lead="For whoever runs this service.">
+      <Card>
+        <form
+          className="space-y-4"
+          onSubmit={(event) => {
+            event.preventDefault()
+          }}
+        >
+          <Field
+            label="Admin token"
+            type="password"
+            note="The start screen says which file it is in. It stays in this page’s memory: reload the page and it is gone."
+            value={token}
+            problem={problem}
+            autoComplete="off"
+            spellCheck={false}
+            onChange={(event) => {
+              setToken(event.target.value)
+            }}
+          />
+          <Action look="main" act={unlock}>
+            Continue
+          </Action>
+        </form>
+      </Card>
+    </View>
+  )
 }

@@ -1,0 +1,84 @@
+import { useQueryClient } from '@tanstack/react-query'
+import type { AdminClient, ProviderDetails } from '@sallyport/sdk'
+import { Action } from '../../ui/action.tsx'
+import { Confirm } from '../../ui/confirm.tsx'
+import { useSay } from '../../ui/message.tsx'
+import { Badge, Card, Theirs } from '../../ui/view.tsx'
+import { Credentials } from './credentials.tsx'
+
+const sources = { admin: 'set up by an admin', preset: 'a preset', proposal: 'proposed by an agent' }
+
+export function ProviderCard({ admin, provider }: { admin: AdminClient; provider: ProviderDetails }) {
+  const queries = useQueryClient()
+  const { say } = useSay()
+  const { provider_id: id, provider_name: name, status } = provider
+  const change = async (act: () => Promise<unknown>, text: string) => {
+    await act()
+    say(text)
+    await queries.invalidateQueries({ queryKey: ['admin', 'providers'] })
+  }
+  return (
+    <li>
+      <Card>
+        <div className="flex flex-wrap items-start justify-between gap-3">
+          <div className="min-w-0 space-y-1">
+            <p className="flex flex-wrap items-center gap-2">
+              <Theirs>{name}</Theirs>
+              {status === 'active' && <Badge tone="good">active</Badge>}
+              {status === 'disabled' && <Badge tone="bad">disabled</Badge>}
+              {status === 'pending_credentials' && <Badge tone="warn">needs credentials</Badge>}
+              {!provider.verified && <Badge tone="warn">unverified</Badge>}
+            </p>
+            <p className="text-sm text-quiet">
+              <code className="font-mono">{provider.slug}</code>, {sources[provider.source]}, tokens go to{' '}
+              <span className="wrap-anywhere">{provider.api_hosts.join(', ') || 'no host'}</span>
+            </p>
+            {provider.registration_error && (
+              <p className="text-sm text-warn">Automatic registration gave no client: {provider.registration_error}</p>
+            )}
+          </div>
+          <div className="flex flex-wrap gap-2">
+            {status === 'disabled' ? (
+              <Action label={`Enable ${name}`} act={() => change(() => admin.providers.enable(id), 'Enabled.')}>
+                Enable
+              </Action>
+            ) : (
+              <Confirm
+                opener="Disable"
+                openerLabel={`Disable ${name}`}
+                title="Disable this provider?"
+                verb="Disable"
+                act={() => change(() => admin.providers.disable(id), 'Disabled: no call goes there any more.')}
+              >
+                <p>No account can be connected there and no call goes out until it is enabled again.</p>
+              </Confirm>
+            )}
+            <Confirm
+              opener="Delete"
+              openerLabel={`Delete ${name}`}
+              title="Delete this provider?"
+              verb="Delete"
+              act={() => change(() => admin.providers.delete(id), 'Deleted.')}
+            >
+              <p>It goes only while no account is connected there. There is no way back.</p>
+            </Confirm>
+          </div>
+        </div>
+        <details className="mt-3" open={status === 'pending_credentials'}>
+          <summary className="text-sm font-medium text-accent">
+            {provider.client_id ? 'Change its credentials' : 'Give it credentials'}
+          </summary>
+          <div className="mt-3">
+            <Credentials
+              redirectUri={provider.redirect_uri}
+              verb="Save"
+              act={(credentials) =>
+                change(() => admin.providers.setCredentials(id, credentials), 'The credentials are kept.')
+              }
+            />
+          </div>
+        </details>
+      </Card>
+    </li>
+  )
+}

@@ -1,0 +1,51 @@
+import { useQuery } from '@tanstack/react-query'
+import type { AdminClient } from '@sallyport/sdk'
+import { Loaded } from '../../ui/loading.tsx'
+import { Empty, Section, View } from '../../ui/view.tsx'
+import { AddProvider } from './add-provider.tsx'
+import { ProviderCard } from './provider-card.tsx'
+
+export function Providers({ admin }: { admin: AdminClient }) {
+  const providers = useQuery({
+    queryKey: ['admin', 'providers'],
+    queryFn: ({ signal }) => admin.providers.list({ status: 'all', limit: 200 }, { signal }).all(),
+  })
+  return (
+    <View
+      title="Providers"
+      lead="Where people can connect accounts. Each takes a client that you register there, with the address shown beside it."
+    >
+      <AddProvider admin={admin} />
+      <Loaded query={providers}>
+        {(all) => {
+          const waiting = all.filter(({ status }) => status === 'pending_credentials')
+          const others = all.filter((provider) => !waiting.includes(provider))
+          return (
+            <>
+              {waiting.length > 0 && (
+                <Section title="Waiting for credentials" note="Agents proposed these, or their setup is not finished.">
+                  <ul className="space-y-3">
+                    {waiting.map((provider) => (
+                      <ProviderCard key={provider.provider_id} admin={admin} provider={provider} />
+                    ))}
+                  </ul>
+                </Section>
+              )}
+              <Section title="Set up">
+                {others.length === 0 ? (
+                  <Empty title="No provider yet">Add one above: people can then connect their accounts there.</Empty>
+                ) : (
+                  <ul className="space-y-3">
+                    {others.map((provider) => (
+                      <ProviderCard key={provider.provider_id} admin={admin} provider={provider} />
+                    ))}
+                  </ul>
+                )}
+              </Section>
+            </>
+          )
+        }}
+      </Loaded>
+    </View>
+  )
+}

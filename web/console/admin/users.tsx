@@ -1,0 +1,148 @@
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { AdminClient, CreateLoginTokenReply, User } from '@sallyport/sdk'
+import { Action } from '../../ui/action.tsx'
+import { Confirm } from '../../ui/confirm.tsx'
+import { Field, inputLook } from '../../ui/field.tsx'
+import { useSay } from '../../ui/message.tsx'
+import { Pages } from '../../ui/pages.tsx'
+import { Moment } from '../../ui/time.tsx'
+import { Badge, Card, Empty, Section, Theirs, View } from '../../ui/view.tsx'
+
+export function Users({ admin }: { admin: AdminClient }) {
+  const users = useInfiniteQuery({
+    queryKey: ['admin', 'users'],
+    queryFn: ({ pageParam, signal }) => admin.users.list({ ...pageParam }, { signal }).page(),
+    initialPageParam: {} as { cursor?: string },
+    getNextPageParam: ({ next_cursor: cursor }) => (cursor === null ? undefined : { cursor }),
+  })
+  return (
+    <View title="Users" lead="People sign in with a link that works once, or with the browser logins you have set up.">
+      <SignInLink admin={admin} />
+      <Section title="Everybody">
+        <Pages query={users} recordsOf={(page) => page.users} empty={<Empty title="Nobody has signed in yet" />}>
+          {(user) => <UserCard key={user.user_id} admin={admin} user={user} />}
+        </Pages>
+      </Section>
+    </View>
+  )
+}
+
+function SignInLink({ admin }: { admin: AdminClient }) {
+  const queries = useQueryClient()
+  const { say } = useSay()
+  const [email, setEmail] = useState('')
+  const [name, setName] = useState('')
+  const [issued, setIssued] = useState<CreateLoginTokenReply>()
+  const issue = async () => {
+    setIssued(undefined)
+    const whom = { ...(email.trim() && { email: email.trim() }), ...(name.trim() && { name: name.trim() }) }
+    setIssued(await admin.createLoginToken(whom))
+    say('The link is made. It signs in once.')
+    await queries.invalidateQueries({ queryKey: ['admin', 'users'] })
+  }
+  return (
+    <Card label="A sign-in link">
+      <div className="space-y-4">
+        <div className="grid gap-4 sm:grid-cols-2">
+          <Field
+            label="E-mail address"
+            type="email"
+            value={email}
+            autoComplete="off"
+            onChange={(event) => {
+              setEmail(event.target.value)
+            }}
+          />
+          <Field
+            label="Name, for somebody new"
+            value={name}
+            autoComplete="off"
+            onChange={(event) => {
+              setName(event.target.value)
+            }}
+          />
+        </div>
+        <Action look="main" act={issue}>
+          Make a sign-in link
+        </Action>
+        {issued && (
+          <div className="space-y-1">
+            <label htmlFor="login-url" className="text-sm font-semibold">
+              Send this link to them, and to nobody else
+            </label>
+            <input id="login-url" readOnly className={`${inputLook} font-mono text-xs`} value={issued.login_url} />
+            <p className="text-sm text-quiet">
+              It works until <Moment at={issued.expires_at} /> and is shown this once.
+            </p>
+          </div>
+        )}
+      </div>
+    </Card>
+  )
+}
+
+function UserCard({ admin, user }: { admin: AdminClient; user: User }) {
+  const queries = useQueryClient()
+  const { say } = useSay()
+  const name = user.name ?? user.email ?? user.user_id
+  const change = async (act: () => Promise<unknown>, text: string) => {
+    await act()
+    say(text)
+    await queries.invalidateQueries({ queryKey: ['admin', 'users'] })
+  }
+  return (
+    <li>
+      <Card>
+        <div className="flex flex-wrap items-center justify-between gap-3">
+          <div className="min-w-0">
+            <p className="flex flex-wrap items-center gap-2">
+              <Theirs>{name}</Theirs>
+              {user.status === 'disabled' && <Badge tone="bad">disabled</Badge>}
+              {user.require_device_approval && <Badge>approves on device only</Badge>}
+            </p>
+            <p className="text-sm text-quiet">
+              {user.email && user.email !== name && (
+                <>
+                  <bdi>{user.email}</bdi>,{' '}
+                </>
+              )}
+              here since <Moment at={user.created_at} />
+            </p>
+            <p className="font-mono text-xs text-quiet">{user.user_id}</p>
+          </div>
+          {user.status === 'active' && (
+            <div className="flex flex-wrap gap-2">
+              {user.require_device_approval && (
+                <Confirm
+                  opener="Devices lost"
+                  openerLabel={`${name} has lost their devices`}
+                  title="Let them decide without a device?"
+                  verb="Lift the requirement"
+                  act={() =>
+                    change(() => admin.users.resetDeviceApproval(user.user_id), 'They can decide in the console again.')
+                  }
+                >
+                  <p>Only when you know that it is they who ask: this is what a thief would ask for.</p>
+                </Confirm>
+              )}
+              <Confirm
+                opener="Disable"
+                openerLabel={`Disable ${name}`}
+                title="Disable this user?"
+                verb="Disable"
+                act={() =>
+                  change(() => admin.users.disable(user.user_id), 'The user is disabled, and their grants ended.')
+                }
+              >
+                <p>
+                  <Theirs>{name}</Theirs> is signed out everywhere, and no agent can act for them any more.
+                </p>
+              </Confirm>
+            </div>
+          )}
+        </div>
+      </Card>
+    </li>
+  )
+}

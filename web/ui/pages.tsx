@@ -1,0 +1,40 @@
+/** A list that goes on: what has been read so far, and a button for more. */
+import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { Action } from './action.tsx'
+import { Loading } from './loading.tsx'
+import { describeProblem } from './problem.ts'
+import { Notice } from './view.tsx'
+
+interface PagesProps<Page, Item> {
+  query: UseInfiniteQueryResult<InfiniteData<Page>>
+  recordsOf: (page: Page) => Item[]
+  empty: ReactNode
+  /** A list item for each. */
+  children: (item: Item) => ReactNode
+}
+
+export function Pages<Page, Item>({ query, recordsOf, empty, children }: PagesProps<Page, Item>) {
+  if (query.isPending) return <Loading />
+  if (!query.data) {
+    return (
+      <Notice tone="bad">
+        <div className="flex flex-wrap items-center justify-between gap-3">
+          <span>{describeProblem(query.error)}</span>
+          <Action act={() => query.refetch()}>Try again</Action>
+        </div>
+      </Notice>
+    )
+  }
+  const items = query.data.pages.flatMap(recordsOf)
+  return (
+    <>
+      {items.length === 0 ? empty : <ul className="space-y-3">{items.map(children)}</ul>}
+      {query.hasNextPage && (
+        <div className="mt-4 text-center">
+          <Action act={() => query.fetchNextPage()}>Show more</Action>
+        </div>
+      )}
+    </>
+  )
+}
