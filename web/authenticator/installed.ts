@@ -17,10 +17,10 @@ export function canRing(): boolean {
 }
 
 /** Asks the person, so it has to come of a click. */
-export async function ring(device: DeviceClient, { deviceId, vapidPublicKey }: KeptDevice): Promise<boolean> {
+export async function ring(device: DeviceClient, { vapidPublicKey }: KeptDevice): Promise<boolean> {
   if ((await Notification.requestPermission()) !== 'granted') return false
   const { pushManager } = await navigator.serviceWorker.ready
   const subscription = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: vapidPublicKey })
-  await device.setPushToken(deviceId, { push_token: JSON.stringify(subscription) })
+  await device.setPushToken({ push_token: JSON.stringify(subscription) })
   return true
 }

@@ -3,7 +3,7 @@
  * Lets the authenticator open without a network, and shows what is pushed to it. It keeps the page itself, never an
  * answer of the API: what is shown of requests and decisions always comes from the service.
  */
-declare const self: ServiceWorkerGlobalScope
+const worker = self as unknown as ServiceWorkerGlobalScope
 
 const cacheName = 'authenticator'
 const page = '/authenticator'
@@ -14,23 +14,23 @@ interface Pushed {
   access_request_id: string
 }
 
-self.addEventListener('install', (event) => {
+worker.addEventListener('install', (event) => {
   event.waitUntil(
     caches
       .open(cacheName)
       .then((cache) => cache.addAll([page, '/favicon.svg', '/authenticator.webmanifest']))
-      .then(() => self.skipWaiting()),
+      .then(() => worker.skipWaiting()),
   )
 })
 
-self.addEventListener('activate', (event) => {
-  event.waitUntil(self.clients.claim())
+worker.addEventListener('activate', (event) => {
+  event.waitUntil(worker.clients.claim())
 })
 
-self.addEventListener('fetch', (event) => {
+worker.addEventListener('fetch', (event) => {
   const { request } = event
   const { origin, pathname } = new URL(request.url)
-  if (request.method !== 'GET' || origin !== self.location.origin) return
+  if (request.method !== 'GET' || origin !== worker.location.origin) return
   if (pathname === page) event.respondWith(newest(request))
   // Their names change with what is in them.
   if (pathname.startsWith('/assets/')) event.respondWith(kept(request))
@@ -59,10 +59,10 @@ async function kept(request: Request): Promise<Response> {
   return response
 }
 
-self.addEventListener('push', (event) => {
+worker.addEventListener('push', (event) => {
   const pushed = event.data?.json() as Pushed
   event.waitUntil(
-    self.registration.showNotification(pushed.title, {
+    worker.registration.showNotification(pushed.title, {
       body: pushed.body,
       icon: '/favicon.svg',
       // A later message about the same request takes the place of this one.
@@ -73,7 +73,7 @@ self.addEventListener('push', (event) => {
   )
 })
 
-self.addEventListener('notificationclick', (event) => {
+worker.addEventListener('notificationclick', (event) => {
   event.notification.close()
   const { accessRequestId } = event.notification.data as { accessRequestId: string }
   event.waitUntil(open(accessRequestId))
@@ -81,12 +81,14 @@ self.addEventListener('notificationclick', (event) => {
 
 /** In the window that is open already, if there is one. Opening decides nothing. */
 async function open(accessRequestId: string): Promise<void> {
-  const windows = await self.clients.matchAll({ type: 'window' })
+  const windows = await worker.clients.matchAll({ type: 'window' })
   const [window] = windows.filter(({ url }) => new URL(url).pathname === page)
   if (window) {
     window.postMessage({ accessRequestId })
     await window.focus()
     return
   }
-  await self.clients.openWindow(`${page}#request=${encodeURIComponent(accessRequestId)}`)
+  await worker.clients.openWindow(`${page}#request=${encodeURIComponent(accessRequestId)}`)
 }
+
+export {}

@@ -100,7 +100,7 @@ function Ringing({ device, kept, isRinging }: Pick<ThisDeviceProps, 'device' | '
 
 function Remove({ device, kept, onForgotten }: Pick<ThisDeviceProps, 'device' | 'kept' | 'onForgotten'>) {
   const remove = async () => {
-    await device.revoke(kept.deviceId)
+    await device.unpair()
     await forget()
     await onForgotten()
   }

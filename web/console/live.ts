@@ -1,18 +1,23 @@
 /** What changes at the service is asked for anew, while the page is in view: a hidden tab holds no connection. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
+import type { ChangedEvent, EventTopic } from '@sallyport/protocol/events'
 import { service } from './service.ts'
 
-/** By topic of the service's events, the first words of the keys of the queries that are out of date then. */
-const keysOf: Record<string, string[]> = {
+/** By topic, the first words of the keys of the queries that are out of date then. */
+const keysOf: Record<EventTopic, string[]> = {
   access_requests: ['access-requests'],
   grants: ['grants'],
   connections: ['connections'],
-  devices: ['devices', 'me'],
+  devices: ['devices'],
+  sessions: ['sessions'],
+  muted_agents: ['muted-agents'],
+  providers: ['providers'],
+  me: ['me'],
   activity: ['activity'],
-  agents: ['muted-agents'],
-  sessions: ['sessions', 'me'],
 }
+
+const eventTopics = Object.keys(keysOf) as EventTopic[]
 
 export function useLive(): void {
   const queries = useQueryClient()
@@ -21,7 +26,7 @@ export function useLive(): void {
     if (!isVisible) return
     const leaving = new AbortController()
     void follow(leaving.signal, (topics) => {
-      for (const key of new Set(topics.flatMap((topic) => keysOf[topic] ?? [topic]))) {
+      for (const key of new Set(topics.flatMap((topic) => keysOf[topic]))) {
         void queries.invalidateQueries({ queryKey: [key] })
       }
     })
@@ -31,12 +36,12 @@ export function useLive(): void {
   }, [queries, isVisible])
 }
 
-async function follow(signal: AbortSignal, onChange: (topics: string[]) => void): Promise<void> {
+async function follow(signal: AbortSignal, onChange: (topics: EventTopic[]) => void): Promise<void> {
   try {
     for await (const { event, data } of service.events({ signal })) {
-      if (event === 'changed') onChange((data as { topics: string[] }).topics)
+      if (event === 'changed') onChange((data as ChangedEvent).topics)
       // While nobody listened, anything may have changed.
-      if (event === 'open') onChange(Object.keys(keysOf))
+      if (event === 'open') onChange(eventTopics)
     }
   } catch {
     // Without it the page is still right whenever it asks.

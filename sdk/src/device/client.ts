@@ -1,3 +1,5 @@
+import type { ServiceEvent } from '../event-stream.ts'
+import { followEvents } from '../events.ts'
 import { listing } from '../listing.ts'
 import type { Listing } from '../listing.ts'
 import { createTransport, segment } from '../transport.ts'
@@ -40,13 +42,21 @@ export interface DeviceClient {
   connections: {
     list: (query?: wire.ListConnectionsQuery, options?: Options) => Listing<wire.ConnectionPage, wire.Connection>
   }
+  devices: {
+    /** Those of the same person. */
+    list: (query?: wire.ListDevicesQuery, options?: Options) => Listing<wire.DevicePage, wire.Device>
+  }
   /** This device's word on who may decide, for whoever sends it: `off` goes into the user's `auth.changeMe`. */
   sign: (action: DeviceAction, options?: Options) => Promise<Signature>
+  /** Ends “approve on device only”, by this device's signature. */
+  liftDeviceApproval: (options?: Options) => Promise<wire.MeReply>
   /** Lets another device of the same person decide, whose key has that thumbprint. */
   enrol: (deviceId: string, thumbprint: string, options?: Options) => Promise<wire.Device>
   /** Removes this device. Another one is removed by its person, with this one's word on `remove:{device_id}`. */
   unpair: (options?: Options) => Promise<wire.Device>
   setPushToken: (body: wire.PushTokenBody, options?: Options) => Promise<wire.Device>
+  /** As a user's: what has changed for this device's person. */
+  events: (options?: CallOptions) => AsyncGenerator<ServiceEvent, void, undefined>
 }
 
 export function createDeviceClient({ sessionToken, key, ...service }: DeviceClientOptions): DeviceClient {
@@ -92,7 +102,15 @@ export function createDeviceClient({ sessionToken, key, ...service }: DeviceClie
       list: (query, options) =>
         listing<wire.ConnectionPage, 'connections'>(transport, '/v4/connections', 'connections', query, options),
     },
+    devices: {
+      list: (query, options) =>
+        listing<wire.DevicePage, 'devices'>(transport, '/v4/devices', 'devices', query, options),
+    },
     sign,
+    liftDeviceApproval: async (options) => {
+      const body = { require_device_approval: false, ...(await sign('off', options)) }
+      return transport.json({ method: 'PATCH', path: '/v4/auth/me', body }, options)
+    },
     enrol: async (id, thumbprint, options) =>
       post(`/v4/devices/${segment(id)}/enrol`, await sign(`enrol:${thumbprint}`, options), options),
     unpair: async (options) => {
@@ -106,6 +124,7 @@ export function createDeviceClient({ sessionToken, key, ...service }: DeviceClie
       const { device } = await me(options)
       return post(`/v4/devices/${segment(device?.device_id ?? '')}/push-token`, body, options)
     },
+    events: (options) => followEvents(transport, options),
   }
 }
 
