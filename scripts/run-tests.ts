@@ -5,7 +5,8 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findBrowser } from '../server/testkit/browser.ts'
-import { prepareTemplate } from '../server/testkit/databases.ts'
+import { preparePostgresTemplate, prepareSqliteTemplate } from '../server/testkit/databases.ts'
+import { findMemory } from '../server/testkit/memory.ts'
 import { bringPrograms } from '../server/testkit/programs.ts'
 import { bringPython } from '../server/testkit/python.ts'
 import { startPostgres } from '../server/testkit/postgres-server.ts'
@@ -27,10 +28,13 @@ say(`PostgreSQL for the tests: ${postgres ? `started on port ${new URL(url).port
 say(
   `${files.length} files: ${together.flat().length} share ${together.length} processes, ${alone.length} have their own`,
 )
-const template = await prepareTemplate(url)
-const folder = mkdtempSync(join(tmpdir(), 'sallyport-tests-'))
+const template = await preparePostgresTemplate(url)
+const scratch = findMemory() ?? tmpdir()
+const folder = mkdtempSync(join(scratch, 'sallyport-tests-'))
+const sqliteTemplate = join(folder, 'migrated.db')
 const finished = join(folder, 'finished')
 try {
+  await prepareSqliteTemplate(sqliteTemplate)
   await bringPrograms(['curl', 'openssl'])
   if (files.some((file) => file.includes('legacy-peer'))) await bringPython('cryptography')
   // Fetching a browser may take longer than a test may. Where there is none, the tests that need it say so.
@@ -40,6 +44,8 @@ try {
     ...process.env,
     TEST_DATABASE_URL: url,
     TEST_DATABASE_TEMPLATE: template.name,
+    TEST_SQLITE_TEMPLATE: sqliteTemplate,
+    TMPDIR: scratch,
     // The processes load the same modules.
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/compiled'),
     ...(browser && { SALLYPORT_TEST_BROWSER: browser }),

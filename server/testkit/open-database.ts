@@ -7,20 +7,29 @@ import { openPostgres } from '../src/platform/database/postgres.ts'
 import { openSqlite } from '../src/platform/database/sqlite.ts'
 import { Secret } from '../src/platform/secret.ts'
 import { fixedClock } from './clock.ts'
-import { temporaryFolder, temporaryPostgres } from './databases.ts'
+import { migratedPostgres, placeMigratedSqlite, temporaryFolder, temporaryPostgres } from './databases.ts'
 
 /** Every call opens one more instance on the same empty database. */
 export async function emptyDatabase(t: Pick<TestContext, 'after'>, engine: Engine): Promise<() => Database> {
-  const where = engine === 'sqlite' ? join(temporaryFolder(t), 'sallyport.db') : await temporaryPostgres(t)
+  return opener(t, engine, engine === 'sqlite' ? sqliteFile(t) : await temporaryPostgres(t))
+}
+
+export async function migratedDatabase(t: Pick<TestContext, 'after'>, engine: Engine): Promise<() => Database> {
+  const where = engine === 'sqlite' ? sqliteFile(t) : await migratedPostgres(t)
+  if (engine === 'sqlite') placeMigratedSqlite(where)
+  const open = opener(t, engine, where)
+  await migrate(open(), fixedClock().now)
+  return open
+}
+
+function sqliteFile(t: Pick<TestContext, 'after'>): string {
+  return join(temporaryFolder(t), 'sallyport.db')
+}
+
+function opener(t: Pick<TestContext, 'after'>, engine: Engine, where: string): () => Database {
   return () => {
     const database = engine === 'sqlite' ? openSqlite(where) : openPostgres(new Secret(where), { isInsecure: false })
     t.after(() => database.close())
     return database
   }
-}
-
-export async function migratedDatabase(t: Pick<TestContext, 'after'>, engine: Engine): Promise<() => Database> {
-  const open = await emptyDatabase(t, engine)
-  await migrate(open(), fixedClock().now)
-  return open
 }

@@ -2,10 +2,11 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, cpSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { chownSync, cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { findMemory } from './memory.ts'
 import { freePort } from './ports.ts'
 
 export interface PostgresServer {
@@ -18,9 +19,6 @@ export interface PostgresServer {
 
 /** PostgreSQL refuses to run as root; the user nobody is everywhere. */
 const nobody = 65_534
-
-/** A container's memory file system is often much smaller. */
-const roomyBytes = 1024 ** 3
 
 /** The tests make and drop hundreds of databases, and no power fails on them; what is measured has to last. */
 export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
@@ -75,14 +73,6 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
       for (const path of [folder, store]) rmSync(path, { recursive: true, force: true })
     },
   }
-}
-
-/** Each database is 300 files: on a disk, to make one and to drop it takes several times the work. */
-function findMemory(): string | undefined {
-  const memory = '/dev/shm'
-  if (!existsSync(memory)) return undefined
-  const { bavail, bsize } = statfsSync(memory)
-  return bavail * bsize > roomyBytes ? memory : undefined
 }
 
 /** Another user can't see into our home, so that user gets a copy. */

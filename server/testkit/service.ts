@@ -1,4 +1,5 @@
 /** The real app on a real database, with a clock that stands still. It is called by inject(), without a port. */
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createApp } from '../src/app.ts'
 import type { App } from '../src/app.ts'
@@ -17,7 +18,7 @@ import { openVault } from '../src/platform/vault/vault.ts'
 import type { Vault } from '../src/platform/vault/vault.ts'
 import { fixedClock } from './clock.ts'
 import type { FixedClock } from './clock.ts'
-import { migratedPostgres, temporaryFolder } from './databases.ts'
+import { migratedPostgres, placeMigratedSqlite, temporaryFolder } from './databases.ts'
 
 interface Call {
   token?: string | undefined
@@ -56,8 +57,10 @@ export async function startService(
   /** A name server that the test plays. */
   lookup?: Lookup,
 ): Promise<TestService> {
+  const folder = temporaryFolder(t)
+  if (engine === 'sqlite') placeMigratedSqlite(join(folder, 'sallyport.db'))
   const env: Environment = {
-    SALLYPORT_DATA_DIR: temporaryFolder(t),
+    SALLYPORT_DATA_DIR: folder,
     SALLYPORT_LOG_FORMAT: 'json',
     SALLYPORT_ADMIN_TOKEN: mintToken('admin').reveal(),
     SALLYPORT_MASTER_KEY: newMasterKey().text.reveal(),

@@ -5,10 +5,11 @@ import type { Database, Queries } from '../src/platform/database/database.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import { openSqlite } from '../src/platform/database/sqlite.ts'
 import { fixedClock } from './clock.ts'
-import { temporaryFolder } from './databases.ts'
+import { placeMigratedSqlite, temporaryFolder } from './databases.ts'
 
 export async function newSqliteFile(t: Pick<TestContext, 'after'>): Promise<{ database: Database; file: string }> {
   const file = join(temporaryFolder(t), 'sallyport.db')
+  placeMigratedSqlite(file)
   const database = openSqlite(file)
   t.after(() => database.close())
   await migrate(database, fixedClock().now)

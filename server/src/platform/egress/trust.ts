@@ -8,15 +8,20 @@ export interface Trust {
   withExtra: () => SecureContext
 }
 
+const minVersion = 'TLSv1.2'
+
+/** By the operator's authorities. Whoever is told of the same ones trusts the same: they are read once a process. */
+const contexts = new Map<string, SecureContext>()
+
 export function createTrust(ca: string | undefined): Trust {
-  const minVersion = 'TLSv1.2'
   let usual: SecureContext | undefined
-  let extra: SecureContext | undefined
   const trust: Trust = {
     usual: () => (usual ??= createSecureContext({ minVersion })),
     withExtra: () => {
       if (ca === undefined) return trust.usual()
-      return (extra ??= createSecureContext({ minVersion, ca: [...getCACertificates('default'), ca] }))
+      const context = contexts.get(ca) ?? createSecureContext({ minVersion, ca: [...getCACertificates('default'), ca] })
+      contexts.set(ca, context)
+      return context
     },
   }
   return trust
