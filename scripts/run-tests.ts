@@ -12,7 +12,13 @@ import { bringPython } from '../server/testkit/python.ts'
 import { startPostgres } from '../server/testkit/postgres-server.ts'
 import { groupTests } from '../server/testkit/test-groups.ts'
 
-const everything = ['protocol/src/**/*.test.ts', 'sdk/src/**/*.test.ts', 'server/**/*.test.ts', 'e2e/**/*.test.ts']
+const everything = [
+  'protocol/src/**/*.test.ts',
+  'sdk/src/**/*.test.ts',
+  'server/**/*.test.ts',
+  'e2e/**/*.test.ts',
+  'web/**/*.test.ts',
+]
 const isOption = (word: string) => word.startsWith('-')
 const given = process.argv.slice(2)
 const words = given.filter((word) => !isOption(word))

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { auditEvents, followUps } from '@sallyport/protocol/audit'
+import type { AuditRecord } from '@sallyport/sdk'
+import { plainText } from '../../ui/words.ts'
+import { describeRecord } from './describe-record.ts'
+
+const blank: AuditRecord = {
+  audit_id: 'aud_01k9x3v7qmf5v8t2w4y6z8abcd',
+  event: 'session.started',
+  at: '2026-01-01T00:00:00.000Z',
+  request_id: null,
+  agent_id: null,
+  user_id: null,
+  grant_id: null,
+  connection_id: null,
+  provider: null,
+  detail: {},
+  outcome: null,
+  concluded_at: null,
+  result: null,
+  hops: [],
+}
+const names = {
+  agent: (id: string) => (id === 'agt_1' ? 'Mail helper' : undefined),
+  account: (id: string) => (id === 'con_1' ? { provider: 'Acme', label: 'ada@example.com' } : undefined),
+}
+
+function says(record: Partial<AuditRecord>, text: string): void {
+  assert.equal(plainText(describeRecord({ ...blank, ...record }, names)), text)
+}
+
+const call: Partial<AuditRecord> = {
+  event: 'proxy.attempt',
+  agent_id: 'agt_1',
+  detail: { method: 'GET', host: 'api.acme.example', path: '/v1/messages', query: [] },
+}
+
+test('a call says who did what where, and what came of it', () => {
+  const answered = { ...call, outcome: 'answered' as const }
+  says({ ...answered, result: { status: 200 } }, 'Mail helper read api.acme.example/v1/messages, answered 200.')
+  says(
+    { ...answered, result: { status: 404 } },
+    'Mail helper tried to read api.acme.example/v1/messages, answered 404.',
+  )
+  const deleting = { ...answered, detail: { ...call.detail, method: 'DELETE', path: '/' } }
+  says({ ...deleting, result: { status: 204 } }, 'Mail helper deleted api.acme.example, answered 204.')
+  const odd = { ...answered, detail: { ...call.detail, method: 'toString' } }
+  says({ ...odd, result: { status: 200 } }, 'Mail helper called api.acme.example/v1/messages, answered 200.')
+})
+
+test('a call that came to nothing says why', () => {
+  const place = 'api.acme.example/v1/messages'
+  const refused = { ...call, event: 'proxy.refused' as const, outcome: 'refused' as const }
+  const why = { ...call.detail, code: 'method_not_allowed' }
+  says({ ...refused, detail: why }, `Mail helper tried to read ${place}, refused: you did not allow this method.`)
+  const many = { code: 'host_not_allowed', count: 1200 }
+  says({ ...refused, detail: many }, 'Mail helper was refused 1,200 more times: you did not allow this host.')
+  says(
+    { ...refused, detail: { code: 'grant_not_found' } },
+    'Mail helper tried to call somewhere, refused: it has no such grant.',
+  )
+  const failed = { ...call, outcome: 'failed' as const }
+  says(
+    { ...failed, result: { code: 'upstream_timeout' } },
+    `Mail helper tried to read ${place}, failed: no answer came in time.`,
+  )
+  says({ ...failed, result: { code: 'brand_new' } }, `Mail helper tried to read ${place}, failed: brand new.`)
+  says({ ...failed, result: null }, `Mail helper tried to read ${place}, failed: the reason is not on record.`)
+  says({ ...call, outcome: 'unknown' }, `Mail helper began to read ${place}; how it ended is not on record.`)
+})
+
+test('an account is named as its person knows it, or by its provider', () => {
+  const detail = { connection_id: 'con_1', provider: 'acme' }
+  says({ event: 'connection.created', detail }, 'You connected ada@example.com at Acme.')
+  says(
+    { event: 'connection.created', detail: { ...detail, connection_id: 'con_2' } },
+    'You connected an account at acme.',
+  )
+  says({ event: 'connection.revoked', detail: { connection_id: 'con_2' } }, 'You disconnected an account.')
+  says(
+    { event: 'connection.refused', detail: { code: 'access_denied' } },
+    'An account was not connected: access was refused there.',
+  )
+  says(
+    { event: 'connection.refused', detail: { code: 'constructor' } },
+    'An account was not connected: it did not work.',
+  )
+})
+
+test('a decision says whose access it was about, and whether a device signed it', () => {
+  const about = { agent_id: 'agt_1' }
+  says(
+    { ...about, event: 'access_request.created', detail: { provider: 'acme' } },
+    'Mail helper asked for access to acme.',
+  )
+  says(
+    { ...about, event: 'access_request.approved', detail: { receipt: { signed: false } } },
+    'You gave access to Mail helper.',
+  )
+  const signed = { receipt: { signed: true } }
+  says(
+    { ...about, event: 'access_request.approved', detail: signed },
+    'You gave access to Mail helper, with a device’s signature.',
+  )
+  says(
+    { ...about, event: 'access_request.denied', detail: { blocked: true } },
+    'You denied access to Mail helper and blocked it.',
+  )
+  says({ ...about, event: 'grant.revoked', detail: { by: 'user' } }, 'You revoked the access of Mail helper.')
+  says({ ...about, event: 'grant.revoked', detail: { by: 'agent' } }, 'Mail helper gave its access up.')
+  says({ agent_id: 'agt_2', event: 'agent.blocked' }, 'You blocked an agent (agt_2).')
+})
+
+test('whatever can be on record has a sentence, even where its facts are missing', () => {
+  const listed = auditEvents.filter((event) => !(followUps as readonly string[]).includes(event))
+  for (const event of listed) {
+    const words = describeRecord({ ...blank, event: event as AuditRecord['event'], detail: { unreadable: '{' } })
+    assert.match(plainText(words), /^[A-Z].*\.$/, event)
+  }
+})
+
+test('what others chose stands apart from what we say', () => {
+  const named = { agent: () => '<b>You</b>', account: () => undefined }
+  const words = describeRecord({ ...blank, ...call, outcome: 'answered', result: { status: 200 } }, named)
+  assert.deepEqual(words, [
+    { theirs: '<b>You</b>' },
+    ' read ',
+    { theirs: 'api.acme.example/v1/messages' },
+    ', answered 200.',
+  ])
+})

@@ -1,0 +1,22 @@
+/** Sentences of ours with somebody else's words in them, which are told apart until they are shown. */
+export type Part = string | { theirs: string }
+export type Words = readonly Part[]
+
+export function theirs(text: string): Part {
+  return { theirs: text }
+}
+
+/** The same as one text, where nothing but text can stand: a label, a title, a search. */
+export function plainText(words: Words): string {
+  return words.map((part) => (typeof part === 'string' ? part : part.theirs)).join('')
+}
+
+const lists = new Intl.ListFormat('en', { type: 'conjunction' })
+
+export function listOf(texts: readonly string[]): Part[] {
+  return lists.formatToParts(texts).map(({ type, value }) => (type === 'element' ? theirs(value) : value))
+}
+
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString('en')} ${number === 1 ? one : many}`
+}
