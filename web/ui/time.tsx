@@ -28,20 +28,27 @@ export function formatAgo(at: string | Date, now: number): string {
   for (const [unit, length] of units) {
     if (Math.abs(span) >= length) return spans.format(Math.trunc(span / length), unit)
   }
-  return 'just now'
+  // A clock that is a little ahead of ours makes no future.
+  return span > 10_000 ? 'within a minute' : 'just now'
 }
 
-/** How long ago, or until when; it moves on by itself. */
-export function Ago({ at }: { at: string }) {
+/** The time of day, which moves on by itself. */
+export function useNow(everyMs = 20_000): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {
     const timer = setInterval(() => {
       setNow(Date.now())
-    }, 20_000)
+    }, everyMs)
     return () => {
       clearInterval(timer)
     }
-  }, [])
+  }, [everyMs])
+  return now
+}
+
+/** How long ago, or until when. */
+export function Ago({ at }: { at: string }) {
+  const now = useNow()
   return (
     <time dateTime={at} title={exact.format(new Date(at))}>
       {formatAgo(at, now)}

@@ -35,6 +35,11 @@ export function View({ title, heading, lead, actions, children }: ViewProps) {
   )
 }
 
+/** After what had the focus is gone: back to where the view begins. */
+export function focusHeading(): void {
+  document.querySelector('h1')?.focus({ preventScroll: true })
+}
+
 export function Card({ children, label }: { children: ReactNode; label?: string }) {
   return (
     <section aria-label={label} className="rounded-xl border border-line bg-surface p-4 shadow-xs sm:p-5">

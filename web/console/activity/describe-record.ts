@@ -16,12 +16,19 @@ export const noNames: Names = { agent: () => undefined, account: () => undefined
 export function describeRecord(record: AuditRecord, names: Names = noNames): Words {
   const who = agentOf(record, names)
   const { event } = record
-  if (event === 'proxy.attempt' || event === 'proxy.refused') return capital(describeCall(record, who))
+  if (isCall(event)) return capital(describeCall(record, who))
   return capital([...sentences[event](record, who, names), '.'])
 }
 
 function capital([first = '', ...rest]: Words): Words {
   return typeof first === 'string' ? [first.charAt(0).toUpperCase() + first.slice(1), ...rest] : [first, ...rest]
+}
+
+type Event = AuditRecord['event']
+type CallEvent = Extract<Event, `proxy.${string}`>
+
+function isCall(event: Event): event is CallEvent {
+  return event.startsWith('proxy.')
 }
 
 type Describe = (record: AuditRecord, who: Part, names: Names) => Words
@@ -30,7 +37,7 @@ const says =
   (text: string): Describe =>
   () => [text]
 
-const sentences: Record<Exclude<AuditRecord['event'], 'proxy.attempt' | 'proxy.refused'>, Describe> = {
+const sentences: Record<Exclude<Event, CallEvent>, Describe> = {
   'agent.registered': (_record, who) => [who, ' registered'],
   'agent.token_rotated': (_record, who) => [who, ' got a new token'],
   'agent.disabled': (_record, who) => [who, ' was disabled'],

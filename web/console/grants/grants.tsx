@@ -1,5 +1,64 @@
-import { View } from '../../ui/view.tsx'
+/** Who may do what until when. What has ended stands apart from what holds. */
+import { useState } from 'react'
+import { Link, useSearch } from 'wouter'
+import { Loaded } from '../../ui/loading.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import { Empty, Notice, Theirs, View } from '../../ui/view.tsx'
+import { useActiveGrants, useConnections } from '../lists.ts'
+import { EndedGrants } from './ended-grants.tsx'
+import { GrantList } from './grant-list.tsx'
+
+const states = { active: 'Active', expired: 'Expired', revoked: 'Revoked' } as const
+type State = keyof typeof states
 
 export function Grants() {
-  return <View title="Grants" />
+  const [state, setState] = useState<State>('active')
+  return (
+    <View title="Grants" lead="What you have allowed agents to do. You can take each of them back at any time.">
+      <Tabs label="Which grants" tabs={states} chosen={state} onChoose={setState} />
+      {state === 'active' ? <ActiveGrants /> : <EndedGrants key={state} status={state} />}
+    </View>
+  )
+}
+
+function ActiveGrants() {
+  const grants = useActiveGrants()
+  const connectionId = new URLSearchParams(useSearch()).get('connection_id')
+  return (
+    <Loaded query={grants}>
+      {(all) => {
+        const shown = connectionId === null ? all : all.filter(({ connection_id: id }) => id === connectionId)
+        return (
+          <>
+            {connectionId !== null && <OnlyOne connectionId={connectionId} />}
+            {shown.length === 0 ? (
+              <Empty title="Nothing is granted">
+                <p>When an agent asks, you decide on the page that it shows you, or from Home.</p>
+              </Empty>
+            ) : (
+              <GrantList grants={shown} />
+            )}
+          </>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+function OnlyOne({ connectionId }: { connectionId: string }) {
+  const { data: connections } = useConnections()
+  const account = connections?.find(({ connection_id: id }) => id === connectionId)
+  return (
+    <Notice tone="calm">
+      <div className="flex flex-wrap items-center justify-between gap-2">
+        <span>
+          Only those that use{' '}
+          {account ? <Theirs>{account.account_label ?? account.provider_name}</Theirs> : 'one account'}.
+        </span>
+        <Link href="/grants" className="font-semibold text-accent underline-offset-4 hover:underline">
+          Show all
+        </Link>
+      </div>
+    </Notice>
+  )
 }

@@ -1,5 +1,45 @@
+/** What waits for an answer, what needs attention, and what happened last. */
+import { Loaded } from '../../ui/loading.tsx'
+import { useNow } from '../../ui/time.tsx'
 import { View } from '../../ui/view.tsx'
+import { useActiveGrants, useConnections, useWaitingRequests } from '../lists.ts'
+import { Attention } from './attention.tsx'
+import { FirstSteps } from './first-steps.tsx'
+import { Recent } from './recent.tsx'
+import { Sandbox } from './sandbox.tsx'
+import { Waiting } from './waiting.tsx'
 
 export function Home() {
-  return <View title="Home" />
+  return (
+    <View title="Home">
+      <Lists />
+    </View>
+  )
+}
+
+function Lists() {
+  const requests = useWaitingRequests()
+  const connections = useConnections()
+  const grants = useActiveGrants()
+  const now = useNow()
+  return (
+    <Loaded query={connections}>
+      {(accounts) => (
+        <Loaded query={grants}>
+          {(granted) => {
+            const isNew = accounts.length + granted.length === 0
+            return (
+              <div className="space-y-8">
+                {(!isNew || requests.data?.length !== 0) && <Waiting />}
+                <Attention connections={accounts} grants={granted} now={now} />
+                {isNew && <FirstSteps />}
+                <Recent />
+                {isNew && <Sandbox />}
+              </div>
+            )
+          }}
+        </Loaded>
+      )}
+    </Loaded>
+  )
 }

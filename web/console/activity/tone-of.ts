@@ -1,0 +1,10 @@
+import type { AuditRecord } from '@sallyport/sdk'
+
+/** How a record is coloured: whether what was meant to happen did. */
+export function toneOf({ event, outcome, result }: AuditRecord): 'good' | 'calm' | 'warn' | 'bad' {
+  if (outcome === 'refused') return 'warn'
+  if (outcome === 'failed') return 'bad'
+  if (outcome === 'answered') return Number(result?.['status']) < 400 ? 'good' : 'warn'
+  if (event === 'connection.needs_reauth') return 'warn'
+  return 'calm'
+}

@@ -1,0 +1,86 @@
+/** One account: whether it works, when it was used, and who may use it. */
+import type { Connection, Grant } from '@sallyport/sdk'
+import { Link } from 'wouter'
+import { Action } from '../../ui/action.tsx'
+import { Fact, Facts } from '../../ui/facts.tsx'
+import { Ago, Moment } from '../../ui/time.tsx'
+import { Badge, Card, Notice, Theirs } from '../../ui/view.tsx'
+import { count } from '../../ui/words.ts'
+import { Disconnect } from './disconnect.tsx'
+
+interface AccountProps {
+  account: Connection
+  /** Those that hang on it. */
+  grants: Grant[]
+  onSignIn: (account: Connection) => Promise<void>
+  onCode: ((account: Connection) => Promise<void>) | undefined
+}
+
+export function Account({ account, grants, onSignIn, onCode }: AccountProps) {
+  const { account_label: label, status, scopes, created_at: since, last_used_at: lastUsed } = account
+  const name = label ?? 'this account'
+  const needsSignIn = status === 'needs_reauth'
+  return (
+    <Card>
+      <div className="space-y-4">
+        <div className="flex flex-wrap items-start justify-between gap-2">
+          <h3 className="min-w-0">{label === null ? 'Account without a name' : <Theirs>{label}</Theirs>}</h3>
+          <Badge tone={needsSignIn ? 'warn' : 'good'}>{needsSignIn ? 'Needs you to sign in again' : 'Healthy'}</Badge>
+        </div>
+        {needsSignIn && (
+          <Notice>
+            The provider no longer accepts what is kept here. Until you sign in again, agents can’t use this account;
+            what you allowed them stays.
+          </Notice>
+        )}
+        <Facts>
+          <Fact name="Connected">
+            <Moment at={since} />
+          </Fact>
+          <Fact name="Last used">{lastUsed === null ? 'never' : <Ago at={lastUsed} />}</Fact>
+          <Fact name="Used by">{grants.length === 0 ? 'no agent' : <Users account={account} grants={grants} />}</Fact>
+          {scopes.length > 0 && (
+            <Fact name="Scopes">
+              <span className="text-quiet">{scopes.join(' ')}</span>
+            </Fact>
+          )}
+        </Facts>
+        <div className="flex flex-wrap gap-2">
+          {needsSignIn && (
+            <Action look="main" act={() => onSignIn(account)} label={`Sign in again: ${name}`}>
+              Sign in again
+            </Action>
+          )}
+          {needsSignIn && onCode && (
+            <Action act={() => onCode(account)} label={`Sign in again with a code: ${name}`}>
+              With a code
+            </Action>
+          )}
+          <Disconnect account={account} grants={grants} />
+        </div>
+      </div>
+    </Card>
+  )
+}
+
+const named = 3
+
+function Users({ account, grants }: Pick<AccountProps, 'account' | 'grants'>) {
+  return (
+    <>
+      {grants.slice(0, named).map(({ grant_id: id, agent }, index) => (
+        <span key={id}>
+          {index > 0 && ', '}
+          <Theirs>{agent.name}</Theirs>
+        </span>
+      ))}
+      {grants.length > named && ` and ${grants.length - named} more`}{' '}
+      <Link
+        href={`/grants?connection_id=${account.connection_id}`}
+        className="font-semibold whitespace-nowrap text-accent underline-offset-4 hover:underline"
+      >
+        {count(grants.length, 'grant')}
+      </Link>
+    </>
+  )
+}

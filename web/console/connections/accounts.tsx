@@ -1,0 +1,81 @@
+import type { Connection, Grant } from '@sallyport/sdk'
+import { Link } from 'wouter'
+import { buttonLook } from '../../ui/action.tsx'
+import { Loaded } from '../../ui/loading.tsx'
+import { Badge, Empty, Theirs, View } from '../../ui/view.tsx'
+import { useActiveGrants, useConnections, useProviders } from '../lists.ts'
+import { Account } from './account.tsx'
+import type { Wish } from './begin.ts'
+import { byProvider } from './by-provider.ts'
+import type { ProviderAccounts } from './by-provider.ts'
+
+interface AccountsProps {
+  onStart: (wish: Wish) => Promise<void>
+}
+
+/** The accounts of one provider stand side by side. */
+export function Accounts({ onStart }: AccountsProps) {
+  const connections = useConnections()
+  const grants = useActiveGrants()
+  return (
+    <View
+      title="Connections"
+      lead="Your accounts at other services. Agents use them as far as you allow; none of them ever sees a key."
+      actions={
+        <Link href="/connections/new" className={buttonLook('main')}>
+          Connect an account
+        </Link>
+      }
+    >
+      <Loaded query={connections}>
+        {(accounts) =>
+          accounts.length === 0 ? (
+            <Empty title="No account is connected yet">
+              <p>Connect one, and agents can ask you to use it. Nothing is allowed until you say so.</p>
+            </Empty>
+          ) : (
+            <Loaded query={grants}>
+              {(granted) => (
+                <div className="space-y-8">
+                  {byProvider(accounts).map((group) => (
+                    <Group key={group.providerId} group={group} grants={granted} onStart={onStart} />
+                  ))}
+                </div>
+              )}
+            </Loaded>
+          )
+        }
+      </Loaded>
+    </View>
+  )
+}
+
+function Group({ group, grants, onStart }: AccountsProps & { group: ProviderAccounts; grants: Grant[] }) {
+  const { data: providers } = useProviders()
+  const { providerId, name, isVerified, accounts } = group
+  const hasDeviceFlow = providers?.find(({ provider_id: id }) => id === providerId)?.device_flow ?? false
+  const again =
+    (way: Wish['way']) =>
+    ({ connection_id: connectionId }: Connection) =>
+      onStart({ way, providerId, providerName: name, connectionId })
+  return (
+    <section className="space-y-3">
+      <h2 className="flex flex-wrap items-center gap-2 text-base">
+        <Theirs>{name}</Theirs>
+        {!isVerified && <Badge tone="warn">nobody answers for it</Badge>}
+      </h2>
+      <ul className="grid gap-4 xl:grid-cols-2">
+        {accounts.map((account) => (
+          <li key={account.connection_id} className="min-w-0">
+            <Account
+              account={account}
+              grants={grants.filter(({ connection_id: id }) => id === account.connection_id)}
+              onSignIn={again('browser')}
+              onCode={hasDeviceFlow ? again('device') : undefined}
+            />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,34 @@
+/** The first step of connecting an account, or of signing in again with one: the service says where to go. */
+import type { StartDeviceFlowReply } from '@sallyport/sdk'
+import { service } from '../service.ts'
+
+export interface Wish {
+  way: 'browser' | 'device'
+  providerId: string
+  providerName: string
+  /** The connection to renew; without it an account is added. */
+  connectionId?: string
+}
+
+interface About {
+  wish: Wish
+  /** To be read before going on. */
+  warning: string | null
+  isTrusted: boolean
+}
+
+export type Begun = About & ({ way: 'browser'; url: string } | { way: 'device'; flow: StartDeviceFlowReply })
+
+export async function begin(wish: Wish): Promise<Begun> {
+  const { way, providerId, connectionId } = wish
+  const which = { provider_id: providerId, ...(connectionId !== undefined && { connection_id: connectionId }) }
+  if (way === 'device') {
+    const flow = await service.connections.startDeviceFlow(which)
+    return { wish, way, flow, warning: flow.warning, isTrusted: false }
+  }
+  const { authorization_url: url, warning } = await service.connections.start({
+    ...which,
+    redirect_after: '/connections',
+  })
+  return { wish, way, url, warning, isTrusted: false }
+}

@@ -1,0 +1,101 @@
+import { useState } from 'react'
+import type { Provider } from '@sallyport/sdk'
+import { Link } from 'wouter'
+import { Action, buttonLook } from '../../ui/action.tsx'
+import { Field } from '../../ui/field.tsx'
+import { Loaded } from '../../ui/loading.tsx'
+import { Badge, Empty, Theirs, View } from '../../ui/view.tsx'
+import { useProviders } from '../lists.ts'
+import type { Wish } from './begin.ts'
+import { matches } from './search.ts'
+
+type Start = (wish: Wish) => Promise<void>
+
+/** All providers that there are, to be searched by name, address or API host. */
+export function ChooseProvider({ onStart }: { onStart: Start }) {
+  const providers = useProviders()
+  return (
+    <View
+      title="Connect an account"
+      lead="You sign in at the provider and come back. What it hands over stays here, sealed; no agent ever sees it."
+      actions={
+        <Link href="/connections" className={buttonLook('plain')}>
+          Back
+        </Link>
+      }
+    >
+      <Loaded query={providers}>{(known) => <Search providers={known} onStart={onStart} />}</Loaded>
+    </View>
+  )
+}
+
+function Search({ providers, onStart }: { providers: Provider[]; onStart: Start }) {
+  const [wanted, setWanted] = useState('')
+  const found = providers.filter((provider) => matches(provider, wanted))
+  if (providers.length === 0) {
+    return (
+      <Empty title="No provider is set up here yet">
+        <p>
+          Whoever runs this service adds one on the{' '}
+          <Link href="/admin" className="font-semibold text-accent underline">
+            admin page
+          </Link>
+          ; an agent can propose one, too.
+        </p>
+      </Empty>
+    )
+  }
+  return (
+    <div className="space-y-4">
+      <Field
+        label="Search"
+        type="search"
+        autoComplete="off"
+        spellCheck={false}
+        value={wanted}
+        onChange={(event) => {
+          setWanted(event.target.value)
+        }}
+      />
+      <p aria-live="polite" className="sr-only">
+        {wanted !== '' && `${found.length} found`}
+      </p>
+      {found.length === 0 && <p className="text-quiet">None is called so.</p>}
+      <ul className="divide-y divide-line rounded-xl border border-line bg-surface empty:hidden">
+        {found.map((provider) => (
+          <li key={provider.provider_id}>
+            <Row provider={provider} onStart={onStart} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+function Row({ provider, onStart }: { provider: Provider; onStart: Start }) {
+  const { provider_id: providerId, provider_name: providerName, issuer_url: issuer, verified } = provider
+  const start = (way: Wish['way']) => () => onStart({ way, providerId, providerName })
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2 px-4 py-3">
+      <div className="min-w-0 grow basis-56">
+        <p className="flex flex-wrap items-center gap-2">
+          <Theirs>{providerName}</Theirs>
+          {!verified && <Badge tone="warn">nobody answers for it</Badge>}
+        </p>
+        <p className="text-sm text-quiet">
+          <bdi>{URL.parse(issuer)?.host ?? issuer}</bdi>
+        </p>
+      </div>
+      <div className="flex flex-wrap gap-2">
+        {provider.device_flow && (
+          <Action look="bare" act={start('device')} label={`Connect ${providerName} with a code`}>
+            With a code
+          </Action>
+        )}
+        <Action act={start('browser')} label={`Connect ${providerName}`}>
+          Connect
+        </Action>
+      </div>
+    </div>
+  )
+}

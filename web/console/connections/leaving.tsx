@@ -1,0 +1,28 @@
+import { Action } from '../../ui/action.tsx'
+import { Notice, View } from '../../ui/view.tsx'
+import type { Begun } from './begin.ts'
+
+interface LeavingProps {
+  begun: Begun
+  onTrust: () => void
+  onBack: () => void
+}
+
+/** Nobody here answers for the provider: its person is asked before anything leads there. */
+export function Leaving({ begun, onTrust, onBack }: LeavingProps) {
+  const { host } = new URL(begun.way === 'browser' ? begun.url : begun.flow.verification_uri)
+  return (
+    <View title="Do you trust this provider?">
+      <Notice>{begun.warning}</Notice>
+      <p>
+        You would leave for <bdi className="font-semibold wrap-anywhere">{host}</bdi> and be asked there to sign in.
+      </p>
+      <div className="flex flex-wrap gap-2">
+        <Action look="main" act={onBack}>
+          Back
+        </Action>
+        <Action act={onTrust}>Go on</Action>
+      </div>
+    </View>
+  )
+}

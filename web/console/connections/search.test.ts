@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { matches } from './search.ts'
+
+const provider = {
+  provider_name: 'Café Calendar',
+  slug: 'cafe',
+  issuer_url: 'https://login.cafe.example',
+  api_hosts: ['api.cafe.example', '*.calendar.example'],
+}
+
+test('a provider is found by parts of its name, its address or where its API is', () => {
+  for (const wanted of ['', '  ', 'café', 'CAFE', 'cal caf', 'login.cafe', 'api.', '*.calendar']) {
+    assert.equal(matches(provider, wanted), true, wanted)
+  }
+  for (const wanted of ['mail', 'café mail', '.*', '\\']) assert.equal(matches(provider, wanted), false, wanted)
+})

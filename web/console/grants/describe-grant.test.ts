@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Grant } from '@sallyport/sdk'
+import { plainText } from '../../ui/words.ts'
+import { describeGrant, endsSoon } from './describe-grant.ts'
+
+const grant: Grant = {
+  grant_id: 'grt_1',
+  kind: 'connection',
+  status: 'active',
+  agent: { agent_id: 'agt_1', name: 'Mail helper' },
+  provider: 'acme',
+  provider_name: 'Acme',
+  connection_id: 'con_1',
+  account_label: 'ada@example.com',
+  access_request_id: 'arq_1',
+  allowed_hosts: ['api.acme.example'],
+  allowed_methods: ['GET', 'HEAD'],
+  allowed_paths: null,
+  max_calls: null,
+  expires_at: null,
+  calls: 0,
+  created_at: '2026-01-01T00:00:00.000Z',
+  last_used_at: null,
+  revoked_at: null,
+  revoked_by: null,
+  signed: false,
+}
+const tomorrow = '2026-01-02T00:00:00.000Z'
+
+function says(change: Partial<Grant>, text: string): void {
+  assert.equal(plainText(describeGrant({ ...grant, ...change }, (moment) => moment.slice(0, 10))), text)
+}
+
+test('a grant says who may do what, where, with which account, until when', () => {
+  const start = 'Mail helper may only read (GET and HEAD) at api.acme.example'
+  says({}, `${start}, with ada@example.com at Acme, until you revoke it.`)
+  says(
+    { allowed_paths: ['/v1', '/v2'], max_calls: 1, expires_at: tomorrow },
+    `${start}, below /v1 and /v2, with ada@example.com at Acme, 1 call at most, until 2026-01-02.`,
+  )
+  says({ account_label: null, provider_name: null }, `${start}, with your account, until you revoke it.`)
+})
+
+test('what it may do is no less than its methods let it', () => {
+  const end = 'at api.acme.example, with ada@example.com at Acme, until you revoke it.'
+  says({ allowed_methods: null }, `Mail helper may read, change and delete (any method) ${end}`)
+  says({ allowed_methods: ['GET', 'POST'] }, `Mail helper may read and change (GET and POST) ${end}`)
+  says({ allowed_methods: ['PURGE'] }, `Mail helper may change (PURGE) ${end}`)
+})
+
+test('of one that has ended it says how', () => {
+  const start = 'Mail helper could only read (GET and HEAD) at api.acme.example, with ada@example.com at Acme'
+  says({ status: 'expired', expires_at: tomorrow }, `${start}, until 2026-01-02.`)
+  says({ status: 'expired', max_calls: 5, calls: 5 }, `${start}, 5 calls at most, until its calls were used up.`)
+  says({ status: 'revoked', revoked_at: tomorrow, revoked_by: 'user' }, `${start}, until you revoked it: 2026-01-02.`)
+  says({ status: 'revoked', revoked_at: tomorrow, revoked_by: 'agent' }, `${start}, until it gave it up: 2026-01-02.`)
+  says({ status: 'revoked' }, `${start}, until its account was disconnected.`)
+})
+
+test('an end within a day is soon', () => {
+  const before = (hours: number) => Date.parse(tomorrow) - hours * 3_600_000
+  assert.equal(endsSoon({ ...grant, expires_at: tomorrow }, before(23)), true)
+  assert.equal(endsSoon({ ...grant, expires_at: tomorrow }, before(25)), false)
+  assert.equal(endsSoon(grant, before(1)), false)
+  assert.equal(endsSoon({ ...grant, expires_at: tomorrow, status: 'revoked' }, before(1)), false)
+})

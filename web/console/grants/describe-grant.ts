@@ -1,0 +1,54 @@
+/** A grant in one plain sentence: who may do what, where, with which account, until when. */
+import type { Grant } from '@sallyport/sdk'
+import { count, listOf, theirs } from '../../ui/words.ts'
+import type { Words } from '../../ui/words.ts'
+
+export function describeGrant(grant: Grant, formatMoment: (moment: string) => string): Words {
+  const { agent, allowed_paths: paths, max_calls: most, status } = grant
+  return [
+    theirs(agent.name),
+    status === 'active' ? ' may ' : ' could ',
+    ...doing(grant.allowed_methods),
+    ' at ',
+    ...listOf(grant.allowed_hosts),
+    ...(paths === null ? [] : [', below ', ...listOf(paths)]),
+    ...accountOf(grant),
+    most === null ? '' : `, ${count(most, 'call')} at most`,
+    `, ${ending(grant, formatMoment)}.`,
+  ]
+}
+
+const reading = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+function doing(methods: Grant['allowed_methods']): Words {
+  if (methods === null) return ['read, change and delete (any method)']
+  const readsAll = methods.every((method) => reading.has(method))
+  const readsSome = methods.some((method) => reading.has(method))
+  return [readsAll ? 'only read (' : readsSome ? 'read and change (' : 'change (', ...listOf(methods), ')']
+}
+
+function accountOf({ kind, account_label: label, provider_name: provider }: Grant): Words {
+  if (kind === 'sandbox') return [', in its sandbox']
+  const at: Words = provider === null ? [] : [' at ', theirs(provider)]
+  return label === null ? [', with your account', ...at] : [', with ', theirs(label), ...at]
+}
+
+function ending(grant: Grant, formatMoment: (moment: string) => string): string {
+  const { status, expires_at: end, revoked_at: revoked, revoked_by: by, calls, max_calls: most } = grant
+  if (status === 'active') return end === null ? 'until you revoke it' : `until ${formatMoment(end)}`
+  if (status === 'expired') {
+    const isUsedUp = most !== null && calls >= most
+    return isUsedUp || end === null ? 'until its calls were used up' : `until ${formatMoment(end)}`
+  }
+  if (revoked === null) return 'until its account was disconnected'
+  return by === 'agent'
+    ? `until it gave it up: ${formatMoment(revoked)}`
+    : `until you revoked it: ${formatMoment(revoked)}`
+}
+
+/** How soon an end is worth a word beforehand. */
+const soonMs = 24 * 3_600_000
+
+export function endsSoon({ status, expires_at: end }: Grant, now: number): boolean {
+  return status === 'active' && end !== null && Date.parse(end) - now < soonMs
+}

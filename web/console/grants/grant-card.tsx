@@ -1,0 +1,68 @@
+/** One grant: what it allows, how much it is used, and the way to end it. */
+import type { ReactNode } from 'react'
+import type { Grant } from '@sallyport/sdk'
+import { Link } from 'wouter'
+import { buttonLook } from '../../ui/action.tsx'
+import { Sentence } from '../../ui/sentence.tsx'
+import { Ago, formatMoment, useNow } from '../../ui/time.tsx'
+import { Badge, Card, Theirs } from '../../ui/view.tsx'
+import { count } from '../../ui/words.ts'
+import { describeGrant, endsSoon } from './describe-grant.ts'
+import { Receipt } from './receipt.tsx'
+import { Revoke } from './revoke.tsx'
+
+export function GrantCard({ grant }: { grant: Grant }) {
+  const { agent, calls, max_calls: most, last_used_at: lastUsed, created_at: since, status } = grant
+  return (
+    <Card>
+      <div className="space-y-3">
+        <div className="flex flex-wrap items-start justify-between gap-2">
+          <h2 className="min-w-0 text-base">
+            <Theirs>{agent.name}</Theirs>
+          </h2>
+          <div className="flex flex-wrap gap-1">
+            {grant.signed && <Badge>Signed by a device</Badge>}
+            <State grant={grant} />
+          </div>
+        </div>
+        <p>
+          <Sentence words={describeGrant(grant, formatMoment)} />
+        </p>
+        <dl className="flex flex-wrap gap-x-8 gap-y-2 text-sm tabular-nums">
+          <Figure name="Calls">{most === null ? count(calls, 'call') : `${calls} of ${count(most, 'call')}`}</Figure>
+          <Figure name="Last call">{lastUsed === null ? 'none yet' : <Ago at={lastUsed} />}</Figure>
+          <Figure name="Granted">
+            <Ago at={since} />
+          </Figure>
+        </dl>
+        <div className="flex flex-wrap gap-2">
+          {status === 'active' && <Revoke grant={grant} />}
+          <Link
+            href={`/activity?grant_id=${grant.grant_id}`}
+            className={buttonLook('bare')}
+            aria-label={`Activity of ${agent.name}`}
+          >
+            Activity
+          </Link>
+          {grant.access_request_id !== null && <Receipt grant={grant} />}
+        </div>
+      </div>
+    </Card>
+  )
+}
+
+function Figure({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt className="text-quiet">{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+function State({ grant }: { grant: Grant }) {
+  const now = useNow()
+  if (grant.status === 'revoked') return <Badge>Revoked</Badge>
+  if (grant.status === 'expired') return <Badge>Expired</Badge>
+  return endsSoon(grant, now) ? <Badge tone="warn">Ends soon</Badge> : <Badge tone="good">Active</Badge>
+}

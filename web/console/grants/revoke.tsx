@@ -1,0 +1,37 @@
+import { useQueryClient } from '@tanstack/react-query'
+import type { Grant } from '@sallyport/sdk'
+import { Confirm } from '../../ui/confirm.tsx'
+import { useSay } from '../../ui/message.tsx'
+import { Sentence } from '../../ui/sentence.tsx'
+import { formatMoment } from '../../ui/time.tsx'
+import { focusHeading } from '../../ui/view.tsx'
+import { service } from '../service.ts'
+import { describeGrant } from './describe-grant.ts'
+
+export function Revoke({ grant }: { grant: Grant }) {
+  const queries = useQueryClient()
+  const { say } = useSay()
+  const revoke = async () => {
+    await service.grants.revoke(grant.grant_id)
+    await queries.invalidateQueries({ queryKey: ['grants'] })
+    focusHeading()
+    say('The access is revoked. The agent’s next call is refused.')
+  }
+  return (
+    <Confirm
+      opener="Revoke"
+      openerLabel={`Revoke the access of ${grant.agent.name}`}
+      title="Revoke this access?"
+      verb="Revoke"
+      act={revoke}
+    >
+      <p className="text-ink">
+        <Sentence words={describeGrant(grant, formatMoment)} />
+      </p>
+      <p>
+        It ends at once, with whatever is under way. This can’t be undone: the agent has to ask again, and you decide
+        again.
+      </p>
+    </Confirm>
+  )
+}

@@ -1,0 +1,47 @@
+/** What will stop working by itself, unless its person does something. */
+import type { ReactNode } from 'react'
+import type { Connection, Grant } from '@sallyport/sdk'
+import { Link } from 'wouter'
+import { Ago } from '../../ui/time.tsx'
+import { Section, Theirs } from '../../ui/view.tsx'
+import { endsSoon } from '../grants/describe-grant.ts'
+
+interface AttentionProps {
+  connections: Connection[]
+  grants: Grant[]
+  now: number
+}
+
+export function Attention({ connections, grants, now }: AttentionProps) {
+  const stale = connections.filter(({ status }) => status === 'needs_reauth')
+  const ending = grants.filter((grant) => endsSoon(grant, now))
+  if (stale.length + ending.length === 0) return null
+  return (
+    <Section title="Needs your attention">
+      <ul className="divide-y divide-line rounded-xl border border-line bg-surface">
+        {stale.map(({ connection_id: id, provider_name: provider, account_label: label }) => (
+          <Row key={id} href="/connections" action="Sign in again">
+            <Theirs>{provider}</Theirs> no longer accepts {label === null ? 'your account' : <Theirs>{label}</Theirs>}.
+            Agents can’t use it until you sign in there again.
+          </Row>
+        ))}
+        {ending.map(({ grant_id: id, agent, expires_at: end }) => (
+          <Row key={id} href="/grants" action="See the grant">
+            The access of <Theirs>{agent.name}</Theirs> ends {end !== null && <Ago at={end} />}. It can ask again.
+          </Row>
+        ))}
+      </ul>
+    </Section>
+  )
+}
+
+function Row({ href, action, children }: { href: string; action: string; children: ReactNode }) {
+  return (
+    <li className="flex flex-wrap items-center justify-between gap-x-6 gap-y-1 px-4 py-3 text-sm">
+      <span className="min-w-0 grow basis-64">{children}</span>
+      <Link href={href} className="font-semibold text-accent underline-offset-4 hover:underline">
+        {action}
+      </Link>
+    </li>
+  )
+}

@@ -1,0 +1,82 @@
+/** For somebody who has nothing here yet: what to do, in order. */
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { buttonLook } from '../../ui/action.tsx'
+import { Copy } from '../../ui/copy.tsx'
+import { Loaded } from '../../ui/loading.tsx'
+import { Card } from '../../ui/view.tsx'
+import { useProviders } from '../lists.ts'
+
+export function FirstSteps() {
+  return (
+    <ol className="space-y-4">
+      <Step number={1} title="Connect an account">
+        <p>You sign in at a provider once. Its keys stay here; agents never see them.</p>
+        <Connect />
+      </Step>
+      <Step number={2} title="Give an agent this address">
+        <p>
+          An agent registers by itself and asks for what it needs. It finds out how in the{' '}
+          <a href="/docs" className="font-semibold text-accent underline">
+            reference
+          </a>
+          .
+        </p>
+        <p className="flex flex-wrap items-center gap-3">
+          <code className="rounded-lg bg-raised px-3 py-2 text-ink">{location.origin}</code>
+          <Copy text={location.origin} label="Copy the address" />
+        </p>
+      </Step>
+      <Step number={3} title="Decide when it asks">
+        <p>
+          What it asks for appears on this page. You see who asks and why, allow as little as you like, and can revoke
+          it at any time.
+        </p>
+      </Step>
+    </ol>
+  )
+}
+
+function Connect() {
+  const providers = useProviders()
+  return (
+    <Loaded query={providers}>
+      {(known) =>
+        known.length === 0 ? (
+          <p>
+            No provider is set up here yet. Whoever runs this service adds one on the{' '}
+            <Link href="/admin" className="font-semibold text-accent underline">
+              admin page
+            </Link>
+            .
+          </p>
+        ) : (
+          <Link href="/connections/new" className={buttonLook('main')}>
+            Connect an account
+          </Link>
+        )
+      }
+    </Loaded>
+  )
+}
+
+function Step({ number, title, children }: { number: number; title: string; children: ReactNode }) {
+  return (
+    <li>
+      <Card>
+        <div className="flex gap-4">
+          <span
+            aria-hidden="true"
+            className="grid size-8 shrink-0 place-items-center rounded-full bg-accent-soft text-sm font-semibold text-accent"
+          >
+            {number}
+          </span>
+          <div className="min-w-0 space-y-3 text-quiet">
+            <h2 className="pt-1 font-semibold text-ink">{title}</h2>
+            {children}
+          </div>
+        </div>
+      </Card>
+    </li>
+  )
+}

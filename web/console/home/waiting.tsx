@@ -1,0 +1,77 @@
+/** What agents ask for and nobody has answered yet. Nothing is decided here: the page behind the link shows it all. */
+import type { AccessRequest } from '@sallyport/sdk'
+import { Link } from 'wouter'
+import { buttonLook } from '../../ui/action.tsx'
+import { Loaded } from '../../ui/loading.tsx'
+import { Ago } from '../../ui/time.tsx'
+import { Badge, Card, Section, Theirs } from '../../ui/view.tsx'
+import { useWaitingRequests } from '../lists.ts'
+
+export function Waiting() {
+  const requests = useWaitingRequests()
+  return (
+    <Section title="Waiting for you">
+      <Loaded query={requests}>
+        {(waiting) =>
+          waiting.length === 0 ? (
+            <p className="text-sm text-quiet">Nothing. What an agent asks for appears here by itself.</p>
+          ) : (
+            <ul className="space-y-3">
+              {waiting.map((request) => (
+                <li key={request.access_request_id}>
+                  <Request {...request} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Section>
+  )
+}
+
+function Request({
+  access_request_id: id,
+  agent,
+  provider_name: provider,
+  verified,
+  reason,
+  expires_at,
+}: AccessRequest) {
+  return (
+    <Card>
+      <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+        <div className="min-w-0 grow basis-64 space-y-2">
+          <p>
+            <Theirs>{agent.name}</Theirs> asks for access to <Theirs>{provider}</Theirs>
+            {!verified && (
+              <>
+                {' '}
+                <Badge tone="warn">nobody answers for it</Badge>
+              </>
+            )}
+          </p>
+          {reason === null ? (
+            <p className="text-sm text-quiet">It gave no reason.</p>
+          ) : (
+            <figure className="space-y-1">
+              <figcaption className="text-sm text-quiet">Why, in its own words:</figcaption>
+              <blockquote
+                dir="auto"
+                className="line-clamp-4 border-s-2 border-edge/50 ps-3 text-sm whitespace-pre-line"
+              >
+                {reason}
+              </blockquote>
+            </figure>
+          )}
+          <p className="text-sm text-quiet">
+            Its time is over <Ago at={expires_at} />.
+          </p>
+        </div>
+        <Link href={`/approve-proxy/${id}`} className={buttonLook('main')} aria-label={`Decide on ${agent.name}`}>
+          Decide
+        </Link>
+      </div>
+    </Card>
+  )
+}

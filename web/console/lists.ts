@@ -1,0 +1,43 @@
+/** The lists that several views show. The first word of a key is what live.ts knows it by. */
+import { useQuery } from '@tanstack/react-query'
+import type { Connection } from '@sallyport/sdk'
+import { service } from './service.ts'
+
+/** At most so many of a list are asked for at once. */
+const limit = 200
+
+export function useWaitingRequests() {
+  return useQuery({
+    queryKey: ['access-requests', 'pending'],
+    queryFn: ({ signal }) => service.accessRequests.pending({ limit }, { signal }).all(),
+  })
+}
+
+/** Those that have not been disconnected. */
+export function useConnections() {
+  return useQuery({
+    queryKey: ['connections', 'live'],
+    queryFn: async ({ signal }): Promise<Connection[]> => {
+      const [active, stale] = await Promise.all(
+        (['active', 'needs_reauth'] as const).map((status) =>
+          service.connections.list({ limit, status }, { signal }).all(),
+        ),
+      )
+      return [...(active ?? []), ...(stale ?? [])]
+    },
+  })
+}
+
+export function useActiveGrants() {
+  return useQuery({
+    queryKey: ['grants', 'active'],
+    queryFn: ({ signal }) => service.grants.list({ limit, status: 'active' }, { signal }).all(),
+  })
+}
+
+export function useProviders() {
+  return useQuery({
+    queryKey: ['providers', 'active'],
+    queryFn: ({ signal }) => service.providers.list({ limit }, { signal }).all(),
+  })
+}
