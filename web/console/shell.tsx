@@ -53,7 +53,7 @@ function Place({ path, name, icon }: (typeof places)[number]) {
     <Link
       href={path}
       aria-current={isBelow ? 'page' : undefined}
-      className="flex flex-col items-center gap-1 px-1 py-2 text-[0.6875rem] font-medium text-quiet hover:text-ink aria-[current=page]:text-accent lg:min-h-10 lg:flex-row lg:gap-3 lg:rounded-lg lg:px-3 lg:py-1.5 lg:text-sm lg:hover:bg-raised lg:aria-[current=page]:bg-accent-soft"
+      className="flex flex-col items-center gap-1 py-2 text-[0.625rem] font-medium tracking-tight whitespace-nowrap min-[22.5rem]:text-[0.6875rem] min-[22.5rem]:tracking-normal text-quiet hover:text-ink aria-[current=page]:text-accent lg:min-h-10 lg:flex-row lg:gap-3 lg:rounded-lg lg:px-3 lg:py-1.5 lg:text-sm lg:hover:bg-raised lg:aria-[current=page]:bg-accent-soft"
     >
       <Icon name={icon} />
       {name}

@@ -25,7 +25,7 @@ export function Account({ account, grants, onSignIn, onCode }: AccountProps) {
       <div className="space-y-4">
         <div className="flex flex-wrap items-start justify-between gap-2">
           <h3 className="min-w-0">{label === null ? 'Account without a name' : <Theirs>{label}</Theirs>}</h3>
-          <Badge tone={needsSignIn ? 'warn' : 'good'}>{needsSignIn ? 'Needs you to sign in again' : 'Healthy'}</Badge>
+          <Badge tone={needsSignIn ? 'warn' : 'good'}>{needsSignIn ? 'Needs sign-in again' : 'Healthy'}</Badge>
         </div>
         {needsSignIn && (
           <Notice>
@@ -38,7 +38,7 @@ export function Account({ account, grants, onSignIn, onCode }: AccountProps) {
             <Moment at={since} />
           </Fact>
           <Fact name="Last used">{lastUsed === null ? 'never' : <Ago at={lastUsed} />}</Fact>
-          <Fact name="Used by">{grants.length === 0 ? 'no agent' : <Users account={account} grants={grants} />}</Fact>
+          <Fact name="In use by">{grants.length === 0 ? 'no agent' : <Users account={account} grants={grants} />}</Fact>
           {scopes.length > 0 && (
             <Fact name="Scopes">
               <span className="text-quiet">{scopes.join(' ')}</span>
@@ -68,19 +68,20 @@ const named = 3
 function Users({ account, grants }: Pick<AccountProps, 'account' | 'grants'>) {
   return (
     <>
+      <Link
+        href={`/grants?connection_id=${account.connection_id}`}
+        className="font-semibold whitespace-nowrap text-accent underline underline-offset-4"
+      >
+        {count(grants.length, 'grant')}
+      </Link>
+      {': '}
       {grants.slice(0, named).map(({ grant_id: id, agent }, index) => (
         <span key={id}>
           {index > 0 && ', '}
           <Theirs>{agent.name}</Theirs>
         </span>
       ))}
-      {grants.length > named && ` and ${grants.length - named} more`}{' '}
-      <Link
-        href={`/grants?connection_id=${account.connection_id}`}
-        className="font-semibold whitespace-nowrap text-accent underline-offset-4 hover:underline"
-      >
-        {count(grants.length, 'grant')}
-      </Link>
+      {grants.length > named && ` and ${grants.length - named} more`}
     </>
   )
 }

@@ -4,12 +4,14 @@ import type { Grant } from '@sallyport/sdk'
 import { Link } from 'wouter'
 import { buttonLook } from '../../ui/action.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
+import { Sparkline } from '../../ui/sparkline.tsx'
 import { Ago, formatMoment, useNow } from '../../ui/time.tsx'
 import { Badge, Card, Theirs } from '../../ui/view.tsx'
 import { count } from '../../ui/words.ts'
 import { describeGrant, endsSoon } from './describe-grant.ts'
 import { Receipt } from './receipt.tsx'
 import { Revoke } from './revoke.tsx'
+import { shownDays, useCallCounts } from './use-call-counts.ts'
 
 export function GrantCard({ grant }: { grant: Grant }) {
   const { agent, calls, max_calls: most, last_used_at: lastUsed, created_at: since, status } = grant
@@ -28,13 +30,16 @@ export function GrantCard({ grant }: { grant: Grant }) {
         <p>
           <Sentence words={describeGrant(grant, formatMoment)} />
         </p>
-        <dl className="flex flex-wrap gap-x-8 gap-y-2 text-sm tabular-nums">
-          <Figure name="Calls">{most === null ? count(calls, 'call') : `${calls} of ${count(most, 'call')}`}</Figure>
-          <Figure name="Last call">{lastUsed === null ? 'none yet' : <Ago at={lastUsed} />}</Figure>
-          <Figure name="Granted">
-            <Ago at={since} />
-          </Figure>
-        </dl>
+        <div className="flex flex-wrap items-end justify-between gap-x-8 gap-y-3">
+          <dl className="flex flex-wrap gap-x-8 gap-y-2 text-sm tabular-nums">
+            <Figure name="Calls">{most === null ? count(calls, 'call') : `${calls} of ${count(most, 'call')}`}</Figure>
+            <Figure name="Last call">{lastUsed === null ? 'none yet' : <Ago at={lastUsed} />}</Figure>
+            <Figure name="Granted">
+              <Ago at={since} />
+            </Figure>
+          </dl>
+          <Calls grantId={grant.grant_id} />
+        </div>
         <div className="flex flex-wrap gap-2">
           {status === 'active' && <Revoke grant={grant} />}
           <Link
@@ -49,6 +54,14 @@ export function GrantCard({ grant }: { grant: Grant }) {
       </div>
     </Card>
   )
+}
+
+function Calls({ grantId }: { grantId: string }) {
+  const { data } = useCallCounts()
+  if (!data) return null
+  const counts = data.get(grantId) ?? Array.from({ length: shownDays }, () => 0)
+  const sum = counts.reduce((total, one) => total + one, 0)
+  return <Sparkline counts={counts} label={`${count(sum, 'call')} in the last ${shownDays} days`} />
 }
 
 function Figure({ name, children }: { name: string; children: ReactNode }) {

@@ -65,7 +65,7 @@ function Request({
             </figure>
           )}
           <p className="text-sm text-quiet">
-            Its time is over <Ago at={expires_at} />.
+            Expires <Ago at={expires_at} />.
           </p>
         </div>
         <Link href={`/approve-proxy/${id}`} className={buttonLook('main')} aria-label={`Decide on ${agent.name}`}>
