@@ -14,7 +14,8 @@ const keysOf: Record<EventTopic, string[]> = {
   muted_agents: ['muted-agents'],
   providers: ['providers'],
   me: ['me'],
-  activity: ['activity'],
+  // Each call changes how often and when its grant and its account were used last.
+  activity: ['activity', 'grants', 'connections'],
 }
 
 const eventTopics = Object.keys(keysOf) as EventTopic[]
@@ -40,6 +41,8 @@ async function follow(signal: AbortSignal, onChange: (topics: EventTopic[]) => v
   try {
     for await (const { event, data } of service.events({ signal })) {
       if (event === 'changed') onChange((data as ChangedEvent).topics)
+      // The session is over, or the service stops.
+      if (event === 'ended') onChange(['me'])
       // While nobody listened, anything may have changed.
       if (event === 'open') onChange(eventTopics)
     }

@@ -115,7 +115,7 @@ test('a decision says whose access it was about, and whether a device signed it'
 test('whatever can be on record has a sentence, even where its facts are missing', () => {
   const listed = auditEvents.filter((event) => !(followUps as readonly string[]).includes(event))
   for (const event of listed) {
-    const words = describeRecord({ ...blank, event: event as AuditRecord['event'], detail: { unreadable: '{' } })
+    const words = describeRecord({ ...blank, event: event, detail: { unreadable: '{' } })
     assert.match(plainText(words), /^[A-Z].*\.$/, event)
   }
 })

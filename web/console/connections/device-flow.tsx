@@ -1,7 +1,7 @@
 /** A code to be entered at the provider, on whichever device one is signed in there; meanwhile this page waits. */
 import { lazy, Suspense } from 'react'
 import { Action, buttonLook } from '../../ui/action.tsx'
-import { Copy } from '../../ui/copy.tsx'
+import { CopyButton } from '../../ui/copy-button.tsx'
 import { describeProblem } from '../../ui/problem.ts'
 import { Ago } from '../../ui/time.tsx'
 import { Card, Notice, Theirs, View } from '../../ui/view.tsx'
@@ -68,7 +68,7 @@ function Instructions({ flow }: Pick<DeviceFlowProps['begun'], 'flow'>) {
           <a href={target} target="_blank" rel="noopener noreferrer" className={buttonLook('main')}>
             Open {new URL(page).host}
           </a>
-          <Copy text={code} label="Copy the code" />
+          <CopyButton text={code} label="Copy the code" />
         </div>
         <p className="text-sm text-quiet">
           Or type the address: <bdi className="text-ink">{page}</bdi>

@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { buttonLook } from '../../ui/action.tsx'
-import { Copy } from '../../ui/copy.tsx'
+import { CopyButton } from '../../ui/copy-button.tsx'
 import { Loaded } from '../../ui/loading.tsx'
 import { Card } from '../../ui/view.tsx'
 import { useProviders } from '../lists.ts'
@@ -24,7 +24,7 @@ export function FirstSteps() {
         </p>
         <p className="flex flex-wrap items-center gap-3">
           <code className="rounded-lg bg-raised px-3 py-2 text-ink">{location.origin}</code>
-          <Copy text={location.origin} label="Copy the address" />
+          <CopyButton text={location.origin} label="Copy the address" />
         </p>
       </Step>
       <Step number={3} title="Decide when it asks">

@@ -2,11 +2,11 @@
 import { Loaded } from '../../ui/loading.tsx'
 import { useNow } from '../../ui/time.tsx'
 import { View } from '../../ui/view.tsx'
+import { Sandbox } from '../account/sandbox.tsx'
 import { useActiveGrants, useConnections, useWaitingRequests } from '../lists.ts'
 import { Attention } from './attention.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { Recent } from './recent.tsx'
-import { Sandbox } from './sandbox.tsx'
 import { Waiting } from './waiting.tsx'
 
 export function Home() {
