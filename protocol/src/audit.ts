@@ -72,15 +72,35 @@ const Time = Type.String({ format: 'date-time', maxLength: 40 })
 const Id = Text({ minLength: 1, maxLength: 100 })
 const listedEvents = auditEvents.filter((event) => !(followUps as readonly string[]).includes(event))
 
-export const ListAuditQuery = Strict({
-  ...pagingMembers,
+const ofWhat = {
   agent_id: Type.Optional(Id),
   grant_id: Type.Optional(Id),
+  connection_id: Type.Optional(Id),
   provider: Type.Optional(Text({ minLength: 1, maxLength: 100, description: "The provider's slug" })),
+}
+
+export const auditFormats = ['json', 'ndjson', 'csv'] as const
+export type AuditFormat = (typeof auditFormats)[number]
+
+export const ListAuditQuery = Strict({
+  ...pagingMembers,
+  ...ofWhat,
+  q: Type.Optional(
+    Text({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Words that all stand in the method, host and path of a call, as in "POST api.example.com/items"',
+    }),
+  ),
   event: Type.Optional(Type.Enum(listedEvents)),
   outcome: Type.Optional(Type.Enum(auditOutcomes, { description: 'Of calls; unknown: none is on record' })),
   since: Type.Optional(Time),
   until: Type.Optional(Time),
+  format: Type.Optional(
+    Type.Enum(auditFormats, {
+      description: 'What Accept says otherwise: ndjson and csv give all that match, as a file',
+    }),
+  ),
 })
 export type ListAuditQuery = Static<typeof ListAuditQuery>
 
@@ -92,6 +112,7 @@ export const AuditRecord = Type.Object({
   at: Timestamp,
   request_id: Nullable(Type.String()),
   agent_id: Nullable(Type.String()),
+  agent_name: Nullable(Type.String({ description: 'As the agent calls itself; nobody has verified it' })),
   user_id: Nullable(Type.String({ description: 'Never told to an agent' })),
   grant_id: Nullable(Type.String()),
   connection_id: Nullable(Type.String()),
@@ -112,6 +133,47 @@ export type AuditRecord = Static<typeof AuditRecord>
 
 export const AuditPage = Page('records', AuditRecord)
 export type AuditPage = Static<typeof AuditPage>
+
+export const maxSeriesBuckets = 100
+
+export const AuditSeriesQuery = Strict({
+  ...ofWhat,
+  since: Type.Optional(Type.String({ ...Time, description: 'By default a day before until' })),
+  until: Type.Optional(Type.String({ ...Time, description: 'By default now; itself not counted' })),
+  buckets: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: maxSeriesBuckets, default: 24, description: 'Into how many parts of time' }),
+  ),
+  by: Type.Optional(Type.Enum(['grant'], { description: 'A series for each grant, instead of one for all' })),
+})
+export type AuditSeriesQuery = Static<typeof AuditSeriesQuery>
+
+const Counts = Type.Array(Type.Integer(), { description: 'One for each part of time' })
+
+export const AuditSeries = Type.Object({
+  grant_id: Nullable(Type.String({ description: 'null: of all, or of calls that named no grant there is' })),
+  total: Type.Integer(),
+  last_call_at: Nullable(Timestamp),
+  answered: Counts,
+  failed: Counts,
+  refused: Counts,
+  unknown: Counts,
+})
+export type AuditSeries = Static<typeof AuditSeries>
+
+export const AuditSeriesReply = Type.Object({
+  since: Timestamp,
+  until: Timestamp,
+  starts: Type.Array(Timestamp, { description: 'Where each part of time begins; it ends where the next one begins' }),
+  complete_since: Nullable(
+    Type.String({
+      format: 'date-time',
+      description: 'Of calls before this not all are counted, because there are too many; null where all are',
+    }),
+  ),
+  series: Type.Array(AuditSeries, { description: 'The busiest first' }),
+  omitted: Type.Integer({ description: 'How many grants with fewer calls are not in series' }),
+})
+export type AuditSeriesReply = Static<typeof AuditSeriesReply>
 
 export const AuditKeyReply = Type.Object({
   alg: Type.Literal('EdDSA'),

@@ -4,6 +4,7 @@ import { decisionRoutes } from './access-requests/decision-routes.ts'
 import { mutedAgentRoutes } from './access-requests/muted-agent-routes.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
+import { auditSeriesRoutes } from './audit/audit-series-routes.ts'
 import { headText } from './audit/signed-head.ts'
 import { authenticateCalls } from './authenticate.ts'
 import { connectRoutes } from './connections/connect-routes.ts'
@@ -129,6 +130,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   mutedAgentRoutes(http, needs)
   grantRoutes(http, needs)
   auditRoutes(http, needs)
+  auditSeriesRoutes(http, needs)
   eventRoutes(http, listeners)
   await sandboxRoutes(http, needs)
   await legacyV1Routes(http, needs)

@@ -5,6 +5,7 @@ import { agentStore } from './agents/agent-store.ts'
 import { auditChainStore } from './audit/audit-chain-store.ts'
 import { createAuditKeyStore } from './audit/audit-key-store.ts'
 import { auditListStore } from './audit/audit-list-store.ts'
+import { auditSeriesStore } from './audit/audit-series-store.ts'
 import { auditTailStore } from './audit/audit-tail-store.ts'
 import { createAuditStore } from './audit/audit-store.ts'
 import { looseRecordStore } from './audit/loose-record-store.ts'
@@ -67,6 +68,7 @@ export function createStores(needs: { database: Database; vault: Vault; clock: C
     looseRecords: looseRecordStore,
     auditKeys: createAuditKeyStore(vault),
     auditList: auditListStore,
+    auditSeries: auditSeriesStore,
     auditTail: auditTailStore,
   }
 }

@@ -76,6 +76,7 @@ export async function approveAccessRequest(
       agentId: request.agentId,
       userId,
       grantId: approved.grantId,
+      connectionId: approved.connectionId,
       detail: { access_request_id: accessRequestId, receipt },
     })
     return approved

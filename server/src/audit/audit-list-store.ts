@@ -7,6 +7,8 @@ import type { Page } from '../platform/database/paging.ts'
 import { lowestId } from '../platform/ids.ts'
 import { recordColumns } from './audit-hash.ts'
 import type { RecordRow } from './audit-hash.ts'
+import { idSlackMs } from './audit-record.ts'
+import { holdsWords } from './audit-search.ts'
 
 /** Whose records: those of an agent, those that concern a user, or all. */
 export interface AuditScope {
@@ -19,11 +21,14 @@ export interface AuditScope {
 export interface AuditFilter {
   agentId?: string | undefined
   grantId?: string | undefined
+  connectionId?: string | undefined
   provider?: string | undefined
   event?: AuditEvent | undefined
   outcome?: AuditOutcome | undefined
   since?: Date | undefined
   until?: Date | undefined
+  /** Words that all stand in the method, host and path of a call. */
+  words?: readonly string[] | undefined
 }
 
 /** A record with those that belong to it. */
@@ -33,16 +38,21 @@ export interface ListedRecord extends RecordRow {
 
 /** So many records are looked at for one page, so that no filter, however rare what it seeks, keeps others waiting. */
 const lookedAt = 5_000
-/** An audit_id is made a moment before or after the time on its record. */
-const slackMs = 600_000
+/** What words are sought in has to be read; so many at a time, between which others have their turn. */
+const readAtOnce = 500
 
 /** Word for word as in the indexes, which serve only queries that repeat it. */
 const isListed = sql<boolean>`event not in ('proxy.hop', 'proxy.outcome')`
 
-const outcomeOf = sql<string>`coalesce(
+export const outcomeOf = sql<AuditOutcome>`coalesce(
   (select o.outcome from audit_records o where o.audit_id = r.audit_id and o.event = 'proxy.outcome' limit 1),
   r.outcome,
   case r.event when 'proxy.attempt' then 'unknown' when 'proxy.refused' then 'refused' end)`
+
+interface Wanted {
+  limit: number
+  before: string | undefined
+}
 
 export const auditListStore = {
   /** A page may hold fewer records than it could, or none, before the end: what was looked at held no more. */
@@ -50,45 +60,92 @@ export const auditListStore = {
     queries: Queries,
     scope: AuditScope,
     filter: AuditFilter,
-    { limit, before }: { limit: number; before: string | undefined },
+    wanted: Wanted,
   ): Promise<Page<ListedRecord>> => {
-    const { agentId, grantId, provider, event, outcome, since, until } = filter
-    const candidates = queries
-      .selectFrom('audit_records')
-      .where(isListed)
-      .$if(scope.agentId !== undefined, (query) => query.where('agent_id', '=', scope.agentId ?? ''))
-      .$if(scope.userId !== undefined, (query) => query.where('user_id', '=', scope.userId ?? ''))
-      .$if(before !== undefined, (query) => query.where('audit_id', '<', before ?? ''))
-      .$if(since !== undefined, (query) => query.where('audit_id', '>=', idAt(since, -slackMs)))
-      .$if(until !== undefined, (query) => query.where('audit_id', '<', idAt(until, slackMs)))
-      .orderBy('audit_id', 'desc')
-    const rows: RecordRow[] = await queries
-      .selectFrom(candidates.select(recordColumns).limit(lookedAt).as('r'))
+    const { rows, nextCursor } = await (filter.words ? search : readPage)(queries, scope, filter, wanted)
+    return { records: await withFollowUps(queries, rows), nextCursor }
+  },
+
+  find: async (queries: Queries, scope: AuditScope, auditId: string): Promise<ListedRecord | undefined> => {
+    const rows: RecordRow[] = await candidatesOf(queries, scope, {}, undefined)
       .select(recordColumns)
+      .where('audit_id', '=', auditId)
       .$if(scope.events !== undefined, (query) => query.where('event', 'in', scope.events ?? []))
-      .$if(agentId !== undefined, (query) => query.where('agent_id', '=', agentId ?? ''))
-      .$if(grantId !== undefined, (query) => query.where('grant_id', '=', grantId ?? ''))
-      .$if(provider !== undefined, (query) => query.where('provider', '=', provider ?? ''))
-      .$if(event !== undefined, (query) => query.where('event', '=', event ?? ''))
-      .$if(outcome !== undefined, (query) => query.where(outcomeOf, '=', outcome ?? ''))
-      .$if(since !== undefined, (query) => query.where('at', '>=', since?.getTime() ?? 0))
-      .$if(until !== undefined, (query) => query.where('at', '<', until?.getTime() ?? 0))
-      .orderBy('audit_id', 'desc')
-      .limit(limit + 1)
-      .execute()
-    const page = rows.slice(0, limit)
-    const records = await withFollowUps(queries, page)
-    if (rows.length > limit) return { records, nextCursor: page.at(-1)?.audit_id ?? null }
-    const last = await candidates
-      .select('audit_id')
-      .offset(lookedAt - 1)
       .limit(1)
-      .executeTakeFirst()
-    return { records, nextCursor: last?.audit_id ?? null }
+      .execute()
+    return (await withFollowUps(queries, rows))[0]
   },
 }
 
 export type AuditListStore = typeof auditListStore
+
+/** Those that may be looked at, newest first: an index finds them. */
+export function candidatesOf(
+  queries: Queries,
+  scope: AuditScope,
+  { since, until }: Pick<AuditFilter, 'since' | 'until'>,
+  before: string | undefined,
+) {
+  return queries
+    .selectFrom('audit_records')
+    .where(isListed)
+    .$if(scope.agentId !== undefined, (query) => query.where('agent_id', '=', scope.agentId ?? ''))
+    .$if(scope.userId !== undefined, (query) => query.where('user_id', '=', scope.userId ?? ''))
+    .$if(before !== undefined, (query) => query.where('audit_id', '<', before ?? ''))
+    .$if(since !== undefined, (query) => query.where('audit_id', '>=', idAt(since, -idSlackMs)))
+    .$if(until !== undefined, (query) => query.where('audit_id', '<', idAt(until, idSlackMs)))
+    .orderBy('audit_id', 'desc')
+}
+
+async function readPage(
+  queries: Queries,
+  scope: AuditScope,
+  filter: AuditFilter,
+  { limit, before }: Wanted,
+  most = lookedAt,
+): Promise<{ rows: RecordRow[]; nextCursor: string | null }> {
+  const { agentId, grantId, connectionId, provider, event, outcome, since, until } = filter
+  const candidates = candidatesOf(queries, scope, filter, before)
+  const rows: RecordRow[] = await queries
+    .selectFrom(candidates.select(recordColumns).limit(most).as('r'))
+    .select(recordColumns)
+    .$if(scope.events !== undefined, (query) => query.where('event', 'in', scope.events ?? []))
+    .$if(filter.words !== undefined, (query) => query.where('event', 'in', ['proxy.attempt', 'proxy.refused']))
+    .$if(agentId !== undefined, (query) => query.where('agent_id', '=', agentId ?? ''))
+    .$if(grantId !== undefined, (query) => query.where('grant_id', '=', grantId ?? ''))
+    .$if(connectionId !== undefined, (query) => query.where('connection_id', '=', connectionId ?? ''))
+    .$if(provider !== undefined, (query) => query.where('provider', '=', provider ?? ''))
+    .$if(event !== undefined, (query) => query.where('event', '=', event ?? ''))
+    .$if(outcome !== undefined, (query) => query.where(outcomeOf, '=', outcome ?? 'unknown'))
+    .$if(since !== undefined, (query) => query.where('at', '>=', since?.getTime() ?? 0))
+    .$if(until !== undefined, (query) => query.where('at', '<', until?.getTime() ?? 0))
+    .orderBy('audit_id', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const page = rows.slice(0, limit)
+  if (rows.length > limit) return { rows: page, nextCursor: page.at(-1)?.audit_id ?? null }
+  const last = await candidates
+    .select('audit_id')
+    .offset(most - 1)
+    .limit(1)
+    .executeTakeFirst()
+  return { rows: page, nextCursor: last?.audit_id ?? null }
+}
+
+async function search(queries: Queries, scope: AuditScope, filter: AuditFilter, { limit, before }: Wanted) {
+  const found: RecordRow[] = []
+  let cursor: string | null | undefined = before
+  for (let looked = 0; looked < lookedAt; looked += readAtOnce) {
+    const wanted = { limit: readAtOnce, before: cursor }
+    const { rows, nextCursor } = await readPage(queries, scope, filter, wanted, readAtOnce)
+    found.push(...rows.filter(({ detail }) => holdsWords(detail, filter.words ?? [])))
+    if (found.length > limit) return { rows: found.slice(0, limit), nextCursor: found[limit - 1]?.audit_id ?? null }
+    if (nextCursor === null) return { rows: found, nextCursor }
+    cursor = nextCursor
+    await new Promise(setImmediate)
+  }
+  return { rows: found, nextCursor: cursor ?? null }
+}
 
 async function withFollowUps(queries: Queries, rows: readonly RecordRow[]): Promise<ListedRecord[]> {
   const calls = rows.filter(({ event }) => event === 'proxy.attempt').map(({ audit_id }) => audit_id)

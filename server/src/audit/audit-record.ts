@@ -1,5 +1,8 @@
 import type { AuditEvent, AuditOutcome } from '@sallyport/protocol/audit'
 
+/** An audit_id is made a moment before or after the time on its record. */
+export const idSlackMs = 600_000
+
 /** A plain value, or a whole document of ours, such as a receipt. */
 type Fact = string | number | boolean | null | string[] | Readonly<Record<string, unknown>>
 

@@ -156,6 +156,80 @@ onBothDatabases('reading the record', (engine) => {
     assert.equal((await of(adminToken)).filter(({ event }) => event === 'access_request.created').length, 3)
   })
 
+  test('calls are found by the words in their method, host and path, page by page', async (t) => {
+    const { agent, user, get, ids, put } = await startReading(t, engine)
+    const whose = { agentId: agent.agentId, userId: user.userId }
+    const detail = { method: 'POST', host: 'api.example.com', path: '/items', query: ['secret'] }
+    const rare = await put({ ...whose, detail, connectionId: 'con_x' })
+    const refused = await put({ ...whose, event: 'proxy.refused', detail: { ...detail, method: 'DELETE', code: 'x' } })
+    await put({ ...whose, event: 'session.started', detail: { host: 'api.example.com' } })
+    await put({ userId: 'usr_other', detail })
+    const search = (q: string, more = '') => ids(`?q=${encodeURIComponent(q)}${more}`, user.token)
+    assert.deepEqual(await search('example.com/items'), [refused, rare])
+    assert.deepEqual(await search('ITEMS post'), [rare])
+    assert.deepEqual(await search('secret'), [], 'what else is on record is not searched')
+    assert.deepEqual(await search('%items%'), [], 'a word is a word')
+    assert.deepEqual(await search('items', '&event=proxy.refused'), [refused])
+    assert.deepEqual(await search('items', '&limit=1'), [refused])
+    assert.deepEqual(await search('items', `&limit=1&cursor=${refused}`), [rare])
+    assert.deepEqual(await ids('?connection_id=con_x', user.token), [rare])
+    assert.equal((await get(`?q=${'x'.repeat(201)}`, user.token)).body.error.field, 'q')
+  })
+
+  test('a rare call among many is found page by page, none of which looks at more than its share', async (t) => {
+    const { user, audit, clock, database, get, put } = await startReading(t, engine)
+    const { userId } = user
+    const rare = await put({ userId, detail: { method: 'GET', host: 'rare.example.com', path: '/' } })
+    clock.advance(1)
+    await database.transaction(async (tx) => {
+      for (let count = 0; count < 5_600; count++) {
+        await audit.append(tx, { event: 'proxy.attempt', at: clock.now(), userId, detail: { method: 'GET' } })
+      }
+    })
+    const first = await get('?q=rare', user.token)
+    assert.deepEqual(first.body.records, [])
+    const second = await get(`?q=rare&cursor=${first.body.next_cursor}`, user.token)
+    assert.deepEqual([second.body.records[0].audit_id, second.body.next_cursor], [rare, null])
+    const all = await get('?q=rare&format=ndjson', user.token)
+    assert.equal(all.text.split('\n').length, 2, 'an export goes on by itself')
+  })
+
+  test('one record is shown to those who may see it in a list, and to nobody else', async (t) => {
+    const { agent, user, get, put, registerAgent, logIn } = await startReading(t, engine)
+    const auditId = await put({ agentId: agent.agentId, userId: user.userId })
+    await put({ auditId, event: 'proxy.outcome', outcome: 'answered', detail: { status: 200 } })
+    const blocked = await put({ event: 'agent.blocked', agentId: agent.agentId, userId: user.userId })
+    for (const token of [agent.token, user.token, undefined]) {
+      const { body } = await get(`/${auditId}`, token)
+      assert.deepEqual([body.audit_id, body.outcome, body.agent_name], [auditId, 'answered', 'an agent'])
+      assert.equal(body.user_id, token === agent.token ? null : user.userId)
+    }
+    assert.equal((await get(`/${blocked}`, user.token)).status, 200)
+    const strangers = [(await registerAgent()).token, (await logIn({ email: 'eve@example.com' })).token]
+    for (const token of strangers) assert.equal((await get(`/${auditId}`, token)).body.error.code, 'not_found')
+    assert.equal((await get(`/${blocked}`, agent.token)).body.error.code, 'not_found')
+    assert.equal((await get('/aud_none')).body.error.code, 'not_found')
+  })
+
+  test('a link in a page exports: with the cookie, as a file, whatever the browser accepts', async (t) => {
+    const { user, call, put } = await startReading(t, engine)
+    await put({ userId: user.userId, detail: { method: 'GET' } })
+    const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+    const headers = { cookie: user.cookie, accept, 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'navigate' }
+    for (const [format, type] of [
+      ['csv', /^text\/csv/],
+      ['ndjson', /^application\/x-ndjson/],
+    ] as const) {
+      const { status, headers: answered } = await call('GET', `/v4/audit?format=${format}`, { headers })
+      assert.equal(status, 200)
+      assert.match(String(answered['content-type']), type)
+      assert.equal(answered['content-disposition'], `attachment; filename="audit.${format}"`)
+    }
+    const { body } = await call('GET', '/v4/audit?format=json', { headers: { ...headers, accept: 'text/csv' } })
+    assert.ok(Array.isArray(body.records))
+    assert.equal((await call('GET', '/v4/audit?format=xml', { headers })).body.error.field, 'format')
+  })
+
   test('exports hold the same records as lines of JSON and as CSV, in which no value is a formula', async (t) => {
     const { agent, get, put } = await startReading(t, engine)
     const { agentId } = agent

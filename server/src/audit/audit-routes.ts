@@ -1,16 +1,18 @@
 import { Readable } from 'node:stream'
-import { AuditKeyReply, AuditPage, ListAuditQuery } from '@sallyport/protocol/audit'
-import type { AuditRecord } from '@sallyport/protocol/audit'
+import { AuditKeyReply, AuditPage, AuditRecord, ListAuditQuery } from '@sallyport/protocol/audit'
+import type { AuditFormat } from '@sallyport/protocol/audit'
+import { IdInPath } from '@sallyport/protocol/schema'
 import type { FastifyRequest } from 'fastify'
 import type {} from '../authenticate.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Database } from '../platform/database/database.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
 import { csvHeader, csvRow } from './audit-csv.ts'
 import type { AuditKeyStore } from './audit-key-store.ts'
-import type { AuditFilter, AuditListStore, AuditScope } from './audit-list-store.ts'
+import type { AuditFilter, AuditListStore, AuditScope, ListedRecord } from './audit-list-store.ts'
+import { wordsIn } from './audit-search.ts'
 import { agentEvents, auditView } from './audit-view.ts'
 
 interface AuditRouteNeeds {
@@ -18,19 +20,28 @@ interface AuditRouteNeeds {
   auditList: AuditListStore
   auditKeys: AuditKeyStore
   clock: Clock
+  /** What agents call themselves. */
+  agents: { findAll: (queries: Queries, agentIds: string[]) => Promise<{ agentId: string; name: string }[]> }
 }
 
 const tags = ['Audit']
 const exportPage = 500
 
-export function auditRoutes(http: Http, { database, auditList, auditKeys, clock }: AuditRouteNeeds): void {
+export function auditRoutes(http: Http, { database, auditList, auditKeys, agents, clock }: AuditRouteNeeds): void {
+  const views = async (records: ListedRecord[], scope: AuditScope): Promise<AuditRecord[]> => {
+    const ids = new Set(records.flatMap(({ agent_id }) => agent_id ?? []))
+    const named = await agents.findAll(database.queries, [...ids])
+    const names = new Map(named.map(({ agentId, name }) => [agentId, name]))
+    return records.map((record) => auditView(record, scope.agentId !== undefined, names))
+  }
+
   const page = async (
     scope: AuditScope,
     filter: AuditFilter,
     wanted: { limit: number; before: string | undefined },
   ) => {
     const { records, nextCursor } = await auditList.list(database.queries, scope, filter, wanted)
-    return { records: records.map((record) => auditView(record, scope.agentId !== undefined)), nextCursor }
+    return { records: await views(records, scope), nextCursor }
   }
 
   /** A page at a time, as fast as the caller takes them, and as long as the caller may have them. */
@@ -55,8 +66,8 @@ export function auditRoutes(http: Http, { database, auditList, auditKeys, clock 
         description:
           'Newest first. A proxied call is one record: its attempt, with what came of it in `outcome` and `result`. ' +
           'A page can hold fewer records than asked for, even none, before the end: go on while `next_cursor` is not ' +
-          'null. `Accept: application/x-ndjson` or `text/csv` gives all records that match as a stream, from `cursor` ' +
-          'on; in CSV a value that a spreadsheet would take for a formula has an apostrophe before it.',
+          'null. `Accept: application/x-ndjson` or `text/csv`, or `format` in a link, gives all records that match as a ' +
+          'file, from `cursor` on; in CSV a value that a spreadsheet would take for a formula has an apostrophe before it.',
         querystring: ListAuditQuery,
         response: { 200: AuditPage },
       },
@@ -64,7 +75,7 @@ export function auditRoutes(http: Http, { database, auditList, auditKeys, clock 
     async (request, reply) => {
       const { query } = request
       const filter = filterOf(query)
-      const form = exportForm(request.headers.accept)
+      const form = exportForm(query.format, request.headers.accept)
       if (form === undefined) {
         const { records, nextCursor } = await page(scopeOf(request), filter, pageRequest(query))
         return { records, next_cursor: nextCursor }
@@ -76,6 +87,26 @@ export function auditRoutes(http: Http, { database, auditList, auditKeys, clock 
       void reply.type(form.type).header('content-disposition', `attachment; filename="${form.file}"`)
       // A stream passes by the schema, which speaks of JSON.
       return reply.send(Readable.from(lines, { objectMode: false }) as unknown as AuditPage)
+    },
+  )
+
+  http.get(
+    '/v4/audit/:id',
+    {
+      config: { allow: ['agent', 'user', 'admin'] },
+      schema: {
+        tags,
+        summary: 'One record, if you may see it',
+        params: IdInPath,
+        response: { 200: AuditRecord },
+      },
+    },
+    async (request) => {
+      const scope = scopeOf(request)
+      const found = await auditList.find(database.queries, scope, request.params.id)
+      const [view] = found ? await views([found], scope) : []
+      if (!view) throw new ServiceError('not_found')
+      return view
     },
   )
 
@@ -105,34 +136,38 @@ export function auditRoutes(http: Http, { database, auditList, auditKeys, clock 
   )
 }
 
-function scopeOf({ actor }: FastifyRequest): AuditScope {
+export function scopeOf({ actor }: FastifyRequest): AuditScope {
   if (actor?.kind === 'admin') return {}
   if (actor?.kind === 'agent') return { agentId: actor.agent.agentId, events: agentEvents }
   if (actor?.kind === 'user') return { userId: actor.user.userId }
   throw new Error('the route admits agents, users and admins alone')
 }
 
+export function momentOf<Field extends string>(query: { [name in Field]?: string }, field: Field): Date | undefined {
+  const text = query[field]
+  if (text === undefined) return undefined
+  const value = new Date(text)
+  // The format knows leap seconds, a Date does not.
+  if (Number.isNaN(value.getTime())) throw new ServiceError('invalid_field', { field })
+  return value
+}
+
 function filterOf(query: ListAuditQuery): AuditFilter {
-  const time = (field: 'since' | 'until') => {
-    const text = query[field]
-    if (text === undefined) return undefined
-    const value = new Date(text)
-    // The format knows leap seconds, a Date does not.
-    if (Number.isNaN(value.getTime())) throw new ServiceError('invalid_field', { field })
-    return value
-  }
   return {
     agentId: query.agent_id,
     grantId: query.grant_id,
+    connectionId: query.connection_id,
     provider: query.provider,
     event: query.event,
     outcome: query.outcome,
-    since: time('since'),
-    until: time('until'),
+    since: momentOf(query, 'since'),
+    until: momentOf(query, 'until'),
+    words: wordsIn(query.q),
   }
 }
 
 interface ExportForm {
+  format: AuditFormat
   type: string
   file: string
   lines: (pages: AsyncIterable<AuditRecord[]>) => AsyncIterable<string>
@@ -140,6 +175,7 @@ interface ExportForm {
 
 const exportForms: ExportForm[] = [
   {
+    format: 'ndjson',
     type: 'application/x-ndjson',
     file: 'audit.ndjson',
     lines: async function* (pages) {
@@ -147,6 +183,7 @@ const exportForms: ExportForm[] = [
     },
   },
   {
+    format: 'csv',
     type: 'text/csv',
     file: 'audit.csv',
     lines: async function* (pages) {
@@ -156,7 +193,8 @@ const exportForms: ExportForm[] = [
   },
 ]
 
-function exportForm(accept = ''): ExportForm | undefined {
+function exportForm(format: AuditFormat | undefined, accept = ''): ExportForm | undefined {
+  if (format !== undefined) return exportForms.find((form) => form.format === format)
   const named = accept.split(',').map((one) => one.split(';')[0]?.trim().toLowerCase())
   return exportForms.find(({ type }) => named.includes(type))
 }

@@ -25,7 +25,11 @@ export const agentEvents = [
 const agentFacts = new Set(['access_request_id', 'provider_id', 'provider', 'slug', 'by', 'delivery_id', 'host'])
 for (const name of ['attempts', 'error', 'name']) agentFacts.add(name)
 
-export function auditView(record: ListedRecord, isForAgent: boolean): AuditRecord {
+export function auditView(
+  record: ListedRecord,
+  isForAgent: boolean,
+  agentNames: ReadonlyMap<string, string>,
+): AuditRecord {
   const isCall = record.event.startsWith('proxy.')
   const detail = factsOf(record)
   const shown = isForAgent && !isCall ? Object.entries(detail).filter(([name]) => agentFacts.has(name)) : undefined
@@ -36,6 +40,7 @@ export function auditView(record: ListedRecord, isForAgent: boolean): AuditRecor
     at: timeOf(record),
     request_id: record.request_id,
     agent_id: record.agent_id,
+    agent_name: agentNames.get(record.agent_id ?? '') ?? null,
     user_id: isForAgent ? null : record.user_id,
     grant_id: record.grant_id,
     connection_id: record.connection_id,

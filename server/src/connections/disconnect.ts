@@ -43,6 +43,7 @@ export async function disconnect(
       at,
       requestId,
       userId,
+      connectionId,
       detail: { connection_id: connectionId },
     })
     return true

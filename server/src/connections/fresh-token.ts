@@ -185,6 +185,6 @@ async function giveUp(
   await database.transaction(async (tx) => {
     if (!(await refreshes.markNeedsReauth(tx, connection, lease?.id))) return
     const detail = { connection_id: connectionId, reason }
-    await audit.append(tx, { event: 'connection.needs_reauth', at: clock(), userId, detail })
+    await audit.append(tx, { event: 'connection.needs_reauth', at: clock(), userId, connectionId, detail })
   })
 }

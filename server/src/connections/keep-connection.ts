@@ -78,7 +78,7 @@ export async function keepConnection(
   if (!connection) throw new ConnectFailed('wrong_account')
   const detail = { connection_id: connection.connectionId, provider: provider.slug, scopes }
   const event = isNew ? 'connection.created' : 'connection.renewed'
-  await audit.append(tx, { event, at: now, requestId, userId, detail })
+  await audit.append(tx, { event, at: now, requestId, userId, connectionId: connection.connectionId, detail })
   return connection
 }
 

@@ -99,6 +99,6 @@ async function conclude(
     // A refresh that came in late has left newer tokens, which are still to be ended.
     if (!(await revocations.end(tx, connectionId, version, outcome))) return
     const detail = { connection_id: connectionId, outcome }
-    await audit.append(tx, { event: 'connection.revoked_remotely', at: clock(), userId, detail })
+    await audit.append(tx, { event: 'connection.revoked_remotely', at: clock(), userId, connectionId, detail })
   })
 }

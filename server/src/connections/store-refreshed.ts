@@ -59,6 +59,6 @@ async function storeOnce(
     }
     if (former) await formerTokens.insert(tx, connection, former, kept.obtainedAt)
     const detail = { connection_id: connectionId, rotated: kept.refreshToken ? 'yes' : 'no' }
-    await audit.append(tx, { event: 'connection.refreshed', at: kept.obtainedAt, userId, detail })
+    await audit.append(tx, { event: 'connection.refreshed', at: kept.obtainedAt, userId, connectionId, detail })
   })
 }

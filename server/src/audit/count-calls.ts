@@ -1,0 +1,105 @@
+/**
+ * Counts the calls on record over time. However many there are, so many of the newest are looked at, in pieces between
+ * which others have their turn, one request after the other; the answer says from when on nothing is missing.
+ */
+import { auditOutcomes } from '@sallyport/protocol/audit'
+import type { AuditOutcome } from '@sallyport/protocol/audit'
+import type { Database } from '../platform/database/database.ts'
+import type { AuditFilter, AuditScope } from './audit-list-store.ts'
+import { idSlackMs } from './audit-record.ts'
+import type { AuditSeriesStore, SeriesRow } from './audit-series-store.ts'
+import { addTo, emptySeries } from './call-series.ts'
+import type { Series, Span } from './call-series.ts'
+import { createMutex } from './mutex.ts'
+
+interface CountNeeds {
+  database: Database
+  auditSeries: AuditSeriesStore
+}
+
+export interface CallCounts {
+  series: Series[]
+  omitted: number
+  /** Null where everything on record was counted. */
+  completeSince: Date | null
+}
+
+type Of = Pick<AuditFilter, 'agentId' | 'grantId' | 'connectionId' | 'provider'>
+
+const bounds = { mostCounted: 20_000, atOnce: 500 }
+const mostSeries = 200
+
+export function createCountCalls({ database, auditSeries }: CountNeeds, { mostCounted, atOnce } = bounds) {
+  const mutex = createMutex()
+
+  const count = async (scope: AuditScope, of: Of, span: Span, isByGrant: boolean): Promise<CallCounts> => {
+    const series = new Map<string | null, Series>()
+    if (!isByGrant) series.set(null, emptySeries(null, span.buckets))
+    let oldest: SeriesRow | undefined
+    let looked = 0
+    for (; looked < mostCounted; looked += atOnce) {
+      const wanted = { limit: atOnce, before: oldest?.auditId }
+      const rows = await auditSeries.read(database.queries, scope, span, wanted)
+      for (const row of rows) {
+        const { grantId, at, outcome } = row
+        if (!isCall(row) || !isOf(row, of) || !isOutcome(outcome)) continue
+        addTo(series, span, isByGrant ? grantId : null, { grantId, at, outcome, count: countOf(row) })
+      }
+      if (rows.length < atOnce) break
+      oldest = rows.at(-1)
+      await new Promise(setImmediate)
+    }
+    const busiest = [...series.values()].sort((a, b) => b.total - a.total)
+    return {
+      series: busiest.slice(0, mostSeries),
+      omitted: Math.max(0, busiest.length - mostSeries),
+      completeSince: looked < mostCounted ? null : completeFrom(oldest, span),
+    }
+  }
+
+  return async (...given: Parameters<typeof count>): Promise<CallCounts> => {
+    const release = await mutex.take()
+    try {
+      return await count(...given)
+    } finally {
+      release()
+    }
+  }
+}
+
+export type CountCalls = ReturnType<typeof createCountCalls>
+
+function isCall({ event }: SeriesRow): boolean {
+  return event === 'proxy.attempt' || event === 'proxy.refused'
+}
+
+/** Whoever can write to the database can write anything; verify finds it. */
+function isOutcome(text: string | null): text is AuditOutcome {
+  return (auditOutcomes as readonly (string | null)[]).includes(text)
+}
+
+function isOf(row: SeriesRow, { agentId, grantId, connectionId, provider }: Of): boolean {
+  return (
+    (agentId === undefined || row.agentId === agentId) &&
+    (grantId === undefined || row.grantId === grantId) &&
+    (connectionId === undefined || row.connectionId === connectionId) &&
+    (provider === undefined || row.provider === provider)
+  )
+}
+
+/** A record of refusals that were only counted says how many they were. */
+function countOf({ summary }: SeriesRow): number {
+  if (summary === null) return 1
+  try {
+    const { count } = JSON.parse(summary) as { count?: unknown }
+    return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? count : 1
+  } catch {
+    return 1
+  }
+}
+
+/** What was not looked at has smaller ids, and so times that are smaller but for a moment. */
+function completeFrom(oldest: SeriesRow | undefined, { since, until }: Span): Date {
+  const from = (oldest?.at ?? until.getTime()) + idSlackMs
+  return new Date(Math.min(Math.max(from, since.getTime()), until.getTime()))
+}
