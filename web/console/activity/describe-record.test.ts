@@ -11,6 +11,7 @@ const blank: AuditRecord = {
   at: '2026-01-01T00:00:00.000Z',
   request_id: null,
   agent_id: null,
+  agent_name: null,
   user_id: null,
   grant_id: null,
   connection_id: null,
