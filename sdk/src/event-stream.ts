@@ -1,40 +1,51 @@
 /** Server-sent events over `fetch`, so that a bearer token does as well as a cookie. */
 
-/** One event of the service. `data` is its JSON. */
-export interface ServiceEvent {
+/** One event. `data` is its JSON. */
+export interface StreamedEvent {
   event: string
   data: unknown
 }
 
 /** No event of the service comes near it. */
 const maxEventLength = 1024 * 1024
+/** The service says something every 15 seconds. Who hears nothing for so long listens to nobody. */
+const longestSilenceMs = 45_000
 
 /** The events of one connection, until it ends. Comments, which keep a connection alive, are passed over. */
-export async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<ServiceEvent, void, undefined> {
+export async function* eventsIn(
+  body: ReadableStream<Uint8Array>,
+  silenceMs = longestSilenceMs,
+): AsyncGenerator<StreamedEvent, void, undefined> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
+  const hangUp = () => reader.cancel().catch(() => undefined)
+  const next = async () => {
+    const timer = setTimeout(() => void hangUp(), silenceMs)
+    try {
+      return await reader.read()
+    } finally {
+      clearTimeout(timer)
+    }
+  }
   let text = ''
   try {
-    for (let part = await reader.read(); part.value; part = await reader.read()) {
+    for (let part = await next(); part.value; part = await next()) {
       text += decoder.decode(part.value, { stream: true })
       const blocks = text.split(/\r\n\r\n|\n\n|\r\r/)
       text = blocks.pop() ?? ''
-      if (text.length > maxEventLength) throw new RangeError('An event is larger than any of this service.')
-      for (const block of blocks) {
-        const event = eventIn(block)
-        if (event) yield event
-      }
+      if (text.length > maxEventLength) return
+      yield* blocks.map(eventIn).filter((event) => event !== undefined)
     }
   } finally {
-    await reader.cancel().catch(() => undefined)
+    await hangUp()
   }
 }
 
-function eventIn(block: string): ServiceEvent | undefined {
+function eventIn(block: string): StreamedEvent | undefined {
   let event = 'message'
   const data: string[] = []
   for (const line of block.split(/\r\n|\n|\r/)) {
-    const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? []
+    const [, name, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? []
     if (name === 'event') event = value
     if (name === 'data') data.push(value)
   }

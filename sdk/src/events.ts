@@ -1,14 +1,19 @@
 import { SallyportError } from './errors.ts'
 import { eventsIn } from './event-stream.ts'
-import type { ServiceEvent } from './event-stream.ts'
 import { backOffMs, pause } from './retrying.ts'
 import type { CallOptions, Transport } from './transport.ts'
+import type { ChangedEvent, EndedEvent } from './wire.ts'
 
 /**
- * What happens, as it happens, over a connection that is made anew whenever it ends. Each time that it stands there is
- * an event `open` with `null`: what happened before it may have been missed, so read again what you show.
- * Ends quietly when the signal is aborted; throws where the service refuses for good.
+ * - `ready`: from now on every change is told. Read everything that you show once: also each time that it comes again,
+ *   because the connection was made anew.
+ * - `changed`: read again what `topics` names.
+ * - `ended`: the session is over, and so is the list of events.
  */
+export type ServiceEvent =
+  { event: 'ready'; data: object } | { event: 'changed'; data: ChangedEvent } | { event: 'ended'; data: EndedEvent }
+
+/** Over a connection that is made anew whenever it ends, until the signal is aborted or the service refuses for good. */
 export async function* followEvents(
   transport: Transport,
   { signal, timeoutMs }: CallOptions = {},
@@ -18,12 +23,20 @@ export async function* followEvents(
     try {
       const { body } = await transport.open(call, { signal, timeoutMs })
       failed = 0
-      yield { event: 'open', data: null }
-      if (body) yield* eventsIn(body as ReadableStream<Uint8Array>)
+      for await (const event of eventsIn(body as ReadableStream<Uint8Array>)) {
+        const known = event as ServiceEvent
+        if (!isStopping(known)) yield known
+        if (known.event === 'ended' && !isStopping(known)) return
+      }
     } catch (error) {
       if (signal?.aborted) return
       if (error instanceof SallyportError && !error.retryable) throw error
     }
     await pause(backOffMs(failed, 500, 30_000), signal).catch(() => undefined)
   }
+}
+
+/** The process that we listen to goes; another one is there, or will be. */
+function isStopping(event: ServiceEvent): boolean {
+  return event.event === 'ended' && event.data.reason === 'stopping'
 }

@@ -33,6 +33,8 @@ export interface WireCall {
   headers?: Record<string, string>
   /** The same call may be made twice, although it is no GET. */
   isRepeatable?: boolean
+  /** A redirect is an answer like any other. */
+  showsRedirects?: boolean
 }
 
 export interface Transport {
@@ -56,7 +58,7 @@ export function createTransport(options: ClientOptions, firstToken?: string): Tr
     const time = startTime(given.timeoutMs ?? usualMs, given.signal)
     try {
       const response = await fetch(`${base}${call.path}${queryOf(call.query)}`, init(call, token, time.signal))
-      if (!isOurs(response)) throw await errorIn(response)
+      if (!isAnswer(response)) throw await errorIn(response)
       return await take(response)
     } catch (error) {
       if (time.signal.aborted) throw time.signal.reason
@@ -83,8 +85,9 @@ export function createTransport(options: ClientOptions, firstToken?: string): Tr
   }
 }
 
-/** A refusal of ours says so; a streamed answer may have any status, and says that it is the upstream's. */
-function isOurs({ ok, headers }: Response): boolean {
+/** A refusal of the service says so; a streamed answer may have any status, and says that it is the upstream's. */
+function isAnswer({ ok, redirected, headers }: Response): boolean {
+  if (redirected) return false
   return headers.has('x-sallyport-upstream') ? !headers.has('x-sallyport-error') : ok
 }
 
@@ -100,12 +103,16 @@ async function jsonIn<T>(response: Response): Promise<T> {
   throw new SallyportError('unexpected_answer', 'The answer is not JSON.', { status })
 }
 
-function init({ method, body, headers }: WireCall, token: string | undefined, signal: AbortSignal): RequestInit {
+/** A browser shows a page nothing of a redirect that it is told not to follow. */
+const hidesRedirects = 'document' in globalThis || 'WorkerGlobalScope' in globalThis
+
+function init(call: WireCall, token: string | undefined, signal: AbortSignal): RequestInit {
+  const { method, body, headers, showsRedirects = false } = call
   return {
     method,
     signal,
-    // A credential is for one service. It follows nobody elsewhere.
-    redirect: 'manual',
+    // A credential is for one service, and follows nobody elsewhere. An upstream's redirect says nothing of where to.
+    redirect: showsRedirects && hidesRedirects ? 'follow' : 'manual',
     // Where a bearer speaks, a cookie of somebody else's must not. Some runtimes have no cookies, and no such member.
     ...(token !== undefined && 'credentials' in Request.prototype && { credentials: 'omit' as const }),
     headers: {

@@ -1,7 +1,7 @@
 import { auditOf } from './audit.ts'
 import type { Audit } from './audit.ts'
-import type { ServiceEvent } from './event-stream.ts'
 import { followEvents } from './events.ts'
+import type { ServiceEvent } from './events.ts'
 import { listing } from './listing.ts'
 import type { Listing } from './listing.ts'
 import { createTransport, segment } from './transport.ts'
@@ -77,10 +77,7 @@ export interface UserClient {
     list: (query?: wire.ListProvidersQuery, options?: Options) => Listing<wire.ProviderPage, wire.Provider>
   }
   audit: Audit
-  /**
-   * What happens, as it happens. Each time that the connection stands there is an event `open`: what happened before it
-   * may have been missed. Ends when the signal is aborted.
-   */
+  /** What has changed, as it changes. Connects again whenever the connection ends; ends when the signal is aborted. */
   events: (options?: CallOptions) => AsyncGenerator<ServiceEvent, void, undefined>
 }
 

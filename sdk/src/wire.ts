@@ -40,6 +40,7 @@ export type {
   Platform,
   SignedBody,
 } from '@sallyport/protocol/devices'
+export type { ChangedEvent, EndedEvent, EventTopic } from '@sallyport/protocol/events'
 export type { ErrorCode } from '@sallyport/protocol/errors'
 export type { TermName } from '@sallyport/protocol/grant-terms'
 export type { Grant, GrantPage, ListGrantsQuery, Receipt } from '@sallyport/protocol/grants'

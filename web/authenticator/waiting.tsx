@@ -84,7 +84,7 @@ function useLiveRequests(device: DeviceClient): void {
     const leaving = new AbortController()
     const follow = async () => {
       for await (const { event } of device.events({ signal: leaving.signal })) {
-        if (event === 'changed' || event === 'open') void queries.invalidateQueries({ queryKey: ['requests'] })
+        if (event === 'changed' || event === 'ready') void queries.invalidateQueries({ queryKey: ['requests'] })
       }
     }
     follow().catch(() => undefined)

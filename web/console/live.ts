@@ -1,7 +1,7 @@
 /** What changes at the service is asked for anew, while the page is in view: a hidden tab holds no connection. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import type { ChangedEvent, EventTopic } from '@sallyport/protocol/events'
+import type { EventTopic } from '@sallyport/protocol/events'
 import { service } from './service.ts'
 
 /** By topic, the first words of the keys of the queries that are out of date then. */
@@ -40,11 +40,11 @@ export function useLive(): void {
 async function follow(signal: AbortSignal, onChange: (topics: EventTopic[]) => void): Promise<void> {
   try {
     for await (const { event, data } of service.events({ signal })) {
-      if (event === 'changed') onChange((data as ChangedEvent).topics)
-      // The session is over, or the service stops.
+      if (event === 'changed') onChange(data.topics)
+      // The session is over.
       if (event === 'ended') onChange(['me'])
       // While nobody listened, anything may have changed.
-      if (event === 'open') onChange(eventTopics)
+      if (event === 'ready') onChange(eventTopics)
     }
   } catch {
     // Without it the page is still right whenever it asks.

@@ -5,6 +5,8 @@ import type { Listing } from '../listing.ts'
 import { createTransport, segment } from '../transport.ts'
 import type { CallOptions, ClientOptions } from '../transport.ts'
 import type * as wire from '../wire.ts'
+import { proxiedFetch } from './proxied-fetch.ts'
+import type { FetchOptions } from './proxied-fetch.ts'
 import { waitForGrant } from './wait-for-grant.ts'
 import type { WaitOptions } from './wait-for-grant.ts'
 
@@ -36,6 +38,11 @@ export interface AgentClient {
   waitForGrant: (accessRequestId: string, options?: WaitOptions) => Promise<wire.AccessRequest & { grant_id: string }>
   /** Calls an API with the person's credential, which the service puts in. */
   proxy: (call: ProxyCall, options?: ProxyCallOptions) => Promise<wire.ProxyReply>
+  /**
+   * A `fetch` for any library that takes one: whatever it asks for is called under this grant. Give the library any
+   * text for a token; what counts is put in by the service.
+   */
+  fetch: (grantId: string, options?: FetchOptions) => typeof globalThis.fetch
   /** Says whether a call would be made, and makes none. */
   dryRun: (call: ProxyCall, options?: Options) => Promise<wire.DryRunReply>
   grants: (query?: wire.ListGrantsQuery, options?: Options) => Listing<wire.GrantPage, wire.Grant>
@@ -82,6 +89,7 @@ export function createAgentClient(given: AgentClientOptions): AgentClient {
         },
         { timeoutMs: proxyTimeoutMs(call, given), ...options },
       ),
+    fetch: (grantId, options) => proxiedFetch(transport, grantId, options),
     dryRun: (call, options) => post('/v4/proxy', { ...call, dry_run: true }, options),
     grants: (query, options) => listing<wire.GrantPage, 'grants'>(transport, '/v4/grants', 'grants', query, options),
     revokeGrant: (id, options) => post(`/v4/grants/${segment(id)}/revoke`, {}, options),

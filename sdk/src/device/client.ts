@@ -1,5 +1,5 @@
-import type { ServiceEvent } from '../event-stream.ts'
 import { followEvents } from '../events.ts'
+import type { ServiceEvent } from '../events.ts'
 import { listing } from '../listing.ts'
 import type { Listing } from '../listing.ts'
 import { createTransport, segment } from '../transport.ts'
@@ -55,7 +55,7 @@ export interface DeviceClient {
   /** Removes this device. Another one is removed by its person, with this one's word on `remove:{device_id}`. */
   unpair: (options?: Options) => Promise<wire.Device>
   setPushToken: (body: wire.PushTokenBody, options?: Options) => Promise<wire.Device>
-  /** As a user's: what has changed for this device's person. */
+  /** What has changed, as it changes. Connects again whenever the connection ends; ends when the signal is aborted. */
   events: (options?: CallOptions) => AsyncGenerator<ServiceEvent, void, undefined>
 }
 

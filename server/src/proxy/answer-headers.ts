@@ -45,7 +45,9 @@ const notOverOurOrigin = new Set([
   'x-content-type-options',
   'x-request-id',
 ])
-const notOverOurOriginPrefixes = ['access-control-', 'cross-origin-', 'x-sallyport-']
+const notOverOurOriginPrefixes = ['access-control-', 'cross-origin-']
+/** Under it they act on nothing, and whoever reads them for the upstream's finds them. Nobody else may use it. */
+const ourPrefix = 'x-sallyport-'
 
 /** A name that comes several times has several values. Built from entries, so that no name can be special. */
 export function answerHeaders(list: HeaderList, redactor: Redactor, { keepsLength }: { keepsLength: boolean }) {
@@ -63,18 +65,17 @@ export function answerHeaders(list: HeaderList, redactor: Redactor, { keepsLengt
   return Object.fromEntries(headers)
 }
 
-export function streamedHeaders(list: HeaderList, redactor: Redactor): HeaderList {
+export function streamedHeaders(list: HeaderList, redactor: Redactor, { keepsLength = false } = {}): HeaderList {
   const hops = namedByConnection(list)
   return list.flatMap(([name, value]): HeaderList => {
     const key = redactor.headerName(name)
-    if (
-      hops.includes(key) ||
-      neverReturned.has(key) ||
-      notOverOurOriginPrefixes.some((prefix) => key.startsWith(prefix))
-    )
+    const isLength = keepsLength && key === 'content-length'
+    if (hops.includes(key) || (neverReturned.has(key) && !isLength) || key.startsWith(ourPrefix) || !isName(key)) {
       return []
-    if (key === 'location') return [['x-sallyport-location', sendable(redactor.text(value))]]
-    return notOverOurOrigin.has(key) || !isName(key) ? [] : [[key, sendable(redactor.text(value))]]
+    }
+    const isKeptOff =
+      isLength || notOverOurOrigin.has(key) || notOverOurOriginPrefixes.some((prefix) => key.startsWith(prefix))
+    return [[isKeptOff ? `${ourPrefix}${key}` : key, sendable(redactor.text(value))]]
   })
 }
 

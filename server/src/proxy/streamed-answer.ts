@@ -30,14 +30,15 @@ export function streamedAnswer(
   redactor: Redactor,
 ): StreamedAnswer {
   const hasBody = last.method !== 'HEAD' && ![204, 304].includes(response.status)
-  const decoded = hasBody
-    ? decodeStream(response.body, contentEncodingOf(response.headers), last.destination.host)
-    : response.body
+  const contentEncoding = contentEncodingOf(response.headers)
+  const decoded = hasBody ? decodeStream(response.body, contentEncoding, last.destination.host) : response.body
+  // What has no body may say how long it would be; not how well it was compressed, which tells what in it is alike.
+  const keepsLength = !hasBody && contentEncoding === ''
   return {
     status: response.status,
     statusText: redactor.text(response.statusText),
     headers: [
-      ...streamedHeaders(response.headers, redactor),
+      ...streamedHeaders(response.headers, redactor, { keepsLength }),
       ['x-sallyport-audit-id', first.auditId],
       ['x-sallyport-upstream', '1'],
       ['x-content-type-options', 'nosniff'],

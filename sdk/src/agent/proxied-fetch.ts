@@ -1,0 +1,60 @@
+/**
+ * A `fetch` whose calls the service makes: same arguments, same answers, with the person's credential put in there.
+ * Each redirect is a call of its own, so that the grant is asked about every place that a call goes to.
+ */
+import { SallyportError } from '../errors.ts'
+import type { Transport } from '../transport.ts'
+import type { ProxyBody } from '../wire.ts'
+import { toResponse } from './proxied-response.ts'
+import { readRequest, redirected } from './proxied-request.ts'
+import type { Hop } from './proxied-request.ts'
+
+export interface FetchOptions {
+  /**
+   * How long one call may take, to the last byte of its answer: at most, and unless said otherwise, 300 000. With `null`
+   * an answer may come for as long as it likes, but has to begin soon (the service's own limit, 30 seconds).
+   */
+  timeoutMs?: number | null | undefined
+}
+
+const longestMs = 300_000
+const mostRedirects = 20
+
+export function proxiedFetch(
+  transport: Transport,
+  grantId: string,
+  { timeoutMs = longestMs }: FetchOptions = {},
+): typeof globalThis.fetch {
+  const send = async (hop: Hop, signal: AbortSignal): Promise<Response> => {
+    const body: ProxyBody = {
+      grant_id: grantId,
+      method: hop.method,
+      url: hop.url,
+      headers: Object.fromEntries(hop.headers),
+      ...(hop.body && { body_base64: hop.body }),
+      ...(timeoutMs !== null && { timeout_ms: timeoutMs }),
+      stream: true,
+    }
+    const answer = await transport.open(
+      { method: 'POST', path: '/v4/proxy', body, showsRedirects: true },
+      { signal, timeoutMs: (timeoutMs ?? longestMs) + 10_000 },
+    )
+    if (answer.headers.has('x-sallyport-upstream')) return answer
+    await answer.body?.cancel()
+    throw new SallyportError('unexpected_answer', 'This is not the answer of an upstream.', { status: answer.status })
+  }
+
+  return async (input, init) => {
+    const { first, signal, redirect } = await readRequest(input, init)
+    for (let hop = first, hops = 0; ; hops++) {
+      const answer = await send(hop, signal)
+      const response = toResponse(answer, { url: hop.url, method: hop.method, redirected: hops > 0 })
+      const next = redirect === 'manual' ? undefined : redirected(hop, response)
+      if (!next) return response
+      await response.body?.cancel()
+      if (redirect === 'error') throw new TypeError('The answer is a redirect, which the call said was an error.')
+      if (hops === mostRedirects) throw new TypeError(`There were more than ${mostRedirects} redirects.`)
+      hop = next
+    }
+  }
+}

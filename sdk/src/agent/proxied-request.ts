@@ -1,0 +1,69 @@
+/** What was given to `fetch`, as it goes into a proxied call. */
+import { toBase64 } from './base64.ts'
+
+/** One request of a call: its first, or one that a redirect led to. */
+export interface Hop {
+  method: string
+  /** Without its fragment, which is never sent. */
+  url: string
+  headers: Headers
+  /** In base64. */
+  body: string | undefined
+}
+
+type FetchArguments = Parameters<typeof globalThis.fetch>
+
+/** The runtime's own `Request` reads the arguments, so that whatever it takes or refuses is taken or refused. */
+export async function readRequest(...[input, init]: FetchArguments) {
+  const request = new Request(input, init)
+  // What can't be checked must not pass for checked.
+  if (request.integrity) throw new TypeError('integrity is not supported through the service.')
+  const { method, redirect, signal } = request
+  const headers = new Headers(request.headers)
+  // Some APIs refuse a call without them, and every runtime sends some.
+  if (!headers.has('accept')) headers.set('accept', '*/*')
+  if (!headers.has('user-agent')) headers.set('user-agent', 'sallyport')
+  signal.throwIfAborted()
+  const bytes = request.body ? new Uint8Array(await untilAborted(request.arrayBuffer(), signal)) : undefined
+  const body = bytes && toBase64(bytes)
+  const first: Hop = { method, url: withoutFragment(request.url), headers, body }
+  return { first, signal, redirect }
+}
+
+/** A body that is a stream may never end. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      reject(signal.reason as Error)
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+    work
+      .finally(() => {
+        signal.removeEventListener('abort', onAbort)
+      })
+      .then(resolve, reject)
+  })
+}
+
+const redirects = new Set([301, 302, 303, 307, 308])
+
+/** Where an answer leads to (WHATWG Fetch §4.4); undefined where it leads nowhere. */
+export function redirected(hop: Hop, { status, headers }: Response): Hop | undefined {
+  const location = headers.get('location')
+  if (!redirects.has(status) || location === null) return undefined
+  const url = withoutFragment(new URL(utf8In(location), hop.url).href)
+  // 303 asks for a GET, and so, by long custom, do 301 and 302 after a POST.
+  const becomesGet = status === 303 ? !['GET', 'HEAD'].includes(hop.method) : status < 303 && hop.method === 'POST'
+  if (!becomesGet) return { ...hop, url }
+  const kept = [...hop.headers].filter(([name]) => !name.startsWith('content-'))
+  return { method: 'GET', url, headers: new Headers(kept), body: undefined }
+}
+
+function withoutFragment(url: string): string {
+  return url.replace(/#.*$/s, '')
+}
+
+/** Header values come as Latin-1, one character a byte; what stands in them by custom is UTF-8. */
+function utf8In(value: string): string {
+  return new TextDecoder().decode(Uint8Array.from(value, (character) => character.charCodeAt(0)))
+}

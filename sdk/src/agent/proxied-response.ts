@@ -1,0 +1,58 @@
+/** The service's answer as the upstream's own: its headers under their own names, its URL, and nothing of ours. */
+
+export interface Answered {
+  url: string
+  method: string
+  redirected: boolean
+}
+
+/** Put on by the service, or by the connection to it. */
+const ours = new Set([
+  'connection',
+  'content-security-policy',
+  'keep-alive',
+  'transfer-encoding',
+  'x-content-type-options',
+  'x-request-id',
+  'x-sallyport-upstream',
+])
+const prefix = 'x-sallyport-'
+const auditId = 'x-sallyport-audit-id'
+const withoutBody = new Set([204, 205, 304])
+
+export function toResponse(answer: Response, answered: Answered): Response {
+  const { status, statusText } = answer
+  const hasBody = !withoutBody.has(status) && answered.method !== 'HEAD'
+  // What is no status of HTTP can come all the same, and is no reason to lose the answer.
+  const isKnown = status >= 200 && status <= 599
+  const response = new Response(hasBody ? answer.body : null, {
+    status: isKnown ? status : 200,
+    statusText,
+    headers: upstreamHeaders(answer.headers),
+  })
+  return asAnswered(response, { ...answered, status })
+}
+
+function upstreamHeaders(given: Headers): Headers {
+  const headers = new Headers()
+  for (const [name, value] of given) {
+    if (ours.has(name)) continue
+    const own = name.startsWith(prefix) && name !== auditId ? name.slice(prefix.length) : name
+    headers.append(own, value)
+  }
+  return headers
+}
+
+/** The members that no constructor takes. */
+function asAnswered(response: Response, answered: Answered & { status: number }): Response {
+  const { url, redirected, status } = answered
+  const clone = response.clone.bind(response)
+  return Object.defineProperties(response, {
+    url: { value: url },
+    redirected: { value: redirected },
+    type: { value: 'basic' },
+    status: { value: status },
+    ok: { value: status >= 200 && status <= 299 },
+    clone: { value: () => asAnswered(clone(), answered) },
+  })
+}
