@@ -62,8 +62,8 @@ try {
     writeFileSync(entry, `import { runTogether } from '${runner}'\nawait runTogether(${words.join(', ')})\n`)
     return entry
   })
-  // One process more than there are cores: while one waits for a server or a clock, another works.
-  const limits = ['--test-timeout=120000', `--test-concurrency=${availableParallelism() + 1}`]
+  // Two processes more than there are cores: while some wait for a server or a clock, others work.
+  const limits = ['--test-timeout=120000', `--test-concurrency=${availableParallelism() + 2}`]
   const args = ['--test', ...limits, ...given.filter(isOption), ...groups, ...alone]
   const child = spawn(process.execPath, args, { stdio: 'inherit', env })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))

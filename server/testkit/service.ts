@@ -57,7 +57,13 @@ export async function startService(
   /** A name server that the test plays. */
   lookup?: Lookup,
 ): Promise<TestService> {
-  const folder = temporaryFolder(t)
+  // The last to come goes first: what is still under way finds its database until the app has ended.
+  const endings: (() => unknown)[] = []
+  const scope = { after: (ending: () => unknown) => void endings.unshift(ending) } as Pick<TestContext, 'after'>
+  t.after(async () => {
+    for (const end of endings) await end()
+  })
+  const folder = temporaryFolder(scope)
   if (engine === 'sqlite') placeMigratedSqlite(join(folder, 'sallyport.db'))
   const env: Environment = {
     SALLYPORT_DATA_DIR: folder,
@@ -65,7 +71,7 @@ export async function startService(
     SALLYPORT_ADMIN_TOKEN: mintToken('admin').reveal(),
     SALLYPORT_MASTER_KEY: newMasterKey().text.reveal(),
     ...(engine === 'postgres' &&
-      overrides['DATABASE_URL'] === undefined && { DATABASE_URL: await migratedPostgres(t) }),
+      overrides['DATABASE_URL'] === undefined && { DATABASE_URL: await migratedPostgres(scope) }),
     ...overrides,
   }
   const config = readConfig(env)
@@ -86,7 +92,7 @@ export async function startService(
     clock: clock.now,
     log: createLog(config, { write: (line) => log.push(line) }),
   })
-  t.after(async () => {
+  scope.after(async () => {
     await app.http.close()
     await app.outsideEnded()
     await egress.close()
