@@ -6,6 +6,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findBrowser } from '../server/testkit/browser.ts'
 import { preparePostgresTemplate, prepareSqliteTemplate } from '../server/testkit/databases.ts'
+import { slowest } from '../server/testkit/file-times.ts'
 import { findMemory } from '../server/testkit/memory.ts'
 import { bringPrograms } from '../server/testkit/programs.ts'
 import { bringPython } from '../server/testkit/python.ts'
@@ -20,13 +21,15 @@ const everything = [
   'web/**/*.test.ts',
 ]
 const isOption = (word: string) => word.startsWith('-')
-const given = process.argv.slice(2)
+const given = process.argv.slice(2).filter((word) => word !== '--slowest')
+const showsSlowest = process.argv.includes('--slowest')
 const words = given.filter((word) => !isOption(word))
 const files = globSync(words.length > 0 ? words : everything, { exclude: ['**/node_modules/**'] }).sort()
 if (files.length === 0) throw new Error(`No test file is called ${words.join(' or ')}.`)
 const { together, alone } = groupTests(files.map((path) => ({ path, text: readFileSync(path, 'utf8') })))
 
 const runner = new URL('../server/testkit/run-together.ts', import.meta.url).href
+const measuring = new URL('../server/testkit/measure-process.ts', import.meta.url).href
 const say = (line: string) => process.stderr.write(`${line}\n`)
 const postgres = process.env['TEST_DATABASE_URL'] ? undefined : await startPostgres()
 const url = process.env['TEST_DATABASE_URL'] ?? postgres?.url ?? ''
@@ -39,6 +42,7 @@ const scratch = findMemory() ?? tmpdir()
 const folder = mkdtempSync(join(scratch, 'sallyport-tests-'))
 const sqliteTemplate = join(folder, 'migrated.db')
 const finished = join(folder, 'finished')
+const times = join(folder, 'times')
 try {
   await prepareSqliteTemplate(sqliteTemplate)
   await bringPrograms(['curl', 'openssl'])
@@ -54,6 +58,7 @@ try {
     TMPDIR: scratch,
     // The processes load the same modules.
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/compiled'),
+    ...(showsSlowest && { TEST_FILE_TIMES: times, NODE_OPTIONS: `--import=${measuring}` }),
     ...(browser && { SALLYPORT_TEST_BROWSER: browser }),
   }
   const groups = together.map((group, index) => {
@@ -68,6 +73,7 @@ try {
   const child = spawn(process.execPath, args, { stdio: 'inherit', env })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
   const [code] = (await once(child, 'exit')) as [number | null]
+  if (showsSlowest) slowest(times, files).forEach(say)
   const done = existsSync(finished) ? readFileSync(finished, 'utf8').split('\n') : []
   const missed = together.flat().filter((file) => !done.includes(file))
   if (missed.length > 0) say(`A process ended before these files did: ${missed.join(' ')}`)

@@ -8,6 +8,7 @@ import { resolve } from 'node:path'
 import { after, suite } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { measureFile } from './file-times.ts'
 
 /** The names of the files that ran to their end are added to `finished`. */
 export async function runTogether(files: readonly string[], finished: string, closingMs = 10_000): Promise<void> {
@@ -17,8 +18,10 @@ export async function runTogether(files: readonly string[], finished: string, cl
     await suite(file, async () => {
       const before = processState()
       const open = openHandles()
+      const ended = measureFile(file)
       await import(pathToFileURL(resolve(file)).href)
       after(async () => {
+        ended()
         assert.deepEqual(changedSince(before), [], 'The file leaves the process changed.')
         assert.deepEqual(await leftOpen(open, closingMs), [], 'The file leaves something open.')
       })
