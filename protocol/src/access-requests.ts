@@ -53,7 +53,35 @@ const record = {
     agent_id: RecordId('agt'),
     name: Type.String({ description: 'As the agent calls itself; nobody has verified it' }),
     registered_at: Timestamp,
+    registration: Nullable(
+      Type.Object(
+        {
+          kind: Type.Enum(['self_registered', 'claims_owner']),
+          claimed_owner: Nullable(Type.String({ description: 'Whom the agent says it belongs to, in its own words' })),
+          claims_you: Type.Boolean({
+            description: 'Whether that is your user_id or e-mail address; anyone can say so',
+          }),
+          verified: Type.Boolean({ description: 'Always false: anybody may register an agent, under any name' }),
+        },
+        { description: 'How the agent registered; shown to people alone' },
+      ),
+    ),
   }),
+  history: Nullable(
+    Type.Object(
+      {
+        grants: Type.Integer(),
+        active_grants: Type.Integer({ description: 'Those of them that it can still use' }),
+        calls: Type.Integer(),
+        last_call_at: Nullable(Timestamp),
+      },
+      {
+        description:
+          'What you granted this agent before, and the calls it made with that, of your newest 1 000 grants; shown to ' +
+          'people alone, while the request waits',
+      },
+    ),
+  ),
   provider: Nullable(Type.String({ description: "The provider's slug; null once it is deleted" })),
   provider_name: Type.String(),
   verified: Type.Boolean({ description: 'Whether somebody who runs this service answers for the provider' }),

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { termNames } from './grant-terms.ts'
-import { ListQuery, Page } from './lists.ts'
-import { Dictionary, Nullable, RecordId, Timestamp } from './schema.ts'
+import { Page, pagingMembers } from './lists.ts'
+import { Dictionary, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
 
 export const grantStatuses = ['active', 'revoked', 'expired'] as const
 
@@ -40,7 +40,14 @@ export const Grant = Type.Object({
 })
 export type Grant = Static<typeof Grant>
 
-export const ListGrantsQuery = ListQuery(grantStatuses)
+const Id = Text({ minLength: 1, maxLength: 100 })
+
+export const ListGrantsQuery = Strict({
+  ...pagingMembers,
+  status: Type.Optional(Type.Enum(grantStatuses)),
+  agent_id: Type.Optional(Id),
+  connection_id: Type.Optional(Id),
+})
 export type ListGrantsQuery = Static<typeof ListGrantsQuery>
 export const GrantPage = Page('grants', Grant)
 export type GrantPage = Static<typeof GrantPage>

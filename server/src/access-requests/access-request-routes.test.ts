@@ -21,7 +21,13 @@ onBothDatabases('access requests', (engine) => {
     assert.deepEqual(body, {
       access_request_id: id,
       status: 'pending',
-      agent: { agent_id: agent.agentId, name: 'Mail helper', registered_at: '2026-11-15T12:00:00.000Z' },
+      agent: {
+        agent_id: agent.agentId,
+        name: 'Mail helper',
+        registered_at: '2026-11-15T12:00:00.000Z',
+        registration: null,
+      },
+      history: null,
       provider: 'acme',
       provider_name: 'Acme',
       verified: true,

@@ -1,12 +1,18 @@
 import type { AccessRequest as AccessRequestView } from '@sallyport/protocol/access-requests'
+import { selfRegistered } from '@sallyport/protocol/agents'
+import { toDisplayName } from '@sallyport/protocol/schema'
 import type { Agent } from '../agents/agent.ts'
 import type { AgentStore } from '../agents/agent-store.ts'
 import type { CallbackStore } from '../callbacks/callback-store.ts'
+import { statusOf as grantStatusOf } from '../grants/grant.ts'
+import type { Grant } from '../grants/grant.ts'
+import type { GrantStore } from '../grants/grant-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { isVerified } from '../providers/provider.ts'
 import type { ProviderName, ProviderStore } from '../providers/provider-store.ts'
+import { normaliseEmail } from '../sessions/user.ts'
 import type { User } from '../sessions/user.ts'
 import { approvalUrl, statusOf } from './access-request.ts'
 import type { AccessRequest } from './access-request.ts'
@@ -17,6 +23,7 @@ export interface ViewNeeds {
   agents: AgentStore
   providers: ProviderStore
   callbacks: CallbackStore
+  grants: GrantStore
   clock: Clock
 }
 
@@ -28,11 +35,14 @@ export async function viewsOf(
   requests: readonly AccessRequest[],
   reader: Reader,
 ): Promise<AccessRequestView[]> {
-  const { config, database, agents, providers, callbacks, clock } = needs
+  const { config, database, agents, providers, callbacks, grants, clock } = needs
   const { queries } = database
   const names = await providers.namesOf(queries, idsOf(requests, 'providerId'))
   const askers = 'agent' in reader ? [reader.agent] : await agents.findAll(queries, idsOf(requests, 'agentId'))
   const now = clock()
+  const waiting = requests.filter((request) => statusOf(request, now) === 'pending')
+  const given =
+    'agent' in reader ? [] : await grants.listBetween(queries, reader.user.userId, idsOf(waiting, 'agentId'))
   return Promise.all(
     requests.map(async (request) => {
       const provider = names.get(request.providerId)
@@ -46,7 +56,9 @@ export async function viewsOf(
           agent_id: request.agentId,
           name: asker?.name ?? '',
           registered_at: (asker?.createdAt ?? request.createdAt).toISOString(),
+          registration: 'agent' in reader || !asker ? null : registrationOf(asker, reader.user),
         },
+        history: 'agent' in reader || !waiting.includes(request) ? null : historyOf(request.agentId, given, now),
         approval_url: approvalUrl(config.baseUrl, request),
         decided_at: request.decidedAt?.toISOString() ?? null,
         approved_by: isInvolved && request.status === 'approved' ? request.decidedBy : null,
@@ -64,6 +76,28 @@ export async function viewOf(needs: ViewNeeds, request: AccessRequest, reader: R
   const [view] = await viewsOf(needs, [request], reader)
   if (!view) throw new Error('a request has a view')
   return view
+}
+
+/** What it says of its owner is its own claim, and no more true for being somebody's name. */
+function registrationOf({ ownerUserId }: Agent, { userId, email }: User) {
+  const isClaim = ownerUserId !== selfRegistered
+  return {
+    kind: isClaim ? ('claims_owner' as const) : ('self_registered' as const),
+    claimed_owner: isClaim ? (toDisplayName(ownerUserId, 200) ?? null) : null,
+    claims_you: ownerUserId === userId || (email !== null && normaliseEmail(ownerUserId) === email),
+    verified: false,
+  }
+}
+
+function historyOf(agentId: string, given: readonly Grant[], now: Date) {
+  const grants = given.filter((grant) => grant.agentId === agentId)
+  const lastCall = Math.max(0, ...grants.map(({ lastUsedAt }) => lastUsedAt?.getTime() ?? 0))
+  return {
+    grants: grants.length,
+    active_grants: grants.filter((grant) => grantStatusOf(grant, now) === 'active').length,
+    calls: grants.reduce((sum, { calls }) => sum + calls, 0),
+    last_call_at: lastCall === 0 ? null : new Date(lastCall).toISOString(),
+  }
 }
 
 function question(request: AccessRequest, provider: ProviderName | undefined) {

@@ -83,6 +83,34 @@ onBothDatabases('grants over HTTP', (engine) => {
     assert.equal((await service.call('GET', '/v4/grants')).status, 401)
   })
 
+  test('are listed of one agent or one connection, which widens nothing', async (t) => {
+    const service = await startConnectionTest(t, engine)
+    const { user, registerAgent, logIn, clock } = service
+    const connectionId = await service.connect()
+    const eve = await logIn({ email: 'eve@example.com' })
+    const [one, other] = [await registerAgent(), await registerAgent()]
+    const give = async (agentId: string, on: string | null, userId = user.userId) => {
+      clock.advance(1)
+      return (await insertGrant(service, { agentId, userId, connectionId: on })).grantId
+    }
+    const first = await give(one.agentId, connectionId)
+    const second = await give(other.agentId, connectionId)
+    const third = await give(one.agentId, null)
+    const foreign = await give(one.agentId, null, eve.userId)
+    const ids = async (token: string, query: string) =>
+      (await listed(service, token, query)).map(({ grant_id }) => grant_id)
+    assert.deepEqual(await ids(user.token, `?agent_id=${one.agentId}`), [third, first])
+    assert.deepEqual(await ids(user.token, `?connection_id=${connectionId}`), [second, first])
+    assert.deepEqual(await ids(user.token, `?agent_id=${one.agentId}&connection_id=${connectionId}&status=active`), [
+      first,
+    ])
+    assert.deepEqual(await ids(user.token, `?agent_id=${one.agentId}&limit=1&cursor=${third}`), [first])
+    assert.deepEqual(await ids(eve.token, `?agent_id=${one.agentId}`), [foreign])
+    assert.deepEqual(await ids(eve.token, `?connection_id=${connectionId}`), [])
+    assert.deepEqual(await ids(other.token, `?agent_id=${one.agentId}`), [])
+    assert.deepEqual(await ids(user.token, '?agent_id=none'), [])
+  })
+
   test('a list is narrowed by the very status that each grant shows, page by page', async (t) => {
     const service = await startConnectionTest(t, engine)
     const [live, ended] = [await service.connect(), await service.connect(service.user, 'bob')]

@@ -40,7 +40,8 @@ export function grantRoutes(http: Http, needs: RevokeGrantNeeds): void {
     async (request) => {
       const party = partyOf(request)
       const { queries } = database
-      const wanted = pageRequest(request.query)
+      const { agent_id: agentId, connection_id: connectionId } = request.query
+      const wanted = { ...pageRequest(request.query), agentId, connectionId }
       const page =
         'user' in party
           ? await grants.listOfUser(queries, party.user.userId, wanted, clock())

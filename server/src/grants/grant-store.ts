@@ -49,6 +49,13 @@ export interface GrantDescription {
   isSigned: boolean
 }
 
+export interface GrantPageRequest extends PageRequest<GrantStatus> {
+  agentId?: string | undefined
+  connectionId?: string | undefined
+}
+
+const mostLookedAt = 1_000
+
 export const grantStore = {
   insert: async (tx: Queries, grant: Grant, receipt: Receipt | null): Promise<void> => {
     await tx
@@ -93,11 +100,22 @@ export const grantStore = {
     return row && toGrant(row)
   },
 
-  listOfAgent: (queries: Queries, agentId: string, page: PageRequest<GrantStatus>, now: Date): Promise<Page<Grant>> =>
+  listOfAgent: (queries: Queries, agentId: string, page: GrantPageRequest, now: Date): Promise<Page<Grant>> =>
     pageThrough(foundationOf(queries).where('grants.agent_id', '=', agentId), page, now),
 
-  listOfUser: (queries: Queries, userId: string, page: PageRequest<GrantStatus>, now: Date): Promise<Page<Grant>> =>
+  listOfUser: (queries: Queries, userId: string, page: GrantPageRequest, now: Date): Promise<Page<Grant>> =>
     pageThrough(foundationOf(queries).where('grants.user_id', '=', userId), page, now),
+
+  /** Of the newest grants of this user those that any of these agents have. */
+  listBetween: async (queries: Queries, userId: string, agentIds: readonly string[]): Promise<Grant[]> => {
+    if (agentIds.length === 0) return []
+    const newest = foundationOf(queries)
+      .where('grants.user_id', '=', userId)
+      .orderBy('grants.grant_id', 'desc')
+      .limit(mostLookedAt)
+    const rows = await queries.selectFrom(newest.as('newest')).selectAll().where('agent_id', 'in', agentIds).execute()
+    return rows.map(toGrant)
+  },
 
   describe: async (queries: Queries, grantIds: readonly string[]): Promise<Map<string, GrantDescription>> => {
     if (grantIds.length === 0) return new Map()
@@ -279,13 +297,15 @@ export function foundationOf(queries: Queries) {
 
 async function pageThrough(
   query: ReturnType<typeof foundationOf>,
-  page: PageRequest<GrantStatus>,
+  page: GrantPageRequest,
   now: Date,
 ): Promise<Page<Grant>> {
   const rows = await query
     .$if(page.status === 'revoked', (one) => one.where(isRevoked))
     .$if(page.status === 'expired', (one) => one.where(sql<boolean>`not ${isRevoked} and ${isOver(now)}`))
     .$if(page.status === 'active', (one) => one.where(sql<boolean>`not ${isRevoked} and not ${isOver(now)}`))
+    .$if(page.agentId !== undefined, (one) => one.where('grants.agent_id', '=', page.agentId ?? ''))
+    .$if(page.connectionId !== undefined, (one) => one.where('grants.connection_id', '=', page.connectionId ?? ''))
     .$if(page.before !== undefined, (one) => one.where('grants.grant_id', '<', page.before ?? ''))
     .orderBy('grants.grant_id', 'desc')
     .limit(page.limit + 1)
