@@ -1,0 +1,24 @@
+/** What axe-core, the usual judge, finds of a page as it stands. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Violation {
+  id: string
+  help: string
+  nodes: { html: string; failureSummary: string }[]
+}
+
+export async function assertAccessible(page: Page, name = page.url()): Promise<void> {
+  // By the debugger, which the page's policy does not bind.
+  await page.evaluate(axe)
+  const violations = await page.evaluate<Violation[]>(`axe.run(document).then((result) => result.violations)`)
+  const found = violations.map(({ id, help, nodes }) => ({
+    rule: `${id}: ${help}`,
+    at: nodes.map(({ html, failureSummary }) => `${html} — ${failureSummary}`),
+  }))
+  assert.deepEqual(found, [], `axe on ${name}`)
+}

@@ -1,0 +1,178 @@
+/** Home, which shows what waits and what happens as it does, and the grants that came of it. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { assertAccessible } from './accessible.ts'
+import { arrive, assertFits, oauth, register } from './console-people.ts'
+import { hears, inBrowser, sees, startScreen } from './in-browser.ts'
+
+const region = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
+const grantOf = (page: Page, name: string) =>
+  page.getByRole('listitem').filter({ has: page.getByRole('heading', { name, exact: true }) })
+
+inBrowser('a newcomer is told the three steps, and given the commands of the start screen', [], async (visit) => {
+  const person = await arrive(visit, 'newcomer')
+  const page = await person.open('/', 'Home')
+  for (const step of ['Connect an account', 'Give an agent this address', 'Decide when it asks']) {
+    await page.getByRole('heading', { name: step }).waitFor()
+  }
+  const commands = await page.locator('pre code').allInnerTexts()
+  assert.equal(commands.length, 4)
+  for (const command of commands) assert.ok(startScreen().includes(command), command)
+  await assertAccessible(page)
+  await assertFits(page)
+  await page.getByRole('link', { name: 'Connect an account' }).click()
+  await sees(page, 'Connect an account')
+})
+
+inBrowser('what an agent asks for appears by itself, and goes when it is taken back', [], async (visit) => {
+  const person = await arrive(visit, 'ada')
+  await person.connect('ada')
+  const page = await person.open('/', 'Home')
+  await region(page, 'Waiting for you').getByText('Nothing.').waitFor()
+  const agent = await register('Mail helper')
+  const reason = 'I sort your post.\nAnd <b>more</b>.'
+  const wish = { user_id: person.userId, reason }
+  const id = await agent.ask(wish)
+  const waiting = region(page, 'Waiting for you').getByRole('listitem')
+  await waiting.getByText('Mail helper asks for access to Beta').waitFor()
+  assert.equal(await waiting.getByRole('blockquote').innerText(), reason)
+  await waiting.getByText(/^Expires in /).waitFor()
+  await assertAccessible(page)
+  await region(page, 'Recent activity').getByText('Mail helper asked for access to beta.').waitFor()
+
+  await agent.call('POST', `/v4/access-requests/${id}/cancel`, {})
+  await waiting.waitFor({ state: 'detached' })
+  await region(page, 'Recent activity').getByText('Mail helper took its request back.').waitFor()
+
+  const next = await agent.ask(wish)
+  await page.getByRole('link', { name: 'Decide on Mail helper' }).click()
+  await page.waitForURL(`**/approve-proxy/${next}`)
+  await sees(page, 'An agent asks for access')
+})
+
+inBrowser('calls are told in words as they happen, and what needs its person is', [], async (visit) => {
+  const person = await arrive(visit, 'grace')
+  const stale = await person.connect('grace-stale')
+  const id = await person.connect('grace')
+  const agent = await register('Mail helper')
+  const soon = new Date(Date.now() + 5 * 3_600_000).toISOString()
+  const terms = { connection_id: id, allowed_methods: ['GET'], expires_at: soon }
+  const grant = await person.approve(await agent.ask(), terms)
+  const page = await person.open('/', 'Home')
+  const recent = region(page, 'Recent activity')
+  await recent.getByText('You gave access to Mail helper.').waitFor()
+  await region(page, 'Needs your attention')
+    .getByText(/^The access of Mail helper ends in 4 hours/)
+    .waitFor()
+  await agent.read(grant)
+  await recent.getByText(`Mail helper read ${oauth.host}/api/whoami, answered 200.`).waitFor()
+  await agent.read(grant, '/api/nothing')
+  await recent.getByText(`Mail helper tried to read ${oauth.host}/api/nothing, answered 404.`).waitFor()
+  await agent.call('POST', '/v4/proxy', { grant_id: grant, method: 'DELETE', url: `https://${oauth.host}/api/x` })
+  await recent.getByText(/tried to delete .*, refused: you did not allow this method\.$/).waitFor()
+
+  const other = await person.approve(await agent.ask(), { connection_id: stale })
+  await oauth.endGrants('grace-stale')
+  assert.equal((await agent.read(other)).code, 'connection_needs_reauth')
+  await region(page, 'Needs your attention').getByText('Beta no longer accepts grace-stale@example.com.').waitFor()
+  await assertAccessible(page)
+  await page.getByRole('link', { name: 'Sign in again' }).click()
+  await sees(page, 'Connections')
+})
+
+inBrowser(
+  'a grant says who may do what until when; revoking it is at once, and said to be for good',
+  [],
+  async (visit) => {
+    const person = await arrive(visit, 'edsger')
+    const id = await person.connect('edsger')
+    const agent = await register('Mail helper')
+    const terms = { connection_id: id, allowed_methods: ['GET'], allowed_hosts: [oauth.host], max_calls: 3 }
+    const grant = await person.approve(await agent.ask(), terms)
+    const page = await person.open('/grants', 'Grants')
+    const row = grantOf(page, 'Mail helper')
+    const sentence = `Mail helper may only read (GET) at ${oauth.host}, with edsger@example.com at Beta, 3 calls at most, until you revoke it.`
+    await row.getByText(sentence).waitFor()
+    await row.getByText('0 of 3 calls').waitFor()
+    await row.getByText('none yet').waitFor()
+    assert.equal((await agent.read(grant)).upstream, 200)
+    await row.getByText('1 of 3 calls').waitFor()
+    await assertAccessible(page)
+
+    const download = page.waitForEvent('download')
+    await row.getByRole('button', { name: 'Download the receipt for Mail helper' }).click()
+    const receipt = JSON.parse(readFileSync(await (await download).path(), 'utf8'))
+    assert.deepEqual([receipt.grant_id, receipt.signed], [grant, false])
+    assert.equal(
+      await row.getByRole('link', { name: 'Activity of Mail helper' }).getAttribute('href'),
+      `/activity?grant_id=${grant}`,
+    )
+
+    const opener = page.getByRole('button', { name: 'Revoke the access of Mail helper' })
+    await opener.focus()
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Revoke this access?' })
+    await dialog.getByText('This can’t be undone').waitFor()
+    await assertAccessible(page)
+    await page.keyboard.press('Escape')
+    await page.locator(':focus').and(opener).waitFor()
+    assert.equal((await agent.read(grant)).upstream, 200)
+
+    const sent: string[] = []
+    page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`))
+    await opener.dblclick()
+    await dialog.getByRole('button', { name: 'Revoke' }).dblclick()
+    await hears(page, 'The access is revoked.')
+    await sees(page, 'Grants')
+    assert.equal(sent.filter((one) => one === `POST /v4/grants/${grant}/revoke`).length, 1)
+    assert.equal((await agent.read(grant)).code, 'grant_revoked')
+    await page.getByText('Nothing is granted').waitFor()
+
+    await page.getByRole('radio', { name: 'Active' }).focus()
+    await page.keyboard.press('ArrowRight')
+    await page.getByText('Nothing has expired yet').waitFor()
+    await page.keyboard.press('ArrowRight')
+    await row.getByText(/^Mail helper could only read .* until you revoked it: /).waitFor()
+    assert.equal(await page.getByRole('button', { name: /^Revoke/ }).count(), 0)
+    await assertAccessible(page)
+  },
+)
+
+inBrowser(
+  'grants of others are not shown, those of one account can be, and no text breaks the page',
+  [],
+  async (visit) => {
+    const person = await arrive(visit, 'mallory')
+    const [one, two] = [await person.connect('mallory'), await person.connect(`<i>m</i>${'w'.repeat(60)}`)]
+    const odd = `\u05d0\u05d1 <script>document.title='gone'</script> ${'m'.repeat(50)}`
+    const strange = await register(odd)
+    const reason = `<img src=x onerror="document.title='gone'">\n${'r'.repeat(900)}`
+    await person.approve(await strange.ask(), { connection_id: two })
+    await person.approve(await (await register('Mail helper')).ask(), { connection_id: one })
+    await strange.ask({ user_id: person.userId, reason })
+    const victim = await arrive(visit, 'victor')
+    await victim.approve(await (await register('Victors agent')).ask(), {
+      connection_id: await victim.connect('victor'),
+    })
+    await (await register('Victors other agent')).ask({ user_id: victim.userId })
+
+    const page = await person.open(`/grants?connection_id=${one}`, 'Grants')
+    await grantOf(page, 'Mail helper').waitFor()
+    assert.equal(await page.getByRole('button', { name: /^Revoke/ }).count(), 1)
+    await page.getByRole('link', { name: 'Show all' }).click()
+    await grantOf(page, odd).waitFor()
+    assert.equal(await page.getByRole('button', { name: /^Revoke/ }).count(), 2)
+    assert.equal(await page.getByText(/victor/i).count(), 0)
+    await assertFits(page)
+    await page.getByRole('link', { name: 'Home' }).first().click()
+    await sees(page, 'Home')
+    await region(page, 'Waiting for you').getByRole('blockquote').waitFor()
+    await region(page, 'Recent activity').getByRole('listitem').first().waitFor()
+    assert.equal(await page.getByText(/victor/i).count(), 0)
+    await assertFits(page)
+    await assertAccessible(page)
+    assert.equal(await page.title(), 'Home · Sallyport')
+    assert.equal(await page.locator('main img, main script').count(), 0)
+  },
+)

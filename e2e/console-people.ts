@@ -1,0 +1,110 @@
+/** People with accounts, and agents whose calls arrive, made over the wire: the tests of the console look at them. */
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { oauth } from './asking.ts'
+import { base, issueLink, post, postAsAdmin, sees } from './in-browser.ts'
+import type { Visit } from './in-browser.ts'
+
+export { oauth }
+
+/** The provider's own API, so that calls arrive. */
+export const slug = 'beta'
+await oauth.setRedirectUris(['acme', slug].map((name) => `${base}/v4/oauth/callback/${name}`))
+
+let provider: Promise<void> | undefined
+
+async function createProvider(): Promise<void> {
+  const reply = await postAsAdmin('/v4/providers', {
+    provider_name: 'Beta',
+    slug,
+    issuer_url: oauth.issuer,
+    scopes: ['openid', 'offline_access', 'email'],
+    api_hosts: [oauth.host, 'api.beta.example'],
+    client_id: oauth.client.clientId,
+    client_secret: oauth.client.clientSecret,
+  })
+  assert.equal(reply.status, 201, await reply.text())
+}
+
+type Call = (method: string, path: string, body?: object) => Promise<{ status: number; body: any }>
+
+function caller(token: string): Call {
+  return async (method, path, body) => {
+    const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) }
+    const reply = await fetch(base + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+    return { status: reply.status, body: await reply.json() }
+  }
+}
+
+export interface Person {
+  userId: string
+  call: Call
+  /** Connects an account and gives the connection's id. */
+  connect: (account: string) => Promise<string>
+  approve: (accessRequestId: string, decision: object) => Promise<string>
+  /** A page of the console in a browser of its own, signed in. */
+  open: (path: string, heading: string) => Promise<Page>
+}
+
+export async function arrive(visit: Visit, name: string): Promise<Person> {
+  await (provider ??= createProvider())
+  const { login_token } = await issueLink(`${name}@example.com`)
+  const signedIn = (await (await post('/v4/auth/login', { login_token })).json()) as any
+  const token: string = signedIn.session_token
+  const call = caller(token)
+  return {
+    userId: signedIn.user.user_id,
+    call,
+    connect: async (account) => {
+      const started = await call('POST', '/v4/oauth/connect/start', { provider_slug: slug })
+      const callback = await oauth.approve(started.body.authorization_url, { account })
+      const reply = await fetch(callback, { redirect: 'manual', headers: { cookie: `svc_session=${token}` } })
+      const id = new URL(reply.headers.get('location') ?? '', base).searchParams.get('connection_id') ?? ''
+      assert.match(id, /^con_/)
+      return id
+    },
+    approve: async (id, decision) => {
+      const { status, body } = await call('POST', `/v4/access-requests/${id}/approve`, decision)
+      assert.equal(status, 201, JSON.stringify(body))
+      return body.grant_id
+    },
+    open: async (path, heading) => {
+      const page = await visit('about:blank')
+      await page.context().addCookies([{ name: 'svc_session', value: token, url: base }])
+      await page.goto(base + path)
+      await sees(page, heading)
+      return page
+    },
+  }
+}
+
+export interface Agent {
+  call: Call
+  ask: (wish?: object) => Promise<string>
+  /** A call of the account's API under a grant: what the agent is answered. */
+  read: (grantId: string, path?: string) => Promise<{ status: number; code?: string; upstream?: number }>
+}
+
+export async function register(name = 'Mail helper'): Promise<Agent> {
+  const registered = (await (await post('/v4/agents/register', { name })).json()) as { access_token: string }
+  const call = caller(registered.access_token)
+  return {
+    call,
+    ask: async (wish = {}) => {
+      const { status, body } = await call('POST', '/v4/access-requests', { provider: slug, ...wish })
+      assert.equal(status, 201, JSON.stringify(body))
+      return body.access_request_id
+    },
+    read: async (grantId, path = '/api/whoami') => {
+      const url = `https://${oauth.host}${path}`
+      const { status, body } = await call('POST', '/v4/proxy', { grant_id: grantId, method: 'GET', url })
+      return { status, code: body.error?.code, upstream: body.status }
+    },
+  }
+}
+
+/** Nothing stands beyond the edge of a narrow phone. */
+export async function assertFits(page: Page): Promise<void> {
+  await page.setViewportSize({ width: 320, height: 640 })
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320)
+}
