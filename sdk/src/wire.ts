@@ -18,7 +18,15 @@ export type {
   RegisterAgentBody,
   RegisterAgentReply,
 } from '@sallyport/protocol/agents'
-export type { AuditKeyReply, AuditPage, AuditRecord, ListAuditQuery } from '@sallyport/protocol/audit'
+export type {
+  AuditKeyReply,
+  AuditPage,
+  AuditRecord,
+  AuditSeries,
+  AuditSeriesQuery,
+  AuditSeriesReply,
+  ListAuditQuery,
+} from '@sallyport/protocol/audit'
 export type {
   Connection,
   ConnectionPage,
