@@ -1,6 +1,7 @@
 /** A question before what can't be undone. The browser's own dialog keeps the focus inside and closes with Escape. */
-import { useRef } from 'react'
+import { useRef, useState } from 'react'
 import type { ReactNode } from 'react'
+import { flushSync } from 'react-dom'
 import { Action } from './action.tsx'
 
 interface ConfirmProps {
@@ -16,34 +17,49 @@ interface ConfirmProps {
 
 export function Confirm({ opener, openerLabel, title, children, verb, act }: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null)
+  const [isOpen, setIsOpen] = useState(false)
+  const open = () => {
+    // What is asked is there before the dialog opens, so that the focus finds its first button.
+    flushSync(() => {
+      setIsOpen(true)
+    })
+    dialog.current?.showModal()
+  }
   const close = () => dialog.current?.close()
   return (
     <>
-      <Action look="danger" act={() => dialog.current?.showModal()} {...(openerLabel && { label: openerLabel })}>
+      <Action look="danger" act={open} {...(openerLabel && { label: openerLabel })}>
         {opener}
       </Action>
       <dialog
         ref={dialog}
         aria-label={title}
+        onClose={() => {
+          setIsOpen(false)
+        }}
         className="m-auto w-[min(30rem,calc(100vw-2rem))] rounded-xl border border-line bg-surface p-6 text-ink shadow-xl backdrop:bg-black/50"
       >
-        <h2 className="text-lg font-semibold">{title}</h2>
-        <div className="mt-2 space-y-3 text-sm text-quiet">{children}</div>
-        <div className="mt-5 flex flex-wrap justify-end gap-2">
-          <Action act={close}>Cancel</Action>
-          <Action
-            look="danger"
-            act={async () => {
-              try {
-                await act()
-              } finally {
-                close()
-              }
-            }}
-          >
-            {verb}
-          </Action>
-        </div>
+        {isOpen && (
+          <>
+            <h2 className="text-lg font-semibold">{title}</h2>
+            <div className="mt-2 space-y-3 text-sm text-quiet">{children}</div>
+            <div className="mt-5 flex flex-wrap justify-end gap-2">
+              <Action act={close}>Cancel</Action>
+              <Action
+                look="danger"
+                act={async () => {
+                  try {
+                    await act()
+                  } finally {
+                    close()
+                  }
+                }}
+              >
+                {verb}
+              </Action>
+            </div>
+          </>
+        )}
       </dialog>
     </>
   )

@@ -23,7 +23,6 @@ const blank: AuditRecord = {
   hops: [],
 }
 const names = {
-  agent: (id: string) => (id === 'agt_1' ? 'Mail helper' : undefined),
   account: (id: string) => (id === 'con_1' ? { provider: 'Acme', label: 'ada@example.com' } : undefined),
 }
 
@@ -34,6 +33,7 @@ function says(record: Partial<AuditRecord>, text: string): void {
 const call: Partial<AuditRecord> = {
   event: 'proxy.attempt',
   agent_id: 'agt_1',
+  agent_name: 'Mail helper',
   detail: { method: 'GET', host: 'api.acme.example', path: '/v1/messages', query: [] },
 }
 
@@ -90,7 +90,7 @@ test('an account is named as its person knows it, or by its provider', () => {
 })
 
 test('a decision says whose access it was about, and whether a device signed it', () => {
-  const about = { agent_id: 'agt_1' }
+  const about = { agent_id: 'agt_1', agent_name: 'Mail helper' }
   says(
     { ...about, event: 'access_request.created', detail: { provider: 'acme' } },
     'Mail helper asked for access to acme.',
@@ -122,8 +122,8 @@ test('whatever can be on record has a sentence, even where its facts are missing
 })
 
 test('what others chose stands apart from what we say', () => {
-  const named = { agent: () => '<b>You</b>', account: () => undefined }
-  const words = describeRecord({ ...blank, ...call, outcome: 'answered', result: { status: 200 } }, named)
+  const named = { ...call, agent_name: '<b>You</b>' }
+  const words = describeRecord({ ...blank, ...named, outcome: 'answered', result: { status: 200 } })
   assert.deepEqual(words, [
     { theirs: '<b>You</b>' },
     ' read ',

@@ -6,15 +6,14 @@ import { describeCall } from './describe-call.ts'
 
 /** What is known of those whom a record names by their ids alone. */
 export interface Names {
-  agent: (agentId: string) => string | undefined
   /** An account as its person knows it. */
   account: (connectionId: string) => { provider: string; label: string | null } | undefined
 }
 
-export const noNames: Names = { agent: () => undefined, account: () => undefined }
+export const noNames: Names = { account: () => undefined }
 
 export function describeRecord(record: AuditRecord, names: Names = noNames): Words {
-  const who = agentOf(record, names)
+  const who = agentOf(record)
   const { event } = record
   if (isCall(event)) return capital(describeCall(record, who))
   return capital([...sentences[event](record, who, names), '.'])
@@ -105,10 +104,8 @@ const sentences: Record<Exclude<Event, CallEvent>, Describe> = {
   'audit.chain_started': says('The service began a new part of its record'),
 }
 
-function agentOf({ agent_id: id, detail }: AuditRecord, names: Names): Part {
-  const said = typeof detail['name'] === 'string' ? detail['name'] : undefined
-  const name = (id === null ? undefined : names.agent(id)) ?? said
-  return name === undefined ? (id === null ? 'an agent' : `an agent (${id})`) : theirs(name)
+function agentOf({ agent_name: name, agent_id: id }: AuditRecord): Part {
+  return name === null ? (id === null ? 'an agent' : `an agent (${id})`) : theirs(name)
 }
 
 function accountOf(record: AuditRecord, names: Names): Words {

@@ -4,12 +4,14 @@ import type { Grant } from '@sallyport/sdk'
 import { Link } from 'wouter'
 import { buttonLook } from '../../ui/action.tsx'
 import { Sentence } from '../../ui/sentence.tsx'
+import { Sparkline } from '../../ui/sparkline.tsx'
 import { Ago, formatMoment, useNow } from '../../ui/time.tsx'
 import { Badge, Card, Theirs } from '../../ui/view.tsx'
 import { count } from '../../ui/words.ts'
 import { describeGrant, endsSoon } from './describe-grant.ts'
 import { Receipt } from './receipt.tsx'
 import { Revoke } from './revoke.tsx'
+import { shownDays, useCallCounts } from './use-call-counts.ts'
 
 export function GrantCard({ grant }: { grant: Grant }) {
   const { agent, calls, max_calls: most, last_used_at: lastUsed, created_at: since, status } = grant
@@ -36,6 +38,7 @@ export function GrantCard({ grant }: { grant: Grant }) {
               <Ago at={since} />
             </Figure>
           </dl>
+          <Calls grantId={grant.grant_id} />
         </div>
         <div className="flex flex-wrap gap-2">
           {status === 'active' && <Revoke grant={grant} />}
@@ -51,6 +54,14 @@ export function GrantCard({ grant }: { grant: Grant }) {
       </div>
     </Card>
   )
+}
+
+function Calls({ grantId }: { grantId: string }) {
+  const { data } = useCallCounts()
+  if (!data) return null
+  const counts = data.get(grantId) ?? Array.from({ length: shownDays }, () => 0)
+  const sum = counts.reduce((total, one) => total + one, 0)
+  return <Sparkline counts={counts} label={`${count(sum, 'call')} in the last ${shownDays} days`} />
 }
 
 function Figure({ name, children }: { name: string; children: ReactNode }) {
