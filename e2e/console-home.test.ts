@@ -124,10 +124,9 @@ inBrowser(
     await opener.dblclick()
     await dialog.getByRole('button', { name: 'Revoke' }).dblclick()
     await hears(page, 'The access is revoked.')
-    await sees(page, 'Grants')
+    await page.getByText('Nothing is granted').waitFor()
     assert.equal(sent.filter((one) => one === `POST /v4/grants/${grant}/revoke`).length, 1)
     assert.equal((await agent.read(grant)).code, 'grant_revoked')
-    await page.getByText('Nothing is granted').waitFor()
 
     await page.getByRole('radio', { name: 'Active' }).focus()
     await page.keyboard.press('ArrowRight')
@@ -157,7 +156,7 @@ inBrowser(
     })
     await (await register('Victors other agent')).ask({ user_id: victim.userId })
 
-    const page = await person.open(`/grants?connection_id=${one}`, 'Grants')
+    const page = await person.open(`/grants?account=${one}`, 'Grants')
     await grantOf(page, 'Mail helper').waitFor()
     assert.equal(await page.getByRole('button', { name: /^Revoke/ }).count(), 1)
     await page.getByRole('link', { name: 'Show all' }).click()

@@ -69,7 +69,7 @@ function Users({ account, grants }: Pick<AccountProps, 'account' | 'grants'>) {
   return (
     <>
       <Link
-        href={`/grants?connection_id=${account.connection_id}`}
+        href={`/grants?account=${account.connection_id}`}
         className="font-semibold whitespace-nowrap text-accent underline underline-offset-4"
       >
         {count(grants.length, 'grant')}

@@ -23,7 +23,7 @@ export function Grants() {
 
 function ActiveGrants() {
   const grants = useActiveGrants()
-  const connectionId = new URLSearchParams(useSearch()).get('connection_id')
+  const connectionId = new URLSearchParams(useSearch()).get('account')
   return (
     <Loaded query={grants}>
       {(all) => {
