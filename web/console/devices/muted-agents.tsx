@@ -65,7 +65,7 @@ function Muted({ agent }: { agent: MutedAgent }) {
         </div>
         <div className="flex gap-2">
           <Action
-            label={`Hear ${agent.name} again`}
+            label={`Hear it again: ${agent.name}`}
             act={() => change(() => service.mutedAgents.unmute(agent.agent_id), 'The agent can reach you again.')}
           >
             Hear it again

@@ -1,0 +1,141 @@
+/**
+ * Every page as a person sees it, in both schemes, on a phone and at a desk. The pictures are for people to look
+ * through; the test fails where a page breaks the rules of accessibility or its policy, calls another host, or is wider
+ * than the screen.
+ */
+import assert from 'node:assert/strict'
+import { mkdirSync, rmSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { launchBrowser } from '../server/testkit/browser.ts'
+import { startOAuthServer } from '../server/testkit/oauth-server.ts'
+import { freePort } from '../server/testkit/ports.ts'
+import { faultsOf } from './accessible.ts'
+import { liveIn } from './lived-in.ts'
+import type { LivedIn } from './lived-in.ts'
+import { roomy, sharedService } from './running-service.ts'
+
+const folder = resolve(import.meta.dirname, '../.cache/screenshots')
+const port = await freePort()
+const baseUrl = `http://localhost:${port}`
+const endings: (() => unknown)[] = []
+const oauth = await startOAuthServer({ after: (end) => endings.push(end as () => unknown) })
+await oauth.setRedirectUris([`${baseUrl}/v4/oauth/callback/acme`])
+const service = sharedService('sqlite', {
+  ...roomy,
+  PORT: String(port),
+  SALLYPORT_EGRESS_ALLOW: oauth.host,
+  SALLYPORT_EGRESS_CA_FILE: oauth.caFile,
+})
+
+let browser: Browser | undefined
+let living: Promise<LivedIn> | undefined
+
+before(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  browser = await launchBrowser()
+})
+
+after(async () => {
+  await browser?.close()
+  for (const end of endings) await end()
+  process.stderr.write(`Pictures of all pages: ${folder}\n`)
+})
+
+interface Shown {
+  name: string
+  address: (lived: LivedIn) => string
+  isSignedOut?: true
+  /** What a person does there first. */
+  act?: (page: Page) => Promise<unknown>
+}
+
+const asAdmin = async (page: Page) => {
+  await page.getByLabel('Admin token').fill(service().adminToken)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('navigation', { name: 'Administration' }).waitFor()
+}
+
+const views: Shown[] = [
+  { name: 'sign-in', address: () => '/', isSignedOut: true },
+  { name: 'sign-in-link', address: ({ loginUrl }) => loginUrl, isSignedOut: true },
+  { name: 'approve', address: ({ waitingId }) => `/approve-proxy/${waitingId}` },
+  { name: 'approve-signed-out', address: ({ waitingId }) => `/approve-proxy/${waitingId}`, isSignedOut: true },
+  { name: 'approve-decided', address: ({ decidedId }) => `/approve-proxy/${decidedId}` },
+  { name: 'approve-unknown', address: () => `/approve-proxy/arq_${'0'.repeat(26)}` },
+  { name: 'home', address: () => '/' },
+  { name: 'connections', address: () => '/connections' },
+  { name: 'grants', address: () => '/grants' },
+  { name: 'activity', address: () => '/activity' },
+  { name: 'devices', address: () => '/devices' },
+  {
+    name: 'devices-pairing',
+    address: () => '/devices',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Pair a device' }).click()
+      await page.getByRole('img', { name: /QR code/ }).waitFor()
+    },
+  },
+  { name: 'account', address: () => '/account' },
+  { name: 'nowhere', address: () => '/grants/none/nowhere' },
+  { name: 'admin-token', address: () => '/admin', isSignedOut: true },
+  { name: 'admin-providers', address: () => '/admin', act: asAdmin },
+  { name: 'admin-agents', address: () => '/admin/agents', act: asAdmin },
+  { name: 'admin-users', address: () => '/admin/users', act: asAdmin },
+  { name: 'admin-health', address: () => '/admin/health', act: asAdmin },
+  { name: 'authenticator-pair', address: ({ pairingUrl }) => pairingUrl, isSignedOut: true },
+]
+
+const screens = [
+  { name: 'desktop', size: { width: 1280, height: 860 } },
+  { name: 'phone', size: { width: 390, height: 844 } },
+]
+
+for (const scheme of ['light', 'dark'] as const) {
+  for (const { name: screen, size } of screens) {
+    test(`every page, ${scheme}, ${screen}`, async () => {
+      const lived = await (living ??= liveIn({ baseUrl, adminToken: service().adminToken, oauth }))
+      const signedOut = await open(scheme, size)
+      const signedIn = await open(scheme, size)
+      await signedIn.addCookies([{ name: 'svc_session', value: lived.sessionToken, url: baseUrl }])
+      const faults: string[] = []
+      for (const view of views) {
+        const address = new URL(view.address(lived), baseUrl).href
+        const found = await show(view, address, view.isSignedOut ? signedOut : signedIn, `${scheme}-${screen}`)
+        faults.push(...found.map((fault) => `${view.name}: ${fault}`))
+      }
+      await Promise.all([signedOut.close(), signedIn.close()])
+      assert.deepEqual(faults, [])
+    })
+  }
+}
+
+function open(colorScheme: 'light' | 'dark', viewport: { width: number; height: number }): Promise<BrowserContext> {
+  assert.ok(browser)
+  return browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce' })
+}
+
+async function show({ name, act }: Shown, address: string, context: BrowserContext, how: string): Promise<string[]> {
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (line) => {
+    const isAnswer = /responded with a status of 40[14]/.test(line.text())
+    if (['error', 'warning'].includes(line.type()) && !isAnswer) complaints.push(line.text())
+  })
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== baseUrl) complaints.push(`called ${request.url()}`)
+  })
+  await page.goto(address)
+  await page.locator('h1:focus').waitFor()
+  await act?.(page)
+  await page.getByRole('progressbar').waitFor({ state: 'detached' })
+  await page.evaluate('document.fonts.ready')
+  await page.screenshot({ path: `${folder}/${name}-${how}.png`, fullPage: true })
+  if (await page.evaluate('document.documentElement.scrollWidth > innerWidth')) complaints.push('wider than the screen')
+  complaints.push(...(await faultsOf(page)))
+  await page.close()
+  return complaints
+}
