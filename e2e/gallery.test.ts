@@ -69,6 +69,17 @@ const views: Shown[] = [
   { name: 'connections', address: () => '/connections' },
   { name: 'grants', address: () => '/grants' },
   { name: 'activity', address: () => '/activity' },
+  {
+    name: 'activity-record',
+    address: () => '/activity?outcome=answered',
+    act: async (page) => {
+      await page
+        .getByRole('link', { name: /answered 200/ })
+        .first()
+        .click()
+      await page.getByRole('heading', { name: 'On record' }).waitFor()
+    },
+  },
   { name: 'devices', address: () => '/devices' },
   {
     name: 'devices-pairing',

@@ -10,11 +10,13 @@ interface PagesProps<Page, Item> {
   query: UseInfiniteQueryResult<InfiniteData<Page>>
   recordsOf: (page: Page) => Item[]
   empty: ReactNode
+  /** Of the list. */
+  look?: string
   /** A list item for each. */
   children: (item: Item) => ReactNode
 }
 
-export function Pages<Page, Item>({ query, recordsOf, empty, children }: PagesProps<Page, Item>) {
+export function Pages<Page, Item>({ query, recordsOf, empty, look = 'space-y-3', children }: PagesProps<Page, Item>) {
   if (query.isPending) return <Loading />
   if (!query.data) {
     return (
@@ -29,7 +31,7 @@ export function Pages<Page, Item>({ query, recordsOf, empty, children }: PagesPr
   const items = query.data.pages.flatMap(recordsOf)
   return (
     <>
-      {items.length === 0 ? empty : <ul className="space-y-3">{items.map(children)}</ul>}
+      {items.length === 0 ? empty : <ul className={look}>{items.map(children)}</ul>}
       {query.hasNextPage && (
         <div className="mt-4 text-center">
           <Action act={() => query.fetchNextPage()}>Show more</Action>

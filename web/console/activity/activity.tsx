@@ -1,5 +1,67 @@
+/** All that is on record of this person, as it happens. */
+import { Route, Switch, useLocation, useSearch } from 'wouter'
+import { buttonLook } from '../../ui/action.tsx'
+import { Tabs } from '../../ui/tabs.tsx'
+import { useNow } from '../../ui/time.tsx'
 import { View } from '../../ui/view.tsx'
+import { Chart } from './chart.tsx'
+import { FilterBar } from './filter-bar.tsx'
+import { addressOf, filtersIn, queryOf, spans } from './filters.ts'
+import type { Filters } from './filters.ts'
+import { OneRecord } from './one-record.tsx'
+import { Records } from './records.tsx'
 
 export function Activity() {
-  return <View title="Activity" />
+  return (
+    <Switch>
+      <Route path="/activity/:id">{({ id }) => <OneRecord id={id} />}</Route>
+      <Route>
+        <List />
+      </Route>
+    </Switch>
+  )
+}
+
+function List() {
+  const [, go] = useLocation()
+  const filters = filtersIn(useSearch())
+  const show = (changed: Filters) => {
+    go(addressOf(changed), { replace: true })
+  }
+  return (
+    <View
+      title="Activity"
+      lead="Every use of your accounts is on record before it happens."
+      actions={<Exports filters={filters} />}
+    >
+      <Tabs
+        label="How far back"
+        tabs={spans}
+        chosen={filters.span}
+        onChoose={(span) => {
+          show({ ...filters, span })
+        }}
+      />
+      {filters.span !== 'all' && <Chart filters={filters} />}
+      <FilterBar key={filters.q} filters={filters} onChange={show} />
+      <Records filters={filters} />
+    </View>
+  )
+}
+
+/** As files, by links: the browser writes them as they come. */
+function Exports({ filters }: { filters: Filters }) {
+  const query = queryOf(filters, useNow())
+  const linkTo = (format: string) =>
+    `/v4/audit?${new URLSearchParams({ ...(query as Record<string, string>), format })}`
+  return (
+    <>
+      <a className={buttonLook('plain')} href={linkTo('csv')} download>
+        Export CSV
+      </a>
+      <a className={buttonLook('plain')} href={linkTo('ndjson')} download>
+        Export NDJSON
+      </a>
+    </>
+  )
 }

@@ -1,0 +1,110 @@
+/** What of the record is shown: said by the address, so that it can be linked to, reloaded and gone back to. */
+import type { AuditRecord, ListAuditQuery } from '@sallyport/sdk'
+
+export const spans = { day: '24 hours', week: '7 days', month: '30 days', all: 'All' } as const
+export type Span = keyof typeof spans
+
+const hoursOf: Record<Exclude<Span, 'all'>, number> = { day: 24, week: 7 * 24, month: 30 * 24 }
+
+export const outcomes = {
+  answered: 'Answered',
+  failed: 'Failed',
+  refused: 'Refused',
+  unknown: 'Not known',
+} as const satisfies Record<NonNullable<AuditRecord['outcome']>, string>
+
+/** The kinds of records that people look for. */
+export const kinds = {
+  'proxy.attempt': 'Calls',
+  'proxy.refused': 'Refused calls',
+  'access_request.created': 'Requests',
+  'access_request.approved': 'Approvals',
+  'access_request.denied': 'Denials',
+  'grant.revoked': 'Revoked grants',
+  'connection.created': 'Connected accounts',
+  'connection.needs_reauth': 'Accounts to sign in to again',
+  'device.paired': 'Paired devices',
+  'session.started': 'Sign-ins',
+} as const satisfies Partial<Record<AuditRecord['event'], string>>
+
+export interface Filters {
+  span: Span
+  q?: string
+  kind?: keyof typeof kinds
+  outcome?: keyof typeof outcomes
+  agentId?: string
+  grantId?: string
+  connectionId?: string
+  provider?: string
+}
+
+const texts = {
+  q: 'q',
+  agentId: 'agent_id',
+  grantId: 'grant_id',
+  connectionId: 'connection_id',
+  provider: 'provider',
+} as const
+
+/** Anybody can write an address: what it says that is nothing here counts for nothing. */
+export function filtersIn(search: string): Filters {
+  const query = new URLSearchParams(search)
+  const oneOf = <T extends object>(choices: T, name: string): keyof T | undefined => {
+    const value = query.get(name) ?? ''
+    return Object.hasOwn(choices, value) ? (value as keyof T) : undefined
+  }
+  const kind = oneOf(kinds, 'kind')
+  const outcome = oneOf(outcomes, 'outcome')
+  const named = Object.entries(texts).flatMap(([member, name]) => {
+    const value = query.get(name)?.slice(0, 100).trim()
+    return value ? [[member, value]] : []
+  })
+  return {
+    span: oneOf(spans, 'span') ?? 'week',
+    ...(kind && { kind }),
+    ...(outcome && { outcome }),
+    ...(Object.fromEntries(named) as Partial<Filters>),
+  }
+}
+
+export function addressOf(filters: Filters): string {
+  const query = new URLSearchParams()
+  if (filters.span !== 'week') query.set('span', filters.span)
+  if (filters.kind) query.set('kind', filters.kind)
+  if (filters.outcome) query.set('outcome', filters.outcome)
+  for (const [member, name] of Object.entries(texts)) {
+    const value = filters[member as keyof typeof texts]
+    if (value) query.set(name, value)
+  }
+  return query.size === 0 ? '/activity' : `/activity?${query}`
+}
+
+/** As the service takes it, for the list, for a file and, but for what is not of calls, for the chart. */
+export function queryOf(filters: Filters, now: number): ListAuditQuery {
+  const since = sinceOf(filters.span, now)
+  return {
+    ...ofWhat(filters),
+    ...(filters.q && { q: filters.q }),
+    ...(filters.kind && { event: filters.kind }),
+    ...(filters.outcome && { outcome: filters.outcome }),
+    ...(since && { since }),
+  }
+}
+
+export function ofWhat({ agentId, grantId, connectionId, provider }: Filters) {
+  return {
+    ...(agentId && { agent_id: agentId }),
+    ...(grantId && { grant_id: grantId }),
+    ...(connectionId && { connection_id: connectionId }),
+    ...(provider && { provider }),
+  }
+}
+
+export function sinceOf(span: Span, now: number): string | undefined {
+  return span === 'all' ? undefined : new Date(now - hoursOf[span] * 3_600_000).toISOString()
+}
+
+/** Into how many parts the chart cuts the span: hours of a day, days of more. */
+export function bucketsOf(span: Span): number {
+  return { day: 24, week: 28, month: 30, all: 30 }[span]
+}
