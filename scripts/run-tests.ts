@@ -1,7 +1,7 @@
 /** Brings a PostgreSQL server for the tests, unless TEST_DATABASE_URL names one, and a browser, and runs them. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findBrowser } from '../server/testkit/browser.ts'
@@ -38,8 +38,9 @@ say(
   `${files.length} files: ${together.flat().length} share ${together.length} processes, ${alone.length} have their own`,
 )
 const template = await preparePostgresTemplate(url)
-const scratch = findMemory() ?? tmpdir()
-const folder = mkdtempSync(join(scratch, 'sallyport-tests-'))
+const folder = mkdtempSync(join(findMemory() ?? tmpdir(), 'sallyport-tests-'))
+// A PostgreSQL server that a test starts runs as another user, and has its folder in there.
+chmodSync(folder, 0o711)
 const sqliteTemplate = join(folder, 'migrated.db')
 const finished = join(folder, 'finished')
 const times = join(folder, 'times')
@@ -55,7 +56,8 @@ try {
     TEST_DATABASE_URL: url,
     TEST_DATABASE_TEMPLATE: template.name,
     TEST_SQLITE_TEMPLATE: sqliteTemplate,
-    TMPDIR: scratch,
+    // Whatever a test that was killed leaves goes with the folder: memory is not to fill up.
+    TMPDIR: folder,
     // The processes load the same modules.
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/compiled'),
     ...(showsSlowest && { TEST_FILE_TIMES: times, NODE_OPTIONS: `--import=${measuring}` }),
