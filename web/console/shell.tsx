@@ -74,7 +74,7 @@ function Brand() {
 export function Frame({ children }: { children: ReactNode }) {
   return (
     <div className="mx-auto max-w-3xl px-4 pb-16 sm:px-8">
-      <header className="py-5">
+      <header className="-mx-1 py-5 lg:-mx-3">
         <Brand />
       </header>
       <main className="space-y-4">

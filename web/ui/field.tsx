@@ -40,6 +40,42 @@ export function Field({ label, note, problem, ...input }: FieldProps) {
   )
 }
 
+interface LinesProps {
+  label: string
+  name: string
+  note?: ReactNode
+  maxLength?: number
+  value: string
+  onChange: (text: string) => void
+}
+
+/** Text of several lines. */
+export function Lines({ label, note, onChange, ...rest }: LinesProps) {
+  const id = useId()
+  return (
+    <div className="space-y-1">
+      <label htmlFor={id} className="text-sm font-semibold">
+        {label}
+      </label>
+      {note && (
+        <p id={`${id}-note`} className="text-sm text-quiet">
+          {note}
+        </p>
+      )}
+      <textarea
+        id={id}
+        rows={3}
+        className={inputLook}
+        aria-describedby={note ? `${id}-note` : undefined}
+        onChange={({ target }) => {
+          onChange(target.value)
+        }}
+        {...rest}
+      />
+    </div>
+  )
+}
+
 interface ChoiceProps extends Omit<InputHTMLAttributes<HTMLInputElement>, 'id' | 'className' | 'type'> {
   type: 'radio' | 'checkbox'
   label: ReactNode

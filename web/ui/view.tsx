@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef } from 'react'
 import type { ReactNode, Ref } from 'react'
+import { unstacked } from './others-text.ts'
 
 interface ViewProps {
   title: string
@@ -106,7 +107,14 @@ export function Notice({ tone = 'warn', children }: { tone?: Tone; children: Rea
   return <div className={`rounded-lg border px-4 py-3 text-sm ${tones[tone]}`}>{children}</div>
 }
 
-/** Somebody else's words within ours: they can not reach out of their place, in whichever direction they run. */
+/**
+ * Somebody else's words within ours. They can not reach out of their place, in whichever direction they run, and a ground
+ * of their own shows where they end: what reads like a sentence of ours is still theirs.
+ */
 export function Theirs({ children }: { children: string }) {
-  return <bdi className="font-semibold wrap-anywhere">{children}</bdi>
+  return (
+    <bdi className="-mx-0.5 rounded-sm bg-ink/6 box-decoration-clone px-0.5 font-semibold wrap-anywhere">
+      {unstacked(children)}
+    </bdi>
+  )
 }

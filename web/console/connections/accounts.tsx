@@ -57,7 +57,7 @@ function Group({ group, grants, onStart }: AccountsProps & { group: ProviderAcco
   const again =
     (way: Wish['way']) =>
     ({ connection_id: connectionId }: Connection) =>
-      onStart({ way, providerId, providerName: name, connectionId })
+      onStart({ way, provider: { provider_id: providerId }, providerName: name, connectionId })
   return (
     <section className="space-y-3">
       <h2 className="flex flex-wrap items-center gap-2 text-base">

@@ -4,7 +4,7 @@ import { service } from '../service.ts'
 
 export interface Wish {
   way: 'browser' | 'device'
-  providerId: string
+  provider: { provider_id: string } | { provider_slug: string }
   providerName: string
   /** The connection to renew; without it an account is added. */
   connectionId?: string
@@ -19,16 +19,17 @@ interface About {
 
 export type Begun = About & ({ way: 'browser'; url: string } | { way: 'device'; flow: StartDeviceFlowReply })
 
-export async function begin(wish: Wish): Promise<Begun> {
-  const { way, providerId, connectionId } = wish
-  const which = { provider_id: providerId, ...(connectionId !== undefined && { connection_id: connectionId }) }
+/** `returnTo`: the view that the browser comes back to. */
+export async function begin(wish: Wish, returnTo: string): Promise<Begun> {
+  const { way, provider, connectionId } = wish
+  const which = { ...provider, ...(connectionId !== undefined && { connection_id: connectionId }) }
   if (way === 'device') {
     const flow = await service.connections.startDeviceFlow(which)
     return { wish, way, flow, warning: flow.warning, isTrusted: false }
   }
   const { authorization_url: url, warning } = await service.connections.start({
     ...which,
-    redirect_after: '/connections',
+    redirect_after: returnTo,
   })
   return { wish, way, url, warning, isTrusted: false }
 }

@@ -73,8 +73,8 @@ function Search({ providers, onStart }: { providers: Provider[]; onStart: Start 
 }
 
 function Row({ provider, onStart }: { provider: Provider; onStart: Start }) {
-  const { provider_id: providerId, provider_name: providerName, issuer_url: issuer, verified } = provider
-  const start = (way: Wish['way']) => () => onStart({ way, providerId, providerName })
+  const { provider_id, provider_name: providerName, issuer_url: issuer, verified } = provider
+  const start = (way: Wish['way']) => () => onStart({ way, provider: { provider_id }, providerName })
   return (
     <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2 px-4 py-3">
       <div className="min-w-0 grow basis-56">
