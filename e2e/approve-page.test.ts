@@ -32,7 +32,7 @@ inBrowser('who signs in elsewhere finds the question on coming back', [notSigned
   const other = await page.context().newPage()
   await other.goto((await issueLink('joan@example.com')).login_url)
   await press(other, 'Sign in')
-  await sees(other, 'Signed in as joan')
+  await sees(other, 'Home')
   await page.evaluate(`dispatchEvent(new Event('focus'))`)
   await sees(page, asking)
 })
@@ -41,7 +41,7 @@ inBrowser('the sign-in page goes on to access requests alone', [], async (visit)
   const page = await signIn(visit, 'rosa@example.com')
   for (const elsewhere of ['//elsewhere.example', 'arq_1/../../docs', '/docs', `arq_${'0'.repeat(26)}?x`]) {
     await page.goto(`${base}/?decide=${encodeURIComponent(elsewhere)}`)
-    await sees(page, 'Signed in as rosa')
+    await sees(page, 'Home')
   }
 })
 
@@ -73,7 +73,7 @@ inBrowser('what is granted is exactly what was chosen', [], async (visit) => {
   await press(page, 'Approve')
   await hears(page, 'Choose the account that the agent may use.')
   await page.getByRole('radio', { name: 'hopper@example.com' }).check()
-  const summary = page.locator('.summary')
+  const summary = page.locator('[data-part=summary]')
   assert.match(
     (await summary.textContent()) ?? '',
     /^Mail helper may read, change and delete \(GET, POST, and DELETE\) at api\.acme\.example and \*\.acme\.example, below /,
@@ -91,7 +91,8 @@ inBrowser('what is granted is exactly what was chosen', [], async (visit) => {
   assert.equal(await summary.textContent(), `${chosen}, for 1 hour from now, 5 calls at most.`)
   await press(page, 'Approve')
   await sees(page, 'Access granted')
-  assert.ok((await summary.textContent())?.startsWith(`${chosen}, until `))
+  const told = await page.getByRole('region', { name: 'What you granted' }).textContent()
+  assert.ok(told?.startsWith(`${chosen}, until `), told ?? '')
   assert.deepEqual(await granted(asked), {
     allowed_hosts: ['api.acme.example'],
     allowed_methods: ['GET'],
@@ -134,18 +135,30 @@ inBrowser('a denial needs no account, and can silence the agent', [], async (vis
   await open(page, asked)
   await page.getByText('You have connected none there yet.').waitFor()
   assert.equal(await page.getByRole('button', { name: 'Approve' }).count(), 0)
+  await page.getByText('If you deny').click()
+  await page.getByLabel('Reason').fill('Not today')
   await page.getByLabel('don’t notify me of this agent again').check()
   await press(page, 'Deny')
   await sees(page, 'Denied')
   await page.getByText('You are not notified of this agent again.').waitFor()
-  assert.equal((await asked.call('GET', `/v4/access-requests/${asked.id}`)).status, 'denied')
+  const answer = await asked.call('GET', `/v4/access-requests/${asked.id}`)
+  assert.deepEqual([answer.status, answer.denial_reason], ['denied', 'Not today'])
   const { muted_agents: muted } = await (await asPerson(page))('GET', '/v4/muted-agents')
   assert.deepEqual([muted.length, muted[0].blocked], [1, true])
   await page.reload()
   await sees(page, 'Already denied')
 })
 
-inBrowser('a request that waits no more says what became of it', ['409 '], async (visit) => {
+const unheard = 'Failed to load resource: net::ERR_FAILED'
+
+/** Another tab, which is told of no change. */
+async function deafTab(page: Page): Promise<Page> {
+  const tab = await page.context().newPage()
+  await tab.route('**/v4/events', (route) => route.abort())
+  return tab
+}
+
+inBrowser('a request that waits no more says what became of it', ['409 ', unheard], async (visit) => {
   const page = await arrive(visit, 'emmy@example.com')
   const call = await asPerson(page)
   const taken = await ask()
@@ -154,14 +167,19 @@ inBrowser('a request that waits no more says what became of it', ['409 '], async
   await sees(page, 'Taken back')
 
   const asked = await ask()
-  await open(page, asked)
   const { connections } = await call('GET', '/v4/connections')
   const decision = { connection_id: connections[0].connection_id }
-  const { grant_id } = await call('POST', `/v4/access-requests/${asked.id}/approve`, decision)
-  await press(page, 'Deny')
+  const elsewhere = await deafTab(page)
+  await open(page, asked)
+  await open(elsewhere, asked)
+  await call('POST', `/v4/access-requests/${asked.id}/approve`, decision)
+  // It is told, and shows so by itself; where it is not told, it says so when it is too late.
   await sees(page, 'Already approved')
-  await hears(page, 'The request was decided meanwhile')
-  await page.getByText(`POST /v4/grants/${grant_id}/revoke`).waitFor()
+  await press(elsewhere, 'Deny')
+  await sees(elsewhere, 'Already approved')
+  await hears(elsewhere, 'The request was decided meanwhile')
+  await elsewhere.getByRole('link', { name: 'To your grants' }).click()
+  await sees(elsewhere, 'Grants')
 
   const other = await signIn(visit, 'lise@example.com')
   await other.goto(asked.url)
@@ -265,9 +283,9 @@ inBrowser('a provider that nobody answers for is named so, also before one goes 
   assert.equal(new URL(page.url()).host, oauth.host)
 })
 
-inBrowser('an account that the provider no longer accepts can be connected again', ['409 '], async (visit) => {
+inBrowser('an account that the provider no longer accepts can be connected again', ['409 ', unheard], async (visit) => {
   const lift = oauth.fault.change(oauthPaths.token, (answer) => ({ ...answer, expires_in: 1 }))
-  const page = await arrive(visit, 'linus@example.com', ['linus'])
+  const page = await deafTab(await arrive(visit, 'linus@example.com', ['linus']))
   lift()
   const asked = await ask()
   await open(page, asked)
@@ -291,20 +309,26 @@ inBrowser('an account that the provider no longer accepts can be connected again
   await sees(page, 'Access granted')
 })
 
-inBrowser('who approves on devices only is sent there, and can deny here', ['403 '], async (visit) => {
-  const page = await arrive(visit, 'donald@example.com')
+inBrowser('who approves on devices only is sent there, and can deny here', ['403 ', unheard], async (visit) => {
+  const told = await arrive(visit, 'donald@example.com')
+  const page = await deafTab(told)
   const call = await asPerson(page)
   const asked = await ask()
   await open(page, asked)
+  await open(told, asked)
   const { pairing_code } = await call('POST', '/v4/devices/pairing-codes')
   const { publicKey } = newDeviceKey()
   assert.ok((await post('/v4/devices/pair', { pairing_code, public_key_jwk: publicKey })).ok)
   await call('PATCH', '/v4/auth/me', { require_device_approval: true })
   await press(page, 'Approve')
   await hears(page, 'You approve on your devices only: decide there.')
-  assert.equal(await page.getByRole('button', { name: 'Approve' }).count(), 0)
+  for (const one of [page, told]) {
+    await one.getByText('You approve on your devices only: open this request there.').waitFor()
+    assert.equal(await one.getByRole('button', { name: 'Approve' }).count(), 0)
+  }
   await press(page, 'Deny')
   await sees(page, 'Denied')
+  await sees(told, 'Already denied')
 })
 
 inBrowser('it takes the keyboard alone, and fits a phone', [], async (visit) => {
@@ -312,10 +336,10 @@ inBrowser('it takes the keyboard alone, and fits a phone', [], async (visit) => 
   const asked = await ask({ hosts: ['api.acme.example'], reason: 'x'.repeat(1000) }, 'n'.repeat(100))
   await open(page, asked)
   await assertFitsPhones(page)
-  const focused = () => page.evaluate('document.activeElement.dataset.act')
-  for (let step = 0; step < 20 && (await focused()) !== 'approve'; step++) await page.keyboard.press('Tab')
-  assert.equal(await focused(), 'approve')
-  await page.locator('[data-act=approve][aria-disabled=false]').waitFor()
+  const focused = () => page.evaluate('document.activeElement.textContent')
+  for (let step = 0; step < 20 && (await focused()) !== 'Approve'; step++) await page.keyboard.press('Tab')
+  assert.equal(await focused(), 'Approve')
+  await page.locator('button[aria-disabled=false]', { hasText: 'Approve' }).waitFor()
   await page.keyboard.press('Enter')
   await sees(page, 'Access granted')
   await assertFitsPhones(page)

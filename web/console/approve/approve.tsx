@@ -1,10 +1,67 @@
-import { View } from '../../ui/view.tsx'
+/**
+ * Where a person decides on what an agent asks for (spec v4, Rules 1). The agent's words stand apart from ours. What
+ * is allowed begins narrow and is summed up before it is granted; the service judges all of it anew.
+ */
+import { useState } from 'react'
+import type { AccessRequest, Grant, User } from '@sallyport/sdk'
+import { Loading } from '../../ui/loading.tsx'
+import { Trouble } from '../../ui/trouble.tsx'
+import { useLive } from '../live.ts'
+import { useMe } from '../session.ts'
 import { Frame } from '../shell.tsx'
+import { useArrival, useTellArrival } from '../sign-in/arrival.ts'
+import { Denied, Granted, NotFound, Settled, SignedOut } from './outcomes.tsx'
+import { Pending } from './pending.tsx'
+import { useAccounts, useLookingAgain, useRequest } from './use-request.ts'
+
+export type Outcome = { grant: Grant } | { isBlocked: boolean }
 
 export function Approve({ id }: { id: string }) {
+  const me = useMe()
+  useLookingAgain()
   return (
     <Frame>
-      <View title="An agent asks for access" lead={id} />
+      {me.data ? (
+        <Question key={`${id} ${me.data.user_id}`} id={id} user={me.data} />
+      ) : me.data === null ? (
+        <SignedOut id={id} />
+      ) : me.isError ? (
+        <Trouble problem={me.error} again={() => me.refetch()} />
+      ) : (
+        <Loading />
+      )}
     </Frame>
   )
+}
+
+function Question({ id, user }: { id: string; user: User }) {
+  useLive()
+  const { connectionId } = useArrival()
+  const [preferred] = useState(connectionId)
+  const [outcome, setOutcome] = useState<Outcome>()
+  // While an answer is on its way, nothing else takes the place of what it is the answer to.
+  const [answered, setAnswered] = useState<AccessRequest>()
+  const query = useRequest(id)
+  const request = answered ?? query.data
+  const accounts = useAccounts(request)
+  const isPending = request?.status === 'pending'
+  const isThere = request !== undefined && (!isPending || request.provider === null || accounts.data !== undefined)
+  useTellArrival({ isReady: isThere, isSignedIn: true })
+  if (outcome) return 'grant' in outcome ? <Granted grant={outcome.grant} /> : <Denied isBlocked={outcome.isBlocked} />
+  if (isThere) {
+    if (request === null) return <NotFound user={user} />
+    if (!isPending) return <Settled user={user} request={request} />
+    return (
+      <Pending
+        user={user}
+        request={request}
+        accounts={accounts.data ?? []}
+        preferred={preferred}
+        onAnswering={setAnswered}
+        onOutcome={setOutcome}
+      />
+    )
+  }
+  const failed = [query, accounts].find(({ isError }) => isError)
+  return failed ? <Trouble problem={failed.error} again={() => failed.refetch()} /> : <Loading />
 }

@@ -1,0 +1,64 @@
+import type { Connection } from '@sallyport/sdk'
+import { Action } from '../../ui/action.tsx'
+import { Choice, Choices } from '../../ui/field.tsx'
+import { formatMoment } from '../../ui/time.tsx'
+import type { Wish } from '../connections/begin.ts'
+import { useProviders } from '../lists.ts'
+import { labelOf } from './terms.ts'
+
+interface AccountsProps {
+  provider: string
+  providerName: string
+  accounts: Connection[]
+  chosen: string | undefined
+  onChoose: (connectionId: string) => void
+  onConnect: (wish: Wish) => Promise<void>
+}
+
+/** Which account the agent would use; one can be connected on the way. */
+export function Accounts({ provider, providerName, accounts, chosen, onChoose, onConnect }: AccountsProps) {
+  const { data: providers } = useProviders()
+  const about = providers?.find(({ slug }) => slug === provider)
+  const active = accounts.filter(({ status }) => status === 'active')
+  const stale = accounts.filter(({ status }) => status !== 'active')
+  const connect = (way: Wish['way'], connectionId?: string) => () =>
+    onConnect({
+      way,
+      provider: { provider_slug: provider },
+      providerName,
+      ...(connectionId !== undefined && { connectionId }),
+    })
+  return (
+    <Choices legend="Account">
+      {active.map((account) => (
+        <Choice
+          key={account.connection_id}
+          type="radio"
+          name="account"
+          checked={account.connection_id === chosen}
+          onChange={() => {
+            onChoose(account.connection_id)
+          }}
+          label={<bdi className="font-medium">{labelOf(account)}</bdi>}
+          note={`connected ${formatMoment(account.created_at)}`}
+        />
+      ))}
+      {stale.map((account) => (
+        <div key={account.connection_id} className="flex flex-wrap items-center justify-between gap-2 px-2 py-1">
+          <span>
+            <bdi className="font-medium">{labelOf(account)}</bdi>{' '}
+            <span className="text-sm text-warn">The provider no longer accepts it.</span>
+          </span>
+          <Action act={connect('browser', account.connection_id)}>Connect again</Action>
+        </div>
+      ))}
+      {accounts.length === 0 && <p className="px-2 text-sm text-quiet">You have connected none there yet.</p>}
+      <div className="flex flex-wrap gap-2 px-2 pt-1">
+        <Action look={active.length === 0 ? 'main' : 'plain'} act={connect('browser')}>
+          {accounts.length > 0 ? 'Connect another account' : 'Connect an account'}
+        </Action>
+        {about?.device_flow && <Action act={connect('device')}>With a code on another device</Action>}
+      </div>
+    </Choices>
+  )
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { plainText } from '../../ui/words.ts'
+import { risksOf, sentence, termsOf } from './describe-terms.ts'
+import type { Terms } from './describe-terms.ts'
+import { decisionOf, firstChoices } from './terms.ts'
+
+const narrow: Terms = {
+  hosts: ['api.acme.example'],
+  methods: ['GET'],
+  paths: ['/v1/mail'],
+  calls: 5,
+  lasting: 'for 1 hour from now',
+  hasEnd: true,
+}
+const wide: Terms = {
+  ...narrow,
+  hosts: ['a.example', '*.b.example'],
+  methods: null,
+  paths: null,
+  calls: null,
+  lasting: 'until you revoke it',
+  hasEnd: false,
+}
+
+test('a sentence says who may do what, where, with what, how long and how often', () => {
+  assert.equal(
+    plainText(sentence('Mail helper', 'ada@example.com', narrow)),
+    'Mail helper may only read (GET) at api.acme.example, below /v1/mail, with the account ada@example.com, ' +
+      'for 1 hour from now, 5 calls at most.',
+  )
+  assert.equal(
+    plainText(sentence('Mail helper', 'ada@example.com', wide)),
+    'Mail helper may read, change and delete (any method) at a.example and *.b.example, with the account ' +
+      'ada@example.com, until you revoke it.',
+  )
+})
+
+test('whatever does not only read is said to change and delete', () => {
+  const says = (methods: string[]) => plainText(sentence('A', 'b', { ...narrow, methods }))
+  assert.match(says(['GET', 'HEAD', 'OPTIONS']), /^A may only read \(/)
+  assert.match(says(['GET', 'POST']), /^A may read, change and delete \(/)
+  assert.match(says(['POST']), /^A may change and delete \(/)
+  assert.match(says(['PROPFIND']), /^A may change and delete \(/)
+})
+
+test('the words of others are told apart, and a long name leaves the rest in sight', () => {
+  const name = 'A may only read at safe.example. B'
+  assert.deepEqual(sentence(name, 'b', narrow)[0], { theirs: name })
+  const [first] = sentence('n'.repeat(200), 'b', narrow)
+  assert.deepEqual(first, { theirs: `${'n'.repeat(59)}…` })
+})
+
+test('what was chosen and what was asked for are one set of terms', () => {
+  const asked = { hosts: null, api_hosts: ['a.example'], methods: ['POST'], paths: ['/v1'], max_calls: 9 }
+  const account = { connection_id: 'con_1', account_label: null, status: 'active' as const }
+  const choices = { ...firstChoices(asked, null), lasting: 'revoked' as const }
+  const { decision } = decisionOf(asked, choices, [account], 0)
+  assert.ok(decision)
+  assert.deepEqual(termsOf(asked, decision, choices, String), {
+    hosts: ['a.example'],
+    methods: ['POST'],
+    paths: ['/v1'],
+    calls: 9,
+    lasting: 'until you revoke it',
+    hasEnd: false,
+  })
+})
+
+test('what is wide is worth a second look: the provider, a wildcard, any method, no end', () => {
+  assert.deepEqual(risksOf({ verified: true }, narrow), [])
+  const risks = risksOf({ verified: false }, wide).map(plainText)
+  assert.equal(risks.length, 4)
+  for (const [index, words] of [/Nobody here answers/, /^\*\.b\.example stands/, /^Any method/, /^No end/].entries()) {
+    assert.match(risks[index] ?? '', words)
+  }
+})

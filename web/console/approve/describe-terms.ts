@@ -1,0 +1,88 @@
+/** What is being granted, in plain words, and what of it is worth a second look. */
+import type { AccessRequest, ApproveBody, Grant } from '@sallyport/sdk'
+import { shortened } from '../../ui/others-text.ts'
+import { count, listOf, theirs } from '../../ui/words.ts'
+import type { Words } from '../../ui/words.ts'
+import { isReading, isWildcard, lastings } from './terms.ts'
+import type { Asked, Choices } from './terms.ts'
+
+export interface Terms {
+  hosts: readonly string[]
+  /** null: any */
+  methods: readonly string[] | null
+  paths: readonly string[] | null
+  calls: number | null
+  lasting: string
+  hasEnd: boolean
+}
+
+export function termsOf(asked: Asked, decision: ApproveBody, { lasting }: Choices, formatMoment: Format): Terms {
+  const { expires_at: end } = decision
+  return {
+    hosts: decision.allowed_hosts ?? [],
+    methods: decision.allowed_methods ?? asked.methods,
+    paths: decision.allowed_paths ?? asked.paths,
+    calls: decision.max_calls ?? asked.max_calls,
+    lasting:
+      end === undefined
+        ? endless
+        : lasting === 'date'
+          ? `until ${formatMoment(end)}`
+          : `for ${lastings[lasting]} from now`,
+    hasEnd: end !== undefined,
+  }
+}
+
+export function termsOfGrant(grant: Grant, formatMoment: Format): Terms {
+  const { expires_at: end } = grant
+  return {
+    hosts: grant.allowed_hosts,
+    methods: grant.allowed_methods,
+    paths: grant.allowed_paths,
+    calls: grant.max_calls,
+    lasting: end === null ? endless : `until ${formatMoment(end)}`,
+    hasEnd: end !== null,
+  }
+}
+
+type Format = (moment: string) => string
+const endless = 'until you revoke it'
+
+/** A name that is longer than this would be a sentence of its own. */
+const longestName = 60
+
+export function sentence(agent: string, account: string, terms: Terms): Words {
+  const { hosts, methods, paths, calls, lasting } = terms
+  return [
+    theirs(shortened(agent, longestName)),
+    ` may ${doing(methods)} (`,
+    ...(methods ? listOf(methods) : ['any method']),
+    ') at ',
+    ...listOf(hosts),
+    ...(paths ? [', below ', ...listOf(paths)] : []),
+    ', with the account ',
+    theirs(shortened(account, longestName)),
+    `, ${lasting}`,
+    calls === null ? '.' : `, ${count(calls, 'call')} at most.`,
+  ]
+}
+
+/** Whatever does not only read can delete: at many providers a POST does. */
+function doing(methods: Terms['methods']): string {
+  const canRead = methods === null || methods.some(isReading)
+  const canChange = methods === null || !methods.every(isReading)
+  return canRead && canChange ? 'read, change and delete' : canRead ? 'only read' : 'change and delete'
+}
+
+export const unverifiedProvider = 'Nobody here answers for this provider: an agent proposed it, and chose its name.'
+
+/** What makes an approval a wide one. */
+export function risksOf(request: Pick<AccessRequest, 'verified'>, terms: Terms): Words[] {
+  const wide = terms.hosts.filter(isWildcard)
+  return [
+    ...(request.verified ? [] : [[unverifiedProvider]]),
+    ...(wide.length === 0 ? [] : [[...listOf(wide), ' stands for every host below it, whoever runs them.']]),
+    ...(terms.methods === null ? [['Any method: it could change and delete whatever the account can.']] : []),
+    ...(terms.hasEnd ? [] : [['No end: it holds until you think of revoking it.']]),
+  ]
+}

@@ -1,0 +1,35 @@
+import { Choice, Lines } from '../../ui/field.tsx'
+
+export interface Denial {
+  reason: string
+  isBlocking: boolean
+}
+
+export function IfDenied({ denial, onChange }: { denial: Denial; onChange: (denial: Denial) => void }) {
+  return (
+    <details className="rounded-xl border border-line bg-surface px-4 py-3">
+      <summary className="text-sm font-semibold">If you deny: say why, or silence this agent</summary>
+      <div className="space-y-3 pt-3">
+        <Lines
+          label="Reason"
+          note="Told to the agent. It can be left empty."
+          name="reason"
+          maxLength={1000}
+          value={denial.reason}
+          onChange={(reason) => {
+            onChange({ ...denial, reason })
+          }}
+        />
+        <Choice
+          type="checkbox"
+          name="block"
+          checked={denial.isBlocking}
+          onChange={({ target }) => {
+            onChange({ ...denial, isBlocking: target.checked })
+          }}
+          label="Don’t notify me of this agent again"
+        />
+      </div>
+    </details>
+  )
+}

@@ -1,0 +1,54 @@
+import { Choice, Choices } from '../../ui/field.tsx'
+import type { PartProps } from './terms-form.tsx'
+import { isReading, offerOf } from './terms.ts'
+import type { Choices as Chosen } from './terms.ts'
+
+const lists = new Intl.ListFormat('en', { type: 'conjunction' })
+
+export function Methods({ asked, choices, onChange }: PartProps) {
+  const { readingMethods, eachMethod } = offerOf(asked)
+  const radio = (methods: Chosen['methods']) => ({
+    type: 'radio' as const,
+    name: 'methods',
+    checked: choices.methods === methods,
+    onChange: () => {
+      onChange({ ...choices, methods })
+    },
+  })
+  const canChoose = eachMethod.length > 1
+  return (
+    <Choices legend="What they may do">
+      {readingMethods && (
+        <Choice {...radio('reading')} label="Only read" note={<bdi>{lists.format(readingMethods)}</bdi>} />
+      )}
+      {asked.methods ? (
+        <Choice {...radio('asked')} label="All that it asks for" note={<bdi>{lists.format(asked.methods)}</bdi>} />
+      ) : (
+        <Choice
+          {...radio('asked')}
+          label="Read, change and delete"
+          note={<span className="font-medium text-warn">any method</span>}
+        />
+      )}
+      {canChoose && <Choice {...radio('some')} label="Chosen methods" />}
+      {choices.methods === 'some' && (
+        <div role="group" aria-label="Methods" className="flex flex-wrap gap-x-4 pl-7">
+          {eachMethod.map((method) => (
+            <Choice
+              key={method}
+              type="checkbox"
+              name="someMethods"
+              checked={choices.someMethods.includes(method)}
+              onChange={({ target }) => {
+                const others = choices.someMethods.filter((one) => one !== method)
+                onChange({ ...choices, someMethods: target.checked ? [...others, method] : others })
+              }}
+              label={<bdi>{method}</bdi>}
+              note={!isReading(method) && <span className="sr-only">can change or delete</span>}
+            />
+          ))}
+        </div>
+      )}
+    </Choices>
+  )
+}

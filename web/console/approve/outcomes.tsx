@@ -1,0 +1,128 @@
+/** What the page shows where nothing is to be decided, or no more. */
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import type { AccessRequest, Grant, User } from '@sallyport/sdk'
+import { Action, buttonLook } from '../../ui/action.tsx'
+import { Sentence } from '../../ui/sentence.tsx'
+import { formatMoment } from '../../ui/time.tsx'
+import { Card, View } from '../../ui/view.tsx'
+import { service } from '../service.ts'
+import { nameOf, useForgetEverything, useHasEnded } from '../session.ts'
+import { sentence, termsOfGrant } from './describe-terms.ts'
+import { labelOf } from './terms.ts'
+
+export function SignedOut({ id }: { id: string }) {
+  const hasEnded = useHasEnded()
+  return (
+    <View title={hasEnded ? 'Your session has ended' : 'Sign in to decide'}>
+      <p className="max-w-prose">
+        An agent’s access request waits here for an answer. You see what it asks for, and decide, once you are signed
+        in. Then you come back to this page.
+      </p>
+      <Link href={`/?${new URLSearchParams({ decide: id })}`} className={buttonLook('main')}>
+        Sign in
+      </Link>
+    </View>
+  )
+}
+
+export function NotFound({ user }: { user: User }) {
+  const forgetEverything = useForgetEverything()
+  return (
+    <View title="Nothing to decide here">
+      <p className="max-w-prose">
+        This access request is not for you, or it does not exist. You are signed in as <bdi>{nameOf(user)}</bdi>:
+        perhaps it waits for somebody else.
+      </p>
+      <Action
+        act={async () => {
+          await service.auth.logout()
+          await forgetEverything(null)
+        }}
+      >
+        Sign in as somebody else
+      </Action>
+    </View>
+  )
+}
+
+export function Settled({ user, request }: { user: User; request: AccessRequest }) {
+  const { status, decided_at: decidedAt, expires_at: expiresAt, approved_by: approvedBy } = request
+  const isMine = approvedBy === user.user_id
+  const at = formatMoment(decidedAt ?? expiresAt)
+  const told: Record<AccessRequest['status'], [title: string, text: string]> = {
+    approved: ['Already approved', isMine ? `You approved this request: ${at}.` : `Somebody else approved it: ${at}.`],
+    denied: ['Already denied', `This request was denied: ${at}. Nothing was granted.`],
+    expired: ['Too late', `Nobody answered this request in time: ${at}. Nothing was granted; the agent may ask again.`],
+    cancelled: ['Taken back', `The agent took this request back: ${at}. Nothing was granted.`],
+    pending: ['', ''],
+  }
+  const [title, text] = told[status]
+  return (
+    <View title={title} lead={text}>
+      {isMine && status === 'approved' ? <Revoking /> : <ToHome />}
+    </View>
+  )
+}
+
+export function Granted({ grant }: { grant: Grant }) {
+  return (
+    <View title="Access granted">
+      <Card label="What you granted">
+        <p className="text-lg">
+          <Sentence words={sentence(grant.agent.name, labelOf(grant), termsOfGrant(grant, formatMoment))} />
+        </p>
+      </Card>
+      <p>The agent learns of it by itself: you can close this page.</p>
+      <Revoking />
+    </View>
+  )
+}
+
+export function Denied({ isBlocked }: { isBlocked: boolean }) {
+  return (
+    <View
+      title="Denied"
+      lead={`Nothing was granted. You are not notified of this agent ${isBlocked ? 'again' : 'for a day'}.`}
+    >
+      <p>
+        You can change that under{' '}
+        <Link href="/devices" className="text-accent underline">
+          Devices
+        </Link>
+        . You can close this page.
+      </p>
+      <ToHome />
+    </View>
+  )
+}
+
+function Revoking() {
+  return (
+    <>
+      <p>You can revoke it at any time; the agent’s next call is refused then.</p>
+      <Links>
+        <Link href="/grants" className={buttonLook('main')}>
+          To your grants
+        </Link>
+        <Link href="/" className={buttonLook('plain')}>
+          To Home
+        </Link>
+      </Links>
+    </>
+  )
+}
+
+function ToHome() {
+  return (
+    <Links>
+      <Link href="/" className={buttonLook('plain')}>
+        To Home
+      </Link>
+    </Links>
+  )
+}
+
+function Links({ children }: { children: ReactNode }) {
+  return <div className="flex flex-wrap gap-2">{children}</div>
+}

@@ -1,0 +1,154 @@
+/** What is allowed: hosts, methods, paths, how long, how often. */
+import { Choice, Choices, Field, Lines } from '../../ui/field.tsx'
+import { Methods } from './methods.tsx'
+import { isWildcard, lastings, offerOf } from './terms.ts'
+import type { Asked, Choices as Chosen, Lasting } from './terms.ts'
+
+export interface PartProps {
+  asked: Asked
+  choices: Chosen
+  onChange: (choices: Chosen) => void
+}
+
+export function TermsForm(props: PartProps) {
+  return (
+    <div className="grid gap-6 sm:grid-cols-2">
+      <Hosts {...props} />
+      <Methods {...props} />
+      <div className="space-y-6">
+        <Paths {...props} />
+        <Calls {...props} />
+      </div>
+      <HowLong {...props} />
+    </div>
+  )
+}
+
+function Hosts({ asked, choices, onChange }: PartProps) {
+  const { hosts, hasWildcard } = offerOf(asked)
+  return (
+    <Choices legend="Where its calls may go">
+      {hosts.map((host) => (
+        <Choice
+          key={host}
+          type="checkbox"
+          name="hosts"
+          checked={choices.hosts.includes(host)}
+          onChange={({ target }) => {
+            const others = choices.hosts.filter((one) => one !== host)
+            onChange({
+              ...choices,
+              hosts: target.checked ? hosts.filter((one) => one === host || others.includes(one)) : others,
+            })
+          }}
+          label={<bdi>{host}</bdi>}
+          note={isWildcard(host) && <span className="font-medium text-warn">every host below it</span>}
+        />
+      ))}
+      {hasWildcard && (
+        <div className="px-2 pt-1">
+          <Field
+            label="Instead of a wildcard, single hosts below it"
+            name="hostsBelow"
+            value={choices.hostsBelow}
+            placeholder={hosts.find(isWildcard)?.replace('*', 'name')}
+            autoCapitalize="off"
+            autoComplete="off"
+            spellCheck={false}
+            onChange={({ target }) => {
+              onChange({ ...choices, hostsBelow: target.value })
+            }}
+          />
+        </div>
+      )}
+    </Choices>
+  )
+}
+
+function Paths({ asked: { paths }, choices, onChange }: PartProps) {
+  const choose = (chosen: Chosen['paths']) => () => {
+    onChange({ ...choices, paths: chosen })
+  }
+  return (
+    <Choices legend="Which paths">
+      <Choice
+        type="radio"
+        name="paths"
+        checked={choices.paths === 'asked'}
+        onChange={choose('asked')}
+        label={paths ? 'All that it asks for' : 'Any path'}
+        note={paths && <bdi>{paths.join(', ')}</bdi>}
+      />
+      <Choice
+        type="radio"
+        name="paths"
+        checked={choices.paths === 'some'}
+        onChange={choose('some')}
+        label="Only these, and what lies below them"
+      />
+      {choices.paths === 'some' && (
+        <div className="pl-9">
+          <Lines
+            label="Paths, one in each line"
+            name="somePaths"
+            value={choices.somePaths}
+            onChange={(somePaths) => {
+              onChange({ ...choices, somePaths })
+            }}
+          />
+        </div>
+      )}
+    </Choices>
+  )
+}
+
+function HowLong({ choices, onChange }: PartProps) {
+  return (
+    <Choices legend="For how long">
+      {(Object.keys(lastings) as Lasting[]).map((lasting) => (
+        <Choice
+          key={lasting}
+          type="radio"
+          name="lasting"
+          checked={choices.lasting === lasting}
+          onChange={() => {
+            onChange({ ...choices, lasting })
+          }}
+          label={lastings[lasting]}
+          note={lasting === 'revoked' && <span className="font-medium text-warn">no end</span>}
+        />
+      ))}
+      {choices.lasting === 'date' && (
+        <div className="max-w-64 pl-9">
+          <Field
+            label="It ends"
+            type="datetime-local"
+            name="date"
+            value={choices.date}
+            onChange={({ target }) => {
+              onChange({ ...choices, date: target.value })
+            }}
+          />
+        </div>
+      )}
+    </Choices>
+  )
+}
+
+function Calls({ asked: { max_calls: most }, choices, onChange }: PartProps) {
+  return (
+    <div className="max-w-64">
+      <Field
+        label="How many calls at most"
+        note={most === null ? 'Empty means as many as it likes.' : `It asks for ${most.toLocaleString('en')}.`}
+        name="calls"
+        inputMode="numeric"
+        autoComplete="off"
+        value={choices.calls}
+        onChange={({ target }) => {
+          onChange({ ...choices, calls: target.value })
+        }}
+      />
+    </div>
+  )
+}

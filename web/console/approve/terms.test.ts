@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { accountIn, decisionOf, firstChoices, offerOf } from './terms.ts'
+import type { Account, Asked, Choices } from './terms.ts'
+
+const now = Date.parse('2026-11-16T10:00:00.000Z')
+const ada: Account = { connection_id: 'con_ada', account_label: 'ada@example.com', status: 'active' }
+const grace: Account = { connection_id: 'con_grace', account_label: 'grace@example.com', status: 'active' }
+const stale: Account = { connection_id: 'con_old', account_label: null, status: 'needs_reauth' }
+
+function asks(wish: Partial<Asked> = {}): Asked {
+  const apiHosts = ['api.acme.example', '*.acme.example']
+  return { hosts: null, api_hosts: apiHosts, methods: null, paths: null, max_calls: null, ...wish }
+}
+
+function decide(asked: Asked, change: Partial<Choices> = {}, accounts = [ada]) {
+  return decisionOf(asked, { ...firstChoices(asked, null), ...change }, accounts, now)
+}
+
+function refuses(asked: Asked, change: Partial<Choices>, name: keyof Choices, text: RegExp) {
+  const { missing } = decide(asked, change)
+  assert.equal(missing?.name, name)
+  assert.match(missing.text, text)
+}
+
+test('who names nothing is offered no wildcard, reading, and a day', () => {
+  assert.deepEqual(decide(asks()).decision, {
+    connection_id: 'con_ada',
+    allowed_hosts: ['api.acme.example'],
+    allowed_methods: ['GET', 'HEAD'],
+    expires_at: '2026-11-17T10:00:00.000Z',
+  })
+})
+
+test('what was asked for by name is chosen beforehand, and nothing more', () => {
+  const asked = asks({ hosts: ['*.acme.example'], methods: ['GET', 'DELETE'], paths: ['/v1'], max_calls: 5 })
+  assert.deepEqual(decide(asked).decision, {
+    connection_id: 'con_ada',
+    allowed_hosts: ['*.acme.example'],
+    max_calls: 5,
+    expires_at: '2026-11-17T10:00:00.000Z',
+  })
+})
+
+test('reading is offered apart where something else was asked for, too', () => {
+  assert.deepEqual(offerOf(asks()).readingMethods, ['GET', 'HEAD'])
+  assert.deepEqual(offerOf(asks({ methods: ['GET', 'POST'] })).readingMethods, ['GET'])
+  assert.equal(offerOf(asks({ methods: ['GET'] })).readingMethods, undefined)
+  assert.equal(offerOf(asks({ methods: ['POST'] })).readingMethods, undefined)
+})
+
+test('methods are chosen one by one among those that were asked for', () => {
+  const some = (asked: Asked, someMethods: string[]) =>
+    decide(asked, { methods: 'some', someMethods }).decision?.allowed_methods
+  assert.deepEqual(some(asks(), ['DELETE', 'GET']), ['GET', 'DELETE'])
+  assert.deepEqual(some(asks({ methods: ['GET', 'POST'] }), ['POST', 'DELETE']), ['POST'])
+  assert.equal(decide(asks(), { methods: 'asked' }).decision?.allowed_methods, undefined)
+  refuses(asks(), { methods: 'some', someMethods: [] }, 'someMethods', /at least one method/)
+})
+
+test('a host below a wildcard takes its place; another does not', () => {
+  const hosts = (hostsBelow: string) => decide(asks(), { hosts: [], hostsBelow }).decision?.allowed_hosts
+  assert.deepEqual(hosts('Mail.acme.example  files.acme.example mail.acme.example'), [
+    'mail.acme.example',
+    'files.acme.example',
+  ])
+  refuses(asks(), { hosts: [] }, 'hosts', /at least one host/)
+  for (const host of ['acme.example', 'evilacme.example', 'acme.example.evil.example', 'https://x.acme.example/']) {
+    refuses(asks(), { hosts: [], hostsBelow: host }, 'hostsBelow', /did not ask for this host/)
+  }
+})
+
+test('paths lie below those that were asked for, by whole segments', () => {
+  const asked = asks({ paths: ['/v1/mail', '/users/*/labels'] })
+  const paths = (somePaths: string) => decide(asked, { paths: 'some', somePaths }).decision?.allowed_paths
+  assert.deepEqual(paths('/v1/mail/1\n\n /users/7/labels/x '), ['/v1/mail/1', '/users/7/labels/x'])
+  for (const path of ['/', '/v1', '/v1/mailing', '/users/labels']) {
+    refuses(asked, { paths: 'some', somePaths: path }, 'somePaths', /did not ask for this path/)
+  }
+  refuses(asked, { paths: 'some', somePaths: ' ' }, 'somePaths', /at least one path/)
+  refuses(asks(), { paths: 'some', somePaths: 'v1' }, 'somePaths', /begins with a slash/)
+})
+
+test('it ends when was chosen, in the reader’s zone, and never in the past', () => {
+  const end = (change: Partial<Choices>) => decide(asks(), change).decision?.expires_at
+  assert.equal(end({ lasting: 'hour' }), '2026-11-16T11:00:00.000Z')
+  assert.equal(end({ lasting: 'month' }), '2026-12-16T10:00:00.000Z')
+  assert.equal(end({ lasting: 'revoked' }), undefined)
+  assert.equal(end({ lasting: 'date', date: '2027-01-01T12:30' }), new Date('2027-01-01T12:30').toISOString())
+  refuses(asks(), { lasting: 'date' }, 'date', /Choose the day/)
+  refuses(asks(), { lasting: 'date', date: '2026-01-01T00:00' }, 'date', /in the past/)
+})
+
+test('calls are a whole number, no more than was asked for', () => {
+  const calls = (most: number | null, text: string) =>
+    decide(asks({ max_calls: most }), { calls: text }).decision?.max_calls
+  assert.deepEqual([calls(null, ''), calls(null, '7'), calls(100, ' 5 '), calls(100, '')], [undefined, 7, 5, undefined])
+  for (const text of ['0', '-1', '1.5', '1e3', 'many', '101', '٣']) {
+    refuses(asks({ max_calls: 100 }), { calls: text }, 'calls', /whole number from 1 to 100\./)
+  }
+})
+
+test('the account is one that is there and works: the only one, or the one that was chosen', () => {
+  const choices = firstChoices(asks(), 'con_grace')
+  assert.equal(accountIn(choices, [ada, grace]), grace)
+  assert.equal(accountIn(choices, [ada, stale]), ada)
+  assert.equal(accountIn({ ...choices, account: 'con_old' }, [ada, grace, stale]), undefined)
+  assert.equal(decide(asks(), {}, [stale]).missing?.name, 'account')
+  assert.equal(decide(asks(), {}, [ada, grace]).missing?.name, 'account')
+})

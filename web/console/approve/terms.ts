@@ -1,0 +1,188 @@
+/**
+ * What a person can choose of what an agent asks for. What is chosen beforehand is no more than was asked for by name;
+ * the service judges all of it anew.
+ */
+import type { AccessRequest, ApproveBody, Connection } from '@sallyport/sdk'
+
+export type Asked = Pick<AccessRequest, 'hosts' | 'api_hosts' | 'methods' | 'paths' | 'max_calls'>
+export type Account = Pick<Connection, 'connection_id' | 'account_label' | 'status'>
+
+const reading = ['GET', 'HEAD']
+const usual = [...reading, 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+export function isReading(method: string): boolean {
+  return reading.includes(method) || method === 'OPTIONS'
+}
+
+export function isWildcard(host: string): boolean {
+  return host.startsWith('*.')
+}
+
+export const lastings = {
+  hour: '1 hour',
+  day: '1 day',
+  month: '30 days',
+  date: 'Until a date',
+  revoked: 'Until I revoke it',
+}
+export type Lasting = keyof typeof lastings
+
+export interface Choices {
+  account: string
+  hosts: string[]
+  /** Hosts below a wildcard, as they were typed. */
+  hostsBelow: string
+  methods: 'reading' | 'asked' | 'some'
+  someMethods: string[]
+  paths: 'asked' | 'some'
+  somePaths: string
+  lasting: Lasting
+  /** In the reader's zone, as an input of the browser writes it. */
+  date: string
+  calls: string
+}
+
+export interface Offer {
+  hosts: string[]
+  hasWildcard: boolean
+  /** undefined: nothing that was asked for only reads, or all of it does. */
+  readingMethods: string[] | undefined
+  eachMethod: string[]
+}
+
+export function offerOf({ hosts, api_hosts: apiHosts, methods }: Asked): Offer {
+  const offered = hosts ?? apiHosts
+  const readable = methods?.filter((method) => reading.includes(method)) ?? reading
+  const canNarrow = readable.length > 0 && readable.length !== methods?.length
+  return {
+    hosts: offered,
+    hasWildcard: offered.some(isWildcard),
+    readingMethods: canNarrow ? readable : undefined,
+    eachMethod: methods ?? usual,
+  }
+}
+
+/** `preferred`: the account that was connected on the way. */
+export function firstChoices(asked: Asked, preferred: string | null): Choices {
+  const { hosts, paths, methods, max_calls: calls } = asked
+  const { hosts: offered, readingMethods, eachMethod } = offerOf(asked)
+  return {
+    account: preferred ?? '',
+    hosts: offered.filter((host) => hosts !== null || !isWildcard(host)),
+    hostsBelow: '',
+    methods: methods === null ? 'reading' : 'asked',
+    someMethods: readingMethods ?? eachMethod,
+    paths: 'asked',
+    somePaths: paths?.join('\n') ?? '',
+    lasting: 'day',
+    date: '',
+    calls: calls === null ? '' : String(calls),
+  }
+}
+
+export type Missing = { name: keyof Choices; text: string }
+export type Decided = { decision: ApproveBody; missing?: undefined } | { missing: Missing; decision?: undefined }
+
+/** What was chosen as the service takes it, or the first thing that is missing. */
+export function decisionOf(asked: Asked, choices: Choices, accounts: readonly Account[], now: number): Decided {
+  const account = accountIn(choices, accounts)
+  const hosts = [...new Set([...choices.hosts, ...linesIn(choices.hostsBelow).map((line) => line.toLowerCase())])]
+  const methods = methodsOf(asked, choices)
+  const paths = choices.paths === 'some' ? linesIn(choices.somePaths) : undefined
+  const until = endOf(choices, now)
+  const calls = choices.calls.trim()
+  if (!account) return { missing: { name: 'account', text: 'Choose the account that the agent may use.' } }
+  const missing =
+    missingHosts(asked, hosts) ??
+    (methods?.length === 0 ? { name: 'someMethods' as const, text: 'Choose at least one method.' } : undefined) ??
+    (paths && missingPaths(asked, paths)) ??
+    missingDate(until, now) ??
+    missingCalls(asked, calls)
+  if (missing) return { missing }
+  return {
+    decision: {
+      connection_id: account.connection_id,
+      allowed_hosts: hosts,
+      ...(methods && { allowed_methods: methods }),
+      ...(paths && { allowed_paths: paths }),
+      ...(calls !== '' && { max_calls: Number(calls) }),
+      ...(until !== undefined && { expires_at: new Date(until).toISOString() }),
+    },
+  }
+}
+
+function linesIn(text: string): string[] {
+  return text.split(/\s+/).filter((line) => line !== '')
+}
+
+/** undefined: as asked for. */
+function methodsOf(asked: Asked, { methods, someMethods }: Choices): string[] | undefined {
+  if (methods === 'asked') return undefined
+  const { readingMethods, eachMethod } = offerOf(asked)
+  return methods === 'reading' ? readingMethods : eachMethod.filter((method) => someMethods.includes(method))
+}
+
+const hourMs = 3_600_000
+const spans: Partial<Record<Lasting, number>> = { hour: hourMs, day: 24 * hourMs, month: 720 * hourMs }
+
+function endOf({ lasting, date }: Choices, now: number): number | undefined {
+  if (lasting === 'revoked') return undefined
+  const span = spans[lasting]
+  return span === undefined ? Date.parse(date) : now + span
+}
+
+function missingHosts(asked: Asked, hosts: readonly string[]): Missing | undefined {
+  if (hosts.length === 0) return { name: 'hosts', text: 'Choose at least one host.' }
+  const offered = offerOf(asked).hosts
+  const strange = hosts.find(
+    (host) => !offered.some((one) => one === host || (isWildcard(one) && host.endsWith(one.slice(1)))),
+  )
+  return strange === undefined ? undefined : { name: 'hostsBelow', text: `It did not ask for this host: ${strange}` }
+}
+
+function missingPaths({ paths }: Asked, chosen: readonly string[]): Missing | undefined {
+  const refuse = (text: string): Missing => ({ name: 'somePaths', text })
+  if (chosen.length === 0) return refuse('Write at least one path, or choose the others.')
+  const odd = chosen.find((path) => !path.startsWith('/'))
+  if (odd !== undefined) return refuse(`A path begins with a slash: ${odd}`)
+  const strange = chosen.find((path) => paths !== null && !paths.some((one) => isBelow(one, path)))
+  return strange === undefined ? undefined : refuse(`It did not ask for this path: ${strange}`)
+}
+
+/** By whole segments; a segment * stands for any one. */
+function isBelow(pattern: string, path: string): boolean {
+  const [wide, narrow] = [pattern, path].map((text) => text.split('/').filter((segment) => segment !== ''))
+  return (
+    wide?.every((segment, index) => (segment === '*' ? narrow?.[index] !== undefined : segment === narrow?.[index])) ??
+    false
+  )
+}
+
+function missingDate(until: number | undefined, now: number): Missing | undefined {
+  if (until === undefined || until > now) return undefined
+  const text = Number.isNaN(until) ? 'Choose the day and the time when it ends.' : 'The end lies in the past.'
+  return { name: 'date', text }
+}
+
+const manyCalls = 1_000_000_000
+
+function missingCalls({ max_calls: most }: Asked, calls: string): Missing | undefined {
+  const limit = most ?? manyCalls
+  if (calls === '' || (/^\d+$/.test(calls) && Number(calls) >= 1 && Number(calls) <= limit)) return undefined
+  return { name: 'calls', text: `The number of calls is a whole number from 1 to ${limit}.` }
+}
+
+/** One that stands to be chosen among no others is chosen. */
+export function accountIn({ account }: Choices, accounts: readonly Account[]): Account | undefined {
+  const active = accounts.filter(({ status }) => status === 'active')
+  return active.find(({ connection_id: id }) => id === account) ?? (active.length === 1 ? active[0] : undefined)
+}
+
+export function labelOf({ account_label: label, connection_id: id }: Labelled): string {
+  return label ?? id ?? 'an account'
+}
+
+interface Labelled {
+  account_label: string | null
+  connection_id: string | null
+}

@@ -1,0 +1,132 @@
+/** What an agent says of itself and asks for: each word of it in a place that shows whose it is. */
+import { useId } from 'react'
+import type { ReactNode } from 'react'
+import type { AccessRequest } from '@sallyport/sdk'
+import { unstacked } from '../../ui/others-text.ts'
+import { Moment } from '../../ui/time.tsx'
+import { Badge, Card, Notice, Theirs } from '../../ui/view.tsx'
+import { unverifiedProvider } from './describe-terms.ts'
+import { Before } from './before.tsx'
+import { isReading, isWildcard } from './terms.ts'
+
+export function Wish({ request }: { request: AccessRequest }) {
+  const { agent, provider, provider_name: name, verified } = request
+  return (
+    <Card>
+      <dl className="divide-y divide-line [&>div]:py-4 [&>div:first-child]:pt-0 [&>div:last-child]:pb-0">
+        <Fact name="Who asks">
+          <p className="text-lg">
+            <Theirs>{agent.name}</Theirs>
+          </p>
+          <p className="mt-1 text-sm text-quiet">
+            <Badge tone="warn">Unverified</Badge> This is what it calls itself. It registered here by itself, as any
+            agent may: <Moment at={agent.registered_at} />.{' '}
+            {request.user_hint === null && 'It named nobody: you are asked because you opened its link.'}
+          </p>
+        </Fact>
+        <Fact name="For your account at">
+          <p className="text-lg">
+            <Theirs>{name || 'an unknown provider'}</Theirs>
+          </p>
+          {provider === null ? (
+            <Aside>This provider was removed here: the request can only be denied.</Aside>
+          ) : (
+            !verified && <Aside>{unverifiedProvider}</Aside>
+          )}
+          {verified && provider !== null && (
+            <p className="mt-1 text-sm text-quiet">Whoever runs this service has set it up and answers for it.</p>
+          )}
+        </Fact>
+        <Why reason={request.reason} />
+        <Fact name="What it wants">
+          <Wants request={request} />
+        </Fact>
+        <Fact name="What it did before">
+          <Before agentId={agent.agent_id} />
+        </Fact>
+      </dl>
+    </Card>
+  )
+}
+
+function Fact({ name, id, children }: { name: string; id?: string; children: ReactNode }) {
+  return (
+    <div className="sm:grid sm:grid-cols-[10rem_minmax(0,1fr)] sm:gap-4">
+      <dt id={id} className="mb-1 text-sm font-medium text-quiet sm:mt-0.5">
+        {name}
+      </dt>
+      <dd className="min-w-0">{children}</dd>
+    </div>
+  )
+}
+
+function Aside({ children }: { children: string }) {
+  return (
+    <div className="mt-2">
+      <Notice>{children}</Notice>
+    </div>
+  )
+}
+
+function Why({ reason }: { reason: string | null }) {
+  const id = useId()
+  return (
+    <Fact name="Why" id={id}>
+      <p className="text-sm text-quiet">
+        {reason ? 'In the agent’s own words, which nobody has checked:' : 'It gave no reason.'}
+      </p>
+      {reason && (
+        <blockquote
+          dir="auto"
+          tabIndex={0}
+          aria-labelledby={id}
+          className="isolate mt-2 max-h-48 overflow-auto rounded-lg border-s-4 border-edge bg-raised px-4 py-3 wrap-anywhere whitespace-pre-wrap [unicode-bidi:isolate]"
+        >
+          {unstacked(reason)}
+        </blockquote>
+      )}
+    </Fact>
+  )
+}
+
+function Wants({ request }: { request: AccessRequest }) {
+  const { hosts, methods, paths, max_calls: calls } = request
+  return (
+    <dl className="space-y-1.5 text-sm">
+      <Want name="Hosts" texts={hosts} none="it named none" isWide={isWildcard} wide="every host below" />
+      <Want
+        name="Methods"
+        texts={methods}
+        none="it named none"
+        isWide={(method) => !isReading(method)}
+        wide="can change or delete"
+      />
+      <Want name="Paths" texts={paths} none="any" />
+      <Want name="Calls" texts={calls === null ? null : [calls.toLocaleString('en')]} none="any number" />
+    </dl>
+  )
+}
+
+interface WantProps {
+  name: string
+  texts: string[] | null
+  none: string
+  isWide?: (text: string) => boolean
+  wide?: string
+}
+
+function Want({ name, texts, none, isWide, wide }: WantProps) {
+  return (
+    <div className="flex gap-3">
+      <dt className="w-18 shrink-0 text-quiet">{name}</dt>
+      <dd className="flex max-h-40 min-w-0 flex-wrap gap-x-2 gap-y-1 overflow-auto">
+        {texts?.map((text) => (
+          <span key={text}>
+            <Theirs>{text}</Theirs>
+          </span>
+        )) ?? none}
+        {wide !== undefined && texts?.some((text) => isWide?.(text)) && <Badge tone="warn">{wide}</Badge>}
+      </dd>
+    </div>
+  )
+}
