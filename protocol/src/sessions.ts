@@ -90,7 +90,17 @@ export const SessionPage = Page('sessions', Session)
 export type SessionPage = Static<typeof SessionPage>
 export const ListUsersQuery = ListQuery(userStatuses)
 export type ListUsersQuery = Static<typeof ListUsersQuery>
-export const UserPage = Page('users', User)
+export const ListedUser = Type.Object({
+  ...User.properties,
+  last_seen_at: Nullable(
+    Type.String({
+      format: 'date-time',
+      description: 'In the newest of their sessions; null after a month without one',
+    }),
+  ),
+})
+export type ListedUser = Static<typeof ListedUser>
+export const UserPage = Page('users', ListedUser)
 export type UserPage = Static<typeof UserPage>
 
 export const loginProviderIds = ['github', 'oidc'] as const

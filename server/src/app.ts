@@ -17,6 +17,7 @@ import { eventRoutes } from './events/event-routes.ts'
 import { createListeners } from './events/listeners.ts'
 import { createCallsInFlight } from './grants/calls-in-flight.ts'
 import { grantRoutes } from './grants/grant-routes.ts'
+import { healthRoutes } from './health/health-routes.ts'
 import { legacyV1Routes } from './legacy-v1/legacy-v1-routes.ts'
 import { createOutside } from './outside.ts'
 import { pages } from './pages.ts'
@@ -54,6 +55,7 @@ import { userRoutes } from './sessions/user-routes.ts'
 import { ownerHandle } from './sessions/user.ts'
 import { createStores } from './stores.ts'
 import { sweep } from './sweep.ts'
+import { readVersion } from './version.ts'
 
 interface AppNeeds {
   config: Config
@@ -65,6 +67,8 @@ interface AppNeeds {
   log: Log
   /** Of all processes that share the port, where there are several. */
   figuresOfAll?: () => Promise<Figures[]>
+  /** What the environment holds for the service, and no setting reads. */
+  unknownSettings?: readonly string[]
 }
 
 export interface App {
@@ -132,6 +136,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   auditRoutes(http, needs)
   auditSeriesRoutes(http, needs)
   eventRoutes(http, listeners)
+  healthRoutes(http, { ...needs, version: readVersion(), unknownSettings: given.unknownSettings ?? [] })
   await sandboxRoutes(http, needs)
   await legacyV1Routes(http, needs)
   proxyRoutes(http, {

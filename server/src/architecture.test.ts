@@ -59,14 +59,14 @@ const rows = [
   ['connections', 'events'],
   ['grants', 'callbacks'],
   ['access-requests', 'proxy'],
-  ['sandbox'],
+  ['sandbox', 'health'],
   ['legacy-v1'],
 ]
 
 /** Files that stand outside the rooms: the wiring, and what is run beside the service. */
 const wiring = [
   ...['app.ts', 'main.ts', 'stores.ts', 'sweep.ts', 'sealed-columns.ts', 'start-screen.ts', 'pages.ts', 'commands'],
-  ...['outside.ts', 'workers.ts', 'worker-figures.ts', 'worker-link.ts'],
+  ...['outside.ts', 'version.ts', 'workers.ts', 'worker-figures.ts', 'worker-link.ts'],
 ]
 
 function roomOf(path: string): string | undefined {

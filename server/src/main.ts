@@ -38,13 +38,14 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   process.umask(0o077)
   const config = readConfig(env)
   const log = createLog(config)
+  const unknown = unknownSettings(env)
   if (config.workers > 1 && isWorker) {
-    await serveCalls(config, log.child({ worker: process.pid }), linkToFirstProcess())
+    await serveCalls(config, unknown, log.child({ worker: process.pid }), linkToFirstProcess())
     return
   }
-  for (const name of unknownSettings(env)) log.warn({ name }, 'this setting is not known; is it misspelt?')
+  for (const name of unknown) log.warn({ name }, 'this setting is not known; is it misspelt?')
   if (config.workers === 1) {
-    await serveCalls(config, log)
+    await serveCalls(config, unknown, log)
     return
   }
   // What is made or changed at a start is made once, before there are several to do it.
@@ -70,12 +71,18 @@ async function openInstance(config: Config) {
   return { adminToken, database, vault }
 }
 
-async function serveCalls(config: Config, log: Log, firstProcess?: FirstProcess): Promise<void> {
+async function serveCalls(
+  config: Config,
+  unknownSettings: readonly string[],
+  log: Log,
+  firstProcess?: FirstProcess,
+): Promise<void> {
   const instance = await openInstance(config)
   const { egressAllow, egressCaFile } = config
   const egress = createEgress({ allow: egressAllow, ...(egressCaFile && { ca: egressCaFile.pem }) })
   const figuresOfAll = firstProcess && { figuresOfAll: firstProcess.figuresOfAll }
-  const app = await createApp({ config, ...instance, egress, clock: systemClock, log, ...figuresOfAll })
+  const given = { config, unknownSettings, ...instance, egress, clock: systemClock, log }
+  const app = await createApp({ ...given, ...figuresOfAll })
   await app.http.listen({ host: mainAddress(config), port: config.port })
   const loopback = await holdLocalhost(app.http.server, config)
   const metricsServer =

@@ -112,6 +112,13 @@ export const auditChainStore = {
     return rows.map(toSigned)
   },
 
+  /** Of the newest chain. */
+  findLastSigned: async (queries: Queries): Promise<SignedHead | undefined> => {
+    const query = queries.selectFrom('audit_heads').selectAll().orderBy('chain', 'desc').orderBy('position', 'desc')
+    const row = await query.limit(1).executeTakeFirst()
+    return row && toSigned(row)
+  },
+
   listStubs: async (queries: Queries): Promise<SignedHead[]> => {
     const rows = await queries.selectFrom('audit_stubs').selectAll().orderBy('chain').execute()
     return rows.map(toSigned)

@@ -2,6 +2,8 @@ import type {} from '../agents/agent-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { Secret } from '../platform/secret.ts'
+import { outboxSize } from '../platform/outbox-size.ts'
+import type { OutboxSize } from '../platform/outbox-size.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
 import type { CallbackPayload, CallbackState, CallbackStatus, ClaimedCallback } from './callback.ts'
 
@@ -102,6 +104,8 @@ export function createCallbackStore(vault: Vault) {
      * its slow receivers hold up its own callbacks and nobody else's. Those of many agents hold up one another's: what
      * failed before waits behind what is new.
      */
+    size: (queries: Queries, now: Date): Promise<OutboxSize> => outboxSize(queries, 'callbacks', now),
+
     claim: (
       { engine, transaction }: Database,
       { now, until, limit, perAgent }: { now: Date; until: Date; limit: number; perAgent: number },

@@ -23,7 +23,7 @@ const commands: Command[] = [
     run: async (env) => serve(env).then(() => undefined),
   },
   { words: ['config'], meaning: 'list every setting with its value, default and meaning', run: showConfig },
-  { words: ['doctor'], meaning: 'check database, clock, files, keys, base URL and TLS', run: doctor },
+  { words: ['doctor'], meaning: 'check database, clock, files, keys, base URL, TLS and push', run: doctor },
   { words: ['keys', 'rotate'], meaning: 'take a new master key into use while the service runs', run: rotateMasterKey },
   { words: ['v1-key', 'rotate'], meaning: 'hand out a new key to clients of the legacy protocol', run: rotateV1Key },
   {

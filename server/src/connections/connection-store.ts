@@ -257,6 +257,17 @@ export function createConnectionStore(vault: Vault) {
     },
 
     /** Whether anything of this provider is still connected, or has tokens that it was not yet asked to end. */
+    /** Of the newest, so that looking takes no longer the more there are. */
+    countNeedsReauth: async (queries: Queries): Promise<number> => {
+      const newest = queries.selectFrom('connections').select('status').orderBy('connection_id', 'desc').limit(20_000)
+      const { count } = await queries
+        .selectFrom(newest.as('newest'))
+        .select((eb) => eb.fn.countAll<number | string>().as('count'))
+        .where('status', '=', 'needs_reauth')
+        .executeTakeFirstOrThrow()
+      return Number(count)
+    },
+
     isConnected: async (queries: Queries, providerId: string): Promise<boolean> => {
       const row = await queries
         .selectFrom('connections')

@@ -6,6 +6,8 @@ import type { Platform } from '@sallyport/protocol/devices'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { Secret } from '../platform/secret.ts'
+import { outboxSize } from '../platform/outbox-size.ts'
+import type { OutboxSize } from '../platform/outbox-size.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
 import type { Device, PushEnvironment } from './device.ts'
 import type {} from './device-store.ts'
@@ -87,6 +89,8 @@ export function createPushStore(vault: Vault) {
     },
 
     /** Those that are due, new ones first, each for this caller alone until the lease is over. */
+    size: (queries: Queries, now: Date): Promise<OutboxSize> => outboxSize(queries, 'pushes', now),
+
     claim: async (
       { engine, queries }: Pick<Database, 'engine' | 'queries'>,
       now: Date,

@@ -259,6 +259,16 @@ export function createProviderStore(vault: Vault) {
       return row && found
     },
 
+    countPending: async (queries: Queries): Promise<number> => {
+      const { count } = await queries
+        .selectFrom('providers')
+        .select((eb) => eb.fn.countAll<number | string>().as('count'))
+        .where('status', '=', 'pending_credentials')
+        .where('deleted_at', 'is', null)
+        .executeTakeFirstOrThrow()
+      return Number(count)
+    },
+
     list: async (queries: Queries, page: PageRequest<ProviderStatus>): Promise<Page<Provider>> => {
       const rows = await queries
         .selectFrom('providers')

@@ -71,6 +71,18 @@ export const sessionStore = {
       .execute()
   },
 
+  /** When each of these users was last seen, as far as there are sessions of theirs. */
+  lastSeen: async (queries: Queries, userIds: readonly string[]): Promise<Map<string, Date>> => {
+    if (userIds.length === 0) return new Map()
+    const rows = await queries
+      .selectFrom('sessions')
+      .select((eb) => ['user_id', eb.fn.max('last_seen_at').as('last_seen_at')])
+      .where('user_id', 'in', userIds)
+      .groupBy('user_id')
+      .execute()
+    return new Map(rows.map((row) => [row.user_id, new Date(Number(row.last_seen_at))]))
+  },
+
   listOfUser: async (
     queries: Queries,
     userId: string,

@@ -30,6 +30,22 @@ onBothDatabases('users', (engine) => {
     }
   })
 
+  test('an admin sees when each was last here', async (t) => {
+    const service = await startService(t, engine)
+    const { userId } = await service.logIn({ email: 'ada@example.com' })
+    service.clock.advance(3_600)
+    await service.logIn({ email: 'ada@example.com' })
+    const invited = await service.call('POST', '/v4/auth/login-tokens', {
+      token: service.adminToken,
+      body: { email: 'eve@example.com' },
+    })
+    const seen = (await list(service, '')).body.users.map((one: any) => [one.user_id, one.last_seen_at])
+    assert.deepEqual(seen, [
+      [invited.body.user_id, null],
+      [userId, service.clock.now().toISOString()],
+    ])
+  })
+
   test('a disabled user’s sessions stop with their next call, and no token signs them in', async (t) => {
     const service = await startService(t, engine)
     const { userId, token, cookie } = await service.logIn({ name: 'Ada' })

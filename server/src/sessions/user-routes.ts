@@ -4,12 +4,13 @@ import { pageRequest } from '../platform/database/paging.ts'
 import type { Http } from '../platform/http/http.ts'
 import { disableUser } from './disable-user.ts'
 import type { DisableUserNeeds } from './disable-user.ts'
+import type { SessionStore } from './session-store.ts'
 import type { User } from './user.ts'
 
 const tags = ['Users']
 
-export function userRoutes(http: Http, needs: DisableUserNeeds): void {
-  const { database, users } = needs
+export function userRoutes(http: Http, needs: DisableUserNeeds & { sessions: SessionStore }): void {
+  const { database, users, sessions } = needs
 
   http.get(
     '/v4/users',
@@ -19,7 +20,13 @@ export function userRoutes(http: Http, needs: DisableUserNeeds): void {
     },
     async ({ query }) => {
       const { records, nextCursor } = await users.list(database.queries, pageRequest(query))
-      return { users: records.map(userView), next_cursor: nextCursor }
+      const ids = records.map(({ userId }) => userId)
+      const seen = await sessions.lastSeen(database.queries, ids)
+      const lastSeenAt = ({ userId }: User) => seen.get(userId)?.toISOString() ?? null
+      return {
+        users: records.map((user) => ({ ...userView(user), last_seen_at: lastSeenAt(user) })),
+        next_cursor: nextCursor,
+      }
     },
   )
 
