@@ -49,6 +49,19 @@ onBothDatabases('connecting', (engine) => {
     assert.equal(created?.detail.connection_id, id)
   })
 
+  test('a consent page that is http on this machine is opened like any other, and all else stays https', async (t) => {
+    const page = 'http://127.0.0.1:8788/auth'
+    const test = await startConnectionTest(t, engine, {
+      provider: { authorization_url: page },
+      hosts: ['127.0.0.1:8788'],
+    })
+    const opened = new URL(await test.start(test.user))
+    assert.equal(opened.origin + opened.pathname, page)
+    const consented = await test.oauth.approve(`${test.oauth.issuer}/auth${opened.search}`)
+    const { params } = await test.follow(consented, test.user.cookie)
+    assert.match(params['connection_id'] ?? '', /^con_/)
+  })
+
   test('the code goes out with the verifier whose hash the consent page was shown', async (t) => {
     const { oauth, user, start, follow } = await startConnectionTest(t, engine)
     const page = await start(user)

@@ -118,7 +118,13 @@ export function createOAuth({ egress }: { egress: Egress }) {
         nonce: scopes.includes('openid') ? oidc.randomNonce() : undefined,
       }
       const scope = joinScopes(client.dialect, scopes)
-      const url = oidc.buildAuthorizationUrl(configure(client), {
+      const page = client.metadata.authorization_endpoint ?? ''
+      // openid-client knows no page that only a browser opens. Nothing is sent with this configuration.
+      const config = configure({
+        ...client,
+        metadata: { ...client.metadata, authorization_endpoint: page.replace(/^http:/, 'https:') },
+      })
+      const url = oidc.buildAuthorizationUrl(config, {
         ...params,
         // OIDC Core §11: only with consent does offline_access count.
         ...(scopes.includes('offline_access') && params['prompt'] === undefined && { prompt: 'consent' }),
@@ -132,6 +138,7 @@ export function createOAuth({ egress }: { egress: Egress }) {
         }),
         ...(checks.nonce !== undefined && { nonce: checks.nonce }),
       })
+      url.protocol = new URL(page).protocol
       return { url, checks }
     },
 
