@@ -56,7 +56,7 @@ export async function serveInteraction(
     const result = { error: 'access_denied', error_description: 'the person refused' }
     return provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
   }
-  if (interaction.prompt.name === 'login') {
+  if (interaction.prompt.name === 'login' || answers.has('account')) {
     const accountId = pages.accountOf(answers.get('account') ?? '')
     if (accountId === undefined) return show()
     return provider.interactionFinished(request, response, { login: { accountId } }, { mergeWithLastSubmission: false })

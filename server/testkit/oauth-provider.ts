@@ -14,6 +14,8 @@ export interface ProviderOptions {
   pages?: OAuthPages
   /** Whether clients may register themselves: anyone (the default), nobody, or who holds this token. */
   registration?: boolean | { initialAccessToken: string }
+  /** Consent is asked for every time, also of an account that gave it before. */
+  alwaysAsksConsent?: boolean
   rotateRefreshToken?: boolean
   accessTokenSeconds?: number
   deviceFlow?: boolean
@@ -57,6 +59,7 @@ function configurationOf(options: ProviderOptions): Configuration {
     rotateRefreshToken,
     issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
     expiresWithSession: async () => false,
+    ...(options.alwaysAsksConsent && { loadExistingGrant: grantJustGiven }),
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     findAccount: async (_context, sub) => ({
       accountId: sub,
@@ -96,6 +99,11 @@ function configurationOf(options: ProviderOptions): Configuration {
       deviceFlow: { enabled: deviceFlow, ...deviceSources(pages) },
     },
   }
+}
+
+async function grantJustGiven({ oidc }: KoaContextWithOIDC) {
+  const grantId = oidc.result?.consent?.grantId
+  return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId)
 }
 
 type DeviceSources = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>

@@ -1,0 +1,38 @@
+import { styleText } from 'node:util'
+
+export interface Shown {
+  baseUrl: string
+  link: string
+  mail: string
+  adminToken: string
+  folder: string
+}
+
+/** What a person sees after `npm start -- --demo`: what to click, and what to run in a second terminal. */
+export function startScreen({ baseUrl, link, mail, adminToken, folder }: Shown): string {
+  const strong = (text: string) => styleText('bold', text)
+  const link_ = (text: string) => styleText(['cyan', 'underline'], text)
+  const soft = (text: string) => styleText('dim', text)
+  return `
+  ${strong('Sallyport, the demo')}  ${soft('all of it on this machine, two minutes')}
+
+  ${strong('1')}  Sign in. The link works once, within the hour.
+
+     ${link_(link)}
+
+  ${strong('2')}  Run the agent in a second terminal. It asks for your mail, and prints a link.
+
+     ${strong('npm run demo:agent')}
+
+  ${strong('3')}  Open its link. Connect Acorn, a make-believe provider, as Ada or Grace; then approve.
+
+  ${strong('4')}  Look at what the agent got, at ${baseUrl}/ what is on record, and revoke the grant.
+
+  ${soft('Acorn mail')}   ${mail}/
+  ${soft('Admin token')}  ${adminToken}
+  ${soft('Kept in')}      ${folder}, made anew by every start
+
+  Ctrl-C ends everything.
+
+`
+}

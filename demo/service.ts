@@ -1,0 +1,67 @@
+/** The service as `npm start` runs it, in a process of its own. */
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface Service {
+  baseUrl: string
+  adminTokenFile: string
+  asAdmin: (path: string, body: object) => Promise<Record<string, unknown>>
+  /** Asks it to stop; asked twice, it stops at once. */
+  stop: () => void
+  /** The exit code, once it has ended. */
+  ended: Promise<number>
+}
+
+const root = join(import.meta.dirname, '..')
+
+export interface ServiceWish {
+  port: number
+  folder: string
+  env: NodeJS.ProcessEnv
+}
+
+/** Undefined where it ended before it was ready; it has said why. */
+export async function startService({ port, folder, env }: ServiceWish): Promise<Service | { ended: Promise<number> }> {
+  const child = spawn(
+    process.execPath,
+    ['--import', join(root, 'demo/end-with-parent.mjs'), join(root, 'server/bin/sallyport-server.mjs')],
+    {
+      cwd: root,
+      env: { ...env, PORT: String(port), SALLYPORT_DATA_DIR: folder },
+      // Its start screen is not the one to show. A Ctrl-C is for us, who pass it on once.
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      detached: true,
+    },
+  )
+  const ended = once(child, 'exit').then(([code]) => (typeof code === 'number' ? code : 1))
+  if (!(await Promise.race([isReady(child), ended.then(() => false)]))) return { ended }
+  const baseUrl = `http://localhost:${port}`
+  const adminTokenFile = join(folder, 'admin-token')
+  return {
+    baseUrl,
+    adminTokenFile,
+    asAdmin: (path, body) => post(baseUrl + path, readFileSync(adminTokenFile, 'utf8').trim(), body),
+    stop: () => void child.kill('SIGTERM'),
+    ended,
+  }
+}
+
+function isReady({ stdout }: ChildProcess): Promise<boolean> {
+  return new Promise((resolve) => {
+    let text = ''
+    stdout?.setEncoding('utf8').on('data', (more: string) => {
+      text += more
+      if (text.includes('Sallyport is ready')) resolve(true)
+    })
+  })
+}
+
+async function post(url: string, token: string, body: object): Promise<Record<string, unknown>> {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  if (!answer.ok) throw new Error(`The service answered ${answer.status}: ${await answer.text()}`)
+  return (await answer.json()) as Record<string, unknown>
+}

@@ -1,0 +1,114 @@
+/** `npm start -- --demo`: the service, and beside it a provider to connect. */
+import { randomBytes } from 'node:crypto'
+import { relative } from 'node:path'
+import { join } from 'node:path'
+import { acornScopes, startAcorn } from './acorn/server.ts'
+import type { Acorn } from './acorn/server.ts'
+import { isRunning, keepRun, lastRun, makeAnew } from './folder.ts'
+import { anyFreePort, isFree } from './ports.ts'
+import { startScreen } from './screen.ts'
+import { startService } from './service.ts'
+import type { Service } from './service.ts'
+import { DemoRefused, readDemoSettings } from './settings.ts'
+import type { DemoSettings } from './settings.ts'
+
+const provider = 'acorn'
+const usualPort = 8787
+const linkSeconds = 3600
+
+/** Resolves to the exit code. */
+export async function runDemo(words: string[], env: NodeJS.ProcessEnv): Promise<number> {
+  process.umask(0o077)
+  try {
+    return await run(readDemoSettings(words, env))
+  } catch (error) {
+    if (!(error instanceof DemoRefused)) throw error
+    process.stderr.write(`Demo: ${error.message}\n`)
+    return 1
+  }
+}
+
+async function run(settings: DemoSettings): Promise<number> {
+  const { folder } = settings
+  const before = lastRun(folder)
+  if (before && (await isRunning(before))) {
+    throw new DemoRefused(`one is running already, at ${before.baseUrl}. End it with Ctrl-C first.`)
+  }
+  const port = await choosePort(settings)
+  makeAnew(folder)
+  if (settings.ignored.length > 0) process.stderr.write(`Demo: not used here: ${settings.ignored.join(', ')}\n`)
+  const runId = randomBytes(16).toString('hex')
+  const redirectUri = `http://localhost:${port}/v4/oauth/callback/${provider}`
+  const acorn = await startAcorn({ folder, nearPort: port, redirectUri, runId })
+  try {
+    return await serveBeside(acorn, { ...settings, port, runId })
+  } finally {
+    await acorn.close()
+  }
+}
+
+async function choosePort({ port }: DemoSettings): Promise<number> {
+  if (port === undefined) return (await isFree(usualPort)) ? usualPort : anyFreePort()
+  if (await isFree(port)) return port
+  throw new DemoRefused(`port ${port} is in use. Set PORT to another one, or leave it out.`)
+}
+
+async function serveBeside(acorn: Acorn, wish: DemoSettings & { port: number; runId: string }): Promise<number> {
+  const { folder, port, runId, env } = wish
+  const reach = [new URL(acorn.origin).host, new URL(acorn.pages).host].join(',')
+  let stop = (): void => process.exit(1)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.on(signal, () => {
+      stop()
+    })
+  const service = await startService({
+    port,
+    folder: join(folder, 'service'),
+    env: {
+      ...env,
+      SALLYPORT_EGRESS_ALLOW: reach,
+      SALLYPORT_EGRESS_CA_FILE: acorn.caFile,
+      SALLYPORT_LOGIN_TOKEN_SECONDS: String(linkSeconds),
+    },
+  })
+  if (!('stop' in service)) return service.ended
+  stop = service.stop
+  try {
+    await addProvider(service, acorn)
+    const { login_url: link } = await service.asAdmin('/v4/auth/login-tokens', {})
+    keepRun(folder, { runId, baseUrl: service.baseUrl, provider, acorn: { pages: acorn.pages, origin: acorn.origin } })
+    process.stdout.write(
+      startScreen({
+        link: String(link),
+        mail: acorn.pages,
+        adminToken: shortPath(service.adminTokenFile),
+        folder: shortPath(folder),
+        baseUrl: service.baseUrl,
+      }),
+    )
+  } catch (error) {
+    service.stop()
+    process.stderr.write(`Demo: ${String(error)}\n`)
+    await service.ended
+    return 1
+  }
+  return service.ended
+}
+
+async function addProvider(service: Service, { origin, client }: Acorn): Promise<void> {
+  await service.asAdmin('/v4/providers', {
+    provider_name: 'Acorn (demo)',
+    slug: provider,
+    issuer_url: origin,
+    scopes: acornScopes,
+    client_id: client.clientId,
+    client_secret: client.clientSecret,
+  })
+}
+
+function shortPath(path: string): string {
+  const fromHere = relative(process.cwd(), path)
+  return fromHere.startsWith('..') ? path : fromHere
+}
+
+if (import.meta.main) process.exitCode = await runDemo(process.argv.slice(2), process.env)
