@@ -1,4 +1,4 @@
-import { styleText } from 'node:util'
+import { link as linked, soft, strong } from './terminal.ts'
 
 export interface Shown {
   baseUrl: string
@@ -10,15 +10,12 @@ export interface Shown {
 
 /** What a person sees after `npm start -- --demo`: what to click, and what to run in a second terminal. */
 export function startScreen({ baseUrl, link, mail, adminToken, folder }: Shown): string {
-  const strong = (text: string) => styleText('bold', text)
-  const link_ = (text: string) => styleText(['cyan', 'underline'], text)
-  const soft = (text: string) => styleText('dim', text)
   return `
   ${strong('Sallyport, the demo')}  ${soft('all of it on this machine, two minutes')}
 
   ${strong('1')}  Sign in. The link works once, within the hour.
 
-     ${link_(link)}
+     ${linked(link)}
 
   ${strong('2')}  Run the agent in a second terminal. It asks for your mail, and prints a link.
 

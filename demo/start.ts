@@ -1,6 +1,5 @@
 /** `npm start -- --demo`: the service, and beside it a provider to connect. */
 import { randomBytes } from 'node:crypto'
-import { relative } from 'node:path'
 import { join } from 'node:path'
 import { acornScopes, startAcorn } from './acorn/server.ts'
 import type { Acorn } from './acorn/server.ts'
@@ -11,6 +10,7 @@ import { startService } from './service.ts'
 import type { Service } from './service.ts'
 import { DemoRefused, readDemoSettings } from './settings.ts'
 import type { DemoSettings } from './settings.ts'
+import { shortPath } from './terminal.ts'
 
 const provider = 'acorn'
 const usualPort = 8787
@@ -104,11 +104,6 @@ async function addProvider(service: Service, { origin, client }: Acorn): Promise
     client_id: client.clientId,
     client_secret: client.clientSecret,
   })
-}
-
-function shortPath(path: string): string {
-  const fromHere = relative(process.cwd(), path)
-  return fromHere.startsWith('..') ? path : fromHere
 }
 
 if (import.meta.main) process.exitCode = await runDemo(process.argv.slice(2), process.env)

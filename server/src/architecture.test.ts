@@ -47,6 +47,7 @@ const everything = [
   ...filesBelow('server/testkit'),
   ...filesBelow('e2e'),
   ...filesBelow('bench'),
+  ...filesBelow('demo'),
   ...filesBelow('scripts'),
 ]
 
@@ -114,13 +115,13 @@ test('platform knows nothing outside itself but the protocol', () => {
   assert.deepEqual(wrong, [])
 })
 
-test('protocol imports no room, and end-to-end tests speak only over the wire', () => {
+test('protocol imports no room, and end-to-end tests and the demo speak only over the wire', () => {
   assert.deepEqual(
     broken(protocol, (_file, from) => from.startsWith('server/')),
     [],
   )
   assert.deepEqual(
-    broken(filesBelow('e2e'), (_file, from) => from.startsWith('server/src/')),
+    broken([...filesBelow('e2e'), ...filesBelow('demo')], (_file, from) => from.startsWith('server/src/')),
     [],
   )
 })

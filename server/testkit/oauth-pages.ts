@@ -59,6 +59,7 @@ export async function serveInteraction(
   if (interaction.prompt.name === 'login' || answers.has('account')) {
     const accountId = pages.accountOf(answers.get('account') ?? '')
     if (accountId === undefined) return show()
+    await becomeAnother(provider, interaction, accountId)
     return provider.interactionFinished(request, response, { login: { accountId } }, { mergeWithLastSubmission: false })
   }
   const result = { consent: { grantId: await saveGrant(provider, interaction) } }
@@ -74,6 +75,16 @@ async function consentPage(
   const clientName = client?.clientName ?? client?.clientId ?? 'An unknown client'
   const scopes = typeof params['scope'] === 'string' ? params['scope'] : ''
   return consent(clientName, session?.accountId ?? '', scopes.split(' '))
+}
+
+/** Who is signed in chooses somebody else. Without this the provider would end the session first, on a page of its own. */
+async function becomeAnother(provider: Provider, interaction: Interaction, accountId: string): Promise<void> {
+  const session = interaction.session && (await provider.Session.findByUid(interaction.session.uid))
+  if (!interaction.session || !session || session.accountId === accountId) return
+  interaction.session.accountId = accountId
+  session.accountId = accountId
+  session.authorizations = {}
+  await Promise.all([interaction.persist(), session.persist()])
 }
 
 async function saveGrant(provider: Provider, { params, prompt, grantId, session }: Interaction): Promise<string> {
