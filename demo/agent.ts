@@ -39,6 +39,7 @@ async function work(env: NodeJS.ProcessEnv): Promise<number> {
   const here = { agent, run, grantId }
   await readMail(here)
   await seeLeak(here)
+  await listen(here)
   await answerMail(here)
   await obeyStranger(here)
   pointOut(run)
@@ -114,6 +115,19 @@ async function seeLeak({ agent, run, grantId }: Work): Promise<void> {
   detail(soft(`Acorn got the token. Sallyport took it out of the answer (redactions: ${reply.redactions}).`))
 }
 
+/** Any library that takes a fetch could do this: the answer comes in as Acorn sends it. */
+async function listen({ agent, run, grantId }: Work): Promise<void> {
+  step('Listens', `${soft('GET /events')}  to a stream, line by line`)
+  const reply = await refusable(agent.fetch(grantId)(get(run, '/events').url))
+  if (!reply) return
+  let rest = ''
+  for await (const text of (reply.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+    const events = (rest + text).split('\n\n')
+    rest = events.pop() ?? ''
+    for (const event of events) detail(quoted(event.replace(/^event: /, '').replace(/^data: /m, ''), 70))
+  }
+}
+
 async function answerMail({ agent, run, grantId }: Work): Promise<void> {
   step('Answers', soft('POST /messages'))
   const url = `${run.acorn.origin}${mailPath}/messages`
@@ -148,12 +162,16 @@ function pointOut({ baseUrl, acorn }: Run): void {
   say()
 }
 
-/** Says how it went. Undefined where the call was refused: that is an answer too. */
 async function attempt(call: Promise<ProxyReply>): Promise<ProxyReply | undefined> {
+  const reply = await refusable(call)
+  if (reply) detail(reply.status < 400 ? good(`✔ ${reply.status}`) : bad(`✘ ${reply.status}`))
+  return reply
+}
+
+/** Undefined where the call was refused, which it says: that is an answer too. */
+async function refusable<T>(call: Promise<T>): Promise<T | undefined> {
   try {
-    const reply = await call
-    detail(reply.status < 400 ? good(`✔ ${reply.status}`) : bad(`✘ ${reply.status}`))
-    return reply
+    return await call
   } catch (error) {
     if (!(error instanceof SallyportError) || error.status === undefined) throw error
     detail(`${bad(`✘ refused: ${error.code}`)}  ${soft(error.message)}`)

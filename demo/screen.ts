@@ -23,7 +23,7 @@ export function startScreen({ baseUrl, link, mail, adminToken, folder }: Shown):
 
   ${strong('3')}  Open its link. Connect Acorn, a make-believe provider, as Ada or Grace; then approve.
 
-  ${strong('4')}  Look at what the agent got, at ${baseUrl}/ what is on record, and revoke the grant.
+  ${strong('4')}  Watch the agent work. Every call is on record: ${linked(`${baseUrl}/activity`)}
 
   ${soft('Acorn mail')}   ${mail}/
   ${soft('Admin token')}  ${adminToken}

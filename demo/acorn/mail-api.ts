@@ -73,7 +73,7 @@ async function streamEvents({ mailbox, request, response }: Call): Promise<void>
   for (const message of mailbox.inbox.slice(0, 3)) {
     await sleep(betweenEventsMs)
     if (response.destroyed) return
-    send('message', headOf(message))
+    send('message', { id: message.id, subject: message.subject })
   }
   response.end()
 }
