@@ -24,24 +24,31 @@ export async function readRequest(...[input, init]: FetchArguments) {
   if (!headers.has('accept')) headers.set('accept', '*/*')
   if (!headers.has('user-agent')) headers.set('user-agent', 'sallyport')
   signal.throwIfAborted()
-  const bytes = request.body ? new Uint8Array(await untilAborted(request.arrayBuffer(), signal)) : undefined
-  const body = bytes && toBase64(bytes)
+  const body = request.body ? toBase64(await bytesOf(request, signal)) : undefined
   const first: Hop = { method, url: withoutFragment(request.url), headers, body }
   return { first, signal, redirect }
 }
 
-/** A body that is a stream may never end. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+/** A body that is a stream may fail, or never end. */
+function bytesOf(request: Request, signal: AbortSignal): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
       reject(signal.reason as Error)
     }
     signal.addEventListener('abort', onAbort, { once: true })
-    work
+    request
+      .arrayBuffer()
       .finally(() => {
         signal.removeEventListener('abort', onAbort)
       })
-      .then(resolve, reject)
+      .then(
+        (bytes) => {
+          resolve(new Uint8Array(bytes))
+        },
+        (cause: unknown) => {
+          reject(new TypeError('The body of the call could not be read.', { cause }))
+        },
+      )
   })
 }
 
