@@ -218,7 +218,6 @@ export const behaviours: Record<string, Behaviour> = {
       return [blob.type, ...new Uint8Array(await blob.arrayBuffer())]
     },
   },
-  'a form is read': { run: async (fetch, at) => [...(await (await fetch(at('/form'))).formData())] },
   'what is no JSON is a fault': { run: async (fetch, at) => fault((await fetch(at('/bom'))).json()) },
   'a large answer comes whole': { run: async (fetch, at) => (await (await fetch(at('/large'))).text()).length },
   'a body is read once': {

@@ -85,9 +85,6 @@ export async function startToldUpstream(t: Pick<TestContext, 'after'>, more: Rec
     '/bytes': (_request, response) => {
       response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from([0, 1, 0xfe, 0xff]))
     },
-    '/form': (_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/x-www-form-urlencoded' }).end('a=1&b=%C3%BC')
-    },
     '/large': (_request, response) => response.end(Buffer.alloc(5_000_000, 'abcdefg')),
     '/turns': async (_request, response, _url, course) => {
       const turn = course.turn()

@@ -9,10 +9,17 @@ export type WantedAccess = NonNullable<ErrorBody['error']['access_request']>
  * - `no_answer`: none came. What was asked for may have happened.
  * - `timeout`: none came in time. The same holds.
  * - `unexpected_answer`: what came is not an answer of this service.
+ * - `invalid_callback`: it is not genuine.
  * - `access_denied`, `access_expired`, `access_cancelled`: how an access request that was waited for ended.
  */
 export type ClientErrorCode =
-  'no_answer' | 'timeout' | 'unexpected_answer' | 'access_denied' | 'access_expired' | 'access_cancelled'
+  | 'no_answer'
+  | 'timeout'
+  | 'unexpected_answer'
+  | 'invalid_callback'
+  | 'access_denied'
+  | 'access_expired'
+  | 'access_cancelled'
 
 export interface ErrorFacts {
   status?: number | undefined

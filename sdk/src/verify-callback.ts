@@ -1,0 +1,94 @@
+/**
+ * Checks a callback as Standard Webhooks says: that whoever holds the secret sent this very body, and lately. It trusts
+ * nothing but the secret. What was sent twice has the same `webhook-id`: who must not act twice remembers it.
+ */
+import { SallyportError } from './errors.ts'
+
+/** How an access request was decided. */
+export interface CallbackEvent {
+  event: 'access_request.approved' | 'access_request.denied'
+  access_request_id: string
+  status: 'approved' | 'denied'
+  grant_id: string | null
+  provider: string
+  agent_id: string
+}
+
+/** As `fetch` has them, or as Node's server has. */
+export type CallbackHeaders = Headers | Record<string, string | string[] | undefined>
+
+export interface VerifyCallbackOptions {
+  /** How far its time may be from ours. 300 unless said otherwise. */
+  toleranceSeconds?: number | undefined
+  now?: Date | undefined
+}
+
+const prefix = 'whsec_'
+const maxSignatures = 10
+
+/**
+ * The callback, if it is genuine; otherwise it throws `invalid_callback`. `body` is the text as it came, not what a
+ * parser made of it.
+ *
+ * ```ts
+ * const event = await verifyCallback(secret, request.headers, await request.text())
+ * if (event.status === 'approved') console.log(event.grant_id)
+ * ```
+ */
+export async function verifyCallback(
+  secret: string,
+  headers: CallbackHeaders,
+  body: string | Uint8Array,
+  { toleranceSeconds = 300, now = new Date() }: VerifyCallbackOptions = {},
+): Promise<CallbackEvent> {
+  const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) =>
+    valueOf(headers, `webhook-${name}`),
+  )
+  if (!id || !timestamp || !signatures) throw invalid('A webhook- header is missing.')
+  const seconds = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) : Number.NaN
+  if (!(Math.abs(now.getTime() / 1000 - seconds) <= toleranceSeconds)) {
+    throw invalid('It was signed too long ago, or in the future.')
+  }
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  const head = new TextEncoder().encode(`${id}.${timestamp}.`)
+  const signed = new Uint8Array([...head, ...bytes])
+  const key = await keyOf(secret)
+  for (const one of signatures.split(' ').slice(0, maxSignatures)) {
+    const signature = one.startsWith('v1,') ? fromBase64(one.slice(3)) : undefined
+    // A comparison in constant time, which no language promises of its own.
+    if (signature && (await crypto.subtle.verify('HMAC', key, signature, signed))) return eventIn(bytes)
+  }
+  throw invalid('No signature of it was made with this secret.')
+}
+
+async function keyOf(secret: string) {
+  const bytes = secret.startsWith(prefix) ? fromBase64(secret.slice(prefix.length)) : undefined
+  if (!bytes || bytes.length === 0) throw new TypeError(`The secret of a callback is ${prefix} and base64.`)
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
+}
+
+function eventIn(bytes: Uint8Array): CallbackEvent {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as CallbackEvent
+  } catch (cause) {
+    throw invalid('It is not JSON.', cause)
+  }
+}
+
+function valueOf(headers: CallbackHeaders, name: string): string | undefined {
+  if (headers instanceof Headers) return headers.get(name) ?? undefined
+  const found = Object.entries(headers).find(([given]) => given.toLowerCase() === name)?.[1]
+  return typeof found === 'string' ? found : found?.join(',')
+}
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+  } catch {
+    return undefined
+  }
+}
+
+function invalid(message: string, cause?: unknown): SallyportError {
+  return new SallyportError('invalid_callback', message, { cause })
+}
