@@ -69,11 +69,17 @@ const builds = [
     output: 'server/dist/pages/index.html',
     command: ['node_modules/vite/bin/vite.js', 'build', '--config', 'web/vite.config.ts', '--logLevel', 'warn'],
   },
+  {
+    name: 'command line',
+    folders: ['protocol/src', 'sdk/src', 'cli'],
+    output: 'cli/dist/sallyport.js',
+    command: ['scripts/bundle-cli.mjs'],
+  },
 ]
 
 function buildStale(node) {
   for (const { name, folders, output, command } of builds) {
-    const stamp = join(modules, `.sallyport-built-${name}`)
+    const stamp = join(modules, `.sallyport-built-${name.replaceAll(' ', '-')}`)
     const wanted = hash(
       ['scripts', ...folders]
         .flatMap(sourcesIn)

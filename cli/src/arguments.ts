@@ -1,0 +1,98 @@
+/** Reads the words of a command line by the command's description. What does not fit is said in one line. */
+import { parseArgs } from 'node:util'
+import { commonOptions } from './command.ts'
+import type { Command, OptionSpec, OptionSpecs } from './command.ts'
+import { usageError } from './failures.ts'
+import { nearest } from './nearest.ts'
+
+import { inLine } from './terminal-text.ts'
+
+export interface Parsed {
+  options: Record<string, unknown>
+  operands: string[]
+}
+
+/** Any token that the service issues. On a command line every user of the machine could read it. */
+const issuedToken = /sp_(?:admin|agent|connect|device|login|prelogin|sandbox|session)_[0-9A-Za-z]{20,}/
+
+export function refuseTokens(words: string[]): void {
+  if (!words.some((word) => issuedToken.test(word))) return
+  throw usageError(
+    'a token does not belong on the command line, where others on this machine can read it',
+    'Put it into the environment (SALLYPORT_AGENT_TOKEN, SALLYPORT_ADMIN_TOKEN), or: sallyport profile set --help',
+  )
+}
+
+export function parseWords(command: Command, words: string[]): Parsed {
+  const specs: OptionSpecs = { ...commonOptions, ...command.options }
+  const { tokens } = parseArgs({
+    args: words,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+    options: Object.fromEntries(
+      Object.entries(specs).map(([name, { type, short }]) => [
+        name,
+        {
+          type: type === 'boolean' ? ('boolean' as const) : ('string' as const),
+          multiple: type === 'texts',
+          ...(short !== undefined && { short }),
+        },
+      ]),
+    ),
+  })
+  const options: Record<string, unknown> = Object.fromEntries(
+    Object.entries(specs).map(([name, { type }]) => [
+      name,
+      type === 'boolean' ? false : type === 'texts' ? [] : undefined,
+    ]),
+  )
+  const operands: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') operands.push(token.value)
+    if (token.kind !== 'option') continue
+    const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined
+    if (!spec) throw unknownOption(token.rawName, specs)
+    const value = valueOf(spec, token.rawName, token.value, token.inlineValue)
+    if (spec.type === 'texts') (options[token.name] as unknown[]).push(value)
+    else if (options[token.name] !== undefined && options[token.name] !== false) {
+      throw usageError(`${token.rawName} is given twice`)
+    } else options[token.name] = value
+  }
+  if (options['help'] !== true) checkOperands(command, operands)
+  return { options, operands }
+}
+
+function valueOf(spec: OptionSpec, name: string, value: string | undefined, isInline: boolean | undefined): unknown {
+  if (spec.type === 'boolean') {
+    if (value !== undefined) throw usageError(`${name} takes no value`)
+    return true
+  }
+  // `-X --json` means that the value was forgotten; one that begins with a hyphen is written --option=-value.
+  if (value === undefined || (isInline !== true && /^--?[a-z]/i.test(value))) {
+    throw usageError(`${name} needs a value (${spec.value ?? 'TEXT'})`)
+  }
+  if (spec.choices && !spec.choices.includes(value)) {
+    throw usageError(`${name}: got "${inLine(value)}"; takes ${spec.choices.join(', ')}`)
+  }
+  if (spec.type !== 'number') return value
+  const [least, most] = spec.range ?? [0, Number.MAX_SAFE_INTEGER]
+  const number = /^\d+$/.test(value) ? Number(value) : Number.NaN
+  if (!(number >= least && number <= most)) {
+    throw usageError(`${name}: got "${inLine(value)}"; takes a whole number from ${least} to ${most}`)
+  }
+  return number
+}
+
+function unknownOption(given: string, specs: OptionSpecs): Error {
+  const names = Object.entries(specs).flatMap(([name, { short }]) => [`--${name}`, ...(short ? [`-${short}`] : [])])
+  const meant = given.startsWith('--') ? nearest(given, names) : undefined
+  return usageError(`there is no option ${inLine(given)}${meant ? `; did you mean ${meant}?` : ''}`)
+}
+
+function checkOperands({ operands: specs }: Command, operands: string[]): void {
+  const missing = specs.find(({ isOptional }, at) => isOptional !== true && operands[at] === undefined)
+  if (missing) throw usageError(`<${missing.name}> is missing: ${missing.summary}`)
+  const extra = operands[specs.length]
+  if (extra !== undefined) throw usageError(`"${inLine(extra)}" is one word too many`)
+}

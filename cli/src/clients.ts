@@ -1,0 +1,19 @@
+import { createAdminClient, createAgentClient, createUserClient } from '@sallyport/sdk'
+import type { AdminClient, AgentClient, UserClient } from '@sallyport/sdk'
+import { addressOf, credentialOf } from './credentials.ts'
+import type { Shell } from './shell.ts'
+
+export function asAgent(shell: Shell): AgentClient {
+  const { baseUrl, token } = credentialOf(shell, 'agent')
+  return createAgentClient({ baseUrl, token })
+}
+
+export function asAdmin(shell: Shell): AdminClient {
+  const { baseUrl, token } = credentialOf(shell, 'admin')
+  return createAdminClient({ baseUrl, adminToken: token })
+}
+
+/** For what is open to everybody: no token is sent. */
+export function asAnyone(shell: Shell): UserClient {
+  return createUserClient({ baseUrl: addressOf(shell).baseUrl })
+}

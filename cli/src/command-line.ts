@@ -1,0 +1,98 @@
+/** `sallyport`: the one place that knows the process. Everything else is given a Shell. */
+import { homedir } from 'node:os'
+import { buffer } from 'node:stream/consumers'
+import { parseWords, refuseTokens } from './arguments.ts'
+import { commands } from './commands.ts'
+import { candidates } from './completion.ts'
+import { exitCodes } from './exit-codes.ts'
+import type { ExitCode } from './exit-codes.ts'
+import { CommandFailure, describeFailure, usageError } from './failures.ts'
+import { findCommand } from './find-command.ts'
+import { commandHelp, overview } from './help.ts'
+import { createOutput } from './output.ts'
+import type { Output } from './output.ts'
+import { openProfiles } from './profiles.ts'
+import { inLine, safeJson } from './terminal-text.ts'
+import { version } from './version.ts'
+
+export async function runCommandLine(words: string[]): Promise<void> {
+  const output = createOutput(process.stdout, process.stderr, process.env)
+  // Whoever read our output has seen enough, as `| head` has.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(exitCodes.closedPipe))
+  try {
+    process.exitCode = await dispatch(words, output)
+  } catch (error) {
+    process.exitCode = report(error, words, output)
+  }
+}
+
+async function dispatch(words: string[], output: Output): Promise<ExitCode> {
+  const [first, ...others] = words
+  if (first === '__complete') return complete(words.slice(words.indexOf('--') + 1), output)
+  refuseTokens(words)
+  if (first === '--version') {
+    output.line(version)
+    return exitCodes.done
+  }
+  const found = findCommand(commands, first === 'help' ? others : words)
+  if (!found) {
+    const stray = words.find((word) => !['help', '--help', '-h'].includes(word))
+    if (stray !== undefined)
+      throw usageError(`there is no option ${inLine(stray)}`, 'See all commands: sallyport --help')
+    output.line(overview(commands, output.style).trimEnd())
+    return exitCodes.done
+  }
+  const { command, rest } = found
+  const { options, operands } = parseWords(command, first === 'help' ? ['--help'] : rest)
+  if (options['help'] === true) {
+    output.line(commandHelp(command, output.style).trimEnd())
+    return exitCodes.done
+  }
+  const shell = {
+    env: process.env,
+    platform: process.platform,
+    home: homedir(),
+    output,
+    stdin: () => buffer(process.stdin),
+    interrupted: interruption(),
+    profile: options['profile'] as string | undefined,
+    url: options['url'] as string | undefined,
+    json: options['json'] === true,
+  }
+  return (await command.run(shell, options, operands)) ?? exitCodes.done
+}
+
+/** The first Ctrl-C lets a command say what becomes of what it began; the second ends it. */
+function interruption(): AbortSignal {
+  const controller = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (controller.signal.aborted) process.exit(exitCodes.interrupted)
+      controller.abort(new CommandFailure(exitCodes.interrupted, 'stopped', { code: 'interrupted' }))
+      process.stdin.destroy()
+    })
+  }
+  return controller.signal
+}
+
+function complete(words: string[], output: Output): ExitCode {
+  const profiles = () => {
+    const place = { env: process.env, platform: process.platform, home: homedir(), profile: undefined }
+    return openProfiles(place).list()
+  }
+  for (const one of candidates(commands, words, profiles)) output.line(one)
+  return exitCodes.done
+}
+
+function report(error: unknown, words: string[], output: Output): ExitCode {
+  const { exitCode, code, message, hint, facts } = describeFailure(error)
+  if (words.includes('--json')) {
+    output.say(safeJson(JSON.stringify({ error: { code, message, ...facts, exit_code: exitCode } })))
+    return exitCode
+  }
+  const { sayStyle } = output
+  const name = ['cli', 'usage', 'unexpected', 'interrupted'].includes(code) ? '' : `${code}: `
+  output.say(`${sayStyle('red', 'sallyport:')} ${inLine(`${name}${message}`)}`)
+  if (hint !== undefined) output.say(sayStyle('dim', inLine(hint)))
+  return exitCode
+}

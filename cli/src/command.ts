@@ -1,0 +1,84 @@
+/** A command as data: its arguments, help and completion all come from this one description. */
+import type { ExitCode } from './exit-codes.ts'
+import type { Shell } from './shell.ts'
+
+export interface OptionSpec {
+  /** `texts` may be given several times. */
+  type: 'boolean' | 'text' | 'texts' | 'number'
+  summary: string
+  short?: string
+  /** What the value is called in the help. */
+  value?: string
+  choices?: readonly string[]
+  /** Of a number: the least and the most. */
+  range?: readonly [number, number]
+}
+
+export type OptionSpecs = Record<string, OptionSpec>
+
+type ValueOf<S extends OptionSpec> = S['type'] extends 'boolean'
+  ? boolean
+  : S['type'] extends 'texts'
+    ? string[]
+    : S['type'] extends 'number'
+      ? number | undefined
+      : string | undefined
+
+export type Values<O extends OptionSpecs> = { [K in keyof O]: ValueOf<O[K]> }
+
+export interface OperandSpec {
+  name: string
+  summary: string
+  isOptional?: true
+}
+
+interface CommandSpec<O extends OptionSpecs> {
+  /** `providers add`. */
+  name: string
+  group: 'agent' | 'operator' | 'setup'
+  summary: string
+  /** More than the summary says. */
+  about?: string
+  operands?: readonly OperandSpec[]
+  options?: O
+  /** What to type, and what it does. */
+  examples: readonly (readonly [string, string])[]
+  run: (shell: Shell, options: Values<O>, operands: string[]) => Promise<ExitCode | undefined>
+}
+
+export interface Command {
+  name: string
+  group: CommandSpec<OptionSpecs>['group']
+  summary: string
+  about: string | undefined
+  operands: readonly OperandSpec[]
+  options: OptionSpecs
+  examples: readonly (readonly [string, string])[]
+  run: (shell: Shell, options: Record<string, unknown>, operands: string[]) => Promise<ExitCode | undefined>
+}
+
+export function command<const O extends OptionSpecs = Record<never, never>>(spec: CommandSpec<O>): Command {
+  return {
+    ...spec,
+    about: spec.about,
+    operands: spec.operands ?? [],
+    options: spec.options ?? {},
+    run: (shell, options, operands) => spec.run(shell, options as Values<O>, operands),
+  }
+}
+
+/** Understood by every command. */
+export const commonOptions = {
+  profile: {
+    type: 'text',
+    value: 'NAME',
+    summary: 'which profile to use (else SALLYPORT_PROFILE, else the current one)',
+  },
+  url: {
+    type: 'text',
+    value: 'URL',
+    summary: "the service (else SALLYPORT_URL, else the profile's, else localhost:8787)",
+  },
+  json: { type: 'boolean', summary: 'print JSON, for scripts' },
+  help: { type: 'boolean', short: 'h', summary: 'show this' },
+} as const satisfies OptionSpecs

@@ -1,0 +1,51 @@
+/** All there is, in the order of the help. */
+import type { Command } from './command.ts'
+import { agentsDisable, agentsList } from './commands/agents.ts'
+import { audit } from './commands/audit.ts'
+import { call } from './commands/call.ts'
+import { completion } from './commands/completion.ts'
+import { grantsList, grantsRevoke } from './commands/grants.ts'
+import { loginLink } from './commands/login-link.ts'
+import { mcp } from './commands/mcp.ts'
+import { profileList, profileRemove, profileSet, profileUse, whoami } from './commands/profile.ts'
+import {
+  providerChanges,
+  providersAdd,
+  providersCredentials,
+  providersList,
+  providersPresets,
+  providersPropose,
+} from './commands/providers.ts'
+import { receiptShow, receiptVerify } from './commands/receipt.ts'
+import { register } from './commands/register.ts'
+import { request, wait } from './commands/request.ts'
+import { sandbox } from './commands/sandbox.ts'
+
+export const commands: readonly Command[] = [
+  register,
+  sandbox,
+  providersList,
+  providersPropose,
+  request,
+  wait,
+  call,
+  grantsList,
+  grantsRevoke,
+  receiptShow,
+  receiptVerify,
+  mcp,
+  loginLink,
+  providersPresets,
+  providersAdd,
+  providersCredentials,
+  ...providerChanges,
+  agentsList,
+  agentsDisable,
+  audit,
+  profileList,
+  profileSet,
+  profileUse,
+  profileRemove,
+  whoami,
+  completion,
+]

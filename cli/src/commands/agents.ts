@@ -1,0 +1,46 @@
+import type { Agent } from '@sallyport/sdk'
+import { asAdmin } from '../clients.ts'
+import { command } from '../command.ts'
+import { limitOption, take } from '../listed.ts'
+import type { Column } from '../output.ts'
+import { inLine } from '../terminal-text.ts'
+import { fromNow } from '../times.ts'
+
+const columns: Column<Agent>[] = [
+  { title: 'AGENT', shown: ({ agent_id }) => agent_id },
+  { title: 'STATUS', shown: ({ status }) => status, look: ({ status }) => (status === 'active' ? 'green' : 'dim') },
+  { title: 'REGISTERED', shown: ({ created_at }) => fromNow(created_at, ''), exact: ({ created_at }) => created_at },
+  { title: 'NAME', shown: ({ name }) => name },
+]
+
+export const agentsList = command({
+  name: 'agents list',
+  group: 'operator',
+  summary: 'list the agents that have registered',
+  options: {
+    status: { type: 'text', value: 'STATUS', choices: ['active', 'disabled'], summary: 'only these' },
+    ...limitOption,
+  },
+  examples: [['sallyport agents --status active', 'those that may ask and call']],
+  run: async (shell, { status, limit }) => {
+    const query = { ...(status !== undefined && { status: status as Agent['status'] }) }
+    const agents = await take(asAdmin(shell).agents.list(query, { signal: shell.interrupted }), limit)
+    if (shell.json) shell.output.json({ agents })
+    else shell.output.table(columns, agents, 'No agents.')
+    return undefined
+  },
+})
+
+export const agentsDisable = command({
+  name: 'agents disable',
+  group: 'operator',
+  summary: 'end an agent: its token and all its grants',
+  operands: [{ name: 'agent_id', summary: 'as in: sallyport agents' }],
+  examples: [['sallyport agents disable agt_01k9x3v7qmf5v8t2w4y6z8abcd', 'at once, for good']],
+  run: async (shell, _options, [id = '']) => {
+    const agent = await asAdmin(shell).agents.disable(id, { signal: shell.interrupted })
+    if (shell.json) shell.output.json(agent)
+    else shell.output.line(`${inLine(agent.agent_id)} is ${inLine(agent.status)}`)
+    return undefined
+  },
+})

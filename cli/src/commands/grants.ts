@@ -1,0 +1,60 @@
+import type { Grant } from '@sallyport/sdk'
+import { asAgent } from '../clients.ts'
+import { command } from '../command.ts'
+import { limitOption, take } from '../listed.ts'
+import type { Column } from '../output.ts'
+import { inLine } from '../terminal-text.ts'
+import { fromNow } from '../times.ts'
+
+const columns: Column<Grant>[] = [
+  { title: 'GRANT', shown: ({ grant_id }) => grant_id },
+  { title: 'PROVIDER', shown: ({ kind, provider }) => provider ?? kind },
+  {
+    title: 'STATUS',
+    shown: ({ status }) => status,
+    look: ({ status }) => (status === 'active' ? 'green' : 'dim'),
+  },
+  { title: 'METHODS', shown: ({ allowed_methods }) => allowed_methods?.join(',') ?? 'any' },
+  { title: 'HOSTS', shown: ({ allowed_hosts }) => allowed_hosts.join(',') },
+  { title: 'CALLS', shown: ({ calls, max_calls }) => (max_calls === null ? `${calls}` : `${calls}/${max_calls}`) },
+  {
+    title: 'ENDS',
+    shown: ({ expires_at }) => fromNow(expires_at, 'never'),
+    exact: ({ expires_at }) => expires_at ?? '-',
+  },
+]
+
+export const grantsList = command({
+  name: 'grants list',
+  group: 'agent',
+  summary: "list this agent's grants",
+  options: {
+    status: { type: 'text', value: 'STATUS', choices: ['active', 'revoked', 'expired'], summary: 'only these' },
+    ...limitOption,
+  },
+  examples: [
+    ['sallyport grants', 'all of them, newest first'],
+    ["sallyport grants --status active --json | jq -r '.grants[].grant_id'", 'for a script'],
+  ],
+  run: async (shell, { status, limit }) => {
+    const query = { ...(status !== undefined && { status: status as Grant['status'] }) }
+    const grants = await take(asAgent(shell).grants(query, { signal: shell.interrupted }), limit)
+    if (shell.json) shell.output.json({ grants })
+    else shell.output.table(columns, grants, 'No grants. Ask for one: sallyport request PROVIDER')
+    return undefined
+  },
+})
+
+export const grantsRevoke = command({
+  name: 'grants revoke',
+  group: 'agent',
+  summary: 'give a grant back; it can not be used any more',
+  operands: [{ name: 'grant_id', summary: 'as in: sallyport grants' }],
+  examples: [['sallyport grants revoke grt_01k9x3v7qmf5v8t2w4y6z8abcd', 'once the work is done']],
+  run: async (shell, _options, [id = '']) => {
+    const grant = await asAgent(shell).revokeGrant(id, { signal: shell.interrupted })
+    if (shell.json) shell.output.json(grant)
+    else shell.output.line(`${inLine(grant.grant_id)} is ${inLine(grant.status)}`)
+    return undefined
+  },
+})

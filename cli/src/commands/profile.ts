@@ -1,0 +1,163 @@
+import { createAgentClient } from '@sallyport/sdk'
+import { command } from '../command.ts'
+import { addressForNew, addressOf, checkedToken, checkedUrl, findCredential } from '../credentials.ts'
+import { usageError } from '../failures.ts'
+import { readSecret } from '../input-files.ts'
+import type { Column } from '../output.ts'
+import { openProfiles } from '../profiles.ts'
+import type { Profile } from '../profiles.ts'
+import { inLine } from '../terminal-text.ts'
+
+interface Listed {
+  profile: string
+  current: boolean
+  url: string
+  agent_id: string | null
+  agent_name: string | null
+  has_admin_token: boolean
+}
+
+const columns: Column<Listed>[] = [
+  {
+    title: 'PROFILE',
+    shown: ({ profile, current }) => (current ? `${profile} *` : profile),
+    exact: ({ profile }) => profile,
+  },
+  { title: 'URL', shown: ({ url }) => url },
+  { title: 'AGENT', shown: ({ agent_name }) => agent_name ?? '-', exact: ({ agent_id }) => agent_id ?? '-' },
+  { title: 'ADMIN', shown: ({ has_admin_token }) => (has_admin_token ? 'yes' : 'no') },
+]
+
+function listed(name: string, current: string, { url, agent, admin_token }: Profile): Listed {
+  return {
+    profile: name,
+    current: name === current,
+    url,
+    agent_id: agent?.agent_id ?? null,
+    agent_name: agent?.name ?? null,
+    has_admin_token: admin_token !== undefined,
+  }
+}
+
+export const profileList = command({
+  name: 'profile list',
+  group: 'setup',
+  summary: 'list the profiles: a service each, and who you are there',
+  examples: [['sallyport profile', 'the current one has a star']],
+  run: async (shell) => {
+    const { list, read, current } = openProfiles(shell)
+    const profiles = list().flatMap((name) => {
+      const profile = read(name)
+      return profile ? [listed(name, current(), profile)] : []
+    })
+    if (shell.json) shell.output.json({ profiles })
+    else shell.output.table(columns, profiles, 'No profiles. The first comes with: sallyport register NAME')
+    return undefined
+  },
+})
+
+export const whoami = command({
+  name: 'whoami',
+  group: 'setup',
+  summary: 'say which service and which tokens a command would use, and where they come from',
+  examples: [['sallyport whoami --profile work', 'shows no token']],
+  run: async (shell) => {
+    const { name, folder } = openProfiles(shell)
+    const { baseUrl, from } = addressOf(shell)
+    const [agent, admin] = [findCredential(shell, 'agent'), findCredential(shell, 'admin')]
+    const facts = {
+      profile: name,
+      folder,
+      url: baseUrl,
+      url_from: from,
+      agent_token_from: agent?.tokenFrom ?? null,
+      admin_token_from: admin?.tokenFrom ?? null,
+    }
+    if (shell.json) shell.output.json(facts)
+    else
+      for (const [fact, value] of Object.entries(facts))
+        shell.output.line(`${fact.replaceAll('_', ' ').padEnd(18)}${inLine(value ?? 'none')}`)
+    return undefined
+  },
+})
+
+export const profileSet = command({
+  name: 'profile set',
+  group: 'setup',
+  summary: 'keep an address or a token that you have in a profile',
+  about: 'Tokens come from a file or from standard input, never from the command line, where others could read them.',
+  options: {
+    'agent-token-file': { type: 'text', value: 'FILE', summary: 'a file with an agent token; - for standard input' },
+    'admin-token-file': { type: 'text', value: 'FILE', summary: 'a file with the admin token; - for standard input' },
+  },
+  examples: [
+    ['sallyport profile set --admin-token-file data/admin-token', 'that of a service on this machine'],
+    [
+      'pass show sallyport | sallyport profile set --profile work --url https://sallyport.example.com --admin-token-file -',
+      'from a password manager',
+    ],
+  ],
+  run: async (shell, options) => {
+    const profiles = openProfiles(shell)
+    const former = profiles.read()
+    const [agentFile, adminFile] = [options['agent-token-file'], options['admin-token-file']]
+    if (shell.url === undefined && agentFile === undefined && adminFile === undefined) {
+      throw usageError('there is nothing to set: give --url, --agent-token-file or --admin-token-file')
+    }
+    const url = shell.url === undefined ? (former?.url ?? addressForNew(shell).baseUrl) : checkedUrl(shell.url, '--url')
+    const agentToken =
+      agentFile === undefined
+        ? undefined
+        : checkedToken(await readSecret(shell, agentFile, '--agent-token-file'), '--agent-token-file')
+    const adminToken =
+      adminFile === undefined
+        ? undefined
+        : checkedToken(await readSecret(shell, adminFile, '--admin-token-file'), '--admin-token-file')
+    const agent = agentToken === undefined ? undefined : await knownAgent(url, agentToken, shell.interrupted)
+    // Tokens of one service are not for another.
+    const kept = former?.url === url ? former : {}
+    profiles.stage().keep({
+      ...kept,
+      url,
+      ...(agent && { agent }),
+      ...(adminToken !== undefined && { admin_token: adminToken }),
+    })
+    if (shell.json) shell.output.json({ profile: profiles.name, url })
+    else shell.output.say(`${shell.output.sayStyle('green', '✓')} Profile "${profiles.name}" is kept, for ${url}`)
+    return undefined
+  },
+})
+
+/** A token that the service does not know is not kept. */
+async function knownAgent(baseUrl: string, token: string, signal: AbortSignal): Promise<Profile['agent']> {
+  const { agent_id, name } = await createAgentClient({ baseUrl, token }).me({ signal })
+  return { agent_id, name, access_token: token }
+}
+
+export const profileUse = command({
+  name: 'profile use',
+  group: 'setup',
+  summary: 'make a profile the current one',
+  operands: [{ name: 'name', summary: 'as in: sallyport profile' }],
+  examples: [['sallyport profile use work', 'from now on, without --profile']],
+  run: async (shell, _options, [name = '']) => {
+    openProfiles(shell).use(name)
+    if (shell.json) shell.output.json({ profile: name })
+    else shell.output.say(`${shell.output.sayStyle('green', '✓')} "${name}" is the current profile`)
+    return undefined
+  },
+})
+
+export const profileRemove = command({
+  name: 'profile remove',
+  group: 'setup',
+  summary: 'forget a profile and its tokens',
+  operands: [{ name: 'name', summary: 'as in: sallyport profile' }],
+  examples: [['sallyport profile remove work', 'its agent stays registered at the service']],
+  run: async (shell, _options, [name = '']) => {
+    openProfiles(shell).remove(name)
+    if (shell.json) shell.output.json({ profile: name, removed: true })
+    else shell.output.say(`${shell.output.sayStyle('green', '✓')} Profile "${name}" is gone`)
+    return undefined
+  },
+})

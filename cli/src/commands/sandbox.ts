@@ -1,0 +1,40 @@
+import { asAgent } from '../clients.ts'
+import { command } from '../command.ts'
+import { inLine } from '../terminal-text.ts'
+
+export const sandbox = command({
+  name: 'sandbox',
+  group: 'agent',
+  summary: 'try out the whole way: a grant, a call, and a credential that is kept from you',
+  about:
+    'No person and no real provider take part. The grant lives an hour, and a new one takes the place of the last.',
+  examples: [
+    ['sallyport sandbox', 'starts one and makes a first call'],
+    [
+      'sallyport call -g "$(sallyport sandbox --json | jq -r .grant_id)" -d \'{"a": 1}\' "$ECHO_URL"',
+      'goes on with it',
+    ],
+  ],
+  run: async (shell) => {
+    const agent = asAgent(shell)
+    const { output, interrupted: signal } = shell
+    const started = await agent.sandbox({ signal })
+    const { grant_id, echo_url } = started
+    const answer = await agent.proxy({ grant_id, method: 'GET', url: echo_url }, { signal })
+    const { headers } = answer.body as { headers: Record<string, unknown> }
+    const seen = String(headers['authorization'])
+    if (shell.json) {
+      output.json({
+        ...started,
+        first_call: { status: answer.status, authorization: seen, redactions: answer.redactions },
+      })
+      return undefined
+    }
+    const { style } = output
+    output.line(`Grant      ${style('cyan', inLine(grant_id))}`)
+    output.line(`Echo       ${inLine(echo_url)}`)
+    output.line(`Called     ${answer.status}; the upstream got a token, and you see: ${style('green', inLine(seen))}`)
+    output.line(`Go on      sallyport call ${inLine(echo_url)}`)
+    return undefined
+  },
+})

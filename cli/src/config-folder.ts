@@ -1,0 +1,85 @@
+/**
+ * Where credentials lie, as each system has it. The folder and every file in it are for their owner alone; a file is
+ * written beside the old one and takes its place at once, so that none is ever half there.
+ */
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, posix, win32 } from 'node:path'
+import { exitCodes } from './exit-codes.ts'
+import { CommandFailure } from './failures.ts'
+import type { Shell } from './shell.ts'
+
+type Place = Pick<Shell, 'env' | 'platform' | 'home'>
+
+export function configFolder({ env, platform, home }: Place): string {
+  const given = env['SALLYPORT_CONFIG_DIR']
+  if (given) return given
+  if (platform === 'win32') return win32.join(env['APPDATA'] || win32.join(home, 'AppData', 'Roaming'), 'sallyport')
+  if (platform === 'darwin') return posix.join(home, 'Library', 'Application Support', 'sallyport')
+  // The XDG specification has relative paths ignored.
+  const xdg = env['XDG_CONFIG_HOME'] ?? ''
+  return posix.join(posix.isAbsolute(xdg) ? xdg : posix.join(home, '.config'), 'sallyport')
+}
+
+/** Undefined where there is no such file. One that others can read is not used: whoever they are, they have it. */
+export function readPrivate(file: string, platform: NodeJS.Platform): string | undefined {
+  try {
+    const { mode } = statSync(file)
+    if (platform !== 'win32' && (mode & 0o077) !== 0) {
+      throw new CommandFailure(exitCodes.credential, `others can read ${file} (mode ${(mode & 0o777).toString(8)})`, {
+        hint: `Its tokens may be known. Get new ones, or if you are sure: chmod 600 ${file}`,
+      })
+    }
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return undefined
+    if (error instanceof CommandFailure) throw error
+    throw new CommandFailure(exitCodes.credential, `${file} can not be read (${codeOf(error)})`)
+  }
+}
+
+/** A place for a file that is known to be writable, before something is made that has to be kept there. */
+export interface Staged {
+  keep: (content: string) => void
+  discard: () => void
+}
+
+export function stagePrivate(file: string): Staged {
+  const folder = dirname(file)
+  const draft = `${file}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const descriptor = openSync(draft, 'wx', 0o600)
+    return {
+      keep: (content) => {
+        writeSync(descriptor, content)
+        fsyncSync(descriptor)
+        closeSync(descriptor)
+        // Whatever the umask is.
+        chmodSync(draft, 0o600)
+        renameSync(draft, file)
+      },
+      discard: () => {
+        closeSync(descriptor)
+        rmSync(draft, { force: true })
+      },
+    }
+  } catch (error) {
+    throw new CommandFailure(exitCodes.unexpected, `${folder} can not be written to (${codeOf(error)})`)
+  }
+}
+
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+}

@@ -1,0 +1,121 @@
+/**
+ * Which service a command speaks to, and as whom. A token of a profile goes to that profile's service and nowhere else,
+ * and no token goes over plain http to another machine.
+ */
+import { exitCodes } from './exit-codes.ts'
+import { CommandFailure, usageError } from './failures.ts'
+import { openProfiles } from './profiles.ts'
+import type { Profile } from './profiles.ts'
+import type { Shell } from './shell.ts'
+import { inLine } from './terminal-text.ts'
+
+export type Role = 'agent' | 'admin'
+
+const usualUrl = 'http://localhost:8787'
+const variables: Record<Role, string> = { agent: 'SALLYPORT_AGENT_TOKEN', admin: 'SALLYPORT_ADMIN_TOKEN' }
+
+export interface Address {
+  baseUrl: string
+  /** What names it: an option, a variable, a profile. */
+  from: string
+}
+
+type Asking = Pick<Shell, 'env' | 'platform' | 'home' | 'profile' | 'url'>
+
+export function addressOf(shell: Asking): Address {
+  const profiles = openProfiles(shell)
+  if (shell.url !== undefined) return { baseUrl: checkedUrl(shell.url, '--url'), from: '--url' }
+  const fromEnvironment = shell.env['SALLYPORT_URL']
+  if (fromEnvironment) return { baseUrl: checkedUrl(fromEnvironment, 'SALLYPORT_URL'), from: 'SALLYPORT_URL' }
+  const profile = profiles.read()
+  if (profile) return { baseUrl: checkedUrl(profile.url, 'its url'), from: `profile ${profiles.name}` }
+  mustBeKnown(shell, profiles)
+  return { baseUrl: usualUrl, from: 'default' }
+}
+
+/** For what makes a profile: it need not be there yet. */
+export function addressForNew(shell: Asking): Address {
+  const isKnown = shell.env['SALLYPORT_URL'] || openProfiles(shell).read() !== undefined
+  return addressOf(isKnown ? shell : { ...shell, url: shell.url ?? usualUrl })
+}
+
+export interface Credential extends Address {
+  token: string
+  tokenFrom: string
+}
+
+/** Undefined where there is none for this role. */
+export function findCredential(shell: Asking, role: Role): Credential | undefined {
+  const address = addressOf(shell)
+  const variable = variables[role]
+  const fromEnvironment = shell.env[variable]?.trim()
+  if (fromEnvironment) return { ...address, token: checkedToken(fromEnvironment, variable), tokenFrom: variable }
+  const profiles = openProfiles(shell)
+  const profile = profiles.read()
+  const token = profile && tokenIn(profile, role)
+  if (!profile || token === undefined) return undefined
+  if (new URL(profile.url).origin !== new URL(address.baseUrl).origin) {
+    throw new CommandFailure(
+      exitCodes.credential,
+      `profile "${profiles.name}" is for ${inLine(profile.url)}, and its tokens are not sent to ${address.baseUrl}`,
+      { hint: `Make a profile for it: sallyport register NAME --url ${address.baseUrl} --profile OTHER` },
+    )
+  }
+  return { ...address, token: checkedToken(token, `profile ${profiles.name}`), tokenFrom: `profile ${profiles.name}` }
+}
+
+export function credentialOf(shell: Asking, role: Role): Credential {
+  const found = findCredential(shell, role)
+  if (found) return found
+  const { name } = openProfiles(shell)
+  const how = {
+    agent: 'Register one: sallyport register NAME. Or set SALLYPORT_AGENT_TOKEN.',
+    admin: 'Keep one: sallyport profile set --admin-token-file FILE. Or set SALLYPORT_ADMIN_TOKEN.',
+  }
+  const article = { agent: 'an agent token', admin: 'an admin token' }
+  throw new CommandFailure(exitCodes.credential, `this needs ${article[role]}, and profile "${name}" has none`, {
+    hint: how[role],
+  })
+}
+
+function tokenIn({ agent, admin_token }: Profile, role: Role): string | undefined {
+  return role === 'agent' ? agent?.access_token : admin_token
+}
+
+/** A profile that was asked for by name has to be there; the usual one comes with the first `register`. */
+function mustBeKnown({ profile, env }: Asking, { name, list }: ReturnType<typeof openProfiles>): void {
+  if (profile === undefined && !env['SALLYPORT_PROFILE']) return
+  const known = list().join(', ')
+  throw new CommandFailure(
+    exitCodes.credential,
+    `there is no profile "${name}"${known === '' ? '' : ` (there is: ${known})`}`,
+    { hint: `Make it: sallyport register NAME --profile ${name} --url URL` },
+  )
+}
+
+export function checkedUrl(text: string, name: string): string {
+  let url: URL
+  try {
+    url = new URL(text)
+  } catch {
+    throw usageError(`${name}: got "${inLine(text)}"; takes an address such as https://sallyport.example.com`)
+  }
+  const isBare =
+    url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === ''
+  if (!/^https?:$/.test(url.protocol) || !isBare) {
+    throw usageError(`${name}: got "${inLine(text)}"; takes an http or https address without a path or a user`)
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    throw usageError(`${name}: plain http is for this machine only; use https for ${url.host}`)
+  }
+  return url.origin
+}
+
+function isLoopback(host: string): boolean {
+  return /^(?:localhost|.+\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(host)
+}
+
+export function checkedToken(token: string, name: string): string {
+  if (/^[\x21-\x7e]{8,500}$/.test(token)) return token
+  throw new CommandFailure(exitCodes.credential, `${name} does not hold a token`)
+}

@@ -1,0 +1,19 @@
+/** How a command ends, for scripts. A code keeps its meaning; docs/cli.md has the same table. */
+export const exitCodes = {
+  done: 0,
+  unexpected: 1,
+  usage: 2,
+  credential: 3,
+  refused: 4,
+  denied: 5,
+  pending: 6,
+  unavailable: 7,
+  upstream: 8,
+  unverified: 9,
+  upstreamClientError: 22,
+  upstreamServerError: 23,
+  interrupted: 130,
+  closedPipe: 141,
+} as const
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]

@@ -1,0 +1,95 @@
+/** What ends a command: one line for a person, an object for a script, an exit code for both. */
+import { SallyportError } from '@sallyport/sdk'
+import { exitCodes } from './exit-codes.ts'
+import type { ExitCode } from './exit-codes.ts'
+import { shellWord } from './shell-word.ts'
+
+/** Said by the command line itself, to whoever typed. */
+export class CommandFailure extends Error {
+  readonly exitCode: ExitCode
+  /** What to do, on a line of its own. */
+  readonly hint: string | undefined
+  readonly code: string
+
+  constructor(exitCode: ExitCode, message: string, { hint, code = 'cli' }: { hint?: string; code?: string } = {}) {
+    super(message)
+    this.exitCode = exitCode
+    this.hint = hint
+    this.code = code
+  }
+}
+
+export function usageError(message: string, hint?: string): CommandFailure {
+  return new CommandFailure(exitCodes.usage, message, { code: 'usage', ...(hint !== undefined && { hint }) })
+}
+
+export interface Failure {
+  exitCode: ExitCode
+  code: string
+  message: string
+  hint: string | undefined
+  /** What else a script may want to know. */
+  facts: Record<string, unknown>
+}
+
+export function describeFailure(error: unknown): Failure {
+  if (error instanceof CommandFailure) {
+    const { exitCode, code, message, hint } = error
+    return { exitCode, code, message, hint, facts: {} }
+  }
+  if (error instanceof SallyportError) return ofService(error)
+  const message = error instanceof Error ? error.message : String(error)
+  return { exitCode: exitCodes.unexpected, code: 'unexpected', message, hint: undefined, facts: {} }
+}
+
+function ofService(error: SallyportError): Failure {
+  const { code, message, retryable, field, requestId, accessRequest } = error
+  return {
+    exitCode: exitCodeOf(error),
+    code,
+    message: field === undefined || error.status !== 400 || message.includes(field) ? message : `${message} (${field})`,
+    hint: accessRequest ? `Ask for it: ${requestLine(accessRequest)}` : hintOf(error),
+    facts: {
+      retryable,
+      ...(field !== undefined && { field }),
+      ...(accessRequest && { access_request: accessRequest }),
+      ...(requestId !== undefined && { request_id: requestId }),
+    },
+  }
+}
+
+const hints: Partial<Record<SallyportError['code'], string>> = {
+  no_answer: 'Is it running, and is this its address? --url, SALLYPORT_URL and the profile say where it is.',
+  unauthenticated: 'See what is used: sallyport whoami. A new agent: sallyport register.',
+}
+
+function hintOf({ code, field }: SallyportError): string | undefined {
+  return code === 'not_found' && field === 'provider' ? 'See them: sallyport providers' : hints[code]
+}
+
+function exitCodeOf({ code, retryable, status = 0 }: SallyportError): ExitCode {
+  if (code === 'access_denied' || code === 'access_expired' || code === 'access_cancelled') return exitCodes.denied
+  if (code === 'unauthenticated') return exitCodes.credential
+  if (code.startsWith('upstream_')) return exitCodes.upstream
+  if (retryable || code === 'no_answer' || code === 'timeout') return exitCodes.unavailable
+  if (code === 'internal' || code === 'unexpected_answer') return exitCodes.unexpected
+  return status === 400 || status === 413 ? exitCodes.usage : exitCodes.refused
+}
+
+/** The command that asks for what was refused. */
+export function requestLine({
+  provider,
+  hosts,
+  methods,
+}: {
+  provider: string
+  hosts: string[]
+  methods: string[]
+}): string {
+  const words = [
+    ...['sallyport', 'request', provider],
+    ...hosts.flatMap((host) => ['--host', host]),
+    ...methods.flatMap((method) => ['--method', method]),
+  ]
+  return words.map(shellWord).join(' ')
+}

@@ -1,0 +1,78 @@
+import { commonOptions } from './command.ts'
+import type { Command, OptionSpec } from './command.ts'
+import type { Style } from './output.ts'
+
+const groups = {
+  agent: 'For agents',
+  operator: 'For whoever runs the service',
+  setup: 'This command line',
+} as const
+
+export function overview(commands: readonly Command[], style: Style): string {
+  const width = Math.max(...commands.map((one) => one.name.length))
+  const sections = Object.entries(groups).map(([group, title]) => {
+    const lines = commands
+      .filter((one) => one.group === group)
+      .map(({ name, summary }) => `  ${style('cyan', name.padEnd(width))}  ${summary}`)
+    return [style('bold', title), ...lines].join('\n')
+  })
+  return `Sallyport lets agents use a person's accounts without ever holding the person's keys.
+
+${style('bold', 'Usage')}
+  sallyport <command> [options]
+
+${sections.join('\n\n')}
+
+${style('bold', 'First steps')}
+  sallyport register "Mail helper"        ${style('dim', '# an agent of your own; its token is kept in your profile')}
+  sallyport sandbox                       ${style('dim', '# see a credential being kept from it')}
+  sallyport request github --reason "…"   ${style('dim', '# ask a person; prints the link to send them')}
+  sallyport call https://api.github.com/user
+
+sallyport <command> --help says more. Everything takes --json, --profile and --url.
+`
+}
+
+export function commandHelp({ name, summary, about, operands, options, examples }: Command, style: Style): string {
+  const given = operands.map((one) => (one.isOptional ? `[${one.name}]` : `<${one.name}>`)).join(' ')
+  const own = Object.entries(options)
+  const usage = ['sallyport', name, ...(own.length > 0 ? ['[options]'] : []), given]
+    .filter((word) => word !== '')
+    .join(' ')
+  const section = (title: string, lines: string[]) =>
+    lines.length === 0 ? [] : [`\n${style('bold', title)}`, ...lines]
+  return [
+    capitalised(summary) + '.',
+    ...(about === undefined ? [] : ['', about]),
+    ...section('Usage', [`  ${usage}`]),
+    ...section('Arguments', aligned(operands.map((one) => [`<${one.name}>`, one.summary]))),
+    ...section('Options', aligned(own.map(([option, spec]) => [writing(option, spec), meaning(spec)]))),
+    ...section(
+      'Always',
+      aligned(Object.entries(commonOptions).map(([option, spec]) => [writing(option, spec), spec.summary])),
+    ),
+    ...section(
+      'Examples',
+      examples.flatMap(([line, what]) => [`  ${style('dim', `# ${what}`)}`, `  ${line}`]),
+    ),
+    '',
+  ].join('\n')
+}
+
+function writing(name: string, { short, type, value = 'TEXT' }: OptionSpec): string {
+  return `${short === undefined ? '    ' : `-${short}, `}--${name}${type === 'boolean' ? '' : ` ${value}`}`
+}
+
+function meaning({ summary, choices, type }: OptionSpec): string {
+  const several = type === 'texts' ? ' (may be repeated)' : ''
+  return `${summary}${choices ? `: ${choices.join(', ')}` : ''}${several}`
+}
+
+function aligned(rows: [string, string][]): string[] {
+  const width = Math.max(0, ...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+import { codeOf } from './config-folder.ts'
+import { usageError } from './failures.ts'
+import type { Shell } from './shell.ts'
+import { inLine } from './terminal-text.ts'
+
+/** A file by its name; "-" is standard input. */
+export async function readInput(shell: Shell, name: string, option: string): Promise<Buffer> {
+  if (name === '-') return shell.stdin()
+  try {
+    return readFileSync(name)
+  } catch (error) {
+    throw usageError(`${option}: ${inLine(name)} can not be read (${codeOf(error)})`)
+  }
+}
+
+/** A secret from a file: its one line. */
+export async function readSecret(shell: Shell, name: string, option: string): Promise<string> {
+  const secret = (await readInput(shell, name, option)).toString('utf8').trim()
+  if (secret !== '' && !/[\u0000-\u001f\u007f]/.test(secret)) return secret
+  throw usageError(`${option}: ${inLine(name)} does not hold a secret on one line`)
+}
+
+export function parseJson(text: string, option: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    throw usageError(`${option}: this is not JSON`)
+  }
+}

@@ -1,0 +1,15 @@
+import type { OptionSpecs } from './command.ts'
+
+export const limitOption = {
+  limit: { type: 'number', value: 'N', range: [1, 10_000], summary: 'how many at most; 100 unless said otherwise' },
+} as const satisfies OptionSpecs
+
+/** The first records of a list, and no more pages than they need. */
+export async function take<T>(records: AsyncIterable<T>, limit = 100): Promise<T[]> {
+  const taken: T[] = []
+  for await (const record of records) {
+    taken.push(record)
+    if (taken.length >= limit) break
+  }
+  return taken
+}

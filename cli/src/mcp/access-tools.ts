@@ -1,0 +1,76 @@
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import type { Provider } from '@sallyport/sdk'
+import { z } from 'zod'
+import { take } from '../listed.ts'
+import { settled, waitSeconds } from './decision.ts'
+import { grantFacts } from './grant-facts.ts'
+import type { McpNeeds } from './server.ts'
+import { answering, facts } from './tool-results.ts'
+
+const readOnly = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
+const mostListed = 100
+
+export function accessTools(server: McpServer, { agent, anyone }: McpNeeds): void {
+  server.registerTool(
+    'list_providers',
+    {
+      title: 'List providers',
+      description: 'The providers whose accounts can be asked for, and the hosts of their APIs.',
+      inputSchema: z.strictObject({}),
+      annotations: readOnly,
+    },
+    (_given, { signal }) =>
+      answering(async () => {
+        const providers = await take<Provider>(anyone().providers.list({}, { signal }), mostListed)
+        return facts({
+          providers: providers.map(({ slug, provider_name, api_hosts, verified }) => ({
+            provider: slug,
+            provider_name,
+            api_hosts,
+            verified,
+          })),
+          next: 'Give "provider" to request_access. verified: false means that nobody who runs the service answers for it.',
+        })
+      }),
+  )
+
+  server.registerTool(
+    'list_grants',
+    {
+      title: 'List grants',
+      description: 'What people have allowed this agent: accounts, hosts, methods, paths, calls left, and until when.',
+      inputSchema: z.strictObject({
+        status: z.enum(['active', 'revoked', 'expired', 'all']).default('active').describe('Which of them'),
+      }),
+      annotations: readOnly,
+    },
+    ({ status }, { signal }) =>
+      answering(async () => {
+        const grants = await take(agent().grants(status === 'all' ? {} : { status }, { signal }), mostListed)
+        return facts({
+          grants: grants.map(grantFacts),
+          next:
+            grants.length === 0
+              ? 'Ask for one with request_access, or try things out with sandbox.'
+              : 'Give grant_id to read_api or call_api.',
+        })
+      }),
+  )
+
+  server.registerTool(
+    'check_access',
+    {
+      title: 'Check an access request',
+      description: 'What became of an access request. Can wait a while for the person to decide.',
+      inputSchema: z.strictObject({
+        access_request_id: z.string().min(1).max(100).describe('As request_access gave it'),
+        wait_seconds: waitSeconds.default(0),
+      }),
+      annotations: { ...readOnly, openWorldHint: true },
+    },
+    ({ access_request_id, wait_seconds }, extra) =>
+      answering(async () =>
+        settled(agent(), await agent().accessRequest(access_request_id, extra), wait_seconds, extra),
+      ),
+  )
+}

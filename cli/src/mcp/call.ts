@@ -1,0 +1,149 @@
+/** One call of an API for a model: the grant found, the answer bounded, its text marked as what it is. */
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import type { AgentClient, Provider } from '@sallyport/sdk'
+import { coveringGrants, isUnder } from '../choose-grant.ts'
+import { take } from '../listed.ts'
+import { proxied } from '../proxied.ts'
+import { readAtMost } from '../read-at-most.ts'
+import { partOf, rest } from './kept-answers.ts'
+import type { KeptAnswers } from './kept-answers.ts'
+import { meansAnotherMethod } from './meant-method.ts'
+import type { McpNeeds } from './server.ts'
+import { asData, facts, failed } from './tool-results.ts'
+
+interface Given {
+  isReading: boolean
+  method: string
+  url: string
+  grant_id?: string | undefined
+  headers?: Record<string, string> | undefined
+  body?: unknown
+  body_base64?: string | undefined
+  follow_redirects?: boolean | undefined
+  timeout_seconds?: number | undefined
+  idempotency_key?: string | undefined
+  dry_run?: boolean | undefined
+  max_characters: number
+}
+
+interface Needs extends McpNeeds {
+  kept: KeptAnswers
+  signal: AbortSignal
+}
+
+const mostBytes = 8 * 1024 * 1024
+
+export async function makeCall(needs: Needs, given: Given): Promise<CallToolResult> {
+  const { signal, kept } = needs
+  const url = urlOf(given.url)
+  if (!url) return failed({ error: { code: 'invalid_url', message: 'url is not a URL. Give a whole https URL.' } })
+  if (given.isReading && meansAnotherMethod(url, given.headers ?? {})) {
+    const message = 'This call names another method in a header or a parameter, so it does not only read.'
+    return failed({ error: { code: 'not_reading', message }, next: 'Use call_api.' })
+  }
+  const agent = needs.agent()
+  const method = given.method.toUpperCase()
+  const grant = given.grant_id ?? (await onlyGrant(needs, agent, url, method))
+  if (typeof grant !== 'string') return grant
+  const body = bodyOf(given)
+  if (given.dry_run) return dryRun(agent, { ...given, method }, grant, signal)
+  const response = await proxied(agent, {
+    grantId: grant,
+    method,
+    url: given.url,
+    headers: { ...body.headers, ...given.headers },
+    body: body.bytes,
+    follow: given.follow_redirects ?? false,
+    timeoutMs: (given.timeout_seconds ?? 60) * 1000,
+    idempotencyKey: given.idempotency_key,
+    signal,
+  })
+  const { bytes, isCut } = await readAtMost(response, mostBytes)
+  const { text, form } = textOf(bytes)
+  const { part, end } = partOf(text, 0, given.max_characters)
+  const id = end < text.length ? kept.keep({ source: url.host, text }) : undefined
+  const type = (response.headers.get('content-type') ?? 'none').replace(/[^\w/+.;= -]/g, '').slice(0, 100)
+  const lines = [
+    `${url.host} answered ${response.status} (content-type: ${type}; ${bytes.length} bytes${form}).`,
+    asData(url.host, `${headersOf(response)}${part}`),
+    ...(id === undefined ? [] : [rest(id, end, text.length)]),
+    ...(isCut ? [`The answer is longer than ${mostBytes} bytes; what came after them was not taken.`] : []),
+  ]
+  return { content: [{ type: 'text', text: lines.join('\n') }], ...(response.status >= 400 && { isError: true }) }
+}
+
+async function dryRun(agent: AgentClient, given: Given, grantId: string, signal: AbortSignal): Promise<CallToolResult> {
+  const { method, url, headers, body, body_base64 } = given
+  const answer = await agent.dryRun(
+    {
+      grant_id: grantId,
+      method,
+      url,
+      ...(headers && { headers }),
+      ...(body !== undefined && { body }),
+      ...(body_base64 !== undefined && { body_base64 }),
+    },
+    { signal },
+  )
+  return answer.allowed ? facts({ ...answer }) : failed({ ...answer })
+}
+
+/** The id, or what to do instead. */
+async function onlyGrant(needs: Needs, agent: AgentClient, url: URL, method: string): Promise<string | CallToolResult> {
+  const { signal, anyone } = needs
+  const covering = await coveringGrants(agent, url, method, signal)
+  const [grant, other] = covering
+  if (grant && !other) return grant.grant_id
+  if (grant) {
+    return failed({
+      error: { code: 'several_grants', message: `Several grants cover ${url.host}. Say which with grant_id.` },
+      grants: covering.map(({ grant_id, provider, kind }) => ({ grant_id, provider: provider ?? kind })),
+    })
+  }
+  const providers = await take<Provider>(anyone().providers.list({}, { signal }), 200)
+  const provider = providers.find(({ api_hosts }) => isUnder(api_hosts, url))
+  return failed({
+    error: {
+      code: 'no_grant',
+      message: `No active grant covers ${method} ${url.host}.`,
+      ...(provider && { access_request: { provider: provider.slug, hosts: [url.host], methods: [method] } }),
+    },
+    next: provider
+      ? 'A person has to allow this. Call request_access with the members of access_request and a reason.'
+      : 'No provider here has this host; list_providers shows those there are.',
+  })
+}
+
+function bodyOf({ body, body_base64 }: Given): { bytes?: Buffer; headers: Record<string, string> } {
+  if (body_base64 !== undefined) return { bytes: Buffer.from(body_base64, 'base64'), headers: {} }
+  if (body === undefined) return { headers: {} }
+  if (typeof body === 'string') return { bytes: Buffer.from(body), headers: {} }
+  return { bytes: Buffer.from(JSON.stringify(body)), headers: { 'content-type': 'application/json' } }
+}
+
+/** What is not UTF-8 is shown in base64. */
+function textOf(bytes: Buffer): { text: string; form: string } {
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes), form: '' }
+  } catch {
+    return { text: bytes.toString('base64'), form: ', here in base64' }
+  }
+}
+
+const telling = /^(?:location|link|retry-after|etag|last-modified|allow|x-total-count|(?:x-)?ratelimit-.*)$/
+
+/** Those that a caller acts on. They are the upstream's words too. */
+function headersOf({ headers }: Response): string {
+  const lines = [...headers]
+    .filter(([name]) => telling.test(name))
+    .map(([name, value]) => `${name}: ${value.slice(0, 2000)}`)
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n\n`
+}
+
+function urlOf(text: string): URL | undefined {
+  try {
+    return new URL(text)
+  } catch {
+    return undefined
+  }
+}

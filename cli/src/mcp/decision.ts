@@ -1,0 +1,91 @@
+/** Waits for a person within a tool call, and says what came of it. */
+import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js'
+import type { CallToolResult, ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js'
+import { SallyportError } from '@sallyport/sdk'
+import type { AccessRequest, AgentClient } from '@sallyport/sdk'
+import { z } from 'zod'
+import { grantFacts } from './grant-facts.ts'
+import { facts, failed } from './tool-results.ts'
+
+export type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>
+
+export const waitSeconds = z
+  .int()
+  .min(0)
+  .max(600)
+  .describe('How long to wait for the person at most. Many clients give a tool no more than 60 seconds.')
+
+/** The state of a request, after a wait where nobody has decided yet. */
+export async function settled(
+  agent: AgentClient,
+  request: AccessRequest,
+  seconds: number,
+  extra: Extra,
+  signal = extra.signal,
+): Promise<CallToolResult> {
+  const { access_request_id: id, provider, status } = request
+  const isOpen = status === 'pending'
+  if (isOpen && seconds === 0) return pending(request)
+  const report = progressOf(extra, seconds)
+  try {
+    const timeoutMs = Math.max(1, seconds * 1000)
+    const { grant_id } = await agent.waitForGrant(id, { signal, timeoutMs, onPending: report })
+    return facts({
+      ...(await termsOf(agent, grant_id, signal)),
+      status: 'approved',
+      access_request_id: id,
+      provider,
+      next: 'Give grant_id to read_api or call_api. The person may have allowed less than was asked for.',
+    })
+  } catch (error) {
+    if (!(error instanceof SallyportError)) throw error
+    if (error.code === 'timeout') return pending(request)
+    if (!/^access_/.test(error.code)) throw error
+    const { denial_reason: reason = null } = 'request' in error ? (error.request as AccessRequest) : {}
+    return failed({
+      error: { code: error.code, message: endings[error.code as keyof typeof endings] },
+      access_request_id: id,
+      ...(reason !== null && { reason_of_the_person: reason }),
+      next:
+        error.code === 'access_denied'
+          ? 'Do not ask for the same again; tell the person what you can not do.'
+          : 'Ask again with request_access, if it is still wanted.',
+    })
+  }
+}
+
+const endings = {
+  access_denied: 'The person said no.',
+  access_expired: 'Nobody decided before the request expired.',
+  access_cancelled: 'The request was taken back.',
+}
+
+export function pending({ access_request_id, approval_url, provider, expires_at }: AccessRequest): CallToolResult {
+  return facts({
+    status: 'pending',
+    access_request_id,
+    provider,
+    approval_url,
+    expires_at,
+    next: 'Show approval_url to the person, word for word, and ask them to open it and decide. Then call check_access with access_request_id.',
+  })
+}
+
+async function termsOf(agent: AgentClient, grantId: string, signal: AbortSignal): Promise<Record<string, unknown>> {
+  for await (const grant of agent.grants({}, { signal })) if (grant.grant_id === grantId) return grantFacts(grant)
+  return { grant_id: grantId }
+}
+
+/** Tells a client that asked for it that the tool is still waiting. */
+function progressOf({ _meta, sendNotification }: Extra, total: number): () => void {
+  const progressToken = _meta?.progressToken
+  if (progressToken === undefined) return () => undefined
+  const started = Date.now()
+  let last = 0
+  return () => {
+    const progress = Math.max(last + 0.001, (Date.now() - started) / 1000)
+    last = progress
+    const params = { progressToken, progress, total, message: 'Waiting for the person to decide' }
+    sendNotification({ method: 'notifications/progress', params }).catch(() => undefined)
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Streamable HTTP on this machine alone. It speaks for an agent, so it lets in only whoever has its token; and no web
+ * page, even one whose name was made to lead here (DNS rebinding), gets as far as the token being looked at.
+ */
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import { createMcpServer } from './server.ts'
+import type { McpNeeds } from './server.ts'
+
+interface Session {
+  transport: StreamableHTTPServerTransport
+  usedAt: number
+  close: () => Promise<void>
+}
+
+const mostSessions = 32
+const mostBodyBytes = 4 * 1024 * 1024
+
+export function createHttpServer(needs: McpNeeds, token: string): { server: Server; close: () => Promise<void> } {
+  const sessions = new Map<string, Session>()
+  const expected = hash(`Bearer ${token}`)
+
+  async function open(): Promise<StreamableHTTPServerTransport> {
+    const mcp = createMcpServer(needs)
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: async (id) => {
+        sessions.set(id, { transport, usedAt: Date.now(), close: () => mcp.close() })
+        await dropOldest()
+      },
+    })
+    mcp.server.onclose = () => {
+      if (transport.sessionId !== undefined) sessions.delete(transport.sessionId)
+    }
+    await mcp.connect(transport)
+    return transport
+  }
+
+  async function dropOldest(): Promise<void> {
+    if (sessions.size <= mostSessions) return
+    const [oldest] = [...sessions.values()].sort((one, other) => one.usedAt - other.usedAt)
+    await oldest?.close()
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const port = request.socket.localPort ?? 0
+    const { host = '', origin, authorization = '' } = request.headers
+    if (![`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`].includes(host)) {
+      refuse(response, 421, 'This is not the Host that this server answers to.')
+    } else if (origin !== undefined && ![`http://127.0.0.1:${port}`, `http://localhost:${port}`].includes(origin)) {
+      refuse(response, 403, 'Pages of other origins may not call this.')
+    } else if (new URL(request.url ?? '/', 'http://localhost').pathname !== '/mcp') {
+      refuse(response, 404, 'The endpoint is /mcp.')
+    } else if (!timingSafeEqual(hash(authorization), expected)) {
+      response.setHeader('www-authenticate', 'Bearer')
+      refuse(response, 401, 'Send the token of this server as "Authorization: Bearer …".')
+    } else if (Number(request.headers['content-length'] ?? 0) > mostBodyBytes) {
+      refuse(response, 413, 'The body is larger than 4 MiB.')
+    } else {
+      const id = request.headers['mcp-session-id']
+      const session = typeof id === 'string' ? sessions.get(id) : undefined
+      if (id !== undefined && !session) {
+        refuse(response, 404, 'There is no such session. Begin with initialize.')
+        return
+      }
+      if (session) session.usedAt = Date.now()
+      await (session?.transport ?? (await open())).handleRequest(request, response)
+    }
+  }
+
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => {
+      if (response.headersSent) response.destroy()
+      else refuse(response, 500, 'Something went wrong here.')
+    })
+  })
+  return {
+    server,
+    close: async () => {
+      for (const session of [...sessions.values()]) await session.close()
+      server.closeAllConnections()
+      await new Promise<void>((resolve) =>
+        server.close(() => {
+          resolve()
+        }),
+      )
+    },
+  }
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  // What is left of the body is not read.
+  response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
+  response.end(JSON.stringify({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }))
+}
+
+function hash(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,97 @@
+/**
+ * Asks a person. A client that can show links itself (elicitation in URL mode) is asked to, and the tool waits for the
+ * decision; any other gets the link in the answer, because only the model can pass it on.
+ */
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import type { AccessRequest, AgentClient } from '@sallyport/sdk'
+import { z } from 'zod'
+import { pending, settled, waitSeconds } from './decision.ts'
+import type { Extra } from './decision.ts'
+import type { McpNeeds } from './server.ts'
+import { answering, failed } from './tool-results.ts'
+
+const list = (what: string, most: number) =>
+  z.array(z.string().min(1).max(1024)).min(1).max(most).optional().describe(what)
+
+export function requestAccessTool(server: McpServer, { agent }: McpNeeds): void {
+  server.registerTool(
+    'request_access',
+    {
+      title: 'Ask a person for access',
+      description:
+        'Asks a person to let this agent use their account at a provider. What is named here is the most that can come of it: the person may allow less, never more.',
+      inputSchema: z.strictObject({
+        provider: z.string().min(1).max(100).describe('As list_providers has it'),
+        reason: z
+          .string()
+          .min(1)
+          .max(1000)
+          .describe('What it is for, in a sentence. The person reads it before they decide'),
+        hosts: list('Only these hosts of the API; left out: all of the provider', 50),
+        methods: list('Only these HTTP methods; left out: any', 20),
+        paths: list('Only below these paths; a segment * stands for any one', 50),
+        max_calls: z.int().min(1).max(1_000_000_000).optional().describe('How many calls at most'),
+        user_id: z.string().min(1).max(254).optional().describe('Who should decide: a user_id or an e-mail address'),
+        wait_seconds: waitSeconds.default(50),
+      }),
+      annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+    },
+    ({ wait_seconds, ...wanted }, extra) =>
+      answering(async () => {
+        const client = agent()
+        const { signal } = extra
+        const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
+        const asked = await client.requestAccess({ ...given, provider: wanted.provider }, { signal })
+        const showsLinks = server.server.getClientCapabilities()?.elicitation?.url !== undefined
+        return showsLinks ? elicited(server, client, asked, wait_seconds, extra) : pending(asked)
+      }),
+  )
+}
+
+async function elicited(
+  { server }: McpServer,
+  agent: AgentClient,
+  asked: AccessRequest,
+  seconds: number,
+  extra: Extra,
+): Promise<CallToolResult> {
+  const { access_request_id: id, approval_url: url, provider_name: name } = asked
+  const over = new AbortController()
+  const signal = AbortSignal.any([extra.signal, over.signal])
+  // The person may decide on their phone before they have even looked at what the client shows.
+  const decision = settled(agent, asked, seconds, extra, signal)
+  decision.catch(() => undefined)
+  const message = `Open this page to decide whether the agent may use your account at ${name}.`
+  const shown = server
+    .elicitInput(
+      { mode: 'url', message, url, elicitationId: id },
+      { signal, timeout: (seconds + 1) * 1000, relatedRequestId: extra.requestId },
+    )
+    .then(
+      ({ action }) => action,
+      // One that could not show it after all: then it is up to the model.
+      () => 'failed' as const,
+    )
+  try {
+    const first = await Promise.race([decision.then(() => 'decided' as const), shown])
+    if (first === 'cancel' || (first === 'failed' && !extra.signal.aborted)) return pending(asked)
+    if (first === 'decline') {
+      await agent.cancelRequest(id)
+      return failed({
+        error: { code: 'declined', message: 'The person did not want to open the link. The request was taken back.' },
+        next: 'Do not ask for the same again unless the person wants it.',
+      })
+    }
+    const result = await decision
+    if (first === 'accept')
+      await server
+        .createElicitationCompletionNotifier(id)()
+        .catch(() => undefined)
+    return result
+  } finally {
+    over.abort()
+    // Whoever stopped this call will never learn the request's id, so nothing may come of it.
+    if (extra.signal.aborted) await agent.cancelRequest(id).catch(() => undefined)
+  }
+}

@@ -1,0 +1,26 @@
+import { spawn } from 'node:child_process'
+import type { Shell } from './shell.ts'
+
+/** Shows a page in the person's browser. No shell is between: an address is never a command. */
+export function openBrowser({ env, platform }: Shell, url: string): Promise<boolean> {
+  if (!/^https?:$/.test(new URL(url).protocol)) return Promise.resolve(false)
+  const [program, ...before] = opener(env, platform)
+  if (program === undefined) return Promise.resolve(false)
+  return new Promise((resolve) => {
+    const child = spawn(program, [...before, url], { stdio: 'ignore', detached: true })
+    child.on('error', () => {
+      resolve(false)
+    })
+    child.on('spawn', () => {
+      child.unref()
+      resolve(true)
+    })
+  })
+}
+
+function opener(env: Shell['env'], platform: NodeJS.Platform): string[] {
+  if (env['BROWSER']) return [env['BROWSER']]
+  if (platform === 'darwin') return ['open']
+  if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler']
+  return ['xdg-open']
+}

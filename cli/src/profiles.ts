@@ -1,0 +1,97 @@
+/** Profiles: one service and the tokens for it. Each is a file of its own, so that two commands at once do no harm. */
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { codeOf, configFolder, readPrivate, stagePrivate } from './config-folder.ts'
+import { exitCodes } from './exit-codes.ts'
+import { CommandFailure, usageError } from './failures.ts'
+import type { Shell } from './shell.ts'
+import { inLine } from './terminal-text.ts'
+
+export interface Profile {
+  url: string
+  agent?: { agent_id: string; name: string; access_token: string }
+  admin_token?: string
+}
+
+const usualName = 'default'
+
+export interface Profiles {
+  /** The one that is used: by option, by environment, by `profile use`. */
+  name: string
+  folder: string
+  read: (name?: string) => Profile | undefined
+  /** Makes sure that it can be written, before there is something to write. */
+  stage: (name?: string) => { keep: (profile: Profile) => void; discard: () => void }
+  list: () => string[]
+  current: () => string
+  use: (name: string) => void
+  remove: (name: string) => void
+}
+
+export function openProfiles(shell: Pick<Shell, 'env' | 'platform' | 'home' | 'profile'>): Profiles {
+  const folder = configFolder(shell)
+  const fileOf = (name: string) => join(folder, 'profiles', `${checkedName(name)}.json`)
+  const currentFile = join(folder, 'current-profile')
+  const current = () => readPrivate(currentFile, shell.platform)?.trim() ?? usualName
+  const name = checkedName(shell.profile ?? (shell.env['SALLYPORT_PROFILE'] || current()))
+  const list = () => {
+    try {
+      const files = readdirSync(join(folder, 'profiles')).filter((file) => file.endsWith('.json'))
+      return files.map((file) => file.slice(0, -'.json'.length)).sort()
+    } catch {
+      return []
+    }
+  }
+  const mustBe = (wanted: string) => {
+    if (list().includes(wanted)) return
+    const known = list().map(inLine).join(', ')
+    throw usageError(`there is no profile "${inLine(wanted)}"${known === '' ? '' : ` (there is: ${known})`}`)
+  }
+  return {
+    name,
+    folder,
+    list,
+    current,
+    read: (wanted = name) => parseProfile(fileOf(wanted), readPrivate(fileOf(wanted), shell.platform)),
+    stage: (wanted = name) => {
+      const staged = stagePrivate(fileOf(wanted))
+      return {
+        keep: (profile) => {
+          staged.keep(`${JSON.stringify(profile, null, 2)}\n`)
+        },
+        discard: staged.discard,
+      }
+    },
+    use: (wanted) => {
+      mustBe(checkedName(wanted))
+      stagePrivate(currentFile).keep(`${wanted}\n`)
+    },
+    remove: (wanted) => {
+      mustBe(checkedName(wanted))
+      try {
+        rmSync(fileOf(wanted))
+      } catch (error) {
+        throw new CommandFailure(exitCodes.unexpected, `${fileOf(wanted)} can not be removed (${codeOf(error)})`)
+      }
+    },
+  }
+}
+
+/** A name is a part of a path: nothing that leads elsewhere. */
+function checkedName(name: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name
+  throw usageError(`"${inLine(name)}" is no name of a profile: letters, digits, dots, hyphens, at most 64`)
+}
+
+function parseProfile(file: string, text: string | undefined): Profile | undefined {
+  if (text === undefined) return undefined
+  try {
+    const profile = JSON.parse(text) as Profile
+    if (typeof profile.url === 'string') return profile
+  } catch {
+    // Said below.
+  }
+  throw new CommandFailure(exitCodes.credential, `${file} is not a profile`, {
+    hint: 'Mend it, or remove it and register again.',
+  })
+}

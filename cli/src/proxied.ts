@@ -1,0 +1,52 @@
+/** One proxied call, as a Response: the way of `fetch`, or where it must be made once, of the keyed call. */
+import type { AgentClient } from '@sallyport/sdk'
+
+export interface ProxiedCall {
+  grantId: string
+  method: string
+  url: string
+  headers: Record<string, string>
+  body: Buffer | undefined
+  follow: boolean
+  /** Null: for as long as the answer comes. */
+  timeoutMs: number | null
+  idempotencyKey: string | undefined
+  signal: AbortSignal
+}
+
+export async function proxied(agent: AgentClient, call: ProxiedCall): Promise<Response> {
+  if (call.idempotencyKey !== undefined) return keyed(agent, call, call.idempotencyKey)
+  const { grantId, method, url, headers, body, follow, timeoutMs, signal } = call
+  return agent.fetch(grantId, { timeoutMs })(url, {
+    method,
+    headers,
+    signal,
+    redirect: follow ? 'follow' : 'manual',
+    ...(body && { body: new Uint8Array(body) }),
+  })
+}
+
+/** Its answer comes whole, and JSON in it as a value: blanks and the like may differ from what the upstream wrote. */
+async function keyed(agent: AgentClient, call: ProxiedCall, idempotencyKey: string): Promise<Response> {
+  const { grantId, method, url, headers, body, follow, timeoutMs, signal } = call
+  const answer = await agent.proxy(
+    {
+      grant_id: grantId,
+      method,
+      url,
+      headers,
+      ...(body && { body_base64: body.toString('base64') }),
+      ...(follow && { follow_redirects: true }),
+      ...(timeoutMs !== null && { timeout_ms: timeoutMs }),
+    },
+    { signal, idempotencyKey },
+  )
+  const { status, body: content, body_encoding: encoding } = answer
+  const text = encoding === 'json' ? JSON.stringify(content) : String(content)
+  const bytes = encoding === 'base64' ? Buffer.from(text, 'base64') : Buffer.from(text)
+  const pairs = Object.entries(answer.headers).flatMap(([name, values]) =>
+    [values].flat().map((value): [string, string] => [name, value]),
+  )
+  const hasBody = ![204, 205, 304].includes(status) && bytes.length > 0
+  return new Response(hasBody ? new Uint8Array(bytes) : null, { status, headers: pairs })
+}

@@ -1,0 +1,4 @@
+/** Put in by the bundle. */
+declare const sallyportVersion: string | undefined
+
+export const version = typeof sallyportVersion === 'string' ? sallyportVersion : '0.0.0-source'

@@ -1,0 +1,52 @@
+/** Waits for a person's decision, with a line that shows it is still waiting. */
+import { SallyportError } from '@sallyport/sdk'
+import type { AgentClient } from '@sallyport/sdk'
+import { exitCodes } from './exit-codes.ts'
+import { CommandFailure } from './failures.ts'
+import type { Shell } from './shell.ts'
+import { elapsed } from './times.ts'
+
+const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+
+type Decided = Awaited<ReturnType<AgentClient['waitForGrant']>>
+
+export async function waitForDecision(
+  { output, interrupted }: Shell,
+  agent: AgentClient,
+  accessRequestId: string,
+  timeoutSeconds: number | undefined,
+): Promise<Decided> {
+  const since = Date.now()
+  let frame = 0
+  const draw = () => {
+    output.progress(
+      `${frames[frame++ % frames.length] ?? ''} Waiting for an answer, ${elapsed(since)}  (Ctrl-C stops waiting, the request stays open)`,
+    )
+  }
+  const timer = setInterval(draw, 120)
+  draw()
+  const later = { hint: `Wait on: sallyport wait ${accessRequestId}` }
+  try {
+    return await agent.waitForGrant(accessRequestId, {
+      signal: interrupted,
+      ...(timeoutSeconds !== undefined && { timeoutMs: timeoutSeconds * 1000 }),
+    })
+  } catch (error) {
+    if (interrupted.aborted) {
+      throw new CommandFailure(exitCodes.interrupted, 'stopped waiting; the request stays open', {
+        ...later,
+        code: 'interrupted',
+      })
+    }
+    if (error instanceof SallyportError && error.code === 'timeout') {
+      throw new CommandFailure(exitCodes.pending, 'nobody has decided yet; the request stays open', {
+        ...later,
+        code: 'pending',
+      })
+    }
+    throw error
+  } finally {
+    clearInterval(timer)
+    output.progress(undefined)
+  }
+}
