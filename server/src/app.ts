@@ -25,6 +25,7 @@ import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
 import type { Egress } from './platform/egress/egress.ts'
+import { agentGuideRoutes } from './platform/http/agent-guide-routes.ts'
 import { createHttp } from './platform/http/http.ts'
 import type { Http } from './platform/http/http.ts'
 import { describeRoutes } from './platform/http/openapi.ts'
@@ -113,6 +114,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   authenticateCalls(http, { ...needs, adminTokenHash: hashToken(adminToken) })
   await describeRoutes(http, config.baseUrl)
   operationsRoutes(http, { config, database, metrics, isStopping: () => isStopping })
+  agentGuideRoutes(http, new URL('../../SKILL.md', import.meta.url), config.baseUrl)
   agentRoutes(http, needs)
   sessionRoutes(http, needs)
   browserLoginRoutes(http, needs)

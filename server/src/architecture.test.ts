@@ -38,11 +38,13 @@ function resolveImport(file: string, from: string): string {
 
 const protocol = filesBelow('protocol')
 const sdk = filesBelow('sdk')
+const cli = filesBelow('cli')
 const server = filesBelow('server/src')
 const code = server.filter(({ path }) => !path.endsWith('.test.ts'))
 const everything = [
   ...protocol,
   ...sdk,
+  ...cli,
   ...server,
   ...filesBelow('server/testkit'),
   ...filesBelow('e2e'),
@@ -138,6 +140,16 @@ test('the SDK knows the protocol and itself, and no runtime', () => {
     [],
   )
   assert.ok(published.length > 0)
+})
+
+test('of our rooms the command line knows the SDK alone, and one file of it knows the process', () => {
+  assert.deepEqual(
+    broken(cli, (_file, from) => /^(?:server|web|protocol|e2e)\//.test(from)),
+    [],
+  )
+  const readers = cli.filter(({ text }) => /\bprocess\.(?:env|argv|exit)/.test(text)).map(({ path }) => path)
+  assert.deepEqual(readers, ['cli/src/command-line.ts'])
+  assert.ok(cli.length > 20)
 })
 
 test('only routes speak HTTP', () => {
