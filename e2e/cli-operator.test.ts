@@ -1,0 +1,222 @@
+/** What whoever runs the service does with the command line, receipts, and what wrong input is told. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { createDeviceClient, generateDeviceKey, pairDevice } from '@sallyport/sdk'
+import { sharedAgentSide } from './agent-side.ts'
+import { succeeded } from './person.ts'
+
+const shared = sharedAgentSide()
+const execute = promisify(execFile)
+
+describe('an operator', () => {
+  const operator = () => shared().home({ SALLYPORT_ADMIN_TOKEN: shared().service.adminToken })
+
+  test('lets somebody in, sees agents, ends one, and reads what is on record', async () => {
+    const { service, base } = shared()
+    const cli = operator()
+    const link = await cli.run(['login-link', '--email', 'ada@example.com', '--ttl', '600'])
+    assert.match(link.stdout, new RegExp(`^${base}/\\S*#login_token=sp_login_\\w+\n$`))
+    assert.match(link.stderr, /^Signs in usr_\w{26}, once, within the next 10 min\.\n$/)
+    const login_token = link.stdout.trim().split('login_token=')[1]
+    const signedIn = await service.call('POST', '/v4/auth/login', { body: { login_token } })
+    assert.equal(succeeded(signedIn).body.user.email, 'ada@example.com')
+
+    const { agentId } = await service.register('Rogue')
+    const list = await cli.run(['agents', '--status', 'active', '--limit', '1'])
+    assert.match(list.stdout, new RegExp(`^${agentId}\tactive\t\\d{4}-\\S+Z\tRogue\n$`))
+    const ended = await cli.run(['agents', 'disable', agentId])
+    assert.deepEqual([ended.code, ended.stdout], [0, `${agentId} is disabled\n`])
+
+    const following = cli.start(['audit', '--follow', '--json', '--limit', '1'])
+    await following.until(/"event":"agent\.disabled"/)
+    const other = await service.register('Seen')
+    await following.until(new RegExp(other.agentId))
+    following.signal('SIGINT')
+    const { code, stdout } = await following.ended
+    assert.equal(code, 0)
+    const events = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    assert.deepEqual(
+      events.map(({ event, agent_id }) => [event, agent_id]),
+      [
+        ['agent.disabled', agentId],
+        ['agent.registered', other.agentId],
+      ],
+    )
+    const once = await cli.run(['audit', '--event', 'agent.disabled', '--since', '1h'])
+    assert.match(once.stdout, new RegExp(`^\\d{4}-\\S+Z\tagent\\.disabled\t-\t${agentId}\t-\n$`))
+  })
+
+  test('adds a provider with a secret from a file, changes and deletes it', async () => {
+    const cli = operator()
+    const secret = 'a-secret-of-the-provider-0123456789'
+    const file = join(cli.home, 'secret')
+    writeFileSync(file, `${secret}\n`)
+    const added = await cli.run([
+      'providers',
+      'add',
+      '--preset',
+      'github',
+      '--client-id',
+      'one',
+      '--client-secret-file',
+      file,
+    ])
+    assert.match(added.stdout, /^github is active \(prv_\w{26}\)\n$/)
+    assert.match(added.stderr, /^Register its app with this redirect URI: http\S+\/v4\/oauth\/callback\/github\n$/)
+    const list = await cli.run(['providers'])
+    assert.match(list.stdout, /^github\tGitHub\tactive\tyes\t\S+$/m)
+    assert.match((await cli.run(['providers', 'disable', 'github'])).stdout, /^github is disabled /)
+    assert.match((await cli.run(['providers', 'delete', 'github'])).stdout, /^github is deleted /)
+    const gone = await cli.run(['providers', 'enable', 'github'])
+    assert.deepEqual(
+      [gone.code, gone.stderr],
+      [2, 'sallyport: there is no provider "github"\nSee them: sallyport providers --status all\n'],
+    )
+    assert.ok(!cli.printed().includes(secret))
+  })
+})
+
+test('a receipt is verified without the service: signed, unsigned, tampered with, by another key', async () => {
+  const { service, personToken, connectionId, base, admitted } = shared()
+  const cli = await shared().registered()
+  const id = (await cli.run(['request', 'acme', '--no-wait'])).stdout.trim()
+  const issued = succeeded(await service.call('POST', '/v4/devices/pairing-codes', { token: personToken }))
+  const key = await generateDeviceKey()
+  const { session_token: sessionToken } = await pairDevice({
+    baseUrl: base,
+    pairingCode: issued.body.pairing_code,
+    key,
+  })
+  const device = createDeviceClient({ baseUrl: base, sessionToken, key })
+  await device.accessRequests.approve(id, { connection_id: connectionId })
+  const grants = JSON.parse((await cli.run(['grants', '--json'])).stdout).grants
+  const receipt = join(cli.home, 'receipt.json')
+  const shown = await cli.run(['receipt', 'show', grants[0].grant_id])
+  writeFileSync(receipt, shown.stdout)
+  const offline = { env: { SALLYPORT_URL: 'http://localhost:1', SALLYPORT_AGENT_TOKEN: '' } }
+  const good = await cli.run(['receipt', 'verify', receipt, '--json'], offline)
+  const { verdict, key: thumbprint, key_known, covers } = JSON.parse(good.stdout)
+  assert.deepEqual([good.code, verdict, key_known], [0, 'signed', false])
+  assert.ok(covers.includes('connection_id'))
+  const known = await cli.run(['receipt', 'verify', receipt, '--key', thumbprint], offline)
+  assert.match(known.stdout, new RegExp(`^Receipt    signed\nKey        ${thumbprint}\nCovers     connection_id`))
+  const other = await cli.run(['receipt', 'verify', '-', '--key', 'A'.repeat(43)], { ...offline, input: shown.stdout })
+  assert.deepEqual([other.code, other.stdout.split('\n')[0]], [9, 'Receipt    wrong key: it was signed by another key'])
+  const changed = { ...JSON.parse(shown.stdout), access_request_id: 'arq_01k9x3v7qmf5v8t2w4y6z8abcd' }
+  const bad = await cli.run(['receipt', 'verify', '-'], { ...offline, input: JSON.stringify(changed) })
+  assert.deepEqual([bad.code, bad.stdout], [9, 'Receipt    invalid: another text was signed\n'])
+  const { token, grantId } = await admitted()
+  const plain = await service.call('GET', `/v4/grants/${grantId}/receipt`, { token })
+  const unsigned = await cli.run(['receipt', 'verify', '-'], { ...offline, input: plain.text })
+  assert.deepEqual([unsigned.code, unsigned.stdout], [9, 'Receipt    unsigned: nothing in it can be verified\n'])
+})
+
+describe('wrong input gets one line and the right code', { concurrency: 4 }, () => {
+  const token = 'sp_agent_0123456789012345678901234567890123456789012345678'
+  const cases: [string[], number, string][] = [
+    [['cal'], 2, 'there is no command "cal"; did you mean "call"?'],
+    [
+      ['providers', 'ad'],
+      2,
+      'there is no command "providers ad" (there is: list, propose, presets, add, credentials, enable, disable, rediscover, delete)',
+    ],
+    [['--nonsense'], 2, 'there is no option --nonsense'],
+    [['register'], 2, '<name> is missing: what people see when they are asked for approval'],
+    [['register', 'a', 'b'], 2, '"b" is one word too many'],
+    [['register', ''], 2, 'invalid_field: "name" must not be empty.'],
+    [['register', 'x', '--metadata', '{'], 2, '--metadata: this is not JSON'],
+    [
+      ['request', 'nobody'],
+      4,
+      'not_found: There is no such provider. GET /v4/providers lists those there are, by their slug.',
+    ],
+    [['request', 'acme', '--timeout', '0'], 2, '--timeout: got "0"; takes a whole number from 1 to 604800'],
+    [['request', 'acme', '--max-calls', '1e3'], 2, '--max-calls: got "1e3"; takes a whole number from 1 to 1000000000'],
+    [['wait', 'arq_nonsense'], 4, 'not_found: There is nothing here, or it is not yours.'],
+    [['call'], 2, '<url> is missing: an https URL that a grant covers'],
+    [['call', 'nonsense'], 2, '<url>: got "nonsense"; takes an https URL'],
+    [['call', '-X'], 2, '-X needs a value (METHOD)'],
+    [['call', '-X', 'GET', '-X', 'PUT', 'https://x.example'], 2, '-X is given twice'],
+    [['call', '-H', 'nonsense', 'https://x.example'], 2, '-H: got "nonsense"; takes "Name: value"'],
+    [['call', '-d', '@/nowhere', 'https://x.example'], 2, '-d: /nowhere can not be read (ENOENT)'],
+    [['call', '-X', 'GET', '-d', 'x', 'https://x.example'], 2, 'GET takes no data; leave out -d or -X'],
+    [
+      ['call', '--json', '--stream', 'https://x.example'],
+      2,
+      '{"error":{"code":"usage","message":"--json has the whole answer in it; leave out --stream, --include and --output","exit_code":2}}',
+    ],
+    [['call', '-g', 'grt_nonsense', 'https://x.example'], 4, 'grant_not_found: This agent has no such grant.'],
+    [['call', '--grnt', 'x', 'https://x.example'], 2, 'there is no option --grnt; did you mean --grant?'],
+    [['grants', '--status', 'lost'], 2, '--status: got "lost"; takes active, revoked, expired'],
+    [['grants', 'revoke', 'grt_nonsense'], 4, 'not_found: There is nothing here, or it is not yours.'],
+    [['receipt', 'verify', '/nowhere'], 2, '<file>: /nowhere can not be read (ENOENT)'],
+    [['receipt', 'show', 'grt_nonsense'], 4, 'not_found: There is nothing here, or it is not yours.'],
+    [['agents'], 3, 'this needs an admin token, and profile "default" has none'],
+    [['login-link', '--ttl', '1d'], 2, '--ttl: got "1d"; takes a whole number from 1 to 86400'],
+    [['providers', 'add'], 2, 'there is nothing to add: give --preset, --issuer or --file'],
+    [['providers', 'propose'], 2, '--name is missing: what people see'],
+    [
+      ['audit', '--since', 'yesterday'],
+      2,
+      '--since: got "yesterday"; takes a time such as 2030-01-31T08:00:00Z, or 30m, 12h, 7d',
+    ],
+    [['audit', '--follow', '--until', '1h'], 2, '--follow goes on; --until would end it'],
+    [['profile', 'use', 'nobody'], 2, 'there is no profile "nobody"'],
+    [['profile', 'set'], 2, 'there is nothing to set: give --url, --agent-token-file or --admin-token-file'],
+    [['whoami', '--profile', '../x'], 2, '"../x" is no name of a profile: letters, digits, dots, hyphens, at most 64'],
+    [['mcp', '--port', '99999'], 2, '--port: got "99999"; takes a whole number from 0 to 65535'],
+    [['completion', 'tcsh'], 2, '<shell>: got "tcsh"; takes bash, zsh, fish'],
+    [
+      ['grants', '--url', 'ftp://x'],
+      2,
+      '--url: got "ftp://x"; takes an http or https address without a path or a user',
+    ],
+    [['grants', '--url', 'http://localhost:1'], 7, 'no_answer: The service did not answer.'],
+    [['call', token], 2, 'a token does not belong on the command line, where others on this machine can read it'],
+  ]
+  for (const [words, code, line] of cases) {
+    test(`sallyport ${words.join(' ').replace(token, 'TOKEN')}`, async () => {
+      const { home, agent } = shared()
+      const cli = home({ SALLYPORT_AGENT_TOKEN: agent.token })
+      const ended = await cli.run(words)
+      assert.deepEqual(
+        [ended.code, ended.stdout, ended.stderr.split('\n')[0]],
+        [code, '', line.startsWith('{') ? line : `sallyport: ${line}`],
+      )
+      assert.ok(ended.stderr.trimEnd().split('\n').length <= 2, ended.stderr)
+      assert.ok(!ended.stderr.includes('sp_agent_'))
+    })
+  }
+})
+
+test('what /llms.txt says can be pasted, and does what it says', async () => {
+  const { service, base, agent } = shared()
+  const { status, headers, text } = await service.call('GET', '/llms.txt')
+  assert.deepEqual([status, headers['content-type']], [200, 'text/plain; charset=utf-8'])
+  const page = readFileSync(join(import.meta.dirname, '../SKILL.md'), 'utf8')
+  assert.equal(text, page.slice(page.indexOf('# Sallyport')).replaceAll('http://localhost:8787', base))
+  assert.match(page, /^---\nname: sallyport\ndescription: .+\n---\n\n# Sallyport\n/)
+  const blocks = [...text.matchAll(/```sh\n([^]*?)```/g)].map(([, block]) => block ?? '')
+  assert.equal(blocks.length, 5)
+  const { stdout } = await execute('sh', ['-e', '-c', blocks.join('\necho\n')])
+  const answers = stdout.split('\n').filter((line) => line !== '')
+  const [first, providers, grants, second] = answers.map((line) => JSON.parse(line) as any)
+  assert.equal(first.body.headers.authorization, 'Bearer [REDACTED]')
+  assert.ok(Array.isArray(providers.providers))
+  assert.equal(grants.grants.length, 1)
+  assert.deepEqual([second.body.method, second.body.body], ['POST', { a: 1 }])
+  // The examples that need a person: their members are those of the contract.
+  const bodies = [...text.matchAll(/```json\nPOST (\S+)\n(.*)\n```/g)]
+  assert.equal(bodies.length, 2)
+  for (const [, path = '', body = ''] of bodies) {
+    const reply = await service.call('POST', path, { token: agent.token, body: JSON.parse(body) })
+    assert.ok(['not_found', 'grant_not_found'].includes(reply.body.error.code), reply.text)
+  }
+})

@@ -1,0 +1,390 @@
+/** The command line as a script runs it: exact lines, exact bytes, exit codes, and no token anywhere. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { binary, sharedAgentSide } from './agent-side.ts'
+import type { CommandLine } from './command-line.ts'
+
+const homes: CommandLine[] = []
+
+/** A home whose outputs are looked through for tokens at the end. */
+function watched<T extends CommandLine>(cli: T): T {
+  homes.push(cli)
+  return cli
+}
+
+after(() => {
+  assert.ok(homes.length > 5)
+  for (const cli of homes) {
+    const printed = cli.printed()
+    for (const secret of cli.secrets()) assert.ok(!printed.includes(secret), 'a token was printed')
+  }
+})
+
+const shared = sharedAgentSide()
+const agentPattern = /^agt_[0-9a-z]{26}\n$/
+const grantPattern = /^grt_[0-9a-z]{26}\n$/
+
+function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8)
+}
+
+/** An agent that was approved for the upstream. */
+async function approved(terms: object = {}): Promise<CommandLine & { grantId: string; token: string }> {
+  const cli = shared().home()
+  const { token, grantId } = await shared().admitted(terms)
+  const kept = await cli.run(['profile', 'set', '--agent-token-file', '-'], { input: token })
+  assert.equal(kept.code, 0, kept.stderr)
+  return watched({ ...cli, grantId, token })
+}
+
+let usual: ReturnType<typeof approved> | undefined
+
+/** The same for all tests that change nothing of it. */
+async function caller(): ReturnType<typeof approved> {
+  return (usual ??= approved())
+}
+
+describe('register', () => {
+  test("prints the agent's id, and keeps its token where its owner alone can read it", async () => {
+    const cli = watched(shared().home())
+    const { code, stdout, stderr } = await cli.run(['register', 'Mail helper'])
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, agentPattern)
+    assert.equal(
+      stderr,
+      `✓ Registered "Mail helper" at ${shared().base}\n  Its token is kept in profile "default". Next: sallyport sandbox\n`,
+    )
+    const folder = join(cli.home, '.config/sallyport')
+    assert.deepEqual(readdirSync(join(folder, 'profiles')), ['default.json'])
+    assert.deepEqual([folder, join(folder, 'profiles'), join(folder, 'profiles/default.json')].map(modeOf), [
+      '700',
+      '700',
+      '600',
+    ])
+    assert.equal(cli.secrets().length, 1)
+  })
+
+  test('shows the token only where that is asked for', async () => {
+    const { home, service } = shared()
+    const cli = home()
+    const { stdout } = await cli.run(['register', 'Mail helper', '--show-token', '--json'])
+    const { access_token, agent_id, ...others } = JSON.parse(stdout)
+    assert.deepEqual(others, { name: 'Mail helper', url: shared().base, profile: 'default' })
+    const me = await service.call('GET', '/v4/agents/me', { token: access_token })
+    assert.deepEqual([me.body.agent_id, cli.secrets()], [agent_id, [access_token]])
+  })
+
+  test('does not put an agent in the place of another unless it is told to', async () => {
+    const cli = watched(shared().home())
+    const first = (await cli.run(['register', 'One'])).stdout
+    const again = await cli.run(['register', 'Two'])
+    assert.deepEqual(
+      [again.code, again.stdout, again.stderr],
+      [
+        2,
+        '',
+        'sallyport: profile "default" has an agent already, "One"\nInto another: --profile NAME. In its place: --replace.\n',
+      ],
+    )
+    const replaced = await cli.run(['register', 'Two', '--replace'])
+    assert.equal(replaced.code, 0, replaced.stderr)
+    assert.notEqual(replaced.stdout, first)
+  })
+
+  test('makes no agent where its token could not be kept', async () => {
+    const { home, service } = shared()
+    const cli = home({ XDG_CONFIG_HOME: '/dev/null' })
+    const before = (await service.call('GET', '/v4/agents', { token: service.adminToken })).body.agents.length
+    const { code, stderr } = await cli.run(['register', 'Homeless'])
+    assert.equal(code, 1)
+    assert.match(stderr, /^sallyport: \/dev\/null\/sallyport\/profiles can not be written to \(ENOTDIR\)\n$/)
+    const { agents } = (await service.call('GET', '/v4/agents', { token: service.adminToken })).body
+    assert.equal(agents.length, before)
+  })
+})
+
+describe('profiles', () => {
+  test('several live side by side; one is current, an option or a variable names another', async () => {
+    const cli = watched(shared().home())
+    const one = (await cli.run(['register', 'One'])).stdout.trim()
+    const two = (await cli.run(['register', 'Two', '--profile', 'work'])).stdout.trim()
+    const { base } = shared()
+    const list = await cli.run(['profile', 'list'])
+    assert.equal(list.stdout, `default\t${base}\t${one}\tno\nwork\t${base}\t${two}\tno\n`)
+    await cli.run(['sandbox', '--profile', 'work'])
+    const count = async (...words: string[]) =>
+      JSON.parse((await cli.run(['grants', '--json', ...words])).stdout).grants.length
+    assert.deepEqual([await count(), await count('--profile', 'work')], [0, 1])
+    const named = await cli.run(['grants'], { env: { SALLYPORT_PROFILE: 'work' } })
+    assert.equal(named.stdout.split('\n').length, 2)
+    assert.equal((await cli.run(['profile', 'use', 'work'])).code, 0)
+    assert.equal(await count(), 1)
+    assert.equal((await cli.run(['profile', 'remove', 'work'])).code, 0)
+    assert.equal((await cli.run(['profile', 'list'])).stdout, `default\t${base}\t${one}\tno\n`)
+  })
+
+  test('a token of one service is not sent to another, and none goes over http to another machine', async (t) => {
+    const { registered } = shared()
+    const cli = await registered()
+    const heard: (string | undefined)[] = []
+    const thief = createServer((request, response) => {
+      heard.push(request.headers.authorization)
+      response.end('{}')
+    })
+    t.after(() => thief.close())
+    await once(thief.listen(0, '127.0.0.1'), 'listening')
+    const elsewhere = `http://127.0.0.1:${(thief.address() as AddressInfo).port}`
+    for (const env of [{ SALLYPORT_URL: elsewhere }, {}]) {
+      const words = env.SALLYPORT_URL === undefined ? ['grants', '--url', elsewhere] : ['grants']
+      const { code, stderr } = await cli.run(words, { env })
+      assert.equal(code, 3)
+      assert.match(stderr, /^sallyport: profile "default" is for http:.*, and its tokens are not sent to http:/)
+    }
+    assert.deepEqual(heard, [])
+    const plain = await cli.run(['grants', '--url', 'http://sallyport.example.com'])
+    assert.deepEqual(
+      [plain.code, plain.stderr],
+      [2, 'sallyport: --url: plain http is for this machine only; use https for sallyport.example.com\n'],
+    )
+  })
+
+  test('a file that others can read is not used', async () => {
+    const cli = await shared().registered()
+    const file = join(cli.home, '.config/sallyport/profiles/default.json')
+    chmodSync(file, 0o644)
+    const { code, stderr } = await cli.run(['grants'])
+    assert.deepEqual([code, stderr.split('\n')[0]], [3, `sallyport: others can read ${file} (mode 644)`])
+    chmodSync(file, 0o600)
+    writeFileSync(file, '{"url"')
+    const broken = await cli.run(['grants'])
+    assert.deepEqual([broken.code, broken.stderr.split('\n')[0]], [3, `sallyport: ${file} is not a profile`])
+  })
+
+  test('a token from a file or the environment is used, and nothing says it again', async () => {
+    const { home, service, agent } = shared()
+    const cli = watched(home())
+    const file = join(cli.home, 'token')
+    writeFileSync(file, `${service.adminToken}\n`)
+    assert.equal((await cli.run(['profile', 'set', '--admin-token-file', file])).code, 0)
+    assert.equal((await cli.run(['profile', 'set', '--agent-token-file', '-'], { input: agent.token })).code, 0)
+    const { stdout } = await cli.run(['whoami', '--json'])
+    assert.deepEqual(JSON.parse(stdout), {
+      profile: 'default',
+      folder: join(cli.home, '.config/sallyport'),
+      url: shared().base,
+      url_from: 'SALLYPORT_URL',
+      agent_token_from: 'profile default',
+      admin_token_from: 'profile default',
+    })
+    assert.equal((await cli.run(['agents', '--limit', '1'])).code, 0)
+    const fresh = watched(home({ SALLYPORT_AGENT_TOKEN: agent.token }))
+    assert.equal((await fresh.run(['grants'])).code, 0)
+    assert.ok(!fresh.printed().includes(agent.token))
+  })
+})
+
+describe('call', () => {
+  test('gives exact bytes in a pipe, and into a file', async () => {
+    const { upstream } = shared()
+    const cli = await caller()
+    assert.deepEqual((await cli.run(['call', upstream('/binary')])).bytes, binary)
+    // Digits that a number of JavaScript can not hold come through.
+    assert.equal((await cli.run(['call', upstream('/json')])).stdout, '{"name":"Ada","id":9007199254740993}')
+    const file = join(cli.home, 'out')
+    const written = await cli.run(['call', '-o', file, upstream('/binary')])
+    assert.deepEqual([written.stdout, written.stderr], ['', `${binary.length} bytes are in ${file}\n`])
+    assert.deepEqual(readFileSync(file), binary)
+  })
+
+  test('sends method, headers and body as curl would; what is JSON as JSON', async () => {
+    const { upstream } = shared()
+    const cli = await caller()
+    const sent = async (words: string[], input = '') => {
+      const { stdout, stderr } = await cli.run(['call', ...words, upstream('/echo')], { input })
+      assert.notEqual(stdout, '', stderr)
+      const { method, headers, body } = JSON.parse(stdout)
+      return [method, headers['content-type'], Buffer.from(body, 'base64').toString()]
+    }
+    const file = join(cli.home, 'body')
+    writeFileSync(file, 'two\nlines\n')
+    assert.deepEqual(await sent([]), ['GET', undefined, ''])
+    assert.deepEqual(await sent(['-d', '{"a": 1}']), ['POST', 'application/json', '{"a": 1}'])
+    const form = 'application/x-www-form-urlencoded'
+    assert.deepEqual(await sent(['-d', 'a=1', '-d', 'b=2']), ['POST', form, 'a=1&b=2'])
+    assert.deepEqual(await sent(['-X', 'put', '-H', 'Content-Type: text/plain', '-d', `@${file}`]), [
+      'PUT',
+      'text/plain',
+      'two\nlines\n',
+    ])
+    assert.deepEqual(await sent(['-X', 'PATCH', '-d', '-'], '[1]'), ['PATCH', 'application/json', '[1]'])
+    assert.deepEqual(await sent(['-d', '@-'], 'x'), ['POST', form, 'x'])
+  })
+
+  test('ends by outcome, and says on standard error what is not in the body', async () => {
+    const { upstream, host } = shared()
+    const cli = await approved({ allowed_methods: ['GET', 'POST'] })
+    const outcome = async (...words: string[]) => {
+      const { code, stdout, stderr } = await cli.run(['call', ...words])
+      return [code, stdout, stderr]
+    }
+    assert.deepEqual(await outcome(upstream('/hello')), [0, 'hello', ''])
+    assert.deepEqual(await outcome(upstream('/redirect')), [0, '', ''])
+    assert.deepEqual(await outcome('-L', upstream('/redirect')), [0, 'hello', ''])
+    assert.deepEqual(await outcome(upstream('/missing')), [
+      22,
+      '{"message":"no such thing"}',
+      `sallyport: ${host} answered 404\n`,
+    ])
+    assert.deepEqual(await outcome(upstream('/broken')), [23, 'oh no', `sallyport: ${host} answered 500\n`])
+    // Half an answer is none.
+    const [code, stdout, stderr] = await outcome(upstream('/hang-up'))
+    assert.deepEqual([code, stdout], [8, ''])
+    assert.match(String(stderr), /^sallyport: \w+: .*\n$/)
+  })
+
+  test('a refusal is said with its code, and with the line that asks for what is missing', async () => {
+    const { upstream, host } = shared()
+    const cli = await approved({ allowed_methods: ['GET'] })
+    const refused = await cli.run(['call', '-g', cli.grantId, '-X', 'DELETE', upstream('/hello')])
+    assert.deepEqual(
+      [refused.code, refused.stdout, refused.stderr],
+      [
+        4,
+        '',
+        `sallyport: method_not_allowed: The grant does not cover this method.\nAsk for it: sallyport request acme --host ${host} --method DELETE\n`,
+      ],
+    )
+    const asJson = await cli.run(['call', '--json', '-g', cli.grantId, '-X', 'DELETE', upstream('/hello')])
+    const { error } = JSON.parse(asJson.stderr)
+    assert.equal(asJson.stdout, '')
+    assert.deepEqual(
+      [error.code, error.retryable, error.access_request, error.exit_code],
+      ['method_not_allowed', false, { provider: 'acme', hosts: [host], methods: ['DELETE'] }, 4],
+    )
+    const none = await cli.run(['call', 'https://api.example.com/'])
+    assert.equal(
+      none.stderr,
+      'sallyport: no_grant: no active grant covers GET api.example.com\nAsk for one: sallyport request PROVIDER --host api.example.com --method GET\n',
+    )
+    const dry = await cli.run(['call', '--dry-run', '-g', cli.grantId, '-X', 'DELETE', upstream('/hello')])
+    assert.deepEqual([dry.code, dry.stdout], [4, 'refused: method_not_allowed\n'])
+    const allowed = await cli.run(['call', '--dry-run', upstream('/hello')])
+    assert.deepEqual([allowed.code, allowed.stdout], [0, 'allowed\n'])
+  })
+
+  test('does not guess between two grants', async () => {
+    const { upstream, host, approve } = shared()
+    const cli = await approved()
+    const { stdout } = await cli.run(['request', 'acme', '--no-wait'])
+    const other = await approve(stdout.trim())
+    const { code, stderr } = await cli.run(['call', upstream('/hello')])
+    assert.equal(code, 2)
+    const listed = `${other} (acme), ${cli.grantId} (acme)`
+    assert.equal(stderr, `sallyport: several grants cover ${host}; say which with --grant: ${listed}\n`)
+  })
+
+  test('--json has the whole answer as the service gives it; --include has status and headers', async () => {
+    const { upstream } = shared()
+    const cli = await caller()
+    const answer = JSON.parse((await cli.run(['call', '--json', upstream('/missing')])).stdout)
+    assert.deepEqual(Object.keys(answer).sort(), [
+      'audit_id',
+      'body',
+      'body_encoding',
+      'dropped_headers',
+      'headers',
+      'redactions',
+      'status',
+    ])
+    assert.deepEqual([answer.status, answer.body], [404, { message: 'no such thing' }])
+    const { stdout } = await cli.run(['call', '-i', upstream('/hello')])
+    assert.match(stdout, /^HTTP 200 OK\n(?:[^\n]+\n)*x-upstream: yes\n(?:[^\n]+\n)*\nhello$/)
+  })
+
+  test('--stream prints what has come while the rest has not, and the process has no token in its arguments', async () => {
+    const { upstream, release } = shared()
+    const cli = await caller()
+    const running = cli.start(['call', '--stream', upstream('/stream')])
+    await running.until(/the first of it\n/)
+    const visible = readFileSync(`/proc/${running.pid}/cmdline`, 'utf8')
+    for (const secret of cli.secrets()) assert.ok(!visible.includes(secret))
+    release()
+    const { code, stdout } = await running.ended
+    assert.deepEqual([code, stdout], [0, 'the first of it\nthe end\n'])
+  })
+})
+
+describe('request', () => {
+  test('prints the grant once somebody has approved, and nothing else on standard output', async () => {
+    const { approve, registered, base } = shared()
+    const cli = watched(await registered())
+    const running = cli.start(['request', 'acme', '--method', 'GET', '--reason', 'To read your mail'])
+    const [, id = ''] = /approve-proxy\/(arq_\w+)/.exec(await running.until(/for \d+ h\.\n/)) ?? []
+    const grantId = await approve(id)
+    const { code, stdout, stderr } = await running.ended
+    assert.deepEqual([code, stdout], [0, `${grantId}\n`])
+    assert.match(stdout, grantPattern)
+    assert.equal(
+      stderr,
+      `Somebody has to approve this for Acme. Send them here:\n  ${base}/approve-proxy/${id}\n  The link works for 24 h.\n✓ Approved.\n`,
+    )
+  })
+
+  test('a no is told with its reason and an exit code of its own', async () => {
+    const { deny, registered } = shared()
+    const cli = watched(await registered())
+    const id = (await cli.run(['request', 'acme', '--no-wait'])).stdout.trim()
+    await deny(id, 'Not today\u2060')
+    const { code, stderr } = await cli.run(['wait', id])
+    assert.deepEqual([code, stderr], [5, 'sallyport: access_denied: It was denied: Not today\\u2060\n'])
+  })
+
+  test('nobody in time is 6, a Ctrl-C is 130; the request stays open, and the answer can be waited for later', async () => {
+    const { approve, registered } = shared()
+    const cli = watched(await registered())
+    const late = await cli.run(['request', 'acme', '--timeout', '1'])
+    const [, id = ''] = /approve-proxy\/(arq_\w+)/.exec(late.stderr) ?? []
+    assert.equal(late.code, 6)
+    assert.match(
+      late.stderr,
+      new RegExp(
+        `sallyport: pending: nobody has decided yet; the request stays open\nWait on: sallyport wait ${id}\n$`,
+      ),
+    )
+    const running = cli.start(['wait', id])
+    const grantLater = cli.start(['wait', id, '--json'])
+    // It has installed its handler once it asks the service.
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    running.signal('SIGINT')
+    const stopped = await running.ended
+    assert.equal(stopped.code, 130)
+    assert.equal(stopped.stderr, `sallyport: stopped waiting; the request stays open\nWait on: sallyport wait ${id}\n`)
+    const grantId = await approve(id)
+    const { code, stdout } = await grantLater.ended
+    assert.deepEqual([code, JSON.parse(stdout).grant_id], [0, grantId])
+  })
+
+  test('--open shows the link in the browser, as one argument and without a shell', async () => {
+    const { registered, base } = shared()
+    const cli = watched(await registered())
+    const browser = join(cli.home, 'browser')
+    const opened = join(cli.home, 'opened')
+    writeFileSync(browser, `#!/bin/sh\nprintf '%s|' "$@" > ${opened}.new && mv ${opened}.new ${opened}\n`, {
+      mode: 0o700,
+    })
+    const { code } = await cli.run(['request', 'acme', '--no-wait', '--open', '--user', "a'b;$(touch x)@example.com"], {
+      env: { BROWSER: browser },
+    })
+    assert.equal(code, 0)
+    for (let tries = 0; tries < 200 && !readdirSync(cli.home).includes('opened'); tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    assert.match(readFileSync(opened, 'utf8'), new RegExp(`^${base}/approve-proxy/arq_[^|]+\\|$`))
+    assert.ok(!readdirSync(cli.home).includes('x'))
+  })
+})

@@ -1,0 +1,133 @@
+/** The built command line as a process of its own: in pipes as a script runs it, and on a pseudo-terminal. */
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Environment } from './running-service.ts'
+import { within } from './running-service.ts'
+
+export const executable = resolve(import.meta.dirname, '../cli/bin/sallyport.mjs')
+
+export interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+  /** Standard output as it is. */
+  bytes: Buffer
+}
+
+export interface Running {
+  pid: number
+  /** Both streams, as they came so far. */
+  seen: () => string
+  /** Resolves to all of the text so far, once it matches. */
+  until: (pattern: RegExp) => Promise<string>
+  signal: (signal: NodeJS.Signals) => void
+  ended: Promise<Ended>
+}
+
+export interface RunOptions {
+  env?: Environment
+  input?: string | Buffer
+  cwd?: string
+  /** Another Node than the one of this test. */
+  node?: string
+}
+
+export interface CommandLine {
+  /** Where its home is; its credentials lie below. */
+  home: string
+  env: Environment
+  start: (words: string[], options?: RunOptions) => Running
+  run: (words: string[], options?: RunOptions) => Promise<Ended>
+  /** On a pseudo-terminal of so many columns, which both streams are. */
+  startInTerminal: (words: string[], options?: RunOptions & { columns?: number }) => Running
+  runInTerminal: (words: string[], options?: RunOptions & { columns?: number }) => Promise<Ended>
+  /** All that any of its processes has printed, for a look at the end. */
+  printed: () => string
+  /** Every secret that lies in its files. */
+  secrets: () => string[]
+  /** Ends what a failed test has left running. */
+  stop: () => void
+}
+
+export function commandLineIn(home: string, more: Environment = {}): CommandLine {
+  const env = { PATH: process.env['PATH'] ?? '', HOME: home, TERM: 'xterm-256color', ...more }
+  let printed = ''
+  const alive = new Set<ChildProcess>()
+  const launch = (command: string, args: string[], { env: changes = {}, input, cwd = home }: RunOptions): Running => {
+    const child = spawn(command, args, { env: { ...env, ...changes }, cwd, stdio: ['pipe', 'pipe', 'pipe'] })
+    alive.add(child)
+    const chunks: Buffer[] = []
+    let [seen, stderr] = ['', '']
+    let wake = () => {}
+    const took = (text: string) => {
+      seen += text
+      printed += text
+      wake()
+    }
+    child.stdout.on('data', (chunk: Buffer) => {
+      chunks.push(chunk)
+      took(chunk.toString('utf8'))
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text
+      took(text)
+    })
+    child.stdin.on('error', () => undefined)
+    if (input !== undefined) child.stdin.end(input)
+    const ended = once(child, 'close').then(([code]) => {
+      alive.delete(child)
+      const bytes = Buffer.concat(chunks)
+      return { code: code as number | null, stdout: bytes.toString('utf8'), stderr, bytes }
+    })
+    return {
+      pid: child.pid ?? 0,
+      seen: () => seen,
+      signal: (name) => child.kill(name),
+      ended: within(ended, `"${args.join(' ')}" did not end`),
+      until: async (pattern) => {
+        let isOver = false
+        void ended.then(() => {
+          isOver = true
+          wake()
+        })
+        while (!pattern.test(seen)) {
+          if (isOver) throw new Error(`it ended without ${String(pattern)}: ${seen}`)
+          await within(new Promise<void>((resolve) => (wake = resolve)), `never came ${String(pattern)}: ${seen}`)
+        }
+        return seen
+      },
+    }
+  }
+  const start: CommandLine['start'] = (words, options = {}) =>
+    launch(options.node ?? process.execPath, [executable, ...words], { input: '', ...options })
+  const startInTerminal: CommandLine['startInTerminal'] = (words, { columns = 100, ...options } = {}) => {
+    const line = [process.execPath, executable, ...words].map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`)
+    return launch('script', ['-qec', `stty cols ${columns}; exec ${line.join(' ')}`, '/dev/null'], options)
+  }
+  return {
+    home,
+    env,
+    start,
+    startInTerminal,
+    run: (words, options) => start(words, options).ended,
+    runInTerminal: async (words, options) => {
+      const ended = await startInTerminal(words, options).ended
+      return { ...ended, stdout: ended.stdout.replaceAll('\r\n', '\n') }
+    },
+    printed: () => printed,
+    secrets: () => secretsBelow(join(home, '.config', 'sallyport')),
+    stop: () => {
+      for (const child of alive) child.kill('SIGKILL')
+    },
+  }
+}
+
+function secretsBelow(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const text = files.map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8')).join('\n')
+  return [...new Set(text.match(/sp_(?:agent|admin|mcp)_[\w-]{20,}/g) ?? [])]
+}
