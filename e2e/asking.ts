@@ -3,19 +3,20 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startOAuthServer } from '../server/testkit/oauth-server.ts'
+import { startWebPushServer } from '../server/testkit/web-push-server.ts'
 import { base, hears, post, postAsAdmin, sees, serve, signIn } from './in-browser.ts'
 import type { Visit } from './in-browser.ts'
 import { roomy } from './running-service.ts'
 
 const endings: (() => unknown)[] = []
-export const oauth = await startOAuthServer(
-  { after: (end) => endings.push(end as () => unknown) },
-  { registration: true },
-)
+const scope: Parameters<typeof startWebPushServer>[0] = { after: (end) => endings.push(end as () => unknown) }
+export const oauth = await startOAuthServer(scope, { registration: true })
+/** The push service of the browsers. */
+export const pushServer = await startWebPushServer(scope)
 await oauth.setRedirectUris([`${base}/v4/oauth/callback/acme`])
 serve({
   ...roomy,
-  SALLYPORT_EGRESS_ALLOW: oauth.host,
+  SALLYPORT_EGRESS_ALLOW: `${oauth.host},${pushServer.host}`,
   SALLYPORT_EGRESS_CA_FILE: oauth.caFile,
   SALLYPORT_ACCESS_REQUESTS_PER_HOUR: '1000',
 })

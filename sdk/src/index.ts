@@ -8,12 +8,19 @@ export { registerAgent } from './agent/register-agent.ts'
 export type { WaitOptions } from './agent/wait-for-grant.ts'
 export type { Audit } from './audit.ts'
 export { createDeviceClient } from './device/client.ts'
-export type { Decision, Denial, DeviceAction, DeviceClient, DeviceClientOptions } from './device/client.ts'
+export type {
+  Decision,
+  Denial,
+  DeviceAction,
+  DeviceClient,
+  DeviceClientOptions,
+  SigningOptions,
+} from './device/client.ts'
 export { generateDeviceKey, publicJwkOf, thumbprintOf } from './device/keys.ts'
 export type { DeviceKeyPair } from './device/keys.ts'
 export { pairDevice } from './device/pair-device.ts'
 export type { PairOptions } from './device/pair-device.ts'
-export type { Signature } from './device/sign-decision.ts'
+export type { Signature, Signed } from './device/sign-decision.ts'
 export { AccessDenied, AccessExpired, SallyportError } from './errors.ts'
 export type { ClientErrorCode, WantedAccess } from './errors.ts'
 export type { ServiceEvent } from './events.ts'

@@ -4,7 +4,7 @@ import { useMemo } from 'react'
 import type { ReactNode } from 'react'
 import { Loaded } from '../ui/loading.tsx'
 import { MessageLine } from '../ui/message.tsx'
-import { useOpenRequest } from './address.ts'
+import { useOpenRequest } from './address.tsx'
 import { Decide } from './decide.tsx'
 import { readKept } from './kept-device.ts'
 import type { KeptDevice } from './kept-device.ts'
@@ -33,7 +33,7 @@ function Paired({ kept, onForgotten }: { kept: KeptDevice; onForgotten: () => un
   return accessRequestId === undefined ? (
     <Waiting device={device} kept={kept} onForgotten={onForgotten} />
   ) : (
-    <Decide key={accessRequestId} device={device} kept={kept} accessRequestId={accessRequestId} />
+    <Decide key={accessRequestId} device={device} accessRequestId={accessRequestId} onForgotten={onForgotten} />
   )
 }
 

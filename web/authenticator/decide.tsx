@@ -1,13 +1,84 @@
-import type { DeviceClient } from '@sallyport/sdk'
+/** One request: what it asks for, what is allowed of it, and the signature that says so. */
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { AccessRequest, DeviceClient, Grant, Signed } from '@sallyport/sdk'
+import { Loading } from '../ui/loading.tsx'
+import { isProblem } from '../ui/problem.ts'
+import { Moment } from '../ui/time.tsx'
 import { View } from '../ui/view.tsx'
-import type { KeptDevice } from './kept-device.ts'
+import { ToList } from './address.tsx'
+import { Answered } from './answered.tsx'
+import { Question } from './question.tsx'
+import { Trouble } from './trouble.tsx'
+
+/** What was decided here, and what was signed for it. */
+export interface Answer {
+  grant?: Grant
+  /** Absent of a denial where the service needs none. */
+  signed: Signed | undefined
+}
 
 interface DecideProps {
   device: DeviceClient
-  kept: KeptDevice
   accessRequestId: string
+  onForgotten: () => unknown
 }
 
-export function Decide({ accessRequestId }: DecideProps) {
-  return <View title="An agent asks for access" lead={accessRequestId} />
+export function Decide({ device, accessRequestId, onForgotten }: DecideProps) {
+  const [answer, setAnswer] = useState<Answer>()
+  const request = useQuery({
+    queryKey: ['requests', accessRequestId],
+    queryFn: ({ signal }) => device.accessRequests.get(accessRequestId, { signal }),
+  })
+  const accounts = useQuery({
+    queryKey: ['connections'],
+    queryFn: ({ signal }) => device.connections.list({ status: 'active' }, { signal }).all(),
+  })
+  const problem = request.error ?? accounts.error
+  if (request.data && answer) return <Answered request={request.data} answer={answer} />
+  if (isProblem(problem, 'not_found')) {
+    return (
+      <View title="Nothing to decide here" lead="This request is not for you, or it does not exist.">
+        <ToList />
+      </View>
+    )
+  }
+  if (problem) {
+    return (
+      <View title="An agent asks for access">
+        <Trouble
+          problem={problem}
+          again={() => Promise.all([request.refetch(), accounts.refetch()])}
+          onForgotten={onForgotten}
+        />
+      </View>
+    )
+  }
+  if (!request.data || !accounts.data) return <Loading />
+  if (request.data.status !== 'pending') return <Settled request={request.data} />
+  const offered = accounts.data.filter(({ provider }) => provider !== null && provider === request.data.provider)
+  return <Question device={device} request={request.data} accounts={offered} onAnswer={setAnswer} />
+}
+
+const outcomes = {
+  approved: 'Already approved',
+  denied: 'Already denied',
+  expired: 'Too late',
+  cancelled: 'Taken back',
+  pending: '',
+}
+
+function Settled({ request: { status, decided_at: decidedAt, expires_at: expiresAt } }: { request: AccessRequest }) {
+  return (
+    <View
+      title={outcomes[status]}
+      lead={
+        <>
+          There is nothing to decide any more, since <Moment at={decidedAt ?? expiresAt} />.
+        </>
+      }
+    >
+      <ToList />
+    </View>
+  )
 }

@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createRoot } from 'react-dom/client'
 import { Messages } from '../ui/message.tsx'
 import '../ui/theme.css'
-import { addressOf, takePairingCode } from './address.ts'
+import { addressOf, takePairingCode } from './address.tsx'
 import { Authenticator } from './authenticator.tsx'
 import { registerWorker } from './installed.ts'
 

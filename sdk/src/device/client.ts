@@ -7,7 +7,7 @@ import type { CallOptions, ClientOptions } from '../transport.ts'
 import type * as wire from '../wire.ts'
 import type { DeviceKeyPair } from './keys.ts'
 import { signAction, signDecision } from './sign-decision.ts'
-import type { Signature } from './sign-decision.ts'
+import type { Signature, Signed } from './sign-decision.ts'
 
 export interface DeviceClientOptions extends ClientOptions {
   /** `session_token` of {@link pairDevice}. */
@@ -23,6 +23,11 @@ export type Denial = Omit<NonNullable<wire.DenyBody>, 'challenge_id' | 'signatur
 /** `off`: approval on a device is no longer required; `remove:{device_id}`; `enrol:{thumbprint}`. */
 export type DeviceAction = 'off' | `remove:${string}` | `enrol:${string}`
 
+export interface SigningOptions extends CallOptions {
+  /** What was signed, and the signature, before both are sent: to be shown to the person. */
+  onSigned?: ((signed: Signed) => void) | undefined
+}
+
 /** A paired device: sees what its person has to decide, and decides by signing. */
 export interface DeviceClient {
   me: (options?: Options) => Promise<wire.MeReply>
@@ -30,8 +35,8 @@ export interface DeviceClient {
     pending: (query?: wire.PageQuery, options?: Options) => Listing<wire.AccessRequestPage, wire.AccessRequest>
     get: (accessRequestId: string, options?: Options) => Promise<wire.AccessRequest>
     /** Asks for a challenge that is tied to the decision, signs it, and sends both. */
-    approve: (accessRequestId: string, decision: Decision, options?: Options) => Promise<wire.Grant>
-    deny: (accessRequestId: string, denial?: Denial, options?: Options) => Promise<wire.AccessRequest>
+    approve: (accessRequestId: string, decision: Decision, options?: SigningOptions) => Promise<wire.Grant>
+    deny: (accessRequestId: string, denial?: Denial, options?: SigningOptions) => Promise<wire.AccessRequest>
     /** For those who sign by themselves. */
     challenge: (
       accessRequestId: string,
@@ -89,13 +94,16 @@ export function createDeviceClient({ sessionToken, key, ...service }: DeviceClie
         ),
       get: (id, options) => get(requestPath(id), options),
       challenge,
-      approve: async (id, decision, options) => {
-        const signed = await signDecision(ownKey(key), await challenge(id, decision, options), id, 'approve', decision)
-        return post(`${requestPath(id)}/approve`, { ...decision, ...signed }, options)
+      approve: async (id, decision, { onSigned, ...options } = {}) => {
+        const given = await challenge(id, decision, options)
+        const signed = await signDecision(ownKey(key), given, id, 'approve', decision)
+        onSigned?.(signed)
+        return post(`${requestPath(id)}/approve`, { ...decision, ...signatureOf(signed) }, options)
       },
-      deny: async (id, denial, options) => {
+      deny: async (id, denial, { onSigned, ...options } = {}) => {
         const signed = key && (await signDecision(key, await challenge(id, undefined, options), id, 'deny'))
-        return post(`${requestPath(id)}/deny`, { ...denial, ...signed }, options)
+        if (signed) onSigned?.(signed)
+        return post(`${requestPath(id)}/deny`, { ...denial, ...(signed && signatureOf(signed)) }, options)
       },
     },
     connections: {
@@ -126,6 +134,10 @@ export function createDeviceClient({ sessionToken, key, ...service }: DeviceClie
     },
     events: (options) => followEvents(transport, options),
   }
+}
+
+function signatureOf({ challenge_id, signature }: Signed): Signature {
+  return { challenge_id, signature }
 }
 
 function ownKey(key: DeviceKeyPair | undefined): DeviceKeyPair {

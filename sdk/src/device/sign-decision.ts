@@ -16,6 +16,11 @@ export interface Signature {
   signature: string
 }
 
+export interface Signed extends Signature {
+  /** What the signature is over. */
+  text: string
+}
+
 interface Challenge {
   challenge_id: string
   nonce: string
@@ -29,10 +34,10 @@ export async function signDecision(
   accessRequestId: string,
   verdict: Verdict,
   decision?: object,
-): Promise<Signature> {
+): Promise<Signed> {
   if (!(await holds(nonce, decision))) throw untrue('The challenge was made for another decision.')
   const text = textOf(() => approvalMessage(challenge_id, nonce, accessRequestId, verdict))
-  return { challenge_id, signature: await signText(key, text) }
+  return { challenge_id, signature: await signText(key, text), text }
 }
 
 export async function signAction(

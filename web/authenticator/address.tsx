@@ -27,6 +27,10 @@ export function addressOf(accessRequestId: string): string {
   return `#request=${accessRequestId}`
 }
 
-export function goToList(): void {
-  location.hash = ''
+export function ToList() {
+  return (
+    <a href="#" className="inline-flex min-h-10 items-center font-semibold text-accent">
+      What else waits
+    </a>
+  )
 }

@@ -1,0 +1,236 @@
+/** A browser as a paired device: its key can not leave it, and what it decides is signed. */
+import assert from 'node:assert/strict'
+import { verifyReceipt } from '@sallyport/sdk'
+import type { Receipt } from '@sallyport/sdk'
+import type { Page } from 'playwright-core'
+import { assertAccessible } from './accessible.ts'
+import { pushServer } from './asking.ts'
+import { arrive, assertFits, oauth, register } from './console-people.ts'
+import type { Person } from './console-people.ts'
+import { base, hears, inBrowser, press, sees } from './in-browser.ts'
+import type { Visit } from './in-browser.ts'
+import { eventually } from './running-service.ts'
+
+const waiting = 'Waiting for you'
+const asking = 'An agent asks for access'
+
+/** A second browser, which becomes a device of this person. */
+async function pair(visit: Visit, person: Person): Promise<Page> {
+  const { body } = await person.call('POST', '/v4/devices/pairing-codes')
+  const page = await visit(body.pairing_url)
+  await sees(page, 'Pair this device')
+  await press(page, 'Pair')
+  await sees(page, waiting)
+  return page
+}
+
+async function devicesOf(person: Person): Promise<{ device_id: string; push: boolean; key: { enrolled: boolean } }[]> {
+  return (await person.call('GET', '/v4/devices?status=active')).body.devices
+}
+
+inBrowser('a phone is paired with the code that the console shows, and its key can not leave it', [], async (visit) => {
+  const person = await arrive(visit, 'ada')
+  const desk = await person.open('/devices', 'Devices')
+  await press(desk, 'Pair a device')
+  await desk.getByRole('img', { name: /^QR code/ }).waitFor()
+  await assertAccessible(desk)
+  await assertFits(desk)
+  const link = (await desk.getByRole('link', { name: 'make it a device itself' }).getAttribute('href')) ?? ''
+
+  const phone = await visit(link)
+  await sees(phone, 'Pair this device')
+  assert.equal(phone.url(), `${base}/authenticator`)
+  assert.notEqual(await phone.getByLabel('Pairing code').inputValue(), '')
+  await assertAccessible(phone)
+  await phone.getByLabel('Name of this device').fill('Ada’s <b>phone</b>')
+  await press(phone, 'Pair')
+  await sees(phone, waiting)
+  await assertAccessible(phone)
+  await assertFits(phone)
+
+  await hears(desk, 'The device is paired.')
+  await desk.getByText('Ada’s <b>phone</b>').first().waitFor()
+  assert.deepEqual(await phone.evaluate(whatIsKept), { isExtractable: false, exported: 'InvalidAccessError' })
+  await phone.reload()
+  await sees(phone, waiting)
+})
+
+/** What a script of the page itself can get at. */
+const whatIsKept = `new Promise((resolve) => {
+  indexedDB.open('sallyport-authenticator').onsuccess = ({ target }) => {
+    const get = target.result.transaction('device').objectStore('device').get('this')
+    get.onsuccess = async () => {
+      const { privateKey } = get.result.key
+      const exported = await crypto.subtle.exportKey('jwk', privateKey).then(() => 'exported', ({ name }) => name)
+      resolve({ isExtractable: privateKey.extractable, exported })
+    }
+  }
+})`
+
+inBrowser(
+  'a code that does not work is refused beside its field, and another can be typed',
+  ['401 '],
+  async (visit) => {
+    const person = await arrive(visit, 'emmy')
+    const page = await visit(`${base}/authenticator`)
+    await press(page, 'Pair')
+    await page.getByRole('alert').filter({ hasText: 'Type the code' }).waitFor()
+    await page.getByLabel('Pairing code').fill('0000-0000')
+    await press(page, 'Pair')
+    await page.getByRole('alert').filter({ hasText: 'This code does not work' }).waitFor()
+    await assertAccessible(page)
+    const { body } = await person.call('POST', '/v4/devices/pairing-codes')
+    await page.getByLabel('Pairing code').fill(body.pairing_code.toLowerCase())
+    await press(page, 'Pair')
+    await sees(page, waiting)
+  },
+)
+
+inBrowser('a request appears on the device, and what it signs can be checked by anybody', [], async (visit) => {
+  const person = await arrive(visit, 'grace')
+  const connectionId = await person.connect('grace')
+  const phone = await pair(visit, person)
+  const agent = await register('Mail helper')
+  const id = await agent.ask({ user_id: person.userId, hosts: [oauth.host], methods: ['GET', 'POST'] })
+  await phone.getByRole('link', { name: /^Mail helper asks for your account at Beta/ }).click()
+  await sees(phone, asking)
+  await phone.getByRole('radio', { name: 'Only read' }).check()
+  await phone.getByRole('radio', { name: '1 hour' }).check()
+  await phone.getByText('What this device will sign').click()
+  await phone
+    .locator('pre')
+    .filter({ hasText: `"connection_id":"${connectionId}"` })
+    .waitFor()
+  await assertAccessible(phone)
+  await assertFits(phone)
+  await press(phone, 'Sign and approve')
+  await sees(phone, 'Access granted')
+  const text = `svc-approval.v1.chl_`
+  await phone.getByText(text).waitFor()
+  assert.match((await phone.locator('main').textContent()) ?? '', new RegExp(`\\.${id}\\.approve`))
+  await assertAccessible(phone)
+
+  const [grant] = (await person.call('GET', '/v4/grants')).body.grants
+  assert.deepEqual([grant.signed, grant.allowed_methods], [true, ['GET']])
+  const receipt = (await person.call('GET', `/v4/grants/${grant.grant_id}/receipt`)).body as Receipt
+  assert.ok((await verifyReceipt(receipt)).valid)
+  assert.equal(receipt.scope_signed, true)
+  assert.equal((await agent.read(grant.grant_id)).upstream, 200)
+  await phone.getByRole('link', { name: 'What else waits' }).click()
+  await phone.getByText('Nothing waits').waitFor()
+})
+
+inBrowser('a denial is signed too; what was decided elsewhere says so', [], async (visit) => {
+  const person = await arrive(visit, 'joan')
+  const phone = await pair(visit, person)
+  const agent = await register('Pushy agent')
+  const id = await agent.ask({ user_id: person.userId })
+  await phone.goto(`${base}/authenticator#request=${id}`)
+  await sees(phone, asking)
+  await phone.getByText('You have no account there that can be used.').waitFor()
+  await press(phone, 'Sign and deny')
+  await sees(phone, 'Denied')
+  await phone.getByText(`.${id}.deny`).waitFor()
+  await phone.reload()
+  await sees(phone, 'Already denied')
+  await phone.goto(`${base}/authenticator#request=arq_${'0'.repeat(26)}`)
+  await sees(phone, 'Nothing to decide here')
+})
+
+inBrowser('a device that is removed in the console is out at once', ['401 '], async (visit) => {
+  const person = await arrive(visit, 'linus')
+  const phone = await pair(visit, person)
+  const desk = await person.open('/devices', 'Devices')
+  await desk.getByRole('button', { name: /^Remove / }).click()
+  await desk.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+  await hears(desk, 'The device is out.')
+  await phone.reload()
+  await sees(phone, waiting)
+  await phone.getByText('This device is no longer paired.').waitFor()
+  await press(phone, 'Pair it again')
+  await sees(phone, 'Pair this device')
+})
+
+inBrowser('only a device decides where its person wants it so, and it alone ends that', ['403 '], async (visit) => {
+  const person = await arrive(visit, 'lise')
+  await person.connect('lise')
+  const phone = await pair(visit, person)
+  const desk = await person.open('/devices', 'Devices')
+  await press(desk, 'Switch on')
+  await hears(desk, 'From now on only a device of yours can approve.')
+  await assertAccessible(desk)
+
+  const other = await pair(visit, person)
+  await other.getByText('not yet').waitFor()
+  await phone.reload()
+  const key = (await other.locator('dd code').first().textContent()) ?? ''
+  await phone.getByText('wants to decide, too').waitFor()
+  await phone.getByText(key).waitFor()
+  await press(phone, 'It is the same: let it decide')
+  await hears(phone, 'The other device may decide from now on.')
+  await eventually(async () => (await devicesOf(person)).every((one) => one.key.enrolled), 'not enrolled')
+
+  await press(phone, 'Switch off')
+  await phone.getByRole('dialog').getByRole('button', { name: 'Sign and switch off' }).click()
+  await hears(phone, 'You can decide in the console again.')
+  assert.equal((await person.call('GET', '/v4/auth/me')).body.user.require_device_approval, false)
+})
+
+inBrowser('a request rings, and touching it opens it', [], async (visit) => {
+  const person = await arrive(visit, 'hedy')
+  const phone = await pair(visit, person)
+  await phone.context().grantPermissions(['notifications'], { origin: base })
+  const subscription = pushServer.subscribe()
+  // The browser's own push service is not to be reached from here; the tests' one takes its place.
+  await phone.evaluate(`PushManager.prototype.subscribe = async () => ({ toJSON: () => (${subscription.token}) })`)
+  await press(phone, 'Let requests ring here')
+  await hears(phone, 'Requests ring here from now on.')
+  assert.equal((await devicesOf(person))[0]?.push, true)
+
+  const agent = await register('Mail helper')
+  const id = await agent.ask({ user_id: person.userId })
+  await eventually(() => Promise.resolve(subscription.received.length > 0), 'nothing was pushed')
+  await deliver(phone, subscription.received[0] ?? '')
+  const shown = `navigator.serviceWorker.ready
+    .then((worker) => worker.getNotifications())
+    .then((all) => all.map(({ title, body, tag }) => ({ title, body, tag })))`
+  await eventually(async () => (await phone.evaluate<object[]>(shown)).length === 1, 'no notification')
+  const [notification] = await phone.evaluate<{ title: string; body: string; tag: string }[]>(shown)
+  assert.equal(notification?.tag, id)
+  assert.match(`${notification.title} ${notification.body}`, /Mail helper/)
+})
+
+/** Hands a message to the page's worker as the browser would. */
+async function deliver(page: Page, data: string): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  const registered = new Promise<string>((resolve) => {
+    session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
+      const [found] = registrations.filter(({ scopeURL }) => scopeURL.startsWith(base))
+      if (found) resolve(found.registrationId)
+    })
+  })
+  await session.send('ServiceWorker.enable')
+  await session.send('ServiceWorker.deliverPushMessage', { origin: base, registrationId: await registered, data })
+}
+
+const disconnected = 'Failed to load resource: net::ERR_INTERNET_DISCONNECTED'
+
+inBrowser(
+  'without a network it opens all the same, and says that nothing can be decided',
+  [disconnected],
+  async (visit) => {
+    const person = await arrive(visit, 'vera')
+    const phone = await pair(visit, person)
+    await phone.evaluate('navigator.serviceWorker.ready')
+    await phone.reload()
+    await sees(phone, waiting)
+    await phone.context().setOffline(true)
+    await phone.reload()
+    await sees(phone, waiting)
+    await phone.getByText('You are offline, or the service is.').waitFor()
+    await assertAccessible(phone)
+    await phone.context().setOffline(false)
+    await press(phone, 'Try again')
+    await phone.getByText('Nothing waits').waitFor()
+  },
+)

@@ -1,0 +1,47 @@
+/** What came of it, and what this device signed for it. */
+import type { AccessRequest } from '@sallyport/sdk'
+import { describeGrant } from '../console/grants/describe-grant.ts'
+import { Fact, Facts } from '../ui/facts.tsx'
+import { Sentence } from '../ui/sentence.tsx'
+import { formatMoment } from '../ui/time.tsx'
+import { Card, Section, Theirs, View } from '../ui/view.tsx'
+import { ToList } from './address.tsx'
+import type { Answer } from './decide.tsx'
+
+export function Answered({ request, answer: { grant, signed } }: { request: AccessRequest; answer: Answer }) {
+  return (
+    <View title={grant ? 'Access granted' : 'Denied'}>
+      <Card>
+        {grant ? (
+          <p>
+            <Sentence words={describeGrant(grant, formatMoment)} />
+          </p>
+        ) : (
+          <p>
+            <Theirs>{request.agent.name}</Theirs> was granted nothing. It is silent for a day.
+          </p>
+        )}
+      </Card>
+      {signed && (
+        <Section title="What this device signed" note="The service keeps it. Anybody can check it without the service.">
+          <Card>
+            <Facts>
+              <Fact name="Text">
+                <code className="font-mono text-xs break-all">{signed.text}</code>
+              </Fact>
+              <Fact name="Signature">
+                <code className="font-mono text-xs break-all">{signed.signature}</code>
+              </Fact>
+              {grant && (
+                <Fact name="Grant">
+                  <code className="font-mono text-xs break-all">{grant.grant_id}</code>
+                </Fact>
+              )}
+            </Facts>
+          </Card>
+        </Section>
+      )}
+      <ToList />
+    </View>
+  )
+}
