@@ -113,7 +113,7 @@ inBrowser('a request appears on the device, and what it signs can be checked by 
   const [grant] = (await person.call('GET', '/v4/grants')).body.grants
   assert.deepEqual([grant.signed, grant.allowed_methods], [true, ['GET']])
   const receipt = (await person.call('GET', `/v4/grants/${grant.grant_id}/receipt`)).body as Receipt
-  assert.ok((await verifyReceipt(receipt)).valid)
+  assert.equal((await verifyReceipt(receipt)).verdict, 'signed')
   assert.equal(receipt.scope_signed, true)
   assert.equal((await agent.read(grant.grant_id)).upstream, 200)
   await phone.getByRole('link', { name: 'What else waits' }).click()

@@ -20,7 +20,7 @@ import { grantRoutes } from './grants/grant-routes.ts'
 import { healthRoutes } from './health/health-routes.ts'
 import { legacyV1Routes } from './legacy-v1/legacy-v1-routes.ts'
 import { createOutside } from './outside.ts'
-import { pages } from './pages.ts'
+import { pageRoutes } from './page-routes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
@@ -153,7 +153,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
         : connectionRoute({ ...needs, credentialOf }, standing),
     onOutcome: measureCalls(metrics, load),
   })
-  await pages(http)
+  await pageRoutes(http)
 
   return {
     http,

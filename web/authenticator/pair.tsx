@@ -32,7 +32,7 @@ export function Pair({ code, onPaired }: { code: string; onPaired: () => unknown
         vapidPublicKey: paired.vapid_public_key,
       })
     } catch (error) {
-      if (!isProblem(error, 'unauthenticated', 'invalid_field')) throw error
+      if (!isProblem(error, 'not_found', 'expired', 'invalid_field')) throw error
       setProblem('This code does not work. It may be mistyped, used already, or older than 10 minutes.')
       return
     }

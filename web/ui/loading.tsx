@@ -7,7 +7,7 @@ import { Notice } from './view.tsx'
 
 export function Loading() {
   return (
-    <p role="progressbar" aria-label="Loading" className="animate-pulse py-8 text-center text-quiet">
+    <p role="progressbar" aria-label="Loading" className="py-8 text-center text-quiet">
       Loading …
     </p>
   )

@@ -14,7 +14,7 @@ const consolePaths = [
 /** Files beside the pages whose names stay the same from build to build. */
 const files = ['favicon.svg', 'authenticator.webmanifest', 'authenticator-sw.js']
 
-export async function pages(http: Http): Promise<void> {
+export async function pageRoutes(http: Http): Promise<void> {
   // The names of assets hold a hash of what is in them.
   const assets = { prefix: '/assets/', root: `${root}/assets`, index: false as const, preCompressed: true }
   await http.register(fastifyStatic, { ...assets, immutable: true, maxAge: '365d' })
