@@ -69,7 +69,7 @@ const whatIsKept = `new Promise((resolve) => {
 
 inBrowser(
   'a code that does not work is refused beside its field, and another can be typed',
-  ['401 '],
+  ['404 '],
   async (visit) => {
     const person = await arrive(visit, 'emmy')
     const page = await visit(`${base}/authenticator`)
@@ -120,7 +120,7 @@ inBrowser('a request appears on the device, and what it signs can be checked by 
   await phone.getByText('Nothing waits').waitFor()
 })
 
-inBrowser('a denial is signed too; what was decided elsewhere says so', [], async (visit) => {
+inBrowser('a denial is signed too; what was decided elsewhere says so', ['404 '], async (visit) => {
   const person = await arrive(visit, 'joan')
   const phone = await pair(visit, person)
   const agent = await register('Pushy agent')
