@@ -1,10 +1,11 @@
 /** Home, which shows what waits and what happens as it does, and the grants that came of it. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { createDeviceClient, generateDeviceKey, pairDevice } from '@sallyport/sdk'
 import type { Page } from 'playwright-core'
 import { assertAccessible } from './accessible.ts'
 import { arrive, assertFits, oauth, register } from './console-people.ts'
-import { hears, inBrowser, sees, startScreen } from './in-browser.ts'
+import { base, hears, inBrowser, sees, startScreen } from './in-browser.ts'
 
 const region = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
 const grantOf = (page: Page, name: string) =>
@@ -175,3 +176,21 @@ inBrowser(
     assert.equal(await page.locator('main img, main script').count(), 0)
   },
 )
+
+inBrowser('a grant that a device signed says so, and its receipt holds the signature', [], async (visit) => {
+  const person = await arrive(visit, 'barbara')
+  const connection = await person.connect('barbara')
+  const key = await generateDeviceKey()
+  const { pairing_code: pairingCode } = (await person.call('POST', '/v4/devices/pairing-codes', {})).body
+  const { session_token: sessionToken } = await pairDevice({ baseUrl: base, pairingCode, key })
+  const device = createDeviceClient({ baseUrl: base, sessionToken, key })
+  const page = await person.open('/grants', 'Grants')
+  const id = await (await register('Mail helper')).ask({ user_id: person.userId })
+  await device.accessRequests.approve(id, { connection_id: connection, allowed_methods: ['GET'] })
+  const row = grantOf(page, 'Mail helper')
+  await row.getByText('Signed by a device').waitFor()
+  const download = page.waitForEvent('download')
+  await row.getByRole('button', { name: 'Download the receipt for Mail helper' }).click()
+  const receipt = JSON.parse(readFileSync(await (await download).path(), 'utf8'))
+  assert.deepEqual([receipt.signed, receipt.scope_signed, receipt.decision.allowed_methods], [true, true, ['GET']])
+})

@@ -1,15 +1,19 @@
 /** The lists that several views show. The first word of a key is what live.ts knows it by. */
 import { useQuery } from '@tanstack/react-query'
 import type { Connection } from '@sallyport/sdk'
+import { useNow } from '../ui/time.tsx'
 import { service } from './service.ts'
 
 /** At most so many of a list are asked for at once. */
 const limit = 200
 
+/** Nobody is told when the time of one is over: that is seen here. */
 export function useWaitingRequests() {
+  const now = useNow()
   return useQuery({
     queryKey: ['access-requests', 'pending'],
     queryFn: ({ signal }) => service.accessRequests.pending({ limit }, { signal }).all(),
+    select: (requests) => requests.filter(({ expires_at: end }) => Date.parse(end) > now),
   })
 }
 

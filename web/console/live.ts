@@ -2,6 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { EventTopic } from '@sallyport/protocol/events'
+import { createCatchUp } from './catch-up.ts'
 import { service } from './service.ts'
 
 /** By topic, the first words of the keys of the queries that are out of date then. */
@@ -26,15 +27,18 @@ export function useLive(): void {
   useEffect(() => {
     if (!isVisible) return
     const leaving = new AbortController()
+    const catchUp = createCatchUp((key) => queries.invalidateQueries({ queryKey: [key] }), pause)
     void follow(leaving.signal, (topics) => {
-      for (const key of new Set(topics.flatMap((topic) => keysOf[topic]))) {
-        void queries.invalidateQueries({ queryKey: [key] })
-      }
+      catchUp(topics.flatMap((topic) => keysOf[topic]))
     })
     return () => {
       leaving.abort()
     }
   }, [queries, isVisible])
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 1_000))
 }
 
 async function follow(signal: AbortSignal, onChange: (topics: EventTopic[]) => void): Promise<void> {

@@ -10,7 +10,7 @@ export function Sparkline({ counts, label }: { counts: readonly number[]; label:
       role="img"
       aria-label={label}
       viewBox={`0 0 ${counts.length * step} ${height}`}
-      className="h-8 w-28 text-accent"
+      className="mt-0.5 h-5 w-28 text-accent"
       preserveAspectRatio="none"
     >
       {barsOf(counts, height - 2).map((bar, index) => (

@@ -7,7 +7,7 @@ import { Loaded } from '../../ui/loading.tsx'
 import { Badge, Empty, Theirs, View } from '../../ui/view.tsx'
 import { useProviders } from '../lists.ts'
 import type { Wish } from './begin.ts'
-import { matches } from './search.ts'
+import { inOrder, matches } from './search.ts'
 
 type Start = (wish: Wish) => Promise<void>
 
@@ -31,7 +31,7 @@ export function ChooseProvider({ onStart }: { onStart: Start }) {
 
 function Search({ providers, onStart }: { providers: Provider[]; onStart: Start }) {
   const [wanted, setWanted] = useState('')
-  const found = providers.filter((provider) => matches(provider, wanted))
+  const found = inOrder(providers).filter((provider) => matches(provider, wanted))
   if (providers.length === 0) {
     return (
       <Empty title="No provider is set up here yet">

@@ -11,6 +11,9 @@ import type { FlowState } from './use-device-flow.ts'
 
 const QrCode = lazy(async () => ({ default: (await import('../../ui/qr-code.tsx')).QrCode }))
 
+/** A longer address makes squares that no camera reads, and in the end none at all. */
+const longestInCode = 500
+
 interface DeviceFlowProps {
   begun: Extract<Begun, { way: 'device' }>
   onConnected: () => void
@@ -74,11 +77,13 @@ function Instructions({ flow }: Pick<DeviceFlowProps['begun'], 'flow'>) {
           Or type the address: <bdi className="text-ink">{page}</bdi>
         </p>
       </div>
-      <div className="mx-auto w-44 sm:mx-0">
-        <Suspense>
-          <QrCode text={target} label="The same address, for the camera of a phone" />
-        </Suspense>
-      </div>
+      {target.length <= longestInCode && (
+        <div className="mx-auto w-44 sm:mx-0">
+          <Suspense>
+            <QrCode text={target} label="The same address, for the camera of a phone" />
+          </Suspense>
+        </div>
+      )}
     </div>
   )
 }

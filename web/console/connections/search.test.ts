@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { matches } from './search.ts'
+import { inOrder, matches } from './search.ts'
 
 const provider = {
   provider_name: 'Café Calendar',
@@ -14,4 +14,13 @@ test('a provider is found by parts of its name, its address or where its API is'
     assert.equal(matches(provider, wanted), true, wanted)
   }
   for (const wanted of ['mail', 'café mail', '.*', '\\']) assert.equal(matches(provider, wanted), false, wanted)
+})
+
+test('a provider that an agent proposed stands below all that somebody answers for', () => {
+  const provider = (provider_name: string, verified: boolean) => ({ provider_name, verified })
+  const sorted = inOrder([provider('AAA Google', false), provider('Slack', true), provider('Google', true)])
+  assert.deepEqual(
+    sorted.map(({ provider_name: name }) => name),
+    ['Google', 'Slack', 'AAA Google'],
+  )
 })

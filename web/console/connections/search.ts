@@ -10,6 +10,15 @@ export function matches({ provider_name: name, slug, issuer_url: issuer, api_hos
     .every((word) => text.includes(word))
 }
 
+const order = new Intl.Collator(undefined, { numeric: true })
+
+/** Those that somebody here answers for come first: a name that an agent chose is never above them. */
+export function inOrder<P extends Pick<Provider, 'provider_name' | 'verified'>>(providers: readonly P[]): P[] {
+  return [...providers].sort(
+    (a, b) => Number(b.verified) - Number(a.verified) || order.compare(a.provider_name, b.provider_name),
+  )
+}
+
 function fold(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().trim()
 }

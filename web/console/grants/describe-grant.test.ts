@@ -45,8 +45,8 @@ test('a grant says who may do what, where, with which account, until when', () =
 test('what it may do is no less than its methods let it', () => {
   const end = 'at api.acme.example, with ada@example.com at Acme, until you revoke it.'
   says({ allowed_methods: null }, `Mail helper may read, change and delete (any method) ${end}`)
-  says({ allowed_methods: ['GET', 'POST'] }, `Mail helper may read and change (GET and POST) ${end}`)
-  says({ allowed_methods: ['PURGE'] }, `Mail helper may change (PURGE) ${end}`)
+  says({ allowed_methods: ['GET', 'POST'] }, `Mail helper may read, change and delete (GET and POST) ${end}`)
+  says({ allowed_methods: ['PURGE'] }, `Mail helper may change and delete (PURGE) ${end}`)
 })
 
 test('of one that has ended it says how', () => {

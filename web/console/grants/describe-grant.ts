@@ -18,13 +18,15 @@ export function describeGrant(grant: Grant, formatMoment: (moment: string) => st
   ]
 }
 
-const reading = new Set(['GET', 'HEAD', 'OPTIONS'])
+const reading = new Set(['GET', 'HEAD'])
 
+/** Whatever does not only read can delete: at many providers a POST does. */
 function doing(methods: Grant['allowed_methods']): Words {
   if (methods === null) return ['read, change and delete (any method)']
   const readsAll = methods.every((method) => reading.has(method))
   const readsSome = methods.some((method) => reading.has(method))
-  return [readsAll ? 'only read (' : readsSome ? 'read and change (' : 'change (', ...listOf(methods), ')']
+  const what = readsAll ? 'only read' : readsSome ? 'read, change and delete' : 'change and delete'
+  return [`${what} (`, ...listOf(methods), ')']
 }
 
 function accountOf({ kind, account_label: label, provider_name: provider }: Grant): Words {

@@ -17,7 +17,7 @@ export function GrantCard({ grant }: { grant: Grant }) {
   const { agent, calls, max_calls: most, last_used_at: lastUsed, created_at: since, status } = grant
   return (
     <Card>
-      <div className="space-y-3">
+      <div className="space-y-4">
         <div className="flex flex-wrap items-start justify-between gap-2">
           <h2 className="min-w-0 text-base">
             <Theirs>{agent.name}</Theirs>
@@ -30,16 +30,16 @@ export function GrantCard({ grant }: { grant: Grant }) {
         <p>
           <Sentence words={describeGrant(grant, formatMoment)} />
         </p>
-        <div className="flex flex-wrap items-end justify-between gap-x-8 gap-y-3">
-          <dl className="flex flex-wrap gap-x-8 gap-y-2 text-sm tabular-nums">
-            <Figure name="Calls">{most === null ? count(calls, 'call') : `${calls} of ${count(most, 'call')}`}</Figure>
-            <Figure name="Last call">{lastUsed === null ? 'none yet' : <Ago at={lastUsed} />}</Figure>
-            <Figure name="Granted">
-              <Ago at={since} />
-            </Figure>
-          </dl>
-          <Calls grantId={grant.grant_id} />
-        </div>
+        <dl className="flex flex-wrap gap-x-8 gap-y-2 text-sm tabular-nums">
+          <Figure name="Calls">{most === null ? count(calls, 'call') : `${calls} of ${count(most, 'call')}`}</Figure>
+          <Figure name="Last call">{lastUsed === null ? 'none yet' : <Ago at={lastUsed} />}</Figure>
+          <Figure name="Granted">
+            <Ago at={since} />
+          </Figure>
+          <Figure name={`Last ${shownDays} days`}>
+            <Calls grantId={grant.grant_id} />
+          </Figure>
+        </dl>
         <div className="flex flex-wrap gap-2">
           {status === 'active' && <Revoke grant={grant} />}
           <Link

@@ -33,8 +33,8 @@ function Lists() {
                 {(!isNew || requests.data?.length !== 0) && <Waiting />}
                 <Attention connections={accounts} grants={granted} now={now} />
                 {isNew && <FirstSteps />}
-                <Recent />
                 {isNew && <Sandbox />}
+                <Recent />
               </div>
             )
           }}
