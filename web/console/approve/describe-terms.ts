@@ -68,7 +68,7 @@ export function sentence(agent: string, account: string, terms: Terms): Words {
 }
 
 /** Whatever does not only read can delete: at many providers a POST does. */
-function doing(methods: Terms['methods']): string {
+export function doing(methods: Terms['methods']): string {
   const canRead = methods === null || methods.some(isReading)
   const canChange = methods === null || !methods.every(isReading)
   return canRead && canChange ? 'read, change and delete' : canRead ? 'only read' : 'change and delete'

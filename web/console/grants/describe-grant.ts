@@ -2,31 +2,22 @@
 import type { Grant } from '@sallyport/sdk'
 import { count, listOf, theirs } from '../../ui/words.ts'
 import type { Words } from '../../ui/words.ts'
+import { doing } from '../approve/describe-terms.ts'
 
 export function describeGrant(grant: Grant, formatMoment: (moment: string) => string): Words {
-  const { agent, allowed_paths: paths, max_calls: most, status } = grant
+  const { agent, allowed_methods: methods, allowed_paths: paths, max_calls: most, status } = grant
   return [
     theirs(agent.name),
     status === 'active' ? ' may ' : ' could ',
-    ...doing(grant.allowed_methods),
-    ' at ',
+    `${doing(methods)} (`,
+    ...(methods ? listOf(methods) : ['any method']),
+    ') at ',
     ...listOf(grant.allowed_hosts),
     ...(paths === null ? [] : [', below ', ...listOf(paths)]),
     ...accountOf(grant),
     most === null ? '' : `, ${count(most, 'call')} at most`,
     `, ${ending(grant, formatMoment)}.`,
   ]
-}
-
-const reading = new Set(['GET', 'HEAD'])
-
-/** Whatever does not only read can delete: at many providers a POST does. */
-function doing(methods: Grant['allowed_methods']): Words {
-  if (methods === null) return ['read, change and delete (any method)']
-  const readsAll = methods.every((method) => reading.has(method))
-  const readsSome = methods.some((method) => reading.has(method))
-  const what = readsAll ? 'only read' : readsSome ? 'read, change and delete' : 'change and delete'
-  return [`${what} (`, ...listOf(methods), ')']
 }
 
 function accountOf({ kind, account_label: label, provider_name: provider }: Grant): Words {

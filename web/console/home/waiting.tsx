@@ -3,6 +3,7 @@ import type { AccessRequest } from '@sallyport/sdk'
 import { Link } from 'wouter'
 import { buttonLook } from '../../ui/action.tsx'
 import { Loaded } from '../../ui/loading.tsx'
+import { unstacked } from '../../ui/others-text.ts'
 import { Ago } from '../../ui/time.tsx'
 import { Badge, Card, Section, Theirs } from '../../ui/view.tsx'
 import { useWaitingRequests } from '../lists.ts'
@@ -60,7 +61,7 @@ function Request({
                 dir="auto"
                 className="line-clamp-4 border-s-2 border-edge/50 ps-3 text-sm whitespace-pre-line"
               >
-                {reason}
+                {unstacked(reason)}
               </blockquote>
             </figure>
           )}
