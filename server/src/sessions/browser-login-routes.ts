@@ -12,7 +12,7 @@ import { beginBrowserLogin, endBrowserLogin } from './browser-login.ts'
 import type { BrowserLoginNeeds } from './browser-login.ts'
 import { createGitHubLogin } from './github-login.ts'
 import type { GitHubLoginNeeds } from './github-login.ts'
-import { LoginFailed } from './login-failure.ts'
+import { LoginFailed, onTheWayTo } from './login-failure.ts'
 import type { LoginProvider } from './login-provider.ts'
 import { createOidcLogin } from './oidc-login.ts'
 import type { OidcLoginNeeds } from './oidc-login.ts'
@@ -42,7 +42,9 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
     if (!(error instanceof LoginFailed)) throw error
     request.log.info({ code: error.code, reason: error.message }, 'a browser login failed')
     clearCookie(reply, loginCookie, loginCookieOptions(config))
-    void reply.redirect(`/?error=${error.code}`)
+    const page = new URL(error.redirectAfter, config.baseUrl)
+    page.searchParams.set('error', error.code)
+    void reply.redirect(page.pathname + page.search + page.hash)
   }
 
   http.get(
@@ -79,7 +81,8 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
     async (request, reply) => {
       const provider = providerOf(request.params.id)
       const redirectAfter = judgeRedirectAfter(request.query.redirect_after ?? '/', config.baseUrl)
-      const begun = await beginBrowserLogin(needs, provider, { redirectAfter, address: request.ip })
+      const wanted = { redirectAfter, address: request.ip }
+      const begun = await onTheWayTo(redirectAfter, () => beginBrowserLogin(needs, provider, wanted))
       setCookie(reply, loginCookie, begun.cookie.reveal(), loginCookieOptions(config))
       return reply.redirect(begun.authorizationUrl.href)
     },
@@ -96,7 +99,9 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
         summary: 'Where the provider sends the browser back to',
         params: IdInPath,
         querystring: CallbackQuery,
-        response: { 302: Type.Null({ description: 'To the page; with `error` where it did not work' }) },
+        response: {
+          302: Type.Null({ description: 'To the page that it began for; with `error` where it did not work' }),
+        },
       },
     },
     async (request, reply) => {

@@ -14,7 +14,7 @@ import { Secret } from '../platform/secret.ts'
 import { hashToken, isWellFormedToken, mintToken } from '../platform/tokens.ts'
 import { admitPerson, AnotherWasFaster } from './admit-person.ts'
 import type { AdmitPersonNeeds } from './admit-person.ts'
-import { asking, LoginFailed } from './login-failure.ts'
+import { asking, LoginFailed, onTheWayTo } from './login-failure.ts'
 import type { LoginFlow, LoginFlowStore } from './login-flow-store.ts'
 import type { LoginProvider, LoginProviderId } from './login-provider.ts'
 import { startSession } from './start-session.ts'
@@ -72,8 +72,22 @@ export async function endBrowserLogin(
   answer: LoginAnswer,
   requestId: string,
 ): Promise<{ sessionToken: Secret; redirectAfter: string }> {
+  const flow = await takeFlow(needs, provider.id, answer)
+  const { redirectAfter } = flow
+  return onTheWayTo(redirectAfter, async () => {
+    const sessionToken = await admit(needs, provider, answer, flow, requestId)
+    return { sessionToken, redirectAfter }
+  })
+}
+
+async function admit(
+  needs: BrowserLoginNeeds,
+  provider: LoginProvider,
+  answer: LoginAnswer,
+  { verifier, nonce, state }: LoginFlow & { state: Secret },
+  requestId: string,
+): Promise<Secret> {
   const { config, oauth } = needs
-  const { redirectAfter, verifier, nonce, state } = await takeFlow(needs, provider.id, answer)
   const callback = new URL(callbackUrl(config, provider.id))
   callback.search = answer.query.reveal()
   const person = await asking(async () => {
@@ -88,7 +102,7 @@ export async function endBrowserLogin(
       await startSession(needs, tx, user, { ...occasion, sessionToken })
     }),
   )
-  return { sessionToken, redirectAfter }
+  return sessionToken
 }
 
 /** Before the provider is asked anything: a code that comes twice is sent on once. */

@@ -5,11 +5,23 @@ import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client
 /** A browser login that did not work. The browser is told the code alone; the reason is for the log. */
 export class LoginFailed extends Error {
   readonly code: LoginErrorCode
+  /** Where the person wanted to go, as far as that is known: they start again from there. */
+  redirectAfter = '/'
 
   constructor(code: LoginErrorCode, reason?: string) {
     super(reason ?? code)
     this.name = 'LoginFailed'
     this.code = code
+  }
+}
+
+/** Runs what may fail on the way to this page. */
+export async function onTheWayTo<T>(redirectAfter: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof LoginFailed) error.redirectAfter = redirectAfter
+    throw error
   }
 }
 

@@ -51,6 +51,19 @@ onBothDatabases('a login in trouble', (engine) => {
     assert.equal(browser.cookies.size, 0)
   })
 
+  test('a person whose login failed is where they began, and starts again from there', async (t) => {
+    const service = await serviceIn(world, t, engine)
+    const page = '/approve-proxy/arq_01k9x3v7qmf5v8t2w4y6z8abcd?user=ada%40example.com'
+    const query = `?redirect_after=${encodeURIComponent(page)}`
+    const browser = newBrowser(service)
+    const refused = await oidc.deny(await begin(browser, 'oidc', query))
+    assert.equal(endOf(await browser.open(refused)), `${page}&error=access_denied`)
+    const stranger = await oidc.approve(await begin(browser, 'oidc', query))
+    assert.equal(endOf(await browser.open(stranger)), `${page}&error=not_invited`)
+    assert.equal(endOf(await browser.open(stranger)), '/?error=invalid_state', 'what is over leads to the first page')
+    assert.equal(browser.cookies.size, 0)
+  })
+
   test('an answer that names another issuer, or none where one was promised, is refused', async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const other = await tampered(service, ({ searchParams }) => {

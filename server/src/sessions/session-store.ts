@@ -80,7 +80,7 @@ export const sessionStore = {
       .where('user_id', 'in', userIds)
       .groupBy('user_id')
       .execute()
-    return new Map(rows.map((row) => [row.user_id, new Date(Number(row.last_seen_at))]))
+    return new Map(rows.map((row) => [row.user_id, new Date(row.last_seen_at)]))
   },
 
   listOfUser: async (
