@@ -9,11 +9,11 @@ import { fileURLToPath } from 'node:url'
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
 
-/** Installs and, unless told otherwise, builds. Returns the path of the Node to run. */
-export function prepare({ build = true } = {}) {
+/** Installs and, unless told otherwise, builds what runs here; or all. Returns the path of the Node to run. */
+export function prepare({ build = true, all = false } = {}) {
   install()
   const node = pinnedNode()
-  if (build) buildStale(node)
+  if (build) buildStale(node, all)
   return node
 }
 
@@ -75,10 +75,18 @@ const builds = [
     output: 'cli/dist/sallyport.js',
     command: ['scripts/bundle-cli.mjs'],
   },
+  {
+    name: 'SDK',
+    folders: ['protocol/src', 'sdk/src'],
+    output: 'sdk/dist/index.js',
+    command: ['scripts/sdk-package.mjs'],
+    isForOthers: true,
+  },
 ]
 
-function buildStale(node) {
-  for (const { name, folders, output, command } of builds) {
+function buildStale(node, all) {
+  for (const { name, folders, output, command, isForOthers = false } of builds) {
+    if (isForOthers && !all) continue
     const stamp = join(modules, `.sallyport-built-${name.replaceAll(' ', '-')}`)
     const wanted = hash(
       ['scripts', ...folders]

@@ -1,5 +1,6 @@
 import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox'
 import { errorCodes } from './errors.ts'
+import type { ErrorCode } from './errors.ts'
 
 /** An object that refuses members it does not know: a misspelt member must not pass unseen. */
 export function Strict<P extends TProperties>(properties: P, options: { description?: string } = {}): TObject<P> {
@@ -81,7 +82,7 @@ export const NoBody = Type.Optional(Strict({}))
 
 export const ErrorBody = Type.Object({
   error: Type.Object({
-    code: Type.Union(errorCodes.map((code) => Type.Literal(code))),
+    code: Type.Unsafe<ErrorCode>(Type.Union(errorCodes.map((code) => Type.Literal(code)))),
     message: Type.String({ description: 'What went wrong and what to do' }),
     retryable: Type.Boolean({ description: 'Whether the same call may succeed later' }),
     field: Type.Optional(Type.String({ description: 'The member at fault' })),
