@@ -56,7 +56,7 @@ export function mutedAgentRoutes(http: Http, needs: BlockNeeds): void {
         summary: 'Be notified of an agent again',
         params: IdInPath,
         body: NoBody,
-        response: { 200: Strict({}) },
+        response: { 200: Strict({}, { description: 'The agent can reach this user again.' }) },
       },
     },
     async (request) => {

@@ -22,7 +22,11 @@ export function proxyRoutes(http: Http, needs: ProxyNeeds & { config: Pick<Confi
         tags: ['Proxy'],
         summary: "Call an API with the user's credential, which is put in here and taken out of the answer",
         body: ProxyBody,
-        response: { 200: Type.Union([ProxyReply, DryRunReply]) },
+        response: {
+          200: Type.Union([ProxyReply, DryRunReply], {
+            description: 'What came back, redacted; of a dry run, whether the call would go out.',
+          }),
+        },
       },
     },
     async (request, reply) => {

@@ -53,6 +53,7 @@ onBothDatabases('the reference', (engine) => {
       // A redirect says where it leads, and has no body; a stream of events is no JSON.
       assert.match(Object.keys(answers).join(), /^(?:20[01]|302)$/, name)
       for (const [status, { description, content }] of Object.entries(answers)) {
+        assert.ok(description && description !== 'Default Response', name)
         const [form] = Object.keys(content ?? {})
         assert.ok(status === '302' ? description : content?.[form ?? '']?.schema, name)
         assert.equal(

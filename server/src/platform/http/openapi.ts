@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { ErrorBody } from '@sallyport/protocol/schema'
+import { describeAnswer } from './answers.ts'
 import type { Http } from './http.ts'
 
 const securitySchemes = {
@@ -28,7 +29,7 @@ export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
       const allow = url.startsWith('/v') ? route.config?.allow : undefined
       if (allow === undefined) return { schema: { ...schema, hide: true }, url }
       const actors = allow === 'anyone' ? [] : allow.flatMap((kind) => (kind === 'user' ? ['user', 'cookie'] : [kind]))
-      const response = { ...(schema.response as object), default: { description: 'Refused', ...ErrorBody } }
+      const response = { ...described(schema.response as object), default: { description: 'Refused', ...ErrorBody } }
       return { schema: { ...schema, security: actors.map((name) => ({ [name]: [] })), response }, url }
     },
     transformObject: (document) => {
@@ -46,6 +47,14 @@ export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
     // Without the bar on top, which loads other documents and wants an inline style that our policy refuses.
     uiConfig: { layout: 'BaseLayout', docExpansion: 'list', deepLinking: false },
   })
+}
+
+function described(answers: object): object {
+  const entries = Object.entries(answers).map(([status, schema]: [string, object]) => {
+    const description = describeAnswer(schema)
+    return [status, description === undefined ? schema : { ...schema, description }]
+  })
+  return Object.fromEntries(entries) as object
 }
 
 /** A body without a required member may be left out; one without any member is not worth showing. */
