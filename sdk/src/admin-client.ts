@@ -44,6 +44,8 @@ export interface AdminClient {
     delete: (providerId: string, options?: Options) => Promise<wire.ProviderDetails>
   }
   audit: Audit
+  /** How the service fares, and what needs attention. */
+  health: (options?: Options) => Promise<wire.HealthReply>
 }
 
 /**
@@ -83,5 +85,6 @@ export function createAdminClient(given: AdminClientOptions): AdminClient {
       delete: (id, options) => transport.json({ method: 'DELETE', path: `/v4/providers/${segment(id)}` }, options),
     },
     audit: auditOf(transport),
+    health: (options) => transport.json({ method: 'GET', path: '/v4/health' }, options),
   }
 }

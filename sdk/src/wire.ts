@@ -52,6 +52,7 @@ export type { ChangedEvent, EndedEvent, EventTopic } from '@sallyport/protocol/e
 export type { ErrorCode } from '@sallyport/protocol/errors'
 export type { TermName } from '@sallyport/protocol/grant-terms'
 export type { Grant, GrantPage, ListGrantsQuery, Receipt } from '@sallyport/protocol/grants'
+export type { HealthReply } from '@sallyport/protocol/health'
 export type { DeviceKey } from '@sallyport/protocol/jwk'
 export type { PageQuery } from '@sallyport/protocol/lists'
 export type {

@@ -1,0 +1,72 @@
+/** What of a service's health somebody should look at, the worst first. What is not named here is fine. */
+import type { HealthReply } from '@sallyport/sdk'
+import { count } from '../../ui/words.ts'
+
+export interface Concern {
+  tone: 'bad' | 'warn'
+  what: string
+  words: string
+  /** Where something can be done about it. */
+  link?: { href: string; text: string }
+}
+
+/** What is due is tried within seconds, unless something keeps the service from it. */
+const patienceMs = 5 * 60_000
+
+export function concernsOf(health: HealthReply, now: number): Concern[] {
+  const all = [...ofFindings(health), ...ofDatabase(health), ...ofOutboxes(health, now), ...ofPeople(health)]
+  return [...all.filter(({ tone }) => tone === 'bad'), ...all.filter(({ tone }) => tone === 'warn')]
+}
+
+function ofFindings({ findings }: HealthReply): Concern[] {
+  return findings.flatMap(({ what, level, words }) =>
+    level === 'well' ? [] : [{ tone: level === 'wrong' ? 'bad' : 'warn', what, words }],
+  )
+}
+
+function ofDatabase({ database: { migration, newest_migration: newest } }: HealthReply): Concern[] {
+  if (migration === newest) return []
+  const words =
+    migration < newest
+      ? `its tables are at step ${migration} of ${newest}; a restart brings them on`
+      : `its tables are at step ${migration}, and this version knows ${newest}: a newer one has been at work here`
+  return [{ tone: 'bad', what: 'database', words }]
+}
+
+const outboxNames = { callbacks: 'callbacks to agents', pushes: 'notifications to devices' }
+
+function ofOutboxes({ outboxes }: HealthReply, now: number): Concern[] {
+  return (Object.keys(outboxNames) as (keyof typeof outboxNames)[]).flatMap((name) => {
+    const { due, oldest_due_at: oldest } = outboxes[name]
+    if (oldest === null || now - Date.parse(oldest) < patienceMs) return []
+    const minutes = Math.floor((now - Date.parse(oldest)) / 60_000)
+    const words = `${count(due, 'is', 'are')} due and not under way, the oldest for ${count(minutes, 'minute')}`
+    return [{ tone: 'warn', what: outboxNames[name], words }]
+  })
+}
+
+function ofPeople({ providers, connections }: HealthReply): Concern[] {
+  const { pending_credentials: pending } = providers
+  const { needs_reauth: stale } = connections
+  return [
+    ...(pending === 0
+      ? []
+      : [
+          {
+            tone: 'warn' as const,
+            what: 'providers',
+            words: `${count(pending, 'waits', 'wait')} for credentials`,
+            link: { href: '/admin', text: 'Give them' },
+          },
+        ]),
+    ...(stale === 0
+      ? []
+      : [
+          {
+            tone: 'warn' as const,
+            what: 'accounts',
+            words: `${count(stale, 'has', 'have')} to be signed in to again by whoever connected them`,
+          },
+        ]),
+  ]
+}
