@@ -39,6 +39,14 @@ export function useActiveGrants() {
   })
 }
 
+/** Of any status. */
+export function useNewestGrants() {
+  return useQuery({
+    queryKey: ['grants', 'newest'],
+    queryFn: async ({ signal }) => (await service.grants.list({ limit }, { signal }).page()).grants,
+  })
+}
+
 export function useProviders() {
   return useQuery({
     queryKey: ['providers', 'active'],

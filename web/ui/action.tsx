@@ -22,11 +22,13 @@ interface ActionProps {
   look?: Look
   /** It keeps its place and the focus, and does nothing. */
   isHeld?: boolean
+  /** Also by the Enter key in a field of the form that it stands in. */
+  submits?: boolean
   label?: string
   children: ReactNode
 }
 
-export function Action({ act, look = 'plain', isHeld = false, label, children }: ActionProps) {
+export function Action({ act, look = 'plain', isHeld = false, submits = false, label, children }: ActionProps) {
   const { hush, complain } = useSay()
   const isBusy = useRef(false)
   const [showsBusy, setShowsBusy] = useState(false)
@@ -46,7 +48,7 @@ export function Action({ act, look = 'plain', isHeld = false, label, children }:
   }
   return (
     <button
-      type="button"
+      type={submits ? 'submit' : 'button'}
       className={buttonLook(look)}
       aria-label={label}
       aria-busy={showsBusy}

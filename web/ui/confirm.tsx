@@ -1,8 +1,9 @@
 /** A question before what can't be undone. The browser's own dialog keeps the focus inside and closes with Escape. */
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { ReactNode } from 'react'
 import { flushSync } from 'react-dom'
 import { Action } from './action.tsx'
+import { focusHeading } from './view.tsx'
 
 interface ConfirmProps {
   /** On the button that opens it. */
@@ -18,6 +19,14 @@ interface ConfirmProps {
 export function Confirm({ opener, openerLabel, title, children, verb, act }: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [isOpen, setIsOpen] = useState(false)
+  const isDone = useRef(false)
+  useEffect(
+    () => () => {
+      // What was done took the opener away, and with it the focus.
+      if (isDone.current && document.activeElement === document.body) focusHeading()
+    },
+    [],
+  )
   const open = () => {
     // What is asked is there before the dialog opens, so that the focus finds its first button.
     flushSync(() => {
@@ -50,6 +59,7 @@ export function Confirm({ opener, openerLabel, title, children, verb, act }: Con
                 act={async () => {
                   try {
                     await act()
+                    isDone.current = true
                   } finally {
                     close()
                   }

@@ -40,6 +40,21 @@ export function Field({ label, note, problem, ...input }: FieldProps) {
   )
 }
 
+/** What belongs together: Enter in any field does what its button does. */
+export function Form({ children }: { children: ReactNode }) {
+  return (
+    <form
+      noValidate
+      className="space-y-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+      }}
+    >
+      {children}
+    </form>
+  )
+}
+
 interface LinesProps {
   label: string
   name: string

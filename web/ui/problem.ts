@@ -9,6 +9,14 @@ export function describeProblem(problem: unknown): string {
   return problem.requestId ? `${problem.message} (${problem.requestId})` : problem.message
 }
 
+/** The field of a form that the service finds fault with, and what it says of it. */
+export function faultOf<Name extends string>(problem: unknown, fields: readonly Name[]) {
+  if (!(problem instanceof SallyportError)) return undefined
+  const root = problem.field?.split(/[.[/]/)[0]
+  const field = fields.find((name) => name === root)
+  return field === undefined ? undefined : { field, text: problem.message }
+}
+
 export function isProblem(problem: unknown, ...codes: SallyportError['code'][]): problem is SallyportError {
   return problem instanceof SallyportError && codes.includes(problem.code)
 }

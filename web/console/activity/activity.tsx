@@ -43,7 +43,7 @@ function List() {
         }}
       />
       {filters.span !== 'all' && <Chart filters={filters} />}
-      <FilterBar key={filters.q} filters={filters} onChange={show} />
+      <FilterBar filters={filters} onChange={show} />
       <Records filters={filters} />
     </View>
   )

@@ -1,7 +1,8 @@
 import { useState } from 'react'
 import { Action } from '../../ui/action.tsx'
 import { inputLook } from '../../ui/field.tsx'
-import { useActiveGrants } from '../lists.ts'
+import { focusHeading } from '../../ui/view.tsx'
+import { useNewestGrants } from '../lists.ts'
 import { kinds, outcomes } from './filters.ts'
 import type { Filters } from './filters.ts'
 
@@ -11,7 +12,9 @@ interface FilterBarProps {
 }
 
 export function FilterBar({ filters, onChange }: FilterBarProps) {
-  const [q, setQ] = useState(filters.q ?? '')
+  /** Undefined: what the address says. */
+  const [typed, setTyped] = useState<string>()
+  const q = typed ?? filters.q ?? ''
   const agents = useKnownAgents()
   const { agentId, grantId, connectionId, provider } = filters
   const isNarrowed = [agentId, grantId, connectionId, provider, filters.q, filters.kind, filters.outcome].some(Boolean)
@@ -22,8 +25,8 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
         className="grid gap-3 sm:grid-cols-2 lg:grid-cols-4"
         onSubmit={(event) => {
           event.preventDefault()
-          const { q: _before, ...rest } = filters
-          onChange(q.trim() === '' ? rest : { ...rest, q: q.trim() })
+          setTyped(undefined)
+          onChange(withOrWithout(filters, 'q', q.trim() || undefined))
         }}
       >
         <input
@@ -34,7 +37,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
           value={q}
           maxLength={100}
           onChange={(event) => {
-            setQ(event.target.value)
+            setTyped(event.target.value)
           }}
         />
         <Select
@@ -85,7 +88,9 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
           <Action
             look="bare"
             act={() => {
+              setTyped(undefined)
               onChange({ span: filters.span })
+              focusHeading()
             }}
           >
             Show everything
@@ -129,8 +134,10 @@ function Select<Name extends string>({ label, all, choices, value, onChange }: S
   )
 }
 
-/** Those that may do something now, by id. */
+/** Those that were granted something last, by id. Nobody verifies names: where two have one, their ids tell them apart. */
 function useKnownAgents(): Record<string, string> {
-  const { data: grants } = useActiveGrants()
-  return Object.fromEntries((grants ?? []).map(({ agent }) => [agent.agent_id, agent.name]))
+  const { data: grants } = useNewestGrants()
+  const names = new Map((grants ?? []).map(({ agent }) => [agent.agent_id, agent.name]))
+  const isShared = (name: string) => [...names.values()].filter((other) => other === name).length > 1
+  return Object.fromEntries([...names].map(([id, name]) => [id, isShared(name) ? `${name} (${id})` : name]))
 }

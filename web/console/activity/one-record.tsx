@@ -81,8 +81,8 @@ function Whole({ record }: { record: AuditRecord }) {
       </Card>
       <Details title="What was asked" facts={record.detail} />
       {record.result && <Details title="What came of it" facts={record.result} />}
-      {record.hops.map(({ at, detail }) => (
-        <Details key={at} title="A further request of the same call" facts={detail} />
+      {record.hops.map(({ at, detail }, index) => (
+        <Details key={`${at} ${index}`} title="A further request of the same call" facts={detail} />
       ))}
     </>
   )

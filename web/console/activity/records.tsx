@@ -14,7 +14,7 @@ export function Records({ filters }: { filters: Filters }) {
     queryKey: ['activity', 'list', filters],
     queryFn: ({ pageParam, signal }) =>
       service.audit.list({ ...queryOf(filters, Date.now()), ...pageParam, limit: 50 }, { signal }).page(),
-    initialPageParam: {} as { cursor?: string },
+    initialPageParam: {},
     getNextPageParam: ({ next_cursor: cursor }) => (cursor === null ? undefined : { cursor }),
     // What has been read stays in view while other filters are asked for.
     placeholderData: (before) => before,

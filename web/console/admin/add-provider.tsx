@@ -56,7 +56,9 @@ export function AddProvider({ admin }: { admin: AdminClient }) {
           </Loaded>
           <details className="rounded-lg border border-line p-3">
             <summary className="font-medium">One of your own</summary>
-            <OwnProvider create={create} />
+            <div className="mt-3">
+              <OwnProvider create={create} />
+            </div>
           </details>
         </div>
       </Card>

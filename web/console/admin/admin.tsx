@@ -1,10 +1,11 @@
 /** For whoever runs the service. The admin token is held in this page's memory alone and goes with it. */
+import { useQueryClient } from '@tanstack/react-query'
 import { createAdminClient } from '@sallyport/sdk'
 import type { AdminClient } from '@sallyport/sdk'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Link, Route, Switch, useRoute } from 'wouter'
 import { Action } from '../../ui/action.tsx'
-import { Field } from '../../ui/field.tsx'
+import { Field, Form } from '../../ui/field.tsx'
 import { isProblem } from '../../ui/problem.ts'
 import { Card, View } from '../../ui/view.tsx'
 import { Agents } from './agents.tsx'
@@ -21,14 +22,8 @@ const parts = [
 
 export function Admin() {
   const [admin, setAdmin] = useState<AdminClient>()
-  if (!admin)
-    return (
-      <AdminToken
-        onGiven={(given) => {
-          setAdmin(given)
-        }}
-      />
-    )
+  useForgetting(admin)
+  if (!admin) return <AdminToken onGiven={setAdmin} />
   return (
     <>
       <nav aria-label="Administration" className="flex flex-wrap items-center gap-1 border-b border-line pb-2">
@@ -64,6 +59,17 @@ export function Admin() {
   )
 }
 
+/** With the token goes what was seen with it. */
+function useForgetting(admin: AdminClient | undefined): void {
+  const queries = useQueryClient()
+  useEffect(
+    () => () => {
+      if (admin) queries.removeQueries({ queryKey: ['admin'] })
+    },
+    [queries, admin],
+  )
+}
+
 function Part({ path, name }: { path: string; name: string }) {
   const [isHere] = useRoute(path)
   return (
@@ -81,6 +87,7 @@ function AdminToken({ onGiven }: { onGiven: (admin: AdminClient) => void }) {
   const [token, setToken] = useState('')
   const [problem, setProblem] = useState<string>()
   const unlock = async () => {
+    setProblem(undefined)
     const admin = createAdminClient({ baseUrl: location.origin, adminToken: token.trim() })
     try {
       await admin.users.list({ limit: 1 }).page()
@@ -94,12 +101,7 @@ function AdminToken({ onGiven }: { onGiven: (admin: AdminClient) => void }) {
   return (
     <View title="Administration" lead="For whoever runs this service.">
       <Card>
-        <form
-          className="space-y-4"
-          onSubmit={(event) => {
-            event.preventDefault()
-          }}
-        >
+        <Form>
           <Field
             label="Admin token"
             type="password"
@@ -112,10 +114,10 @@ function AdminToken({ onGiven }: { onGiven: (admin: AdminClient) => void }) {
               setToken(event.target.value)
             }}
           />
-          <Action look="main" act={unlock}>
+          <Action look="main" submits act={unlock}>
             Continue
           </Action>
-        </form>
+        </Form>
       </Card>
     </View>
   )

@@ -10,7 +10,7 @@ export function Agents({ admin }: { admin: AdminClient }) {
   const agents = useInfiniteQuery({
     queryKey: ['admin', 'agents'],
     queryFn: ({ pageParam, signal }) => admin.agents.list({ ...pageParam }, { signal }).page(),
-    initialPageParam: {} as { cursor?: string },
+    initialPageParam: {},
     getNextPageParam: ({ next_cursor: cursor }) => (cursor === null ? undefined : { cursor }),
   })
   return (
@@ -30,8 +30,8 @@ function AgentCard({ admin, agent }: { admin: AdminClient; agent: Agent }) {
   const { say } = useSay()
   const disable = async () => {
     await admin.agents.disable(agent.agent_id)
-    say('The agent is disabled. Its next call is refused.')
     await queries.invalidateQueries({ queryKey: ['admin', 'agents'] })
+    say('The agent is disabled. Its next call is refused.')
   }
   return (
     <li>

@@ -2,7 +2,8 @@
 import { useId, useState } from 'react'
 import type { ProviderCredentialsBody } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
-import { Field, inputLook } from '../../ui/field.tsx'
+import { Field, Form, inputLook } from '../../ui/field.tsx'
+import { faultOf } from '../../ui/problem.ts'
 
 interface CredentialsProps {
   /** What the client has to be registered with. */
@@ -15,16 +16,26 @@ export function Credentials({ redirectUri, verb, act }: CredentialsProps) {
   const id = useId()
   const [clientId, setClientId] = useState('')
   const [clientSecret, setClientSecret] = useState('')
-  const [problem, setProblem] = useState<string>()
+  const [fault, setFault] = useState<{ field: string; text: string }>()
   const save = async () => {
-    setProblem(clientId.trim() === '' ? 'The provider shows it where you registered the client.' : undefined)
-    if (clientId.trim() === '') return
-    await act({ client_id: clientId.trim(), ...(clientSecret !== '' && { client_secret: clientSecret }) })
+    const isMissing = clientId.trim() === ''
+    setFault(
+      isMissing ? { field: 'client_id', text: 'The provider shows it where you registered the client.' } : undefined,
+    )
+    if (isMissing) return
+    try {
+      await act({ client_id: clientId.trim(), ...(clientSecret !== '' && { client_secret: clientSecret }) })
+    } catch (problem) {
+      const found = faultOf(problem, ['client_id', 'client_secret'])
+      if (!found) throw problem
+      setFault(found)
+      return
+    }
     setClientId('')
     setClientSecret('')
   }
   return (
-    <div className="space-y-4">
+    <Form>
       <div className="space-y-1">
         <label htmlFor={id} className="text-sm font-semibold">
           Register the client there with this redirect address
@@ -35,7 +46,7 @@ export function Credentials({ redirectUri, verb, act }: CredentialsProps) {
         <Field
           label="Client id"
           value={clientId}
-          problem={problem}
+          problem={fault?.field === 'client_id' ? fault.text : undefined}
           autoComplete="off"
           spellCheck={false}
           onChange={(event) => {
@@ -46,13 +57,16 @@ export function Credentials({ redirectUri, verb, act }: CredentialsProps) {
           label="Client secret"
           type="password"
           value={clientSecret}
+          problem={fault?.field === 'client_secret' ? fault.text : undefined}
           autoComplete="off"
           onChange={(event) => {
             setClientSecret(event.target.value)
           }}
         />
       </div>
-      <Action act={save}>{verb}</Action>
-    </div>
+      <Action submits act={save}>
+        {verb}
+      </Action>
+    </Form>
   )
 }

@@ -1,8 +1,8 @@
 import { useState } from 'react'
 import type { CreateProviderBody } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
-import { Field } from '../../ui/field.tsx'
-import { isProblem } from '../../ui/problem.ts'
+import { Field, Form } from '../../ui/field.tsx'
+import { faultOf } from '../../ui/problem.ts'
 
 const members = [
   { name: 'provider_name', label: 'Name' },
@@ -20,26 +20,30 @@ const lists: readonly Member[] = ['scopes', 'api_hosts']
 
 export function OwnProvider({ create }: { create: (body: CreateProviderBody) => Promise<void> }) {
   const [values, setValues] = useState<Partial<Record<Member, string>>>({})
-  const [problem, setProblem] = useState<{ field: string | undefined; text: string }>()
+  const [fault, setFault] = useState<{ field: Member; text: string }>()
   const add = async () => {
-    setProblem(undefined)
+    setFault(undefined)
     try {
       await create(bodyOf(values))
       setValues({})
-    } catch (error) {
-      if (!isProblem(error, 'invalid_field', 'missing_field', 'invalid_url') || error.field === undefined) throw error
-      setProblem({ field: error.field.split(/[.[/]/)[0], text: error.message })
+    } catch (problem) {
+      const found = faultOf(
+        problem,
+        members.map(({ name }) => name),
+      )
+      if (!found) throw problem
+      setFault(found)
     }
   }
   return (
-    <div className="mt-3 space-y-4">
+    <Form>
       {members.map(({ name, label, ...more }) => (
         <Field
           key={name}
           label={label}
           {...more}
           value={values[name] ?? ''}
-          problem={problem?.field === name ? problem.text : undefined}
+          problem={fault?.field === name ? fault.text : undefined}
           autoComplete="off"
           spellCheck={false}
           onChange={(event) => {
@@ -47,10 +51,10 @@ export function OwnProvider({ create }: { create: (body: CreateProviderBody) => 
           }}
         />
       ))}
-      <Action look="main" act={add}>
+      <Action look="main" submits act={add}>
         Add it
       </Action>
-    </div>
+    </Form>
   )
 }
 

@@ -3,7 +3,7 @@ import type { AdminClient, ProviderDetails } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
 import { useSay } from '../../ui/message.tsx'
-import { Badge, Card, Theirs } from '../../ui/view.tsx'
+import { Badge, Card, Theirs, focusHeading } from '../../ui/view.tsx'
 import { Credentials } from './credentials.tsx'
 
 const sources = { admin: 'set up by an admin', preset: 'a preset', proposal: 'proposed by an agent' }
@@ -14,8 +14,9 @@ export function ProviderCard({ admin, provider }: { admin: AdminClient; provider
   const { provider_id: id, provider_name: name, status } = provider
   const change = async (act: () => Promise<unknown>, text: string) => {
     await act()
-    say(text)
     await queries.invalidateQueries({ queryKey: ['admin', 'providers'] })
+    focusHeading()
+    say(text)
   }
   return (
     <li>

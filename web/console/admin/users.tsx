@@ -3,9 +3,11 @@ import { useState } from 'react'
 import type { AdminClient, CreateLoginTokenReply, User } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
-import { Field, inputLook } from '../../ui/field.tsx'
+import { CopyButton } from '../../ui/copy-button.tsx'
+import { Field, Form, inputLook } from '../../ui/field.tsx'
 import { useSay } from '../../ui/message.tsx'
 import { Pages } from '../../ui/pages.tsx'
+import { faultOf } from '../../ui/problem.ts'
 import { Moment } from '../../ui/time.tsx'
 import { Badge, Card, Empty, Section, Theirs, View } from '../../ui/view.tsx'
 
@@ -13,7 +15,7 @@ export function Users({ admin }: { admin: AdminClient }) {
   const users = useInfiniteQuery({
     queryKey: ['admin', 'users'],
     queryFn: ({ pageParam, signal }) => admin.users.list({ ...pageParam }, { signal }).page(),
-    initialPageParam: {} as { cursor?: string },
+    initialPageParam: {},
     getNextPageParam: ({ next_cursor: cursor }) => (cursor === null ? undefined : { cursor }),
   })
   return (
@@ -33,22 +35,32 @@ function SignInLink({ admin }: { admin: AdminClient }) {
   const { say } = useSay()
   const [email, setEmail] = useState('')
   const [name, setName] = useState('')
+  const [fault, setFault] = useState<{ field: string; text: string }>()
   const [issued, setIssued] = useState<CreateLoginTokenReply>()
   const issue = async () => {
     setIssued(undefined)
+    setFault(undefined)
     const whom = { ...(email.trim() && { email: email.trim() }), ...(name.trim() && { name: name.trim() }) }
-    setIssued(await admin.createLoginToken(whom))
+    try {
+      setIssued(await admin.createLoginToken(whom))
+    } catch (problem) {
+      const found = faultOf(problem, ['email', 'name'])
+      if (!found) throw problem
+      setFault(found)
+      return
+    }
     say('The link is made. It signs in once.')
     await queries.invalidateQueries({ queryKey: ['admin', 'users'] })
   }
   return (
     <Card label="A sign-in link">
-      <div className="space-y-4">
+      <Form>
         <div className="grid gap-4 sm:grid-cols-2">
           <Field
             label="E-mail address"
             type="email"
             value={email}
+            problem={fault?.field === 'email' ? fault.text : undefined}
             autoComplete="off"
             onChange={(event) => {
               setEmail(event.target.value)
@@ -57,13 +69,14 @@ function SignInLink({ admin }: { admin: AdminClient }) {
           <Field
             label="Name, for somebody new"
             value={name}
+            problem={fault?.field === 'name' ? fault.text : undefined}
             autoComplete="off"
             onChange={(event) => {
               setName(event.target.value)
             }}
           />
         </div>
-        <Action look="main" act={issue}>
+        <Action look="main" submits act={issue}>
           Make a sign-in link
         </Action>
         {issued && (
@@ -71,13 +84,16 @@ function SignInLink({ admin }: { admin: AdminClient }) {
             <label htmlFor="login-url" className="text-sm font-semibold">
               Send this link to them, and to nobody else
             </label>
-            <input id="login-url" readOnly className={`${inputLook} font-mono text-xs`} value={issued.login_url} />
+            <div className="flex gap-2">
+              <input id="login-url" readOnly className={`${inputLook} font-mono text-xs`} value={issued.login_url} />
+              <CopyButton text={issued.login_url} label="Copy the link" />
+            </div>
             <p className="text-sm text-quiet">
               It works until <Moment at={issued.expires_at} /> and is shown this once.
             </p>
           </div>
         )}
-      </div>
+      </Form>
     </Card>
   )
 }
@@ -88,8 +104,8 @@ function UserCard({ admin, user }: { admin: AdminClient; user: User }) {
   const name = user.name ?? user.email ?? user.user_id
   const change = async (act: () => Promise<unknown>, text: string) => {
     await act()
-    say(text)
     await queries.invalidateQueries({ queryKey: ['admin', 'users'] })
+    say(text)
   }
   return (
     <li>

@@ -1,11 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { Device } from '@sallyport/sdk'
+import { Action } from '../../ui/action.tsx'
 import { Confirm } from '../../ui/confirm.tsx'
 import { useSay } from '../../ui/message.tsx'
 import { isProblem } from '../../ui/problem.ts'
 import { Ago, Moment } from '../../ui/time.tsx'
-import { Action } from '../../ui/action.tsx'
-import { Badge, Card, Theirs } from '../../ui/view.tsx'
+import { Badge, Card, Theirs, focusHeading } from '../../ui/view.tsx'
 import { service } from '../service.ts'
 
 const platforms = { ios: 'iPhone or iPad', android: 'Android', web: 'Browser' }
@@ -22,13 +22,14 @@ export function DeviceCard({ device, isRequired }: { device: Device; isRequired:
       complain('You approve on devices only: remove it in the authenticator of a device that decides.')
       return
     }
-    say('The device is out. What it signs counts for nothing.')
     await queries.invalidateQueries({ queryKey: ['devices'] })
+    say('The device is out. What it signs counts for nothing.')
   }
   const enrol = async () => {
     await service.devices.enrol(device.device_id)
-    say('The device may decide from now on.')
     await queries.invalidateQueries({ queryKey: ['devices'] })
+    focusHeading()
+    say('The device may decide from now on.')
   }
   return (
     <Card>
@@ -54,7 +55,11 @@ export function DeviceCard({ device, isRequired }: { device: Device; isRequired:
           )}
         </div>
         <div className="flex flex-wrap gap-2">
-          {device.key && !device.key.enrolled && !isRequired && <Action act={enrol}>Let it decide</Action>}
+          {device.key && !device.key.enrolled && !isRequired && (
+            <Action label={`Let ${name} decide`} act={enrol}>
+              Let it decide
+            </Action>
+          )}
           <Confirm
             opener="Remove"
             openerLabel={`Remove ${name}`}

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import type { Device, User } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
 import { useSay } from '../../ui/message.tsx'
-import { Badge, Card, Section, Theirs } from '../../ui/view.tsx'
+import { Badge, Card, Section, Theirs, focusHeading } from '../../ui/view.tsx'
 import { service } from '../service.ts'
 
 export function DeviceOnly({ user, devices }: { user: User; devices: Device[] }) {
@@ -12,8 +12,9 @@ export function DeviceOnly({ user, devices }: { user: User; devices: Device[] })
   const deciding = devices.filter(({ key }) => key?.enrolled)
   const switchOn = async () => {
     await service.auth.changeMe({ require_device_approval: true })
-    say('From now on only a device of yours can approve.')
     await queries.invalidateQueries({ queryKey: ['me'] })
+    focusHeading()
+    say('From now on only a device of yours can approve.')
   }
   return (
     <Section

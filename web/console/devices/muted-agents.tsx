@@ -5,7 +5,7 @@ import { Action } from '../../ui/action.tsx'
 import { Loaded } from '../../ui/loading.tsx'
 import { useSay } from '../../ui/message.tsx'
 import { Moment } from '../../ui/time.tsx'
-import { Badge, Card, Section, Theirs } from '../../ui/view.tsx'
+import { Badge, Card, Section, Theirs, focusHeading } from '../../ui/view.tsx'
 import { service } from '../service.ts'
 
 export function MutedAgents() {
@@ -42,8 +42,9 @@ function Muted({ agent }: { agent: MutedAgent }) {
   const { say } = useSay()
   const change = async (act: () => Promise<unknown>, text: string) => {
     await act()
-    say(text)
     await queries.invalidateQueries({ queryKey: ['muted-agents'] })
+    focusHeading()
+    say(text)
   }
   return (
     <Card>
