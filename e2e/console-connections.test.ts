@@ -3,18 +3,11 @@ import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { oauthPaths } from '../server/testkit/oauth-server.ts'
 import { assertAccessible } from './accessible.ts'
-import { arrive, assertFits, oauth, register } from './console-people.ts'
+import { arrive, assertFits, consent, oauth, register } from './console-people.ts'
 import { base, hears, inBrowser, press, sees } from './in-browser.ts'
 
 const account = (page: Page, name: string) =>
   page.getByRole('listitem').filter({ has: page.getByRole('heading', { name }) })
-
-/** At the provider: who one is there, and yes or no. */
-async function consent(page: Page, name: string, answer: 'Allow' | 'Refuse'): Promise<void> {
-  await page.getByLabel('Name').fill(name)
-  await press(page, 'Sign in')
-  await press(page, answer)
-}
 
 inBrowser('an account is connected through the provider’s own pages', [], async (visit) => {
   const person = await arrive(visit, 'ada')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { oauth } from './asking.ts'
-import { base, issueLink, post, postAsAdmin, sees } from './in-browser.ts'
+import { base, issueLink, post, postAsAdmin, press, sees } from './in-browser.ts'
 import type { Visit } from './in-browser.ts'
 
 export { oauth }
@@ -12,6 +12,10 @@ export const slug = 'beta'
 await oauth.setRedirectUris(['acme', slug].map((name) => `${base}/v4/oauth/callback/${name}`))
 
 let provider: Promise<void> | undefined
+
+export async function providerIsThere(): Promise<void> {
+  await (provider ??= createProvider())
+}
 
 async function createProvider(): Promise<void> {
   const reply = await postAsAdmin('/v4/providers', {
@@ -47,7 +51,7 @@ export interface Person {
 }
 
 export async function arrive(visit: Visit, name: string): Promise<Person> {
-  await (provider ??= createProvider())
+  await providerIsThere()
   const { login_token } = await issueLink(`${name}@example.com`)
   const signedIn = (await (await post('/v4/auth/login', { login_token })).json()) as any
   const token: string = signedIn.session_token
@@ -76,6 +80,13 @@ export async function arrive(visit: Visit, name: string): Promise<Person> {
       return page
     },
   }
+}
+
+/** At the provider: who one is there, and yes or no. */
+export async function consent(page: Page, name: string, answer: 'Allow' | 'Refuse'): Promise<void> {
+  await page.getByLabel('Name').fill(name)
+  await press(page, 'Sign in')
+  await press(page, answer)
 }
 
 export interface Agent {

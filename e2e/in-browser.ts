@@ -1,5 +1,6 @@
 /** A test in a real browser against the built service, and the steps that such tests share. */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchBrowser } from '../server/testkit/browser.ts'
@@ -30,6 +31,15 @@ export function serve(settings: Environment = {}): void {
 /** What the service printed at its start. */
 export function startScreen(): string {
   return service().stdout
+}
+
+export function adminToken(): string {
+  return service().adminToken
+}
+
+/** Its database, to move what would take a day to come. */
+export function databaseFile(): string {
+  return join(service().dataDir, 'sallyport.db')
 }
 
 export async function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
