@@ -7,8 +7,10 @@ import { join } from 'node:path'
 
 export interface Service {
   baseUrl: string
+  /** Signs the owner in, once. */
+  link: string
   adminTokenFile: string
-  asAdmin: (path: string, body: object) => Promise<Record<string, unknown>>
+  asAdmin: (path: string, body: object) => Promise<void>
   /** Asks it to stop; asked twice, it stops at once. */
   stop: () => void
   /** The exit code, once it has ended. */
@@ -23,7 +25,7 @@ export interface ServiceWish {
   env: NodeJS.ProcessEnv
 }
 
-/** Undefined where it ended before it was ready; it has said why. */
+/** Where it ended before it was ready, it has said why. */
 export async function startService({ port, folder, env }: ServiceWish): Promise<Service | { ended: Promise<number> }> {
   const child = spawn(
     process.execPath,
@@ -37,11 +39,13 @@ export async function startService({ port, folder, env }: ServiceWish): Promise<
     },
   )
   const ended = once(child, 'exit').then(([code]) => (typeof code === 'number' ? code : 1))
-  if (!(await Promise.race([isReady(child), ended.then(() => false)]))) return { ended }
+  const link = await Promise.race([linkOf(child), ended.then(() => undefined)])
+  if (link === undefined) return { ended }
   const baseUrl = `http://localhost:${port}`
   const adminTokenFile = join(folder, 'admin-token')
   return {
     baseUrl,
+    link,
     adminTokenFile,
     asAdmin: (path, body) => post(baseUrl + path, readFileSync(adminTokenFile, 'utf8').trim(), body),
     stop: () => void child.kill('SIGTERM'),
@@ -49,19 +53,20 @@ export async function startService({ port, folder, env }: ServiceWish): Promise<
   }
 }
 
-function isReady({ stdout }: ChildProcess): Promise<boolean> {
+/** It stands on the screen that the service shows when it is ready. */
+function linkOf({ stdout }: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
     stdout?.setEncoding('utf8').on('data', (more: string) => {
       text += more
-      if (text.includes('Sallyport is ready')) resolve(true)
+      const [link] = /http:\S+#login_token=\S+(?=\s)/.exec(text) ?? []
+      if (link !== undefined) resolve(link)
     })
   })
 }
 
-async function post(url: string, token: string, body: object): Promise<Record<string, unknown>> {
+async function post(url: string, token: string, body: object): Promise<void> {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
   const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
   if (!answer.ok) throw new Error(`The service answered ${answer.status}: ${await answer.text()}`)
-  return (await answer.json()) as Record<string, unknown>
 }

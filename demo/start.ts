@@ -1,7 +1,6 @@
 /** `npm start -- --demo`: the service, and beside it a provider to connect. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { acornScopes, startAcorn } from './acorn/server.ts'
 import type { Acorn } from './acorn/server.ts'
 import { isRunning, keepRun, lastRun, makeAnew } from './folder.ts'
 import { anyFreePort, isFree } from './ports.ts'
@@ -35,6 +34,7 @@ async function run(settings: DemoSettings): Promise<number> {
     throw new DemoRefused(`one is running already, at ${before.baseUrl}. End it with Ctrl-C first.`)
   }
   const port = await choosePort(settings)
+  const { startAcorn } = await loadAcorn()
   makeAnew(folder)
   if (settings.ignored.length > 0) process.stderr.write(`Demo: not used here: ${settings.ignored.join(', ')}\n`)
   const runId = randomBytes(16).toString('hex')
@@ -44,6 +44,16 @@ async function run(settings: DemoSettings): Promise<number> {
     return await serveBeside(acorn, { ...settings, port, runId })
   } finally {
     await acorn.close()
+  }
+}
+
+/** It stands on a package that an installation for production leaves out. */
+async function loadAcorn() {
+  try {
+    return await import('./acorn/server.ts')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new DemoRefused('a package is missing: it needs those for development, too. Run npm ci without --omit.')
   }
 }
 
@@ -75,11 +85,10 @@ async function serveBeside(acorn: Acorn, wish: DemoSettings & { port: number; ru
   stop = service.stop
   try {
     await addProvider(service, acorn)
-    const { login_url: link } = await service.asAdmin('/v4/auth/login-tokens', {})
     keepRun(folder, { runId, baseUrl: service.baseUrl, provider, acorn: { pages: acorn.pages, origin: acorn.origin } })
     process.stdout.write(
       startScreen({
-        link: String(link),
+        link: service.link,
         mail: acorn.pages,
         adminToken: shortPath(service.adminTokenFile),
         folder: shortPath(folder),
@@ -95,12 +104,12 @@ async function serveBeside(acorn: Acorn, wish: DemoSettings & { port: number; ru
   return service.ended
 }
 
-async function addProvider(service: Service, { origin, client }: Acorn): Promise<void> {
+async function addProvider(service: Service, { origin, client, scopes }: Acorn): Promise<void> {
   await service.asAdmin('/v4/providers', {
     provider_name: 'Acorn (demo)',
     slug: provider,
     issuer_url: origin,
-    scopes: acornScopes,
+    scopes,
     client_id: client.clientId,
     client_secret: client.clientSecret,
   })

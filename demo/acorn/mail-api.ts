@@ -27,7 +27,7 @@ interface Answer {
 }
 
 const maxBodyBytes = 65_536
-const betweenEventsMs = 700
+const betweenEventsMs = 400
 
 const routes: Record<string, (call: Call) => Answer | Promise<Answer> | Promise<void>> = {
   'GET /me': ({ mailbox: { name, email, inbox }, scopes }) => ok({ name, email, messages: inbox.length, scopes }),

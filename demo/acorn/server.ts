@@ -27,10 +27,12 @@ export interface Acorn {
   origin: string
   caFile: string
   client: { clientId: string; clientSecret: string }
+  /** All that a client can ask for. */
+  scopes: string[]
   close: () => Promise<void>
 }
 
-export const acornScopes = ['openid', 'offline_access', 'email', ...Object.keys(mailScopes)]
+const scopes = ['openid', 'offline_access', 'email', ...Object.keys(mailScopes)]
 
 /** Short, so that a token is renewed while somebody watches. */
 const accessTokenSeconds = 300
@@ -73,6 +75,7 @@ export async function startAcorn(wish: {
     pages,
     origin,
     caFile: authority.caFile,
+    scopes,
     client: await addClient(store, wish.redirectUri),
     close: async () => {
       await Promise.all([pageServer, apiServer].map(stopListening))
@@ -103,7 +106,9 @@ function namePages(provider: Provider, pages: string): void {
       const { pathname, search } = new URL(value)
       return [name, pages + pathname + search]
     })
-    context.body = Object.fromEntries(members) as object
+    // RFC 8628 §3.2: how long to wait between two looks. It is not said otherwise, and nobody else is asking here.
+    const often = 'device_code' in body && { interval: 1 }
+    context.body = { ...Object.fromEntries(members), ...often } as object
   })
 }
 
