@@ -3,8 +3,10 @@ import { useId } from 'react'
 import type { ReactNode } from 'react'
 import type { AccessRequest } from '@sallyport/sdk'
 import { unstacked } from '../../ui/others-text.ts'
+import { Sentence } from '../../ui/sentence.tsx'
 import { Moment } from '../../ui/time.tsx'
 import { Badge, Card, Notice, Theirs } from '../../ui/view.tsx'
+import { theirs } from '../../ui/words.ts'
 import { unverifiedProvider } from './describe-terms.ts'
 import { Before } from './before.tsx'
 import { isReading, isWildcard } from './terms.ts'
@@ -18,11 +20,7 @@ export function Wish({ request }: { request: AccessRequest }) {
           <p className="text-lg">
             <Theirs>{agent.name}</Theirs>
           </p>
-          <p className="mt-1 text-sm text-quiet">
-            <Badge tone="warn">Unverified</Badge> This is what it calls itself. It registered here by itself, as any
-            agent may: <Moment at={agent.registered_at} />.{' '}
-            {request.user_hint === null && 'It named nobody: you are asked because you opened its link.'}
-          </p>
+          <AboutAgent request={request} />
         </Fact>
         <Fact name="For your account at">
           <p className="text-lg">
@@ -41,11 +39,37 @@ export function Wish({ request }: { request: AccessRequest }) {
         <Fact name="What it wants">
           <Wants request={request} />
         </Fact>
-        <Fact name="What it did before">
-          <Before agentId={agent.agent_id} />
-        </Fact>
+        {request.history && (
+          <Fact name="What it did before">
+            <Before history={request.history} />
+          </Fact>
+        )}
       </dl>
     </Card>
+  )
+}
+
+/** Anybody may register an agent, under any name and with any claim. */
+function AboutAgent({ request: { agent, user_hint: hint } }: { request: AccessRequest }) {
+  const owner = agent.registration?.claimed_owner ?? null
+  return (
+    <div className="mt-1 space-y-1 text-sm text-quiet">
+      <p>
+        <Badge tone="warn">Unverified</Badge> This is what it calls itself. It registered here by itself, as any agent
+        may: <Moment at={agent.registered_at} />.
+      </p>
+      {owner !== null && (
+        <p>
+          It says that it belongs to{' '}
+          {agent.registration?.claims_you ? (
+            'you: anyone can say so.'
+          ) : (
+            <Sentence words={[theirs(owner), '; nobody has checked that.']} />
+          )}
+        </p>
+      )}
+      {hint === null && <p>It named nobody: you are asked because you opened its link.</p>}
+    </div>
   )
 }
 
