@@ -104,6 +104,58 @@ inBrowser('what is granted is exactly what was chosen', [], async (visit) => {
   assert.equal(grants[0].account_label, 'hopper@example.com')
 })
 
+inBrowser('each term can be narrowed to what the person writes', [], async (visit) => {
+  const page = await arrive(visit, 'barbara@example.com')
+  const asked = await ask({ paths: ['/v1/mail'] })
+  await open(page, asked)
+  for (const host of await page.getByRole('checkbox', { name: /acme/ }).all()) await host.uncheck()
+  await page.getByLabel('Instead of a wildcard').fill('mail.elsewhere.example')
+  await press(page, 'Approve')
+  await hears(page, 'It did not ask for this host: mail.elsewhere.example')
+  await page.getByLabel('Instead of a wildcard').fill('mail.acme.example')
+  await page.getByRole('radio', { name: 'Chosen methods' }).check()
+  await page.getByRole('checkbox', { name: 'HEAD' }).uncheck()
+  await page.getByRole('checkbox', { name: 'POST' }).check()
+  await page.getByRole('radio', { name: 'Only these' }).check()
+  await page.getByLabel('Paths, one in each line').fill('/v1/contacts')
+  await press(page, 'Approve')
+  await hears(page, 'It did not ask for this path: /v1/contacts')
+  await page.getByLabel('Paths, one in each line').fill('/v1/mail/inbox\n/v1/mail/sent')
+  await page.getByRole('radio', { name: 'Until a date' }).check()
+  await press(page, 'Approve')
+  await hears(page, 'Choose the day and the time when it ends.')
+  await page.locator('input[name=date]:focus').fill('2001-01-01T00:00')
+  await press(page, 'Approve')
+  await hears(page, 'The end lies in the past.')
+  const inTenDays = new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 13)
+  await page.getByLabel('It ends').fill(`${inTenDays}:00`)
+  await press(page, 'Approve')
+  await sees(page, 'Access granted')
+  const { hours, ...terms } = (await granted(asked)) as { hours: number }
+  assert.ok(hours > 24 * 9 && hours < 24 * 11)
+  assert.deepEqual(terms, {
+    allowed_hosts: ['mail.acme.example'],
+    allowed_methods: ['GET', 'POST'],
+    allowed_paths: ['/v1/mail/inbox', '/v1/mail/sent'],
+    max_calls: null,
+  })
+})
+
+inBrowser('an account is connected with a code, beside the question', [], async (visit) => {
+  const page = await arrive(visit, 'edsger@example.com', [])
+  const lift = oauth.fault.change(oauthPaths.deviceAuthorization, (answer) => ({ ...answer, interval: 1 }))
+  await open(page, await ask())
+  await press(page, 'With a code on another device')
+  await sees(page, 'Enter this code')
+  lift()
+  await oauth.approveDevice(await page.locator('bdi[translate=no]').innerText(), { account: 'edsger' })
+  await sees(page, asking)
+  await hears(page, 'The account is connected.')
+  assert.ok(await page.getByRole('radio', { name: 'edsger@example.com' }).isChecked())
+  await press(page, 'Approve')
+  await sees(page, 'Access granted')
+})
+
 inBrowser('an agent that names nothing is offered no wildcard, reading, and a day', [], async (visit) => {
   const page = await arrive(visit, 'alan@example.com')
   const asked = await ask()

@@ -80,7 +80,7 @@ export function inBrowser(
     const visit: Visit = async (url = base) => {
       assert.ok(browser)
       // The providers of the tests have an authority of their own.
-      const context = await browser.newContext({ ignoreHTTPSErrors: true })
+      const context = await browser.newContext({ ignoreHTTPSErrors: true, reducedMotion: 'reduce' })
       contexts.push(context)
       context.setDefaultTimeout(60_000)
       const page = await context.newPage()

@@ -1,0 +1,200 @@
+/** What an agent, a link or a hasty click can't do to the page where a person decides. */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { assertAccessible } from './accessible.ts'
+import { arrive, ask, asking, asPerson, open } from './asking.ts'
+import { base, databaseFile, inBrowser, notSignedIn, post, press, sees } from './in-browser.ts'
+
+/** In both schemes, and no wider than the narrowest phone. */
+async function assertFine(page: Page, state: string): Promise<void> {
+  await page.locator('main:not(:has([aria-disabled=true]))').waitFor()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
+    await assertAccessible(page, `${state}, ${colorScheme}`)
+  }
+  const size = page.viewportSize()
+  await page.setViewportSize({ width: 320, height: 700 })
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320, state)
+  if (size) await page.setViewportSize(size)
+}
+
+/** Whether a click in the middle of a button would reach it. */
+async function isUncovered(page: Page, name: string): Promise<boolean> {
+  const button = page.getByRole('button', { name, exact: true })
+  await button.scrollIntoViewIfNeeded()
+  const box = await button.boundingBox()
+  if (!box) return false
+  const at = `${box.x + box.width / 2}, ${box.y + box.height / 2}`
+  return (await page.evaluate(`document.elementFromPoint(${at}).closest('button').textContent`)) === name
+}
+
+test('a name or a reason that reorders text, or floods the page, is refused', async () => {
+  const register = async (name: string) => (await post('/v4/agents/register', { name })).status
+  const { call } = await ask()
+  const reasonIs = (reason: string) =>
+    call('POST', '/v4/access-requests', { provider: 'acme', reason }).then(
+      () => 201,
+      () => 400,
+    )
+  const marks = ['\u202e', '\u202d', '\u2066', '\u2067', '\u200f', '\u061c', '\u0000', '\u2028']
+  for (const mark of marks) {
+    assert.equal(await register(`Mail ${mark}repleh`), 400)
+    assert.equal(await reasonIs(`To ${mark}help`), 400)
+  }
+  assert.deepEqual([await register('n'.repeat(201)), await register('\n'), await register(' ')], [400, 400, 400])
+  assert.deepEqual([await reasonIs('x'.repeat(10_000)), await reasonIs('x'.repeat(1001))], [400, 400])
+  assert.equal(await reasonIs('x'.repeat(1000)), 201)
+})
+
+const tower = 'Z' + '\u0301'.repeat(60)
+const hostile = [
+  // The first letter is Cyrillic.
+  { name: 'Аcme', reason: 'Approve' },
+  {
+    name: 'Mail helper may only read (GET) at api.acme.example. Verified by Sallyport',
+    reason: 'Approve\n'.repeat(120),
+  },
+  { name: `${tower} <button>Approve</button>`, reason: `<button>Approve</button>\n${tower.repeat(10)}` },
+  { name: 'עזרה (abc) 123', reason: 'שלום 123 (abc\n\n\t"><script>alert(1)</script>' },
+  { name: 'n'.repeat(200), reason: 'w'.repeat(1000) },
+]
+
+const last = hostile.at(-1)
+
+inBrowser('words of an agent that look like ours stay in their place', [], async (visit) => {
+  const page = await arrive(visit, 'ada@example.com')
+  for (const { name, reason } of hostile) {
+    await open(page, await ask({ reason, hosts: ['api.acme.example'] }, name))
+    const shown = (text: string) => text.replace(/(\u0301{4})\u0301+/g, '$1')
+    assert.equal(await page.locator('blockquote').textContent(), shown(reason))
+    const names = page.locator('bdi').filter({ hasText: shown(name).slice(0, 40) })
+    assert.equal(await names.count(), 2, name)
+    // A ground of its own, which ours never has, shows where it ends.
+    const grounds = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('p.text-lg bdi')].map((one) => getComputedStyle(one).backgroundColor)`,
+    )
+    assert.ok(grounds.length > 2 && !grounds.includes('rgba(0, 0, 0, 0)'), name)
+    assert.equal(await page.getByRole('button', { name: 'Approve' }).count(), 1)
+    assert.equal(await page.getByText('Unverified', { exact: true }).count(), 1)
+    assert.equal(await page.title(), `${asking} · Sallyport`)
+    const height = (await page.locator('blockquote').boundingBox())?.height ?? 1000
+    assert.ok(height < 250, `${name}: ${height}`)
+    assert.ok((await isUncovered(page, 'Approve')) && (await isUncovered(page, 'Deny')), name)
+    if (name === last?.name || name.startsWith(tower)) await assertFine(page, name)
+  }
+})
+
+inBrowser('what an agent claims to be is said to be a claim, and what it did is told', [], async (visit) => {
+  const page = await arrive(visit, 'grace@example.com')
+  const claims = async (owner: string) => {
+    const agent = await post('/v4/agents/register', { name: 'Mine', owner_user_id: owner })
+    const { access_token: token } = (await agent.json()) as { access_token: string }
+    const reply = await post('/v4/access-requests', { provider: 'acme' }, { authorization: `Bearer ${token}` })
+    return (await reply.json()) as { approval_url: string }
+  }
+  await page.goto((await claims('grace@example.com')).approval_url)
+  await page.getByText('It says that it belongs to you: anyone can say so.').waitFor()
+  await page.goto((await claims('<b>The bank</b>')).approval_url)
+  await page.getByText('<b>The bank</b>').waitFor()
+
+  const first = await ask()
+  await open(page, first)
+  await page.getByText('Nothing: you have never granted it anything.').waitFor()
+  await page.getByText('It named nobody: you are asked because you opened its link.').waitFor()
+  await press(page, 'Approve')
+  await sees(page, 'Access granted')
+  const again = await first.call('POST', '/v4/access-requests', { provider: 'acme', user_id: 'grace@example.com' })
+  await page.goto(again.approval_url)
+  await page.getByText('You have granted it access once; all of it still holds. It made no call with it.').waitFor()
+  assert.equal(await page.getByText('It named nobody').count(), 0)
+})
+
+inBrowser('no address decides, and a double click decides once', [], async (visit) => {
+  const page = await arrive(visit, 'alan@example.com')
+  const asked = await ask()
+  const sent: string[] = []
+  page.on('request', (request) => {
+    if (request.method() === 'POST') sent.push(new URL(request.url()).pathname)
+  })
+  for (const rest of ['?approve=1&decision=approve&confirm=true', '?deny=1&block=true', '#approve', '?error=x']) {
+    await page.goto(asked.url + rest)
+    await page.locator('main').waitFor()
+  }
+  await open(page, asked)
+  assert.deepEqual(sent, [])
+  await page.locator('button[aria-disabled=false]', { hasText: 'Approve' }).dblclick()
+  await sees(page, 'Access granted')
+  assert.deepEqual(sent, [`/v4/access-requests/${asked.id}/approve`])
+  const { grants } = await (await asPerson(page))('GET', '/v4/grants')
+  assert.equal(grants.length, 1)
+})
+
+inBrowser('a request that nobody answers in time says so by itself', [], async (visit) => {
+  const page = await arrive(visit, 'emmy@example.com')
+  const asked = await ask()
+  await page.clock.install()
+  await open(page, asked)
+  const database = new DatabaseSync(databaseFile())
+  database
+    .prepare('UPDATE access_requests SET expires_at = ? WHERE access_request_id = ?')
+    .run(Date.now() - 1000, asked.id)
+  database.close()
+  await page.clock.fastForward('24:00:02')
+  await sees(page, 'Too late')
+  await page.getByText('Nothing was granted; the agent may ask again.').waitFor()
+  await assertFine(page, 'too late')
+})
+
+const seen = [notSignedIn, '404 /v4/access-requests/']
+
+inBrowser(
+  'every state is for everybody: by keyboard, by screen reader, in the dark, on a phone',
+  seen,
+  async (visit) => {
+    const asked = await ask({
+      hosts: ['api.acme.example', '*.acme.example'],
+      methods: ['GET', 'POST'],
+      reason: 'Why not',
+    })
+    const stranger = await visit(asked.url)
+    await sees(stranger, 'Sign in to decide')
+    await assertFine(stranger, 'signed out')
+    const newcomer = await arrive(visit, 'ida@example.com', [])
+    await open(newcomer, asked)
+    await newcomer.getByText('You have connected none there yet.').waitFor()
+    await assertFine(newcomer, 'no account')
+    await newcomer.goto(`${base}/approve-proxy/arq_${'0'.repeat(26)}`)
+    await sees(newcomer, 'Nothing to decide here')
+    await assertFine(newcomer, 'not found')
+
+    const page = await arrive(visit, 'ken@example.com')
+    await open(page, await ask())
+    const denied = page.locator('button[aria-disabled=false]', { hasText: 'Deny' })
+    await denied.focus()
+    await page.keyboard.press('Enter')
+    await sees(page, 'Denied')
+    await assertFine(page, 'denied')
+
+    await open(page, asked)
+    // From the keyboard alone: the chosen one of the last group, then one further.
+    await page.getByRole('radio', { name: '1 day' }).focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowDown')
+    assert.ok(await page.getByRole('radio', { name: 'Until I revoke it' }).isChecked())
+    await page.getByRole('radio', { name: 'Chosen methods' }).check()
+    await page.getByRole('radio', { name: 'Only these' }).check()
+    await page.getByLabel('Paths, one in each line').fill('/v1')
+    await page.getByText('If you deny').focus()
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Reason').waitFor()
+    await page.getByText('Look twice').waitFor()
+    await page.getByText('stands for every host below it').waitFor()
+    await page.getByText('No end: it holds until you think of revoking it.').waitFor()
+    await page.locator('button[aria-disabled=false]', { hasText: 'Approve' }).waitFor()
+    await assertFine(page, 'everything open')
+  },
+)
