@@ -89,7 +89,7 @@ describe('doctor', { concurrency: 2 }, () => {
       const service = await startService(t, engine)
       const { code, stdout } = await runServer(t, ['doctor'], service.env)
       assert.equal(code, 0, stdout)
-      for (const what of ['settings', 'base URL', 'TLS', 'database', 'clock', 'master key', 'legacy v1']) {
+      for (const what of ['settings', 'base URL', 'TLS', 'database', 'clock', 'master key', 'push', 'legacy v1']) {
         assert.match(stdout, new RegExp(`^✓ ${what} `, 'm'))
       }
       assert.match(stdout, /^✓ legacy v1\s+a warning: anyone may register, .* SALLYPORT_V1_BINDING=required/m)

@@ -38,16 +38,26 @@ function startOnce(http: TestService['app']['http']): Promise<unknown> {
   return started
 }
 
+type Credential = { token: string } | { cookie: string }
+
 export async function readEvents(
   t: Pick<TestContext, 'after'>,
   service: TestService,
-  credential: { token: string } | { cookie: string },
+  credential: Credential,
 ): Promise<EventReader> {
-  const port = await portOf(service)
-  const headers = 'token' in credential ? { authorization: `Bearer ${credential.token}` } : credential
+  return readEventsFrom(t, { port: await portOf(service), host: service.config.baseUrl.host }, credential)
+}
+
+export async function readEventsFrom(
+  t: Pick<TestContext, 'after'>,
+  { port, host }: { port: number; host: string },
+  credential: Credential,
+): Promise<EventReader> {
+  const headers =
+    'token' in credential ? { authorization: `Bearer ${credential.token}` } : { cookie: credential.cookie }
   const request = httpRequest({
     ...{ host: '127.0.0.1', port, path: '/v4/events', agent: false },
-    headers: { host: service.config.baseUrl.host, ...headers },
+    headers: { host, ...headers },
   })
   t.after(() => request.destroy())
   request.end()

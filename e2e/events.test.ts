@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readEventsFrom } from '../server/testkit/event-reader.ts'
+import { signIn } from './person.ts'
+import { startService } from './running-service.ts'
+import { waysToWorkers } from './workers.ts'
+
+test('a change in one process is told by another, and a stop waits for no stream', async (t) => {
+  // Were the stop to wait for the streams, it would take five minutes.
+  const service = await startService(t, 'sqlite', { SALLYPORT_WORKERS: '2', SALLYPORT_STOP_SECONDS: '300' })
+  const { token } = await signIn(service)
+  const place = { port: service.port, host: `localhost:${service.port}` }
+  const readers = [await readEventsFrom(t, place, { token }), await readEventsFrom(t, place, { token })]
+  for (const reader of readers) assert.equal((await reader.next())?.event, 'ready')
+  // Whichever worker each stream came to: one that both can reach makes the change.
+  for (const call of (await waysToWorkers(service, 2)).values()) {
+    assert.equal((await call('POST', '/v4/devices/pairing-codes', { token })).status, 201)
+    for (const reader of readers) await reader.topics('activity')
+  }
+  service.signal('SIGTERM')
+  for (const reader of readers) {
+    assert.deepEqual((await reader.rest()).at(-1), { event: 'ended', data: { reason: 'stopping' } })
+  }
+  assert.deepEqual(await service.exited(), { code: 0, signal: null })
+})
