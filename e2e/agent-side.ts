@@ -93,10 +93,10 @@ async function startAgentSide(t: Scope, settings: Environment): Promise<AgentSid
     home,
     registered: async (name = 'Mail helper') => {
       const cli = home()
-      const { code, stdout, stderr } = await cli.run(['register', name, '--json', '--show-token'])
+      const { code, stdout, stderr } = await cli.run(['register', name])
       if (code !== 0) throw new Error(stderr)
-      const { agent_id: agentId, access_token: token } = JSON.parse(stdout)
-      return { ...cli, agentId, token }
+      const [token = ''] = cli.secrets()
+      return { ...cli, agentId: stdout.trim(), token }
     },
     admitted: async (terms) => {
       const { token } = await service.register('Mail helper')

@@ -207,7 +207,7 @@ test('what /llms.txt says can be pasted, and does what it says', async () => {
   assert.equal(blocks.length, 5)
   const { stdout } = await execute('sh', ['-e', '-c', blocks.join('\necho\n')])
   const answers = stdout.split('\n').filter((line) => line !== '')
-  const [first, providers, grants, second] = answers.map((line) => JSON.parse(line) as any)
+  const [first, providers, grants, second] = answers.map((line) => JSON.parse(line))
   assert.equal(first.body.headers.authorization, 'Bearer [REDACTED]')
   assert.ok(Array.isArray(providers.providers))
   assert.equal(grants.grants.length, 1)

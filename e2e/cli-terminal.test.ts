@@ -5,15 +5,16 @@ import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { sharedAgentSide } from './agent-side.ts'
+import { hostileText, sharedAgentSide } from './agent-side.ts'
 import { executable } from './command-line.ts'
 
 const shared = sharedAgentSide()
 const run = promisify(execFile)
 
 /** Any control character but the line's end. */
-const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/
-const colours = /\u001b\[(?:1|2|3[1236]|22|39)m/g
+const controls = /(?!\n)[\p{Cc}\p{Cf}]/u
+const escape = '\u001b'
+const colours = new RegExp(`${escape}\\[(?:1|2|3[1236]|22|39)m`, 'g')
 
 let home: ReturnType<typeof prepare> | undefined
 
@@ -43,7 +44,7 @@ describe('on a terminal', () => {
     assert.ok(stdout.includes('\u001b[32mactive\u001b[39m'))
     const narrow = (await cli.runInTerminal(['grants'], { columns: 80 })).stdout.replace(colours, '')
     assert.ok(
-      narrow.split('\n').every((line) => [...line].length <= 80),
+      narrow.split('\n').every((line) => Array.from(line).length <= 80),
       narrow,
     )
     assert.match(narrow, new RegExp(`^${cli.grantId}`, 'm'))
@@ -75,7 +76,7 @@ describe('on a terminal', () => {
     }
     // Escaped as JSON it means the same.
     const { stdout } = await cli.runInTerminal(['call', '--json', upstream('/hostile')])
-    assert.match(JSON.parse(stdout).body, /^before\u001b\[2J/)
+    assert.equal(JSON.parse(stdout).body, hostileText)
     assert.match(
       (await cli.runInTerminal(['call', upstream('/binary')])).stdout,
       /^\(8 bytes of application\/octet-stream, not for a terminal; take them with --output FILE\)\n$/,
@@ -98,7 +99,9 @@ describe('on a terminal', () => {
     const { code, stdout } = await running.ended
     assert.equal(code, 0)
     // What is left once each progress line has been wiped.
-    const left = stdout.replaceAll('\r\n', '\n').replace(/(?:[⠀-⣿] Waiting[^\r]*\r\u001b\[K)+/gu, '')
+    const left = stdout
+      .replaceAll('\r\n', '\n')
+      .replace(new RegExp(`(?:[⠀-⣿] Waiting[^\\r]*\\r${escape}\\[K)+`, 'gu'), '')
     assert.equal(
       left.replace(colours, ''),
       `Somebody has to approve this for Acme. Send them here:\n  ${base}/approve-proxy/${id}\n  The link works for 24 h.\n✓ Approved.\n${grantId}\n`,

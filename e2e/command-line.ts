@@ -88,14 +88,15 @@ export function commandLineIn(home: string, more: Environment = {}): CommandLine
       signal: (name) => child.kill(name),
       ended: within(ended, `"${args.join(' ')}" did not end`),
       until: async (pattern) => {
-        let isOver = false
-        void ended.then(() => {
-          isOver = true
-          wake()
-        })
+        const over = ended.then(() => 'over' as const)
         while (!pattern.test(seen)) {
-          if (isOver) throw new Error(`it ended without ${String(pattern)}: ${seen}`)
-          await within(new Promise<void>((resolve) => (wake = resolve)), `never came ${String(pattern)}: ${seen}`)
+          const more = new Promise<'more'>((resolve) => {
+            wake = () => {
+              resolve('more')
+            }
+          })
+          const next = await within(Promise.race([more, over]), `never came ${String(pattern)}: ${seen}`)
+          if (next === 'over' && !pattern.test(seen)) throw new Error(`it ended without ${String(pattern)}: ${seen}`)
         }
         return seen
       },

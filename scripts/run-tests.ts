@@ -16,6 +16,7 @@ import { groupTests } from '../server/testkit/test-groups.ts'
 const everything = [
   'protocol/src/**/*.test.ts',
   'sdk/src/**/*.test.ts',
+  'cli/src/**/*.test.ts',
   'server/**/*.test.ts',
   'e2e/**/*.test.ts',
   'web/**/*.test.ts',

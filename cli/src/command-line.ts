@@ -45,7 +45,7 @@ async function dispatch(words: string[], output: Output): Promise<ExitCode> {
   const { command, rest } = found
   const { options, operands } = parseWords(command, first === 'help' ? ['--help'] : rest)
   if (options['help'] === true) {
-    output.line(commandHelp(command, output.style).trimEnd())
+    output.line(commandHelp(command, commands, output.style).trimEnd())
     return exitCodes.done
   }
   const shell = {

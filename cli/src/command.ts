@@ -57,7 +57,7 @@ export interface Command {
   run: (shell: Shell, options: Record<string, unknown>, operands: string[]) => Promise<ExitCode | undefined>
 }
 
-export function command<const O extends OptionSpecs = Record<never, never>>(spec: CommandSpec<O>): Command {
+export function command<const O extends OptionSpecs>(spec: CommandSpec<O>): Command {
   return {
     ...spec,
     about: spec.about,

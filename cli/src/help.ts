@@ -33,7 +33,8 @@ sallyport <command> --help says more. Everything takes --json, --profile and --u
 `
 }
 
-export function commandHelp({ name, summary, about, operands, options, examples }: Command, style: Style): string {
+export function commandHelp(command: Command, commands: readonly Command[], style: Style): string {
+  const { name, summary, about, operands, options, examples } = command
   const given = operands.map((one) => (one.isOptional ? `[${one.name}]` : `<${one.name}>`)).join(' ')
   const own = Object.entries(options)
   const usage = ['sallyport', name, ...(own.length > 0 ? ['[options]'] : []), given]
@@ -55,8 +56,16 @@ export function commandHelp({ name, summary, about, operands, options, examples 
       'Examples',
       examples.flatMap(([line, what]) => [`  ${style('dim', `# ${what}`)}`, `  ${line}`]),
     ),
+    ...section('See also', seeAlso(name, commands)),
     '',
   ].join('\n')
+}
+
+/** The other commands of its group. */
+function seeAlso(name: string, commands: readonly Command[]): string[] {
+  const [group = ''] = name.split(' ')
+  const others = commands.filter((one) => one.name !== name && one.name.startsWith(`${group} `))
+  return aligned(others.map((one) => [one.name, one.summary]))
 }
 
 function writing(name: string, { short, type, value = 'TEXT' }: OptionSpec): string {

@@ -17,7 +17,7 @@ export async function readInput(shell: Shell, name: string, option: string): Pro
 /** A secret from a file: its one line. */
 export async function readSecret(shell: Shell, name: string, option: string): Promise<string> {
   const secret = (await readInput(shell, name, option)).toString('utf8').trim()
-  if (secret !== '' && !/[\u0000-\u001f\u007f]/.test(secret)) return secret
+  if (secret !== '' && !/\p{Cc}/u.test(secret)) return secret
   throw usageError(`${option}: ${inLine(name)} does not hold a secret on one line`)
 }
 

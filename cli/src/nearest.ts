@@ -11,7 +11,7 @@ export function nearest(given: string, words: readonly string[]): string | undef
 function distance(one: string, other: string): number {
   if (Math.abs(one.length - other.length) > 2) return 3
   let row = Array.from({ length: other.length + 1 }, (_, at) => at)
-  for (const [index, letter] of [...one].entries()) {
+  for (const [index, letter] of Array.from(one).entries()) {
     const next = [index + 1]
     for (let at = 1; at <= other.length; at++) {
       const replaced = (row[at - 1] ?? 0) + (other[at - 1] === letter ? 0 : 1)

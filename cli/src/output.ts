@@ -98,9 +98,7 @@ function styleFor(stream: Stream, env: Record<string, string | undefined>): Styl
 
 function drawTable<T>(columns: Column<T>[], records: T[], style: Style, width: number): string {
   const cells = records.map((one) => columns.map(({ shown }) => inLine(shown(one))))
-  const widths = columns.map(({ title }, at) =>
-    Math.max(title.length, ...cells.map((row) => [...(row[at] ?? '')].length)),
-  )
+  const widths = columns.map(({ title }, at) => Math.max(title.length, ...cells.map((row) => widthOf(row[at] ?? ''))))
   // What does not fit is taken from the widest columns but the first, which is what one copies.
   for (let over = total(widths) - width; over > 0; over--) {
     const widest = widths.slice(1).reduce((best, now, at) => (now > (widths[best] ?? 0) ? at + 1 : best), 1)
@@ -111,7 +109,7 @@ function drawTable<T>(columns: Column<T>[], records: T[], style: Style, width: n
     texts
       .map((text, at) => {
         const fitting = cut(text, widths[at] ?? 0)
-        const padding = at === texts.length - 1 ? '' : ' '.repeat((widths[at] ?? 0) - [...fitting].length)
+        const padding = at === texts.length - 1 ? '' : ' '.repeat((widths[at] ?? 0) - widthOf(fitting))
         return paint(fitting, at) + padding
       })
       .join('  ')
@@ -134,6 +132,10 @@ function total(widths: number[]): number {
 }
 
 function cut(text: string, width: number): string {
-  const characters = [...text]
+  const characters = Array.from(text)
   return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`
+}
+
+function widthOf(text: string): number {
+  return Array.from(text).length
 }

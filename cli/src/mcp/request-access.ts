@@ -56,13 +56,13 @@ async function elicited(
   seconds: number,
   extra: Extra,
 ): Promise<CallToolResult> {
-  const { access_request_id: id, approval_url: url, provider_name: name } = asked
+  const { access_request_id: id, approval_url: url, provider_name: name, verified } = asked
   const over = new AbortController()
   const signal = AbortSignal.any([extra.signal, over.signal])
   // The person may decide on their phone before they have even looked at what the client shows.
   const decision = settled(agent, asked, seconds, extra, signal)
   decision.catch(() => undefined)
-  const message = `Open this page to decide whether the agent may use your account at ${name}.`
+  const message = `Open this page to decide whether the agent may use your account at ${name}${verified ? '' : ', a provider that nobody has verified'}.`
   const shown = server
     .elicitInput(
       { mode: 'url', message, url, elicitationId: id },
