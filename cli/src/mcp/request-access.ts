@@ -84,10 +84,11 @@ async function elicited(
       })
     }
     const result = await decision
-    if (first === 'accept')
-      await server
-        .createElicitationCompletionNotifier(id)()
-        .catch(() => undefined)
+    if (first === 'accept') {
+      // On the stream of this call: a client need not listen to another.
+      const notify = server.createElicitationCompletionNotifier(id, { relatedRequestId: extra.requestId })
+      await notify().catch(() => undefined)
+    }
     return result
   } finally {
     over.abort()
