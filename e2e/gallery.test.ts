@@ -67,7 +67,24 @@ const views: Shown[] = [
   { name: 'approve-unknown', address: () => `/approve-proxy/arq_${'0'.repeat(26)}` },
   { name: 'home', address: () => '/' },
   { name: 'connections', address: () => '/connections' },
+  { name: 'connections-new', address: () => '/connections/new' },
+  {
+    name: 'connections-code',
+    address: () => '/connections/new',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Connect Acme Mail with a code' }).click()
+      await page.getByRole('img', { name: /camera of a phone/ }).waitFor()
+    },
+  },
   { name: 'grants', address: () => '/grants' },
+  {
+    name: 'grants-revoke',
+    address: () => '/grants',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Revoke the access of Mail helper' }).click()
+      await page.getByRole('dialog').waitFor()
+    },
+  },
   { name: 'activity', address: () => '/activity' },
   {
     name: 'activity-record',
@@ -142,7 +159,7 @@ async function show({ name, act }: Shown, address: string, context: BrowserConte
   await page.goto(address)
   await page.locator('h1:focus').waitFor()
   await act?.(page)
-  await page.getByRole('progressbar').waitFor({ state: 'detached' })
+  await page.getByRole('progressbar', { name: 'Loading' }).first().waitFor({ state: 'detached' })
   await page.evaluate('document.fonts.ready')
   await page.screenshot({ path: `${folder}/${name}-${how}.png`, fullPage: true })
   if (await page.evaluate('document.documentElement.scrollWidth > innerWidth')) complaints.push('wider than the screen')

@@ -5,6 +5,7 @@ import type { User } from '@sallyport/sdk'
 import { Icon } from '../ui/icons.tsx'
 import type { IconName } from '../ui/icons.tsx'
 import { MessageLine } from '../ui/message.tsx'
+import { useWaitingRequests } from './lists.ts'
 import { useLive } from './live.ts'
 import { nameOf } from './session.ts'
 
@@ -53,11 +54,24 @@ function Place({ path, name, icon }: (typeof places)[number]) {
     <Link
       href={path}
       aria-current={isBelow ? 'page' : undefined}
-      className="flex flex-col items-center gap-1 py-2 text-[0.625rem] font-medium tracking-tight whitespace-nowrap min-[22.5rem]:text-[0.6875rem] min-[22.5rem]:tracking-normal text-quiet hover:text-ink aria-[current=page]:text-accent lg:min-h-10 lg:flex-row lg:gap-3 lg:rounded-lg lg:px-3 lg:py-1.5 lg:text-sm lg:hover:bg-raised lg:aria-[current=page]:bg-accent-soft"
+      className="relative flex flex-col items-center gap-1 py-2 text-[0.625rem] font-medium tracking-tight whitespace-nowrap min-[22.5rem]:text-[0.6875rem] min-[22.5rem]:tracking-normal text-quiet hover:text-ink aria-[current=page]:text-accent lg:min-h-10 lg:flex-row lg:gap-3 lg:rounded-lg lg:px-3 lg:py-1.5 lg:text-sm lg:hover:bg-raised lg:aria-[current=page]:bg-accent-soft"
     >
       <Icon name={icon} />
       {name}
+      {path === '/' && <WaitingCount />}
     </Link>
+  )
+}
+
+/** So that a request is noticed in whichever view one is. */
+function WaitingCount() {
+  const { data: { length: waiting } = [] } = useWaitingRequests()
+  if (waiting === 0) return null
+  return (
+    <span className="absolute start-[calc(50%+0.375rem)] top-1 rounded-full bg-accent px-1.5 text-[0.6875rem] leading-4 font-semibold text-on-accent tabular-nums lg:static lg:ms-auto">
+      {waiting > 99 ? '99+' : waiting}
+      <span className="sr-only"> {waiting === 1 ? 'request waits' : 'requests wait'}</span>
+    </span>
   )
 }
 

@@ -6,12 +6,16 @@ import { Loaded } from '../../ui/loading.tsx'
 import { unstacked } from '../../ui/others-text.ts'
 import { Ago } from '../../ui/time.tsx'
 import { Badge, Card, Section, Theirs } from '../../ui/view.tsx'
+import { count } from '../../ui/words.ts'
 import { useWaitingRequests } from '../lists.ts'
 
 export function Waiting() {
   const requests = useWaitingRequests()
   return (
     <Section title="Waiting for you">
+      <p aria-live="polite" className="sr-only">
+        {requests.data?.length ? `${count(requests.data.length, 'request waits', 'requests wait')} for you.` : ''}
+      </p>
       <Loaded query={requests}>
         {(waiting) =>
           waiting.length === 0 ? (
