@@ -7,8 +7,8 @@ import { useNames } from '../activity/use-names.ts'
 import { service } from '../service.ts'
 
 const shown = 8
-/** Happens by itself, all the time. */
-const background = new Set(['connection.refreshed', 'callback.delivered'])
+/** Happens by itself, or comes to nothing by itself. */
+const background = new Set(['connection.refreshed', 'callback.delivered', 'pairing_code.issued'])
 
 /** The newest of what is on record. */
 export function Recent() {
