@@ -47,7 +47,7 @@ export interface Person {
   connect: (account: string) => Promise<string>
   approve: (accessRequestId: string, decision: object) => Promise<string>
   /** A page of the console in a browser of its own, signed in. */
-  open: (path: string, heading: string) => Promise<Page>
+  open: (path: string, heading: string, visitHere?: Visit) => Promise<Page>
 }
 
 export async function arrive(visit: Visit, name: string): Promise<Person> {
@@ -72,8 +72,8 @@ export async function arrive(visit: Visit, name: string): Promise<Person> {
       assert.equal(status, 201, JSON.stringify(body))
       return body.grant_id
     },
-    open: async (path, heading) => {
-      const page = await visit('about:blank')
+    open: async (path, heading, visitHere = visit) => {
+      const page = await visitHere('about:blank')
       await page.context().addCookies([{ name: 'svc_session', value: token, url: base }])
       await page.goto(base + path)
       await sees(page, heading)

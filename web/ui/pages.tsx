@@ -31,7 +31,11 @@ export function Pages<Page, Item>({ query, recordsOf, empty, look = 'space-y-3',
   const items = query.data.pages.flatMap(recordsOf)
   return (
     <>
-      {items.length === 0 ? empty : <ul className={look}>{items.map(children)}</ul>}
+      {items.length > 0 && <ul className={look}>{items.map(children)}</ul>}
+      {items.length === 0 && !query.hasNextPage && empty}
+      {items.length === 0 && query.hasNextPage && (
+        <p className="py-4 text-center text-sm text-quiet">Nothing so far. There is more to look through.</p>
+      )}
       {query.hasNextPage && (
         <div className="mt-4 text-center">
           <Action act={() => query.fetchNextPage()}>Show more</Action>

@@ -1,0 +1,208 @@
+/** What is on record of a person: found, counted, read, taken along as a file, and seen as it happens. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { assertAccessible } from './accessible.ts'
+import { arrive, assertFits, oauth, register } from './console-people.ts'
+import type { Agent, Person } from './console-people.ts'
+import { base, inBrowser, sees } from './in-browser.ts'
+import type { Visit } from './in-browser.ts'
+
+/** More than one page of the list holds. */
+const manyCalls = 52
+
+interface Lived {
+  person: Person
+  helper: Agent
+  grant: string
+}
+
+let lived: Promise<Lived> | undefined
+
+/** One person for all tests: two agents, many calls, one that the upstream knew nothing of, one refused. */
+async function live(visit: Visit): Promise<Lived> {
+  const person = await arrive(visit, 'ada')
+  const terms = { connection_id: await person.connect('ada'), allowed_methods: ['GET'], allowed_hosts: [oauth.host] }
+  const [helper, writer] = [await register('Mail helper'), await register('Report writer')]
+  const grant = await person.approve(await helper.ask(), terms)
+  const other = await person.approve(await writer.ask(), terms)
+  for (let round = 0; round < manyCalls / 4; round++) {
+    await Promise.all(Array.from({ length: 4 }, () => helper.read(grant)))
+  }
+  await helper.read(grant, '/api/nothing')
+  await helper.call('POST', '/v4/proxy', { grant_id: grant, method: 'DELETE', url: `https://${oauth.host}/api/x` })
+  await writer.read(other)
+  return { person, helper, grant }
+}
+
+const lines = (page: Page) => page.getByRole('main').getByRole('listitem').getByRole('link')
+const show = (page: Page, text: string) => lines(page).filter({ hasText: text })
+
+/** Waits until the list holds these lines, and no others. */
+async function holds(page: Page, expected: RegExp[]): Promise<void> {
+  await lines(page)
+    .nth(expected.length - 1)
+    .waitFor()
+  await lines(page).nth(expected.length).waitFor({ state: 'detached' })
+  const texts = await lines(page).allInnerTexts()
+  for (const [index, text] of expected.entries()) assert.match(texts[index] ?? '', text)
+}
+
+const refused = /^Mail helper tried to delete .*\/api\/x, refused: you did not allow this method\./
+const unknown = /^Mail helper tried to read .*\/api\/nothing, answered 404\./
+const written = /^Report writer read .*\/api\/whoami, answered 200\./
+
+inBrowser('records are found by an address and by the controls, with the keyboard', [], async (visit) => {
+  const { person } = await (lived ??= live(visit))
+  const page = await person.open('/activity?outcome=refused&kind=nonsense&span=%3Cb%3E', 'Activity', visit)
+  await holds(page, [refused])
+  assert.equal(await page.getByLabel('Outcome').inputValue(), 'refused')
+  assert.equal(await page.getByLabel('What').inputValue(), '')
+  await assertAccessible(page)
+
+  await page.getByRole('button', { name: 'Show everything' }).click()
+  await page.locator('h1:focus').waitFor()
+  assert.equal(page.url(), `${base}/activity`)
+  await lines(page).nth(49).waitFor()
+
+  await page.getByLabel('What').selectOption('Approvals')
+  await holds(page, [/^You gave access to Report writer\./, /^You gave access to Mail helper\./])
+  assert.equal(page.url(), `${base}/activity?kind=access_request.approved`)
+  await page.getByLabel('What').selectOption('Everything')
+  await page.getByLabel('Agent').selectOption('Report writer')
+  await page.getByLabel('What').selectOption('Calls')
+  await holds(page, [written])
+
+  await page.getByLabel('Agent').selectOption('Every agent')
+  const search = page.getByRole('searchbox')
+  await search.fill('get /api/nothing')
+  await search.press('Enter')
+  await holds(page, [unknown])
+  await page.locator(':focus').and(search).waitFor()
+  assert.equal(new URL(page.url()).searchParams.get('q'), 'get /api/nothing')
+  await page.reload()
+  await sees(page, 'Activity')
+  await holds(page, [unknown])
+  assert.equal(await search.inputValue(), 'get /api/nothing')
+  await search.fill('nothing at all')
+  await search.press('Enter')
+  await page.getByText('Nothing on record').waitFor()
+  await assertAccessible(page)
+})
+
+const figure = async (page: Page, outcome: string) => {
+  const texts = await page.getByRole('region', { name: 'Calls over time' }).getByRole('listitem').allInnerTexts()
+  const text = texts.find((one) => one.startsWith(outcome)) ?? assert.fail(`${texts}`)
+  return Number(text.replace(/\D/g, ''))
+}
+
+inBrowser('the chart tells the figures; one record is read, and one comes back to the list', [], async (visit) => {
+  const { person, grant } = await (lived ??= live(visit))
+  const page = await person.open(`/activity?grant_id=${grant}`, 'Activity', visit)
+  await page.getByRole('img', { name: `Calls over time: ${manyCalls + 2} calls, ` }).waitFor()
+  assert.deepEqual(
+    [await figure(page, 'Answered'), await figure(page, 'Refused'), await figure(page, 'Failed')],
+    [manyCalls + 1, 1, 0],
+  )
+  await page.getByText(`Of the grant ${grant}`).waitFor()
+  await page.getByRole('radio', { name: '7 days' }).focus()
+  await page.keyboard.press('ArrowLeft')
+  await page.getByRole('radio', { name: '24 hours', checked: true }).waitFor()
+  assert.equal(page.url(), `${base}/activity?span=day&grant_id=${grant}`)
+
+  await show(page, 'answered 404').click()
+  await sees(page, 'On record')
+  const facts = await page.getByRole('main').innerText()
+  for (const fact of [/Outcome\s+Answered/, /Took\s+\d+ ms/, /status\s+404/, /path\s+\/api\/nothing/, /method\s+GET/]) {
+    assert.match(facts, fact)
+  }
+  assert.doesNotMatch(facts, /bearer|authorization/i)
+  await assertAccessible(page)
+  await assertFits(page)
+  await page.goBack()
+  await sees(page, 'Activity')
+  assert.equal(page.url(), `${base}/activity?span=day&grant_id=${grant}`)
+  await page.goto(`${base}/activity?span=all`)
+  await sees(page, 'Activity')
+  await lines(page).first().waitFor()
+  await assertFits(page)
+  await assertAccessible(page)
+})
+
+async function download(page: Page, name: string): Promise<{ name: string; text: string }> {
+  const waiting = page.waitForEvent('download')
+  await page.getByRole('link', { name }).click()
+  const file = await waiting
+  return { name: file.suggestedFilename(), text: readFileSync(await file.path(), 'utf8') }
+}
+
+inBrowser('the list goes on, files hold all of it, and a call appears by itself', [], async (visit) => {
+  const { person, helper, grant } = await (lived ??= live(visit))
+  const page = await person.open(`/activity?grant_id=${grant}`, 'Activity', visit)
+  await lines(page).nth(49).waitFor()
+  const { body } = await person.call('GET', `/v4/audit?grant_id=${grant}&limit=200`)
+  const all: number = body.records.length
+  assert.ok(all > manyCalls)
+  assert.equal(await lines(page).count(), 50)
+  await page.getByRole('button', { name: 'Show more' }).click()
+  await lines(page)
+    .nth(all - 1)
+    .waitFor()
+  assert.equal(await lines(page).count(), all)
+  await page.getByRole('button', { name: 'Show more' }).waitFor({ state: 'detached' })
+
+  const ndjson = await download(page, 'Export NDJSON')
+  const ids = ndjson.text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).audit_id)
+  assert.deepEqual(
+    ids,
+    body.records.map((record: { audit_id: string }) => record.audit_id),
+  )
+  assert.match(ndjson.name, /\.ndjson$/)
+  const csv = await download(page, 'Export CSV')
+  assert.match(csv.text, /^audit_id,event,at,/)
+  assert.equal(csv.text.match(/^aud_/gm)?.length, all)
+  assert.match(csv.name, /\.csv$/)
+  await page.getByLabel('Outcome').selectOption('Refused')
+  await holds(page, [refused])
+  assert.equal((await download(page, 'Export CSV')).text.match(/^aud_/gm)?.length, 1)
+
+  await page.getByLabel('Outcome').selectOption('Any outcome')
+  const before = await figure(page, 'Answered')
+  assert.equal((await helper.read(grant, '/api/whoami?live')).upstream, 200)
+  await lines(page).nth(all).waitFor()
+  await page.getByRole('img', { name: `${manyCalls + 3} calls` }).waitFor()
+  assert.equal(await figure(page, 'Answered'), before + 1)
+})
+
+inBrowser('nothing of others is shown, and no text of theirs breaks the page', ['404 /v4/audit/'], async (visit) => {
+  const victim = await (lived ??= live(visit))
+  const person = await arrive(visit, 'mallory')
+  const odd = `\u05d0\u05d1 <img src=x onerror="document.title='gone'"> ${'W'.repeat(50)}`
+  const strange = await register(odd)
+  const terms = { connection_id: await person.connect('mallory') }
+  const grant = await person.approve(await strange.ask(), terms)
+  await strange.read(grant, `/api/%3Cscript%3E/${'w'.repeat(1500)}?q=<b>`)
+  const page = await person.open('/activity', 'Activity')
+  await show(page, 'answered 404').waitFor()
+  assert.doesNotMatch(await page.getByRole('main').innerText(), /Mail helper|Report writer|ada@example/)
+  await assertFits(page)
+  await assertAccessible(page)
+  await show(page, 'answered 404').click()
+  await sees(page, 'On record')
+  await page.getByText('What was asked').waitFor()
+  await assertFits(page)
+  assert.equal(await page.locator('main img, main script, main b').count(), 0)
+  assert.equal(await page.title(), 'On record · Sallyport')
+
+  const { body } = await victim.person.call('GET', '/v4/audit?limit=1')
+  await page.goto(`${base}/activity/${body.records[0].audit_id}`)
+  await page.getByRole('button', { name: 'Try again' }).waitFor()
+  assert.doesNotMatch(await page.getByRole('main').innerText(), /Mail helper|Report writer|ada@example/)
+  await page.goto(`${base}/activity?grant_id=${victim.grant}&agent_id=${'x'.repeat(3000)}`)
+  await sees(page, 'Activity')
+  await page.getByRole('button', { name: 'Show everything' }).waitFor()
+  await assertFits(page)
+})
