@@ -92,7 +92,7 @@ inBrowser('records are found by an address and by the controls, with the keyboar
 
 const figure = async (page: Page, outcome: string) => {
   const texts = await page.getByRole('region', { name: 'Calls over time' }).getByRole('listitem').allInnerTexts()
-  const text = texts.find((one) => one.startsWith(outcome)) ?? assert.fail(`${texts}`)
+  const text = texts.find((one) => one.startsWith(outcome)) ?? assert.fail(texts.join())
   return Number(text.replace(/\D/g, ''))
 }
 

@@ -1,0 +1,251 @@
+/** The operator's views. The admin token opens them, and is nowhere but in the page's memory. */
+import assert from 'node:assert/strict'
+import { generateDeviceKey, pairDevice } from '@sallyport/sdk'
+import type { Page } from 'playwright-core'
+import { oauthPaths } from '../server/testkit/oauth-server.ts'
+import { assertAccessible } from './accessible.ts'
+import { arrive, assertFits, oauth, register } from './console-people.ts'
+import { adminToken, base, hears, inBrowser, linkIsOver, notSignedIn, press, sees } from './in-browser.ts'
+import type { Visit } from './in-browser.ts'
+
+const card = (page: Page, name: string) =>
+  page
+    .getByRole('main')
+    .getByRole('listitem')
+    .filter({ has: page.getByText(name, { exact: true }) })
+
+async function open(visit: Visit, part: 'Providers' | 'Agents' | 'Users' | 'Health'): Promise<Page> {
+  const path = part === 'Providers' ? '/admin' : `/admin/${part.toLowerCase()}`
+  const page = await visit(base + path)
+  await sees(page, 'Administration')
+  await page.getByLabel('Admin token').fill(adminToken())
+  await page.keyboard.press('Enter')
+  await sees(page, part)
+  return page
+}
+
+/** In the dialog that stands open. */
+async function confirm(page: Page, verb: string): Promise<void> {
+  await page.getByRole('dialog').getByRole('button', { name: verb, exact: true }).click()
+}
+
+async function isFit(page: Page): Promise<void> {
+  await page.getByRole('progressbar').waitFor({ state: 'detached' })
+  await assertAccessible(page)
+  await assertFits(page)
+  await page.setViewportSize({ width: 1280, height: 800 })
+}
+
+inBrowser('a wrong token opens nothing; the right one is kept nowhere', ['401 /v4/users'], async (visit) => {
+  const page = await visit(`${base}/admin`)
+  await sees(page, 'Administration')
+  const field = page.getByLabel('Admin token')
+  await assertAccessible(page)
+  for (const wrong of [`sp_admin_${'0'.repeat(43)}`, 'é', '<b>', '']) {
+    await field.fill(wrong)
+    await press(page, 'Continue')
+    await page.getByRole('alert').filter({ hasText: 'The service does not know this token.' }).waitFor()
+    await page.locator('button[aria-busy=false]', { hasText: 'Continue' }).waitFor()
+  }
+  const token = adminToken()
+  await field.fill(token)
+  await page.keyboard.press('Enter')
+  await sees(page, 'Providers')
+  for (const part of ['Agents', 'Users', 'Health', 'Providers']) {
+    await page.getByRole('navigation', { name: 'Administration' }).getByRole('link', { name: part }).click()
+    await sees(page, part)
+  }
+  const kept = await page.evaluate<string>(`(async () => JSON.stringify([
+    { ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state,
+    await indexedDB.databases(), await caches.keys(), document.documentElement.outerHTML,
+    [...document.querySelectorAll('input')].map(({ value }) => value),
+  ]))()`)
+  assert.ok(!kept.includes(token) && kept.startsWith('[{},{},"",'), kept.slice(0, 200))
+  assert.deepEqual(await page.context().cookies(), [])
+
+  await press(page, 'Forget the token')
+  await sees(page, 'Administration')
+  assert.equal(await field.inputValue(), '')
+  await field.fill(token)
+  await press(page, 'Continue')
+  await sees(page, 'Providers')
+  await page.reload()
+  await sees(page, 'Administration')
+  assert.equal(await field.inputValue(), '')
+  await assertFits(page)
+})
+
+inBrowser('providers: from a preset, of one’s own, switched off and on, removed', ['400 ', '409 '], async (visit) => {
+  const page = await open(visit, 'Providers')
+  await page.getByLabel('Search what is known beforehand').fill('github')
+  const preset = page.getByRole('list', { name: 'Known providers' }).getByRole('listitem')
+  await preset.getByText('GitHub', { exact: true }).first().click()
+  const redirect = preset.getByLabel('Register the client there with this redirect address')
+  assert.equal(await redirect.first().inputValue(), `${base}/v4/oauth/callback/github`)
+  await press(page, 'Add GitHub')
+  await preset.getByRole('alert').filter({ hasText: 'where you registered the client' }).waitFor()
+  await preset.getByLabel('Client id').first().fill('an-id')
+  await preset.getByLabel('Client secret').first().fill('short')
+  await press(page, 'Add GitHub')
+  const secret = preset.getByLabel('Client secret').first()
+  await page.locator('input[aria-invalid=true]').and(secret).waitFor()
+  await secret.fill('a-secret-that-nobody-has-elsewhere')
+  await secret.press('Enter')
+  await hears(page, 'GitHub is set up.')
+  await card(page, 'github').getByText('active').waitFor()
+
+  const wrongAt = async (label: string) => {
+    await page
+      .locator('input[aria-invalid=true]')
+      .and(page.getByLabel(label, { exact: true }))
+      .waitFor()
+    assert.equal(await page.locator('[aria-invalid=true]').count(), 1)
+  }
+  await page.getByText('One of your own').click()
+  const own = page.locator('details').filter({ hasText: 'One of your own' })
+  const fill = (label: string, text: string) => own.getByLabel(label, { exact: true }).fill(text)
+  const add = () => own.getByRole('button', { name: 'Add it' }).click()
+  await fill('Name', 'Gamma')
+  await fill('Short name, for addresses', 'Not A Slug')
+  await fill('Issuer', 'http://gamma.example')
+  await add()
+  await wrongAt('Short name, for addresses')
+  await fill('Short name, for addresses', 'github')
+  await add()
+  await wrongAt('Issuer')
+  await fill('Issuer', oauth.issuer)
+  await fill('Hosts of its API', 'https://not-a-host/path')
+  await add()
+  await wrongAt('Hosts of its API')
+  await fill('Hosts of its API', `${oauth.host}, api.gamma.example`)
+  await add()
+  await wrongAt('Short name, for addresses')
+  await isFit(page)
+  await fill('Short name, for addresses', 'gamma')
+  await fill('Client id', oauth.client.clientId)
+  await own.getByLabel('Client secret', { exact: true }).fill(oauth.client.clientSecret ?? '')
+  await page.keyboard.press('Enter')
+  await hears(page, 'Gamma is set up.')
+  assert.equal(await own.getByLabel('Client secret', { exact: true }).inputValue(), '')
+  const gamma = card(page, 'Gamma')
+  await gamma.getByText(`tokens go to ${oauth.host}, api.gamma.example`).waitFor()
+
+  await press(page, 'Disable Gamma')
+  await confirm(page, 'Cancel')
+  await press(page, 'Disable Gamma')
+  await confirm(page, 'Disable')
+  await gamma.getByText('disabled', { exact: true }).waitFor()
+  await press(page, 'Enable Gamma')
+  await hears(page, 'Enabled.')
+  await gamma.getByText('active', { exact: true }).waitFor()
+  await press(page, 'Delete Gamma')
+  await confirm(page, 'Delete')
+  await hears(page, 'Deleted.')
+  await gamma.waitFor({ state: 'detached' })
+  await page.locator('h1:focus').waitFor()
+
+  await (await arrive(visit, 'ada')).connect('ada')
+  const again = await open(visit, 'Providers')
+  await press(again, 'Delete Beta')
+  await confirm(again, 'Delete')
+  await again.getByRole('status').filter({ hasText: /req_/ }).waitFor()
+  await card(again, 'Beta').getByText('active', { exact: true }).waitFor()
+})
+
+inBrowser('a proposal that waits for credentials gets them, after health has told of it', [], async (visit) => {
+  const agent = await register('Proposer')
+  const lift = oauth.fault.answer(oauthPaths.registration, { status: 403 })
+  const name = `<i>Delta</i> ${'w'.repeat(60)}`
+  const proposed = await agent.call('POST', '/v4/providers/proposals', {
+    provider_name: name,
+    slug: 'delta',
+    issuer_url: oauth.issuer,
+  })
+  lift()
+  assert.deepEqual([proposed.status, proposed.body.status], [201, 'pending_credentials'])
+
+  const page = await open(visit, 'Health')
+  const attention = page.getByRole('region', { name: 'Needs attention' })
+  await attention.getByText('1 waits for credentials').waitFor()
+  await page.getByText('SQLite').waitFor()
+  await page.getByRole('region', { name: 'Looked at, and fine' }).getByText('all are understood').waitFor()
+  assert.match(await page.getByRole('main').innerText(), /Version\s+\d+\.\d+\.\d+/)
+  await isFit(page)
+  await attention.getByRole('link', { name: 'Give them' }).click()
+  await sees(page, 'Providers')
+
+  const waiting = page.getByRole('region', { name: 'Waiting for credentials' })
+  await waiting.getByText(name).waitFor()
+  await waiting.getByText('needs credentials').waitFor()
+  await waiting.getByText('unverified').waitFor()
+  await isFit(page)
+  await waiting.getByLabel('Client id').fill(oauth.client.clientId)
+  await waiting.getByLabel('Client secret').fill(oauth.client.clientSecret ?? '')
+  await waiting.getByRole('button', { name: 'Save' }).click()
+  await hears(page, 'The credentials are kept.')
+  await waiting.waitFor({ state: 'detached' })
+  await card(page, name).getByText('active', { exact: true }).waitFor()
+  const asked = await agent.call('POST', '/v4/access-requests', { provider: 'delta' })
+  assert.equal(asked.status, 201)
+  await page.getByRole('link', { name: 'Health' }).click()
+  await sees(page, 'Health')
+  await attention.getByText('credentials').waitFor({ state: 'detached' })
+})
+
+inBrowser('an agent is disabled for good, and its next call is refused', [], async (visit) => {
+  const odd = `<b>Bad</b> agent \u05d0\u05d1 ${'m'.repeat(60)}`
+  const agent = await register(odd)
+  const page = await open(visit, 'Agents')
+  await card(page, odd).waitFor()
+  await isFit(page)
+  assert.equal((await agent.call('GET', '/v4/agents/me')).status, 200)
+  await page.getByRole('button', { name: `Disable ${odd}`, exact: true }).press('Enter')
+  await page.getByRole('dialog').getByText('There is no way back').waitFor()
+  await assertAccessible(page)
+  await confirm(page, 'Disable')
+  await hears(page, 'The agent is disabled.')
+  await card(page, odd).getByText('disabled', { exact: true }).waitFor()
+  await page.locator('h1:focus').waitFor()
+  assert.equal((await agent.call('GET', '/v4/agents/me')).status, 401)
+  assert.equal(await page.getByRole('main').locator('b').count(), 0)
+})
+
+const ofUsers = [linkIsOver, notSignedIn, '400 /v4/auth/login-tokens', '401 ']
+
+inBrowser('users: a link that works once, devices that were lost, and disabling', ofUsers, async (visit) => {
+  const page = await open(visit, 'Users')
+  await page.getByLabel('E-mail address').fill('not an address')
+  await page.keyboard.press('Enter')
+  await page.locator('input[aria-invalid=true]').and(page.getByLabel('E-mail address')).waitFor()
+  await page.getByLabel('E-mail address').fill('grace@example.com')
+  await page.getByLabel('Name, for somebody new').fill('Grace <b>H</b>')
+  await press(page, 'Make a sign-in link')
+  const link = await page.getByLabel('Send this link to them').inputValue()
+  await card(page, 'Grace <b>H</b>').getByText('grace@example.com').waitFor()
+  await isFit(page)
+  const theirs = await visit(link)
+  await press(theirs, 'Sign in')
+  await sees(theirs, 'Home')
+  const late = await visit(link)
+  await sees(late, 'This link no longer works')
+  assert.equal(await late.getByRole('button', { name: 'Sign in', exact: true }).count(), 0)
+
+  const person = await arrive(visit, 'linus')
+  const { body: code } = await person.call('POST', '/v4/devices/pairing-codes')
+  await pairDevice({ baseUrl: base, pairingCode: code.pairing_code, key: await generateDeviceKey() })
+  assert.equal((await person.call('PATCH', '/v4/auth/me', { require_device_approval: true })).status, 200)
+  const again = await open(visit, 'Users')
+  await card(again, 'linus').getByText('approves on device only').waitFor()
+  await press(again, 'linus has lost their devices')
+  await again.getByRole('dialog').getByText('this is what a thief would ask for').waitFor()
+  await confirm(again, 'Lift the requirement')
+  await hears(again, 'They can decide in the console again.')
+  assert.equal((await person.call('GET', '/v4/auth/me')).body.user.require_device_approval, false)
+
+  await press(again, 'Disable Grace <b>H</b>')
+  await confirm(again, 'Disable')
+  await hears(again, 'The user is disabled')
+  await card(again, 'Grace <b>H</b>').getByText('disabled', { exact: true }).waitFor()
+  // Their page finds out by itself.
+  await theirs.getByLabel('Sign-in link or login token').waitFor()
+})
