@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { createDeviceClient, generateDeviceKey, pairDevice } from '@sallyport/sdk'
@@ -178,7 +178,7 @@ describe('wrong input gets one line and the right code', { concurrency: 4 }, () 
       2,
       '--url: got "ftp://x"; takes an http or https address without a path or a user',
     ],
-    [['grants', '--url', 'http://localhost:1'], 7, 'no_answer: The service did not answer.'],
+    [['grants', '--url', 'http://localhost:1'], 7, 'no_answer: http://localhost:1 did not answer'],
     [['call', token], 2, 'a token does not belong on the command line, where others on this machine can read it'],
   ]
   for (const [words, code, line] of cases) {
@@ -194,6 +194,31 @@ describe('wrong input gets one line and the right code', { concurrency: 4 }, () 
       assert.ok(!ended.stderr.includes('sp_agent_'))
     })
   }
+})
+
+test('it runs on Node 20, where one is there', async (t) => {
+  const cli = await shared().registered()
+  const folders = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'node'))
+  const versions = await Promise.all(
+    folders.map(async (node) => [
+      node,
+      await execute(node, ['--version']).then(
+        ({ stdout }) => stdout,
+        () => '',
+      ),
+    ]),
+  )
+  const [node] = versions.find(([, version]) => version?.startsWith('v20.')) ?? []
+  if (node === undefined) {
+    t.skip('no Node 20 is in the PATH')
+    return
+  }
+  const started = await cli.run(['sandbox', '--json'], { node })
+  assert.equal(JSON.parse(started.stdout).first_call.authorization, 'Bearer [REDACTED]', started.stderr)
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
+  const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`
+  const { code, stdout, stderr } = await cli.run(['mcp'], { node, input })
+  assert.deepEqual([code, JSON.parse(stdout).result.serverInfo.name], [0, 'sallyport'], stderr)
 })
 
 test('what /llms.txt says can be pasted, and does what it says', async () => {

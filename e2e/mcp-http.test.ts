@@ -111,8 +111,14 @@ test('without a token the tools say how to get one, and use it once it is there;
   assert.equal((await client.callTool({ name: 'list_grants', arguments: {} })).isError, undefined)
   await client.close()
 
-  // A client that goes away ends it, also while a tool waits.
-  const script = [initialize, { jsonrpc: '2.0', method: 'notifications/initialized' }]
+  // A client that goes away ends it, also while a tool waits for a person.
+  const asked = JSON.parse((await cli.run(['request', 'acme', '--no-wait', '--json'])).stdout)
+  const waiting = { access_request_id: asked.access_request_id, wait_seconds: 600 }
+  const script = [
+    initialize,
+    { jsonrpc: '2.0', method: 'notifications/initialized' },
+    { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'check_access', arguments: waiting } },
+  ]
   const ended = await cli.run(['mcp'], { input: script.map((one) => `${JSON.stringify(one)}\n`).join('') })
   assert.equal(ended.code, 0)
   const lines = ended.stdout.trim().split('\n')

@@ -1,9 +1,11 @@
 /** `sallyport`: the one place that knows the process. Everything else is given a Shell. */
 import { homedir } from 'node:os'
 import { buffer } from 'node:stream/consumers'
+import { SallyportError } from '@sallyport/sdk'
 import { parseWords, refuseTokens } from './arguments.ts'
 import { commands } from './commands.ts'
 import { candidates } from './completion.ts'
+import { addressForNew } from './credentials.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { CommandFailure, describeFailure, usageError } from './failures.ts'
@@ -12,6 +14,7 @@ import { commandHelp, overview } from './help.ts'
 import { createOutput } from './output.ts'
 import type { Output } from './output.ts'
 import { openProfiles } from './profiles.ts'
+import type { Shell } from './shell.ts'
 import { inLine, safeJson } from './terminal-text.ts'
 import { version } from './version.ts'
 
@@ -48,7 +51,7 @@ async function dispatch(words: string[], output: Output): Promise<ExitCode> {
     output.line(commandHelp(command, commands, output.style).trimEnd())
     return exitCodes.done
   }
-  const shell = {
+  const shell: Shell = {
     env: process.env,
     platform: process.platform,
     home: homedir(),
@@ -59,7 +62,20 @@ async function dispatch(words: string[], output: Output): Promise<ExitCode> {
     url: options['url'] as string | undefined,
     json: options['json'] === true,
   }
-  return (await command.run(shell, options, operands)) ?? exitCodes.done
+  try {
+    return (await command.run(shell, options, operands)) ?? exitCodes.done
+  } catch (error) {
+    throw error instanceof SallyportError && error.code === 'no_answer' ? noAnswer(shell) : error
+  }
+}
+
+/** Which address it was is most of what there is to know. */
+function noAnswer(shell: Shell): CommandFailure {
+  const { baseUrl, from } = addressForNew(shell)
+  return new CommandFailure(exitCodes.unavailable, `${baseUrl} did not answer`, {
+    code: 'no_answer',
+    hint: `Is the service running there? The address is from: ${from}`,
+  })
 }
 
 /** The first Ctrl-C lets a command say what becomes of what it began; the second ends it. */

@@ -36,7 +36,8 @@ export function addressOf(shell: Asking): Address {
 /** For what makes a profile: it need not be there yet. */
 export function addressForNew(shell: Asking): Address {
   const isKnown = shell.env['SALLYPORT_URL'] || openProfiles(shell).read() !== undefined
-  return addressOf(isKnown ? shell : { ...shell, url: shell.url ?? usualUrl })
+  if (isKnown || shell.url !== undefined) return addressOf(shell)
+  return { baseUrl: usualUrl, from: 'default' }
 }
 
 export interface Credential extends Address {

@@ -59,7 +59,6 @@ function ofService(error: SallyportError): Failure {
 }
 
 const hints: Partial<Record<SallyportError['code'], string>> = {
-  no_answer: 'Is it running, and is this its address? --url, SALLYPORT_URL and the profile say where it is.',
   unauthenticated: 'See what is used: sallyport whoami. A new agent: sallyport register.',
 }
 

@@ -11,7 +11,7 @@ import { inLine } from '../terminal-text.ts'
 
 const columns: Column<AuditRecord>[] = [
   {
-    title: 'AT',
+    title: 'AT (UTC)',
     shown: ({ at }) => at.slice(5, 19).replace('T', ' '),
     exact: ({ at }) => at,
     look: () => 'dim',
