@@ -37,10 +37,10 @@ async function work(env: NodeJS.ProcessEnv): Promise<number> {
   const grantId = await obtainGrant(agent, folder, run)
   if (grantId === undefined) return 0
   const here = { agent, run, grantId }
-  await readMail(here)
+  const [first] = await readMail(here)
   await seeLeak(here)
   await listen(here)
-  await answerMail(here)
+  await answerMail(here, first)
   await obeyStranger(here)
   pointOut(run)
   return 0
@@ -71,6 +71,7 @@ async function obtainGrant(agent: AgentClient, folder: string, run: Run): Promis
     provider: run.provider,
     hosts: [host],
     methods: ['GET', 'POST'],
+    user_id: run.userId,
     reason: 'I will sum up your mail and answer the first letter. I delete nothing.',
   })
   step('Asks', `for your mail at ${host}: to read and to send (GET and POST)`)
@@ -98,11 +99,12 @@ async function scopeOf(agent: AgentClient, run: Run, grantId: string): Promise<s
   return `use it now: ${methods}${calls}, ${until}`
 }
 
-async function readMail({ agent, run, grantId }: Work): Promise<void> {
+async function readMail({ agent, run, grantId }: Work): Promise<Head[]> {
   step('Reads', soft('GET /messages'))
   const reply = await attempt(agent.proxy({ grant_id: grantId, ...get(run, '/messages') }))
   const { messages = [] } = (reply?.body ?? {}) as { messages?: Head[] }
   for (const { from, subject } of messages) detail(`${quoted(from.replace(/ <.*/, '')).padEnd(18)} ${quoted(subject)}`)
+  return messages
 }
 
 /** The API shows its callers what it got: the token is in it, and never arrives here. */
@@ -128,10 +130,11 @@ async function listen({ agent, run, grantId }: Work): Promise<void> {
   }
 }
 
-async function answerMail({ agent, run, grantId }: Work): Promise<void> {
+async function answerMail({ agent, run, grantId }: Work, letter: Head | undefined): Promise<void> {
+  if (!letter) return
   step('Answers', soft('POST /messages'))
   const url = `${run.acorn.origin}${mailPath}/messages`
-  const body = { to: 'Charles Babbage <charles@engine.example>', subject: 'Re: your letter', text: 'Thursday it is.' }
+  const body = { to: letter.from, subject: `Re: ${letter.subject}`, text: 'Thursday it is.' }
   const reply = await attempt(agent.proxy({ grant_id: grantId, method: 'POST', url, body }))
   if (reply) detail(`It is in the mailbox: ${link(`${run.acorn.pages}/`)}`)
 }

@@ -11,6 +11,8 @@ export interface Run {
   runId: string
   /** Where the service is. */
   baseUrl: string
+  /** The person there. */
+  userId: string
   /** The provider's slug there. */
   provider: string
   acorn: { pages: string; origin: string }
@@ -43,7 +45,7 @@ export function keepRun(folder: string, run: Run): void {
 export function lastRun(folder: string): Run | undefined {
   try {
     const run = JSON.parse(readFileSync(join(folder, runName), 'utf8')) as Partial<Run>
-    return run.acorn && run.runId && run.baseUrl && run.provider ? (run as Run) : undefined
+    return run.acorn && run.runId && run.baseUrl && run.userId && run.provider ? (run as Run) : undefined
   } catch {
     return undefined
   }

@@ -17,11 +17,11 @@ export function startScreen({ baseUrl, link, mail, adminToken, folder }: Shown):
 
      ${linked(link)}
 
-  ${strong('2')}  Run the agent in a second terminal. It asks for your mail, and prints a link.
+  ${strong('2')}  Run the agent in a second terminal. It asks you for your mail.
 
      ${strong('npm run demo:agent')}
 
-  ${strong('3')}  Open its link. Connect Acorn, a make-believe provider, as Ada or Grace; then approve.
+  ${strong('3')}  Open the link it prints, or Home. Connect Acorn, a make-believe provider, as Ada or Grace; then approve.
 
   ${strong('4')}  Watch the agent work. Every call is on record: ${linked(`${baseUrl}/activity`)}
 

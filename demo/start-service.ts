@@ -10,7 +10,8 @@ export interface Service {
   /** Signs the owner in, once. */
   link: string
   adminTokenFile: string
-  asAdmin: (path: string, body: object) => Promise<void>
+  /** A GET without a body, and otherwise a POST. */
+  asAdmin: (path: string, body?: object) => Promise<unknown>
   /** Asks it to stop; asked twice, it stops at once. */
   stop: () => void
   /** The exit code, once it has ended. */
@@ -47,7 +48,7 @@ export async function startService({ port, folder, env }: ServiceWish): Promise<
     baseUrl,
     link,
     adminTokenFile,
-    asAdmin: (path, body) => post(baseUrl + path, readFileSync(adminTokenFile, 'utf8').trim(), body),
+    asAdmin: (path, body) => ask(baseUrl + path, readFileSync(adminTokenFile, 'utf8').trim(), body),
     stop: () => void child.kill('SIGTERM'),
     ended,
   }
@@ -65,8 +66,9 @@ function linkOf({ stdout }: ChildProcess): Promise<string> {
   })
 }
 
-async function post(url: string, token: string, body: object): Promise<void> {
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
-  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+async function ask(url: string, token: string, body: object | undefined): Promise<unknown> {
+  const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) }
+  const answer = await fetch(url, { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) })
   if (!answer.ok) throw new Error(`The service answered ${answer.status}: ${await answer.text()}`)
+  return answer.json()
 }

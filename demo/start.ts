@@ -85,7 +85,14 @@ async function serveBeside(acorn: Acorn, wish: DemoSettings & { port: number; ru
   stop = service.stop
   try {
     await addProvider(service, acorn)
-    keepRun(folder, { runId, baseUrl: service.baseUrl, provider, acorn: { pages: acorn.pages, origin: acorn.origin } })
+    const userId = await ownerOf(service)
+    keepRun(folder, {
+      runId,
+      baseUrl: service.baseUrl,
+      userId,
+      provider,
+      acorn: { pages: acorn.pages, origin: acorn.origin },
+    })
     process.stdout.write(
       startScreen({
         link: service.link,
@@ -113,6 +120,12 @@ async function addProvider(service: Service, { origin, client, scopes }: Acorn):
     client_id: client.clientId,
     client_secret: client.clientSecret,
   })
+}
+
+/** Whom the agent asks; the link on the screen signs the same one in. */
+async function ownerOf(service: Service): Promise<string> {
+  const { users } = (await service.asAdmin('/v4/users')) as { users: { user_id: string }[] }
+  return users[0]?.user_id ?? ''
 }
 
 if (import.meta.main) process.exitCode = await runDemo(process.argv.slice(2), process.env)

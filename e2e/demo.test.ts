@@ -60,6 +60,7 @@ describe('a demo that runs', () => {
     await page.goto(demo.link)
     await press(page, 'Sign in')
     await sees(page, 'Home')
+    await page.getByText('Inbox assistant').first().waitFor()
 
     await page.goto(approvalUrl)
     await press(page, 'Connect an account')
