@@ -101,6 +101,7 @@ inBrowser('a request appears on the device, and what it signs can be checked by 
     .locator('pre')
     .filter({ hasText: `"connection_id":"${connectionId}"` })
     .waitFor()
+  await phone.locator('button[aria-disabled=false]').filter({ hasText: 'Sign and approve' }).waitFor()
   await assertAccessible(phone)
   await assertFits(phone)
   await press(phone, 'Sign and approve')
