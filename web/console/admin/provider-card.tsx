@@ -22,7 +22,7 @@ export function ProviderCard({ admin, provider }: { admin: AdminClient; provider
     <li>
       <Card>
         <div className="flex flex-wrap items-start justify-between gap-3">
-          <div className="min-w-0 space-y-1">
+          <div className="min-w-0 flex-1 basis-60 space-y-1">
             <p className="flex flex-wrap items-center gap-2">
               <Theirs>{name}</Theirs>
               {status === 'active' && <Badge tone="good">active</Badge>}

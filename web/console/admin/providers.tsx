@@ -15,7 +15,6 @@ export function Providers({ admin }: { admin: AdminClient }) {
       title="Providers"
       lead="Where people can connect accounts. Each takes a client that you register there, with the address shown beside it."
     >
-      <AddProvider admin={admin} />
       <Loaded query={providers}>
         {(all) => {
           const waiting = all.filter(({ status }) => status === 'pending_credentials')
@@ -31,6 +30,7 @@ export function Providers({ admin }: { admin: AdminClient }) {
                   </ul>
                 </Section>
               )}
+              <AddProvider admin={admin} />
               <Section title="Set up">
                 {others.length === 0 ? (
                   <Empty title="No provider yet">Add one above: people can then connect their accounts there.</Empty>
