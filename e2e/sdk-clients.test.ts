@@ -18,6 +18,10 @@ import type { AgentClient, UserClient } from '@sallyport/sdk'
 import { startCalling } from './calling.ts'
 import type { Calling } from './calling.ts'
 import { slug } from './person.ts'
+import { routesFor, routesOf } from './sdk-routes.ts'
+import type { Described } from './sdk-routes.ts'
+
+type Fetch = typeof globalThis.fetch
 
 describe('the clients of the SDK', () => {
   let calling: Calling
@@ -164,6 +168,34 @@ describe('the clients of the SDK', () => {
     assert.ok(records.length > 10)
     assert.ok(text.split('\n').length >= records.length)
     assert.equal((await user.audit.key()).alg, 'EdDSA')
+  })
+
+  test('what changes is told to who listens, as it changes', async () => {
+    const leaving = new AbortController()
+    const heard: string[] = []
+    for await (const event of user.events({ signal: leaving.signal })) {
+      heard.push(event.event)
+      if (event.event === 'ready') await user.devices.createPairingCode()
+      if (event.event === 'changed') leaving.abort()
+    }
+    assert.deepEqual(heard, ['ready', 'changed'])
+  })
+
+  test('every route that admits an agent, a user or an admin is in their client', async () => {
+    const reference = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as Described
+    const clients = {
+      agent: (fetch: Fetch) => createAgentClient({ baseUrl, token: 'x', fetch }),
+      user: (fetch: Fetch) => createUserClient({ baseUrl, token: 'x', fetch }),
+      admin: (fetch: Fetch) => createAdminClient({ baseUrl, adminToken: 'x', fetch }),
+    }
+    // A browser is sent there, and comes back elsewhere.
+    const inBrowsers = ['GET /v4/oauth/resume']
+    for (const [actor, create] of Object.entries(clients)) {
+      const asked = await routesOf(create)
+      const missing = routesFor(actor, reference).filter((route) => !asked.has(route) && !inBrowsers.includes(route))
+      assert.deepEqual(missing, [], actor)
+      assert.ok(asked.size > 10, actor)
+    }
   })
 
   test('what names nothing, is malformed or empty is told apart', async () => {
