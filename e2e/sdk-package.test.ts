@@ -1,0 +1,174 @@
+/** The SDK as npm packs it, unpacked where there is nothing else: on other Nodes, for a type checker, in a browser. */
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join, resolve } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import ts from 'typescript'
+import { launchBrowser } from '../server/testkit/browser.ts'
+import { startCalling } from './calling.ts'
+import type { Calling } from './calling.ts'
+import { startToldUpstream } from './sdk-upstream.ts'
+import type { ToldUpstream } from './sdk-upstream.ts'
+
+const run = promisify(execFile)
+const root = resolve(import.meta.dirname, '..')
+
+describe('the package of the SDK', () => {
+  let folder: string
+  let installed: string
+  let tarball: string
+  let calling: Calling
+  let upstream: ToldUpstream
+  let baseUrl: string
+  const endings: (() => unknown)[] = []
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sallyport-sdk-'))
+    endings.push(() => {
+      rmSync(folder, { recursive: true, force: true })
+    })
+    const made = join(folder, 'made')
+    const scope = { after: (ending: () => unknown) => endings.unshift(ending) } as Parameters<typeof startCalling>[0]
+    upstream = await startToldUpstream(scope)
+    const packing = run(process.execPath, [join(root, 'scripts/sdk-package.mjs'), 'to', made])
+    calling = await startCalling(scope, 'sqlite', { hosts: [upstream.host] })
+    baseUrl = `http://localhost:${calling.service.port}`
+    await packing
+    execFileSync('npm', ['pack', '--pack-destination', folder], { cwd: made, stdio: 'ignore' })
+    tarball = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '')
+    installed = join(folder, 'app/node_modules/@sallyport/sdk')
+    mkdirSync(installed, { recursive: true })
+    execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])
+  })
+  after(async () => {
+    for (const ending of endings) await ending()
+  })
+
+  test('is small, needs nothing, and holds nothing but what is published', () => {
+    assert.ok(statSync(tarball).size < 60_000, String(statSync(tarball).size))
+    const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+    const needs = Object.keys(manifest).filter((name) => /dependenc|scripts|private/i.test(name))
+    assert.deepEqual(needs, [])
+    assert.deepEqual(readdirSync(installed).sort(), ['README.md', 'dist', 'package.json'])
+    const code = readFileSync(join(installed, 'dist/index.js'), 'utf8')
+    assert.doesNotMatch(code, /^import |\brequire\(|typebox/m)
+  })
+
+  const script = `
+    import { createAgentClient, registerAgent, SallyportError, verifyReceipt } from '@sallyport/sdk'
+    const [baseUrl] = process.argv.slice(2)
+    const { access_token: token } = await registerAgent({ baseUrl, name: 'bare' })
+    const agent = createAgentClient({ baseUrl, token })
+    const { grant_id, echo_url } = await agent.sandbox()
+    const form = new FormData()
+    form.set('a', 'ü')
+    const response = await agent.fetch(grant_id)(echo_url, { method: 'POST', body: form })
+    const { headers, body } = await response.json()
+    const refused = await agent.fetch('none')(echo_url).catch((error) => error)
+    const isRefused = refused instanceof SallyportError && refused.code === 'grant_not_found'
+    console.log(response.status, headers.authorization, body.includes('ü'), response.url === echo_url, isRefused)`
+
+  for (const major of [20, 24]) {
+    test(`works in a bare Node ${major}`, async (t) => {
+      const node = await nodeOf(major)
+      if (node === undefined) {
+        t.skip(`there is no Node ${major} on this machine`)
+        return
+      }
+      const app = join(folder, 'app')
+      writeFileSync(join(app, 'main.mjs'), script)
+      const { stdout } = await run(node, [join(app, 'main.mjs'), baseUrl], { cwd: app })
+      assert.equal(stdout.trim(), '200 Bearer [REDACTED] true true true')
+    })
+  }
+
+  test('has types that stand by themselves', () => {
+    const main = join(folder, 'app/main.ts')
+    writeFileSync(join(folder, 'app/package.json'), '{"type":"module"}')
+    writeFileSync(
+      main,
+      `import { createAgentClient, createUserClient, SallyportError } from '@sallyport/sdk'
+       import type { AgentClient, DeviceClient, Grant, LegacyClient, UserClient } from '@sallyport/sdk'
+       const agent: AgentClient = createAgentClient({ baseUrl: '', token: '' })
+       export const fetched: Promise<Response> = agent.fetch('grt')('https://a.example', { method: 'POST' })
+       for await (const grant of agent.grants({ status: 'active' })) {
+         const one: Grant = grant
+         const hosts: string[] = one.allowed_hosts
+         // @ts-expect-error: there is no such member
+         void one.no_such_member
+         void hosts
+       }
+       // @ts-expect-error: there is no such status
+       void createUserClient().grants.list({ status: 'none' })
+       export const isGone = (error: unknown) => error instanceof SallyportError && error.code === 'grant_revoked'
+       export type Others = DeviceClient | LegacyClient | UserClient`,
+    )
+    const program = ts.createProgram([main], {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      skipDefaultLibCheck: true,
+      module: ts.ModuleKind.NodeNext,
+      moduleResolution: ts.ModuleResolutionKind.NodeNext,
+      target: ts.ScriptTarget.ES2022,
+      lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+      types: [],
+    })
+    const complaints = ts.getPreEmitDiagnostics(program).map(({ messageText, file }) => {
+      return `${file?.fileName ?? ''}: ${ts.flattenDiagnosticMessageText(messageText, '\\n')}`
+    })
+    assert.deepEqual(complaints, [])
+  })
+
+  test('works in a page of the service: by its cookie, with a key that nobody can export, and as an agent', async () => {
+    const browser = await launchBrowser()
+    try {
+      const page = await browser.newPage()
+      await page.route(`${baseUrl}/sdk.js`, (route) => route.fulfill({ path: join(installed, 'dist/index.js') }))
+      await page.context().addCookies([{ name: 'svc_session', value: calling.personToken, url: baseUrl }])
+      await page.goto(`${baseUrl}/healthz`)
+      const result = await page.evaluate(
+        async ({ origin, token, grantId, api }) => {
+          const sdk = (await import('/sdk.js' as string)) as typeof import('@sallyport/sdk')
+          const user = sdk.createUserClient()
+          const key = await sdk.generateDeviceKey()
+          const { pairing_code: pairingCode } = await user.devices.createPairingCode()
+          const { session_token: sessionToken } = await sdk.pairDevice({ baseUrl: '', pairingCode, key })
+          const device = sdk.createDeviceClient({ baseUrl: '', sessionToken, key })
+          const agent = sdk.createAgentClient({ baseUrl: origin, token })
+          const asked = await agent.requestAccess({ provider: 'acme' })
+          const [connection] = await device.connections.list().all()
+          const decision = { connection_id: connection?.connection_id ?? '' }
+          const grant = await device.accessRequests.approve(asked.access_request_id, decision)
+          const { verdict } = await sdk.verifyReceipt(await user.grants.receipt(grant.grant_id))
+          const followed = await agent.fetch(grantId)(`${api}/redirect?to=/length`)
+          const left = await agent.fetch(grantId)(`${api}/redirect?to=/length`, { redirect: 'manual' })
+          const exported = await crypto.subtle.exportKey('jwk', key.privateKey).catch((error: Error) => error.name)
+          return {
+            ...{ verdict, exported, text: await followed.text(), path: followed.url.slice(api.length) },
+            ...{ redirected: followed.redirected, left: left.status, location: left.headers.get('location') },
+          }
+        },
+        { origin: baseUrl, token: calling.agent.token, grantId: calling.grantId, api: `https://${upstream.host}` },
+      )
+      assert.deepEqual(result, {
+        ...{ verdict: 'signed', exported: 'InvalidAccessError', text: 'hello', path: '/length' },
+        ...{ redirected: true, left: 302, location: '/length' },
+      })
+    } finally {
+      await browser.close()
+    }
+  })
+})
+
+/** This one, or one that is on the path. */
+async function nodeOf(major: number): Promise<string | undefined> {
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  for (const node of [process.execPath, ...folders.map((one) => join(one, 'node'))]) {
+    const version = await run(node, ['--version']).catch(() => undefined)
+    if (version?.stdout.startsWith(`v${major}.`)) return node
+  }
+  return undefined
+}
