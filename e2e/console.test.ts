@@ -89,7 +89,8 @@ inBrowser('a link that is opened does nothing without the click', [notSignedIn],
   assert.ok(await isUsable(login_token))
 })
 
-inBrowser('of a double click the second half does nothing', [], async (visit) => {
+// Those whose session was ended find out.
+inBrowser('of a double click the second half does nothing', [notSignedIn], async (visit) => {
   await signIn(visit, 'grace@example.com')
   await signIn(visit, 'grace@example.com')
   const page = await visit((await issueLink('grace@example.com')).login_url)

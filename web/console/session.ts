@@ -1,6 +1,6 @@
 /** Who is signed in, if anybody is. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import type { QueryClient } from '@tanstack/react-query'
+import type { Query, QueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import type { User } from '@sallyport/sdk'
 import { isProblem } from '../ui/problem.ts'
@@ -17,8 +17,13 @@ export function useMe() {
     queryFn: async (): Promise<User | null> => {
       const user = await whoIsSignedIn()
       const before = queries.getQueryData<User | null>(key)
-      if (before && before.user_id !== user?.user_id) forgetOthers(queries)
-      if (before && !user) queries.setQueryData(endedKey, true)
+      if (!before || before.user_id === user?.user_id) return user
+      if (user) {
+        void queries.resetQueries(ofOneUser)
+      } else {
+        queries.removeQueries(ofOneUser)
+        queries.setQueryData(endedKey, true)
+      }
       return user
     },
     refetchOnWindowFocus: 'always',
@@ -44,10 +49,8 @@ export function lookForSession(queries: QueryClient, problem: unknown): void {
   if (isProblem(problem, 'unauthenticated')) void queries.invalidateQueries({ queryKey: key })
 }
 
-/** What somebody else was shown is asked for anew. */
-function forgetOthers(queries: QueryClient): void {
-  void queries.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== key[0] && queryKey[0] !== endedKey[0] })
-}
+/** What is shown to one user and not to the next. */
+const ofOneUser = { predicate: ({ queryKey }: Query) => queryKey[0] !== key[0] && queryKey[0] !== endedKey[0] }
 
 /** After signing in or out: nothing that another person was shown stays. */
 export function useForgetEverything() {
@@ -57,7 +60,7 @@ export function useForgetEverything() {
       await queries.cancelQueries()
       queries.setQueryData(endedKey, false)
       queries.setQueryData(key, user)
-      queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== key[0] && queryKey[0] !== endedKey[0] })
+      queries.removeQueries(ofOneUser)
     },
     [queries],
   )

@@ -88,8 +88,9 @@ function SignOut() {
   const forgetEverything = useForgetEverything()
   const [, navigate] = useLocation()
   const leave = async (text: string) => {
-    navigate('/')
+    // In this order: a view of the console would ask for what nobody is signed in for.
     await forgetEverything(null)
+    navigate('/')
     say(text)
   }
   return (
