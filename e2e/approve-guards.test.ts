@@ -64,10 +64,17 @@ const hostile = [
 
 const last = hostile.at(-1)
 
+/** As much as the service takes. */
+const flood = {
+  hosts: Array.from({ length: 50 }, (_, index) => `${'h'.repeat(60)}${index}.acme.example`),
+  paths: Array.from({ length: 50 }, (_, index) => `/${'p'.repeat(1000)}${index}`),
+}
+
 inBrowser('words of an agent that look like ours stay in their place', [], async (visit) => {
   const page = await arrive(visit, 'ada@example.com')
   for (const { name, reason } of hostile) {
-    await open(page, await ask({ reason, hosts: ['api.acme.example'] }, name))
+    const wish = name === last?.name ? flood : { hosts: ['api.acme.example'] }
+    await open(page, await ask({ reason, ...wish }, name))
     const shown = (text: string) => text.replace(/(\u0301{4})\u0301+/g, '$1')
     assert.equal(await page.locator('blockquote').textContent(), shown(reason))
     const names = page.locator('bdi').filter({ hasText: shown(name).slice(0, 40) })

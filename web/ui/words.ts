@@ -17,6 +17,13 @@ export function listOf(texts: readonly string[]): Part[] {
   return lists.formatToParts(texts).map(({ type, value }) => (type === 'element' ? theirs(value) : value))
 }
 
+/** Of a long list the first few: the rest stands where there is room for it. */
+export function listOfFew(texts: readonly string[], few = 6): Part[] {
+  if (texts.length <= few) return listOf(texts)
+  const first = texts.slice(0, few - 1).flatMap((text) => [theirs(text), ', '])
+  return [...first, `and ${texts.length - few + 1} others`]
+}
+
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${number.toLocaleString('en')} ${number === 1 ? one : many}`
 }

@@ -51,6 +51,14 @@ test('the words of others are told apart, and a long name leaves the rest in sig
   assert.deepEqual(first, { theirs: `${'n'.repeat(59)}…` })
 })
 
+test('fifty hosts and paths leave the sentence one that is read', () => {
+  const many = (start: string) => Array.from({ length: 50 }, (_, index) => `${start}${index}`)
+  const terms = { ...narrow, hosts: many('h'), paths: many(`/${'p'.repeat(1000)}`) }
+  const text = plainText(sentence('A', 'b', terms))
+  assert.match(text, / at h0, h1, h2, h3, h4, and 45 others, below \/p/)
+  assert.ok(text.length < 1000)
+})
+
 test('what was chosen and what was asked for are one set of terms', () => {
   const asked = { hosts: null, api_hosts: ['a.example'], methods: ['POST'], paths: ['/v1'], max_calls: 9 }
   const account = { connection_id: 'con_1', account_label: null, status: 'active' as const }

@@ -1,7 +1,7 @@
 /** What is being granted, in plain words, and what of it is worth a second look. */
 import type { AccessRequest, ApproveBody, Grant } from '@sallyport/sdk'
 import { shortened } from '../../ui/others-text.ts'
-import { count, listOf, theirs } from '../../ui/words.ts'
+import { count, listOf, listOfFew, theirs } from '../../ui/words.ts'
 import type { Words } from '../../ui/words.ts'
 import { isReading, isWildcard, lastings } from './terms.ts'
 import type { Asked, Choices } from './terms.ts'
@@ -50,6 +50,7 @@ const endless = 'until you revoke it'
 
 /** A name that is longer than this would be a sentence of its own. */
 const longestName = 60
+const longestPath = 120
 
 export function sentence(agent: string, account: string, terms: Terms): Words {
   const { hosts, methods, paths, calls, lasting } = terms
@@ -58,8 +59,8 @@ export function sentence(agent: string, account: string, terms: Terms): Words {
     ` may ${doing(methods)} (`,
     ...(methods ? listOf(methods) : ['any method']),
     ') at ',
-    ...listOf(hosts),
-    ...(paths ? [', below ', ...listOf(paths)] : []),
+    ...listOfFew(hosts),
+    ...(paths ? [', below ', ...listOfFew(paths.map((path) => shortened(path, longestPath)))] : []),
     ', with the account ',
     theirs(shortened(account, longestName)),
     `, ${lasting}`,
@@ -81,7 +82,7 @@ export function risksOf(request: Pick<AccessRequest, 'verified'>, terms: Terms):
   const wide = terms.hosts.filter(isWildcard)
   return [
     ...(request.verified ? [] : [[unverifiedProvider]]),
-    ...(wide.length === 0 ? [] : [[...listOf(wide), ' stands for every host below it, whoever runs them.']]),
+    ...(wide.length === 0 ? [] : [[...listOfFew(wide), ' stands for every host below it, whoever runs them.']]),
     ...(terms.methods === null ? [['Any method: it could change and delete whatever the account can.']] : []),
     ...(terms.hasEnd ? [] : [['No end: it holds until you think of revoking it.']]),
   ]

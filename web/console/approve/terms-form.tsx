@@ -1,5 +1,8 @@
 /** What is allowed: hosts, methods, paths, how long, how often. */
 import { Choice, Choices, Field, Lines } from '../../ui/field.tsx'
+import { shortened } from '../../ui/others-text.ts'
+import { Sentence } from '../../ui/sentence.tsx'
+import { listOfFew } from '../../ui/words.ts'
 import { Methods } from './methods.tsx'
 import { isWildcard, lastings, offerOf } from './terms.ts'
 import type { Asked, Choices as Chosen, Lasting } from './terms.ts'
@@ -28,23 +31,25 @@ function Hosts({ asked, choices, onChange }: PartProps) {
   const { hosts, hasWildcard } = offerOf(asked)
   return (
     <Choices legend="Where its calls may go">
-      {hosts.map((host) => (
-        <Choice
-          key={host}
-          type="checkbox"
-          name="hosts"
-          checked={choices.hosts.includes(host)}
-          onChange={({ target }) => {
-            const others = choices.hosts.filter((one) => one !== host)
-            onChange({
-              ...choices,
-              hosts: target.checked ? hosts.filter((one) => one === host || others.includes(one)) : others,
-            })
-          }}
-          label={<bdi>{host}</bdi>}
-          note={isWildcard(host) && <span className="font-medium text-warn">every host below it</span>}
-        />
-      ))}
+      <div className="max-h-80 overflow-y-auto">
+        {hosts.map((host) => (
+          <Choice
+            key={host}
+            type="checkbox"
+            name="hosts"
+            checked={choices.hosts.includes(host)}
+            onChange={({ target }) => {
+              const others = choices.hosts.filter((one) => one !== host)
+              onChange({
+                ...choices,
+                hosts: target.checked ? hosts.filter((one) => one === host || others.includes(one)) : others,
+              })
+            }}
+            label={<bdi>{host}</bdi>}
+            note={isWildcard(host) && <span className="font-medium text-warn">every host below it</span>}
+          />
+        ))}
+      </div>
       {hasWildcard && (
         <div className="px-2 pt-1">
           <Field
@@ -77,7 +82,7 @@ function Paths({ asked: { paths }, choices, onChange }: PartProps) {
         checked={choices.paths === 'asked'}
         onChange={choose('asked')}
         label={paths ? 'All that it asks for' : 'Any path'}
-        note={paths && <bdi>{paths.join(', ')}</bdi>}
+        note={paths && <Sentence words={listOfFew(paths.map((path) => shortened(path, 120)))} />}
       />
       <Choice
         type="radio"

@@ -140,16 +140,23 @@ interface WantProps {
 }
 
 function Want({ name, texts, none, isWide, wide }: WantProps) {
+  // It may scroll then, and is to be reached by the keyboard.
+  const isLong = (texts?.join().length ?? 0) > 200
   return (
     <div className="flex gap-3">
       <dt className="w-18 shrink-0 text-quiet">{name}</dt>
-      <dd className="flex max-h-40 min-w-0 flex-wrap gap-x-2 gap-y-1 overflow-auto">
-        {texts?.map((text) => (
-          <span key={text}>
-            <Theirs>{text}</Theirs>
-          </span>
-        )) ?? none}
-        {wide !== undefined && texts?.some((text) => isWide?.(text)) && <Badge tone="warn">{wide}</Badge>}
+      <dd className="min-w-0">
+        <div
+          className="flex max-h-40 flex-wrap gap-x-2 gap-y-1 overflow-auto"
+          {...(isLong && { tabIndex: 0, role: 'group', 'aria-label': `${name} that it asks for` })}
+        >
+          {texts?.map((text) => (
+            <span key={text} className="min-w-0">
+              <Theirs>{text}</Theirs>
+            </span>
+          )) ?? none}
+          {wide !== undefined && texts?.some((text) => isWide?.(text)) && <Badge tone="warn">{wide}</Badge>}
+        </div>
       </dd>
     </div>
   )
