@@ -145,6 +145,7 @@ describe('wrong input gets one line and the right code', { concurrency: 4 }, () 
     [['call', '-X'], 2, '-X needs a value (METHOD)'],
     [['call', '-X', 'GET', '-X', 'PUT', 'https://x.example'], 2, '-X is given twice'],
     [['call', '-H', 'nonsense', 'https://x.example'], 2, '-H: got "nonsense"; takes "Name: value"'],
+    [['call', '-H', 'a: b\nc: d', 'https://x.example'], 2, String.raw`-H: got "a: b\x0ac: d"; takes "Name: value"`],
     [['call', '-d', '@/nowhere', 'https://x.example'], 2, '-d: /nowhere can not be read (ENOENT)'],
     [['call', '-X', 'GET', '-d', 'x', 'https://x.example'], 2, 'GET takes no data; leave out -d or -X'],
     [

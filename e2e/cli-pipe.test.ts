@@ -117,6 +117,7 @@ describe('profiles', () => {
     assert.equal((await cli.run(['profile', 'use', 'work'])).code, 0)
     assert.equal(await count(), 1)
     assert.equal((await cli.run(['profile', 'remove', 'work'])).code, 0)
+    assert.equal(JSON.parse((await cli.run(['whoami', '--json'])).stdout).profile, 'default')
     assert.equal((await cli.run(['profile', 'list'])).stdout, `default\t${base}\t${one}\tno\n`)
   })
 

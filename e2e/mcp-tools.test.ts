@@ -144,7 +144,7 @@ for (const kind of ['standard input and output', 'Streamable HTTP'] as const) {
       assert.match((await use('read_api', { url: upstream('/hello') })).text, /\nhello\n/)
     })
 
-    test('a denial, a cancelled call and a request of somebody else are tool errors that say what to do', async () => {
+    test('a denial, an unknown provider and a request of somebody else are tool errors that say what to do', async () => {
       const { deny, service } = shared()
       const { use } = await connect()
       const { facts: asked } = await use('request_access', { provider: 'acme', reason: 'Again' })

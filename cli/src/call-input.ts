@@ -17,7 +17,7 @@ export async function readCall(shell: Shell, headers: string[], data: string[]):
 }
 
 function headerOf(text: string): [string, string] {
-  const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/s.exec(text) ?? []
+  const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*)$/.exec(text) ?? []
   if (name === undefined || value === undefined) {
     throw usageError(`-H: got "${inLine(text)}"; takes "Name: value"`)
   }

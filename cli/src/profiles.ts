@@ -70,6 +70,7 @@ export function openProfiles(shell: Pick<Shell, 'env' | 'platform' | 'home' | 'p
       mustBe(checkedName(wanted))
       try {
         rmSync(fileOf(wanted))
+        if (current() === wanted) rmSync(currentFile, { force: true })
       } catch (error) {
         throw new CommandFailure(exitCodes.unexpected, `${fileOf(wanted)} can not be removed (${codeOf(error)})`)
       }
