@@ -125,8 +125,10 @@ function answering(streams: ServerResponse[]): RequestListener {
     else if (path === '/missing') say('application/json', '{"message":"no such thing"}', 404)
     else if (path === '/broken') say('text/plain', 'oh no', 500)
     else if (path === '/long') say('text/plain; charset=utf-8', longText)
-    else if (path === '/redirect') response.writeHead(302, { location: '/hello' }).end()
-    else if (path === '/hang-up') {
+    else if (path === '/redirect') {
+      const to = new URL(request.url ?? '', 'https://localhost').searchParams.get('to') ?? '/hello'
+      response.writeHead(302, { location: to }).end()
+    } else if (path === '/hang-up') {
       response.write('half of ')
       setImmediate(() => response.destroy())
     } else if (path === '/stream') {

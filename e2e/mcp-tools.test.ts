@@ -340,11 +340,51 @@ for (const kind of ['standard input and output', 'Streamable HTTP'] as const) {
         assert.equal(requests.length, before)
       })
 
+      test('read_api does not let a redirect lead to another method either', async () => {
+        const { upstream, requests } = shared()
+        const through = (to: string) =>
+          session.use('read_api', {
+            ...grant,
+            url: upstream(`/redirect?to=${encodeURIComponent(to)}`),
+            follow_redirects: true,
+          })
+        const before = requests.length
+        const { isError, facts } = await through('/x?_method=DELETE')
+        assert.deepEqual([isError, facts?.error.code, requests.length - before], [true, 'not_reading', 1])
+        assert.match((await through('/redirect?to=/json')).text, /"name":"Ada"/)
+        assert.deepEqual([(await through('/redirect?to=//%5b')).isError], [true])
+      })
+
+      test('what came of an answer before it broke off is shown, and that it broke off', async () => {
+        const { upstream } = shared()
+        const { isError, text } = await session.use('read_api', { ...grant, url: upstream('/hang-up') })
+        assert.equal(isError, true)
+        assert.match(text, /half of[^]*broke off/)
+      })
+
       test('wrong arguments are tool errors that name the argument', async () => {
+        const { upstream } = shared()
         const wrong: [string, object, RegExp][] = [
           ['call_api', {}, /at method[^]*at url/],
           ['call_api', { method: 'GET', url: 'nonsense' }, /invalid_url/],
           ['call_api', { method: 'GET', url: 'https://x.example', bdy: 1 }, /bdy/],
+          ['call_api', { ...grant, method: 'POST', url: upstream('/x'), body_base64: 'no base64!' }, /body_base64/],
+          [
+            'call_api',
+            { ...grant, method: 'POST', url: upstream('/x'), body_base64: 'YQ==', body: 'b' },
+            /body_base64/,
+          ],
+          ['call_api', { ...grant, method: 'GET', url: 'file:///etc/passwd' }, /"code": "invalid_url"/],
+          ['call_api', { method: 'GET', url: 'file:///etc/passwd' }, /"code": "invalid_url"/],
+          [
+            'call_api',
+            { ...grant, method: 'GET', url: upstream('/x').replace('//', '//u:p@') },
+            /"code": "invalid_url"/,
+          ],
+          ['call_api', { ...grant, method: 'GET', url: upstream('/x'), body: 'b' }, /"code": "/],
+          ['call_api', { ...grant, method: 'POST', url: upstream('/x'), headers: { 'a b': 'c' } }, /a b/],
+          ['read_api', { ...grant, url: upstream('/x'), headers: { 'x-a': 'b\nc: d' } }, /"code": "/],
+          ['check_access', { access_request_id: '..' }, /"code": "/],
           ['read_api', { url: 'https://x.example', max_characters: 5 }, /max_characters/],
           ['request_access', { provider: 'acme' }, /reason/],
           ['request_access', { provider: 'acme', reason: 'x', hosts: 'api.example.com' }, /hosts/],

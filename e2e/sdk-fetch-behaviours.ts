@@ -267,6 +267,10 @@ export const behaviours: Record<string, Behaviour> = {
   'a redirect can be a fault': {
     run: (fetch, at) => fault(fetch(at('/redirect?to=/length'), { redirect: 'error' })),
   },
+  'a redirect that leads nowhere can be a fault too': {
+    run: (fetch, at) => fault(fetch(at('/status?is=302'), { redirect: 'error' })),
+  },
+  'a redirect to what is no URL is a fault': { run: (fetch, at) => fault(fetch(at('/redirect?to=//%255b'))) },
   'redirects without end are a fault': { run: (fetch, at) => fault(fetch(at('/loop'))) },
   'a redirect to another host is followed': {
     run: (fetch, at) => {

@@ -8,6 +8,8 @@ export interface ProxiedCall {
   headers: Record<string, string>
   body: Buffer | undefined
   follow: boolean
+  /** Throws where a redirect must not be followed. A keyed call's are the service's to follow. */
+  onRedirect?: ((url: string) => void) | undefined
   /** Null: for as long as the answer comes. */
   timeoutMs: number | null
   idempotencyKey: string | undefined
@@ -16,8 +18,8 @@ export interface ProxiedCall {
 
 export async function proxied(agent: AgentClient, call: ProxiedCall): Promise<Response> {
   if (call.idempotencyKey !== undefined) return keyed(agent, call, call.idempotencyKey)
-  const { grantId, method, url, headers, body, follow, timeoutMs, signal } = call
-  return agent.fetch(grantId, { timeoutMs })(url, {
+  const { grantId, method, url, headers, body, follow, onRedirect, timeoutMs, signal } = call
+  return agent.fetch(grantId, { timeoutMs, onRedirect })(url, {
     method,
     headers,
     signal,

@@ -63,7 +63,7 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
           .describe('GET, POST, PUT, PATCH, DELETE, …'),
         ...call,
         body: z.unknown().optional().describe('A string is sent as it is, anything else as JSON'),
-        body_base64: z.string().optional().describe('The bytes of the body instead, in base64'),
+        body_base64: z.base64().optional().describe('The bytes of the body instead, in base64'),
         idempotency_key: z
           .string()
           .min(1)

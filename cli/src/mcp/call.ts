@@ -2,6 +2,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import type { AgentClient, Provider } from '@sallyport/sdk'
 import { coveringGrants, isUnder } from '../choose-grant.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { CommandFailure } from '../failures.ts'
 import { take } from '../listed.ts'
 import { proxied } from '../proxied.ts'
 import { readAtMost } from '../read-at-most.ts'
@@ -36,11 +38,14 @@ const mostBytes = 8 * 1024 * 1024
 export async function makeCall(needs: Needs, given: Given): Promise<CallToolResult> {
   const { signal, kept } = needs
   const url = urlOf(given.url)
-  if (!url) return failed({ error: { code: 'invalid_url', message: 'url is not a URL. Give a whole https URL.' } })
-  if (given.isReading && meansAnotherMethod(url, given.headers ?? {})) {
-    const message = 'This call names another method in a header or a parameter, so it does not only read.'
-    return failed({ error: { code: 'not_reading', message }, next: 'Use call_api.' })
+  if (!url) return failed({ error: { code: 'invalid_url', message: 'url is not one. Give a whole, plain https URL.' } })
+  if (given.body !== undefined && given.body_base64 !== undefined) {
+    return failed({ error: { code: 'invalid_body', message: 'Give body or body_base64, not both.' } })
   }
+  const mustRead = (where: URL) => {
+    if (given.isReading && meansAnotherMethod(where, given.headers ?? {})) throw notReading()
+  }
+  mustRead(url)
   const agent = needs.agent()
   const method = given.method.toUpperCase()
   const grant = given.grant_id ?? (await onlyGrant(needs, agent, url, method))
@@ -54,11 +59,14 @@ export async function makeCall(needs: Needs, given: Given): Promise<CallToolResu
     headers: { ...body.headers, ...given.headers },
     body: body.bytes,
     follow: given.follow_redirects ?? false,
+    onRedirect: (next) => {
+      mustRead(new URL(next))
+    },
     timeoutMs: (given.timeout_seconds ?? 60) * 1000,
     idempotencyKey: given.idempotency_key,
     signal,
   })
-  const { bytes, isCut } = await readAtMost(response, mostBytes)
+  const { bytes, isCut, isBroken } = await readAtMost(response, mostBytes, signal)
   const { text, form } = textOf(bytes)
   const { part, end } = partOf(text, 0, given.max_characters)
   const id = end < text.length ? kept.keep({ source: url.host, text }) : undefined
@@ -68,8 +76,15 @@ export async function makeCall(needs: Needs, given: Given): Promise<CallToolResu
     asData(url.host, `${headersOf(response)}${part}`),
     ...(id === undefined ? [] : [rest(id, end, text.length)]),
     ...(isCut ? [`The answer is longer than ${mostBytes} bytes; what came after them was not taken.`] : []),
+    ...(isBroken ? ['The answer broke off there, before its end.'] : []),
   ]
-  return { content: [{ type: 'text', text: lines.join('\n') }], ...(response.status >= 400 && { isError: true }) }
+  const isError = response.status >= 400 || isBroken
+  return { content: [{ type: 'text', text: lines.join('\n') }], ...(isError && { isError }) }
+}
+
+function notReading(): CommandFailure {
+  const message = 'This call names another method in a header or a parameter, so it does not only read.'
+  return new CommandFailure(exitCodes.usage, message, { code: 'not_reading', hint: 'Use call_api.' })
 }
 
 async function dryRun(agent: AgentClient, given: Given, grantId: string, signal: AbortSignal): Promise<CallToolResult> {
@@ -141,9 +156,8 @@ function headersOf({ headers }: Response): string {
 }
 
 function urlOf(text: string): URL | undefined {
-  try {
-    return new URL(text)
-  } catch {
-    return undefined
-  }
+  if (!URL.canParse(text)) return undefined
+  const url = new URL(text)
+  const isPlain = url.username === '' && url.password === ''
+  return /^https?:$/.test(url.protocol) && isPlain ? url : undefined
 }

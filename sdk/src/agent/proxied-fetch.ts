@@ -6,7 +6,7 @@ import { SallyportError } from '../errors.ts'
 import type { Transport } from '../transport.ts'
 import type { ProxyBody } from '../wire.ts'
 import { toResponse } from './proxied-response.ts'
-import { readRequest, redirected } from './proxied-request.ts'
+import { isRedirect, readRequest, redirected } from './proxied-request.ts'
 import type { Hop } from './proxied-request.ts'
 
 export interface FetchOptions {
@@ -15,6 +15,8 @@ export interface FetchOptions {
    * an answer may come for as long as it likes, but has to begin soon (the service's own limit, 30 seconds).
    */
   timeoutMs?: number | null | undefined
+  /** Called before a redirect is followed. What it throws ends the call, and nobody is called there. */
+  onRedirect?: ((url: string) => void) | undefined
 }
 
 const longestMs = 300_000
@@ -23,7 +25,7 @@ const mostRedirects = 20
 export function proxiedFetch(
   transport: Transport,
   grantId: string,
-  { timeoutMs = longestMs }: FetchOptions = {},
+  { timeoutMs = longestMs, onRedirect }: FetchOptions = {},
 ): typeof globalThis.fetch {
   const send = async (hop: Hop, signal: AbortSignal): Promise<Response> => {
     const body: ProxyBody = {
@@ -49,12 +51,21 @@ export function proxiedFetch(
     for (let hop = first, hops = 0; ; hops++) {
       const answer = await send(hop, signal)
       const response = toResponse(answer, { url: hop.url, method: hop.method, redirected: hops > 0 })
-      const next = redirect === 'manual' ? undefined : redirected(hop, response)
-      if (!next) return response
-      await response.body?.cancel()
-      if (redirect === 'error') throw new TypeError('The answer is a redirect, which the call said was an error.')
-      if (hops === mostRedirects) throw new TypeError(`There were more than ${mostRedirects} redirects.`)
-      hop = next
+      if (redirect === 'manual' || !isRedirect(response)) return response
+      // Whatever becomes of the call: nobody reads this one, which may have no end.
+      const leave = () => response.body?.cancel()
+      try {
+        if (redirect === 'error') throw new TypeError('The answer is a redirect, which the call said was an error.')
+        const next = redirected(hop, response)
+        if (!next) return response
+        if (hops === mostRedirects) throw new TypeError(`There were more than ${mostRedirects} redirects.`)
+        onRedirect?.(next.url)
+        hop = next
+      } catch (error) {
+        await leave()
+        throw error
+      }
+      await leave()
     }
   }
 }

@@ -54,11 +54,17 @@ function bytesOf(request: Request, signal: AbortSignal): Promise<Uint8Array> {
 
 const redirects = new Set([301, 302, 303, 307, 308])
 
-/** Where an answer leads to (WHATWG Fetch §4.4); undefined where it leads nowhere. */
+export function isRedirect({ status }: Response): boolean {
+  return redirects.has(status)
+}
+
+/** Where a redirect leads to (WHATWG Fetch §4.4); undefined where it leads nowhere. */
 export function redirected(hop: Hop, { status, headers }: Response): Hop | undefined {
   const location = headers.get('location')
-  if (!redirects.has(status) || location === null) return undefined
-  const url = withoutFragment(new URL(utf8In(location), hop.url).href)
+  if (location === null) return undefined
+  const address = utf8In(location)
+  if (!URL.canParse(address, hop.url)) throw new TypeError('The answer is a redirect to what is no URL.')
+  const url = withoutFragment(new URL(address, hop.url).href)
   // 303 asks for a GET, and so, by long custom, do 301 and 302 after a POST.
   const becomesGet = status === 303 ? !['GET', 'HEAD'].includes(hop.method) : status < 303 && hop.method === 'POST'
   if (!becomesGet) return { ...hop, url }
