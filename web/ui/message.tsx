@@ -1,5 +1,5 @@
 /** One line that tells what has just happened, read out as it comes. */
-import { createContext, use, useCallback, useMemo, useState } from 'react'
+import { createContext, use, useCallback, useEffect, useMemo, useState } from 'react'
 import type { ReactNode } from 'react'
 import { describeProblem } from './problem.ts'
 
@@ -58,13 +58,32 @@ export function useSay(): Say {
 
 /** Always in the page, so that what it says later is heard; and above it, so that nothing moves under a pointer. */
 export function MessageLine() {
-  const { text, isProblem } = use(MessageContext)
+  const message = use(MessageContext)
+  const { text, isProblem } = message
+  const isRead = useIsRead(message)
   const look = isProblem ? 'bg-danger-soft text-danger border-danger/40' : 'bg-accent-soft text-accent border-accent/40'
   const place =
     'pointer-events-none fixed inset-x-3 top-2 z-20 mx-auto w-fit max-w-xl rounded-lg border px-4 py-2.5 text-sm font-medium shadow-md'
   return (
-    <p role="status" className={text === '' ? 'sr-only' : `${place} ${look}`}>
+    <p role="status" className={text === '' || isRead ? 'sr-only' : `${place} ${look}`}>
       {text}
     </p>
   )
+}
+
+const readingMs = 8000
+
+/** What has been in view for a while is out of the way then. A problem stays until something else is done. */
+function useIsRead(message: Message): boolean {
+  const [read, setRead] = useState<Message>()
+  useEffect(() => {
+    if (message.text === '' || message.isProblem) return
+    const timer = setTimeout(() => {
+      setRead(message)
+    }, readingMs)
+    return () => {
+      clearTimeout(timer)
+    }
+  }, [message])
+  return read === message
 }

@@ -52,7 +52,11 @@ export function Accounts({ provider, providerName, accounts, chosen, onChoose, o
           <Action act={connect('browser', account.connection_id)}>Connect again</Action>
         </div>
       ))}
-      {accounts.length === 0 && <p className="px-2 text-sm text-quiet">You have connected none there yet.</p>}
+      {accounts.length === 0 && (
+        <p className="px-2 text-sm text-quiet">
+          You have connected none there yet. Once there is one, you choose here what the agent may do with it.
+        </p>
+      )}
       <div className="flex flex-wrap gap-2 px-2 pt-1">
         <Action look={active.length === 0 ? 'main' : 'plain'} act={connect('browser')}>
           {accounts.length > 0 ? 'Connect another account' : 'Connect an account'}
