@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
+import type * as Sdk from '@sallyport/sdk'
 import ts from 'typescript'
 import { launchBrowser } from '../server/testkit/browser.ts'
 import { startCalling } from './calling.ts'
@@ -130,8 +131,8 @@ describe('the package of the SDK', () => {
       await page.context().addCookies([{ name: 'svc_session', value: calling.personToken, url: baseUrl }])
       await page.goto(`${baseUrl}/healthz`)
       const result = await page.evaluate(
-        async ({ origin, token, grantId, api }) => {
-          const sdk = (await import('/sdk.js' as string)) as typeof import('@sallyport/sdk')
+        async ({ script, origin, token, grantId, api }) => {
+          const sdk = (await import(script)) as typeof Sdk
           const user = sdk.createUserClient()
           const key = await sdk.generateDeviceKey()
           const { pairing_code: pairingCode } = await user.devices.createPairingCode()
@@ -145,13 +146,21 @@ describe('the package of the SDK', () => {
           const { verdict } = await sdk.verifyReceipt(await user.grants.receipt(grant.grant_id))
           const followed = await agent.fetch(grantId)(`${api}/redirect?to=/length`)
           const left = await agent.fetch(grantId)(`${api}/redirect?to=/length`, { redirect: 'manual' })
-          const exported = await crypto.subtle.exportKey('jwk', key.privateKey).catch((error: Error) => error.name)
+          const exported = await crypto.subtle
+            .exportKey('jwk', key.privateKey)
+            .catch((error: unknown) => (error as Error).name)
           return {
             ...{ verdict, exported, text: await followed.text(), path: followed.url.slice(api.length) },
             ...{ redirected: followed.redirected, left: left.status, location: left.headers.get('location') },
           }
         },
-        { origin: baseUrl, token: calling.agent.token, grantId: calling.grantId, api: `https://${upstream.host}` },
+        {
+          script: '/sdk.js',
+          origin: baseUrl,
+          token: calling.agent.token,
+          grantId: calling.grantId,
+          api: `https://${upstream.host}`,
+        },
       )
       assert.deepEqual(result, {
         ...{ verdict: 'signed', exported: 'InvalidAccessError', text: 'hello', path: '/length' },
