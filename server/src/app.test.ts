@@ -22,6 +22,26 @@ test('the pages are there, and take no other method', async (t) => {
   assert.equal(refused.headers['allow'], 'GET, HEAD')
 })
 
+test('beside the files of the pages there is nothing: no list of them, and no way out of their folder', async (t) => {
+  const { call } = await startService(t, 'sqlite')
+  const odd = [
+    '',
+    '.',
+    './',
+    'sub/',
+    '..%2findex.html',
+    '%2e%2e/index.html',
+    '..%5cindex.html',
+    '%00',
+    'x.js%00',
+    '%252e',
+  ]
+  for (const rest of odd) {
+    const { status, headers } = await call('GET', `/assets/${rest}`)
+    assert.deepEqual([status, headers['cache-control']], [404, 'no-store'], rest)
+  }
+})
+
 test('people decide on a page, which anyone may open and nobody may frame or keep, and not at the approve path', async (t) => {
   const { call } = await startService(t, 'sqlite')
   const id = `arq_${'0'.repeat(26)}`

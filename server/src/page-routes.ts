@@ -17,7 +17,8 @@ const files = ['favicon.svg', 'authenticator.webmanifest', 'authenticator-sw.js'
 export async function pageRoutes(http: Http): Promise<void> {
   // The names of assets hold a hash of what is in them.
   const assets = { prefix: '/assets/', root: `${root}/assets`, index: false as const, preCompressed: true }
-  await http.register(fastifyStatic, { ...assets, immutable: true, maxAge: '365d' })
+  const allowedPath = (path: string) => !path.endsWith('/')
+  await http.register(fastifyStatic, { ...assets, allowedPath, immutable: true, maxAge: '365d' })
   const serve = (path: string, file: string) =>
     http.get(path, { schema: { hide: true } }, (_request, reply) => reply.sendFile(file, root, { cacheControl: false }))
   for (const path of consolePaths) serve(path, 'index.html')
