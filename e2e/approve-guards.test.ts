@@ -139,6 +139,22 @@ inBrowser('no address decides, and a double click decides once', [], async (visi
   assert.equal(grants.length, 1)
 })
 
+inBrowser('no address chooses the account, but that of a provider who has just sent one back', [], async (visit) => {
+  const page = await arrive(visit, 'katherine@example.com', ['ada', 'grace'])
+  const { connections } = await (await asPerson(page))('GET', '/v4/connections')
+  const [id] = connections.map((one: { connection_id: string }) => one.connection_id)
+  const database = new DatabaseSync(databaseFile())
+  // As if it had been an hour ago.
+  database.prepare('UPDATE audit_records SET at = ? WHERE connection_id = ?').run(Date.now() - 3_600_000, id)
+  database.close()
+  const asked = await ask()
+  await page.goto(`${asked.url}?connection_id=${id}`)
+  await sees(page, asking)
+  assert.equal(await page.getByRole('radio', { name: '@example.com', checked: true }).count(), 0)
+  await page.getByText('Choose the account that the agent may use.').waitFor()
+  assert.equal(await page.getByRole('status').textContent(), '')
+})
+
 inBrowser('a request that nobody answers in time says so by itself', [], async (visit) => {
   const page = await arrive(visit, 'emmy@example.com')
   const asked = await ask()

@@ -72,11 +72,21 @@ inBrowser('every result that an address names is a sentence, and none becomes ma
   }
 })
 
-inBrowser('a connection that came about is said to the person who is signed in', [], async (visit) => {
+inBrowser('no address makes the page say that an account was connected', [], async (visit) => {
   const page = await signIn(visit, 'ada@example.com')
-  await page.goto(`${base}/?connection_id=con_01k9x3v7qmf5v8t2w4y6z8abcd&other=1`)
-  await hears(page, 'The account is connected.')
-  assert.equal(page.url(), `${base}/?other=1`)
+  const drawn = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))'
+  const nobodys = 'con_01k9x3v7qmf5v8t2w4y6z8abcd'
+  for (const id of ['con_1', '', '../audit', nobodys]) {
+    const answers = ['created', 'renewed'].map((what) =>
+      id === nobodys ? page.waitForResponse(new RegExp(`/v4/audit\\?.*connection\\.${what}`)) : undefined,
+    )
+    await page.goto(`${base}/?connection_id=${encodeURIComponent(id)}&other=1`)
+    await sees(page, 'Home')
+    await Promise.all(answers)
+    await page.evaluate(drawn)
+    assert.equal(await page.getByRole('status').textContent(), '', id)
+    assert.equal(page.url(), `${base}/?other=1`)
+  }
 })
 
 const resume = '/v4/oauth/resume'

@@ -10,6 +10,7 @@ import { useLive } from '../live.ts'
 import { useMe } from '../session.ts'
 import { Frame } from '../shell.tsx'
 import { useArrival, useTellArrival } from '../sign-in/arrival.ts'
+import { useIsNewAccount } from '../sign-in/new-account.ts'
 import { Denied, Granted, NotFound, Settled, SignedOut } from './outcomes.tsx'
 import { Pending } from './pending.tsx'
 import { useAccounts, useLookingAgain, useRequest } from './use-request.ts'
@@ -37,7 +38,8 @@ export function Approve({ id }: { id: string }) {
 function Question({ id, user }: { id: string; user: User }) {
   useLive()
   const { connectionId } = useArrival()
-  const [preferred] = useState(connectionId)
+  const [brought] = useState(connectionId)
+  const isNew = useIsNewAccount(brought)
   const [outcome, setOutcome] = useState<Outcome>()
   // While an answer is on its way, nothing else takes the place of what it is the answer to.
   const [answered, setAnswered] = useState<AccessRequest>()
@@ -45,7 +47,9 @@ function Question({ id, user }: { id: string; user: User }) {
   const request = answered ?? query.data
   const accounts = useAccounts(request)
   const isPending = request?.status === 'pending'
-  const isThere = request !== undefined && (!isPending || request.provider === null || accounts.data !== undefined)
+  const isThere =
+    request !== undefined &&
+    (!isPending || request.provider === null || (accounts.data !== undefined && isNew !== undefined))
   useTellArrival({ isReady: isThere, isSignedIn: true })
   if (outcome) return 'grant' in outcome ? <Granted grant={outcome.grant} /> : <Denied isBlocked={outcome.isBlocked} />
   if (isThere) {
@@ -56,7 +60,7 @@ function Question({ id, user }: { id: string; user: User }) {
         user={user}
         request={request}
         accounts={accounts.data ?? []}
-        preferred={preferred}
+        preferred={isNew ? brought : null}
         onAnswering={setAnswered}
         onOutcome={setOutcome}
       />

@@ -3,6 +3,7 @@ import { useEffect, useSyncExternalStore } from 'react'
 import { useSay } from '../../ui/message.tsx'
 import { describeResult, readAddress } from './address.ts'
 import type { Brought } from './address.ts'
+import { useIsNewAccount } from './new-account.ts'
 
 interface Arrival extends Brought {
   /** A link that signs in no more was opened. */
@@ -58,13 +59,17 @@ export const linkOver = 'This link no longer works'
 export function useTellArrival({ isReady, isSignedIn }: { isReady: boolean; isSignedIn: boolean }): void {
   const { say, complain } = useSay()
   const { error, connectionId, isLinkOver } = useArrival()
+  const isNew = useIsNewAccount(connectionId, isSignedIn)
   useEffect(() => {
     if (!isReady) return
     if (error !== null) complain(describeResult(error))
-    else if (connectionId !== null && isSignedIn) say('The account is connected.')
+    else if (connectionId !== null && isSignedIn) {
+      if (isNew === undefined) return
+      if (isNew) say('The account is connected.')
+    }
     // Whoever opens a link for the second time is often signed in already.
     else if (isLinkOver && isSignedIn) complain(`${linkOver}: it was used already, or its time is over.`)
     else return
     become({ ...arrival, error: null, connectionId: null, isLinkOver: false })
-  }, [isReady, isSignedIn, error, connectionId, isLinkOver, say, complain])
+  }, [isReady, isSignedIn, error, connectionId, isNew, isLinkOver, say, complain])
 }
