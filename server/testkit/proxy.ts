@@ -1,5 +1,6 @@
 /** The real pipeline of a proxied call, with an upstream and a credential of the test's own at its end. */
 import { agentStore } from '../src/agents/agent-store.ts'
+import type { AuditLog } from '../src/audit/audit-store.ts'
 import { createCallsInFlight } from '../src/grants/calls-in-flight.ts'
 import type { CallsInFlight } from '../src/grants/calls-in-flight.ts'
 import { createLog } from '../src/platform/log.ts'
@@ -60,7 +61,7 @@ type TestRoute = Partial<Omit<Route, 'upstream'>> & {
 export async function proxyTo(
   service: TestService,
   { upstream = () => Promise.resolve(textResponse('ok')), ...route }: TestRoute = {},
-  needs: Partial<ProxyNeeds & LedgerNeeds> = {},
+  needs: Partial<ProxyNeeds & Omit<LedgerNeeds, 'audit'> & { audit: AuditLog }> = {},
 ): Promise<TestProxy> {
   const { agentId, token, grantId, echoUrl } = await agentInSandbox(service)
   const agent = await agentStore.find(service.database.queries, agentId)

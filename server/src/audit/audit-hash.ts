@@ -17,7 +17,7 @@ export interface RecordRow {
   detail: string
 }
 
-/** Its columns, in the order in which the hash covers them. */
+/** Its columns. */
 export const recordColumns = [
   'audit_id',
   'event',
@@ -44,14 +44,27 @@ export function emptyChain(chain: string): Head {
   return { chain, position: 0, hash: new Uint8Array() }
 }
 
-/** JSON sets the members off from each other, so that none can lend characters to its neighbour. */
+/**
+ * JSON sets the members off from each other, so that none can lend characters to its neighbour. Their order is a part of
+ * the hash, and stays.
+ */
 export function linked({ chain, position, hash: before }: Head, row: RecordRow): Head {
   const text = JSON.stringify([
     'sallyport.audit.v1',
     chain,
     position + 1,
     hashText(before),
-    ...recordColumns.map((column) => row[column]),
+    row.audit_id,
+    row.event,
+    row.at,
+    row.request_id,
+    row.agent_id,
+    row.user_id,
+    row.grant_id,
+    row.connection_id,
+    row.provider,
+    row.outcome,
+    row.detail,
   ])
   return { chain, position: position + 1, hash: hash('sha256', text, 'buffer') }
 }

@@ -36,6 +36,8 @@ export interface Committed {
 }
 
 export interface AuditLog extends AuditStore {
+  /** Many at once, in a transaction that is open. */
+  appendAll: (tx: Queries, records: readonly AuditRecord[]) => void
   /** Told after each commit that put something on record. A listener must not throw. */
   onCommit: (listener: (committed: Committed) => void) => void
   /** Signs how far this process's chain has come, unless that is signed already. */
@@ -51,13 +53,13 @@ interface Chain {
 export function createAuditStore(needs: { database: Database; vault: Vault; clock: Clock }): AuditLog {
   const { database, clock } = needs
   const keys = createAuditKeyStore(needs.vault)
-  const waiting = new WeakMap<Queries, RecordRow[]>()
+  const waiting = new WeakMap<Queries, LinkedRow[]>()
   const mutex = createMutex()
   /** As committed. None before the first record, and after a commit of which nobody knows whether it happened. */
   let chain: Chain | undefined
   const commitListeners: ((committed: Committed) => void)[] = []
 
-  const collect = (tx: Queries, row: RecordRow): boolean => {
+  const collect = (tx: Queries, row: LinkedRow): boolean => {
     const rows = waiting.get(tx)
     if (rows) return rows.push(row) > 0
     const added = [row]
@@ -83,14 +85,16 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
     return true
   }
 
-  const link = async (tx: Queries, added: readonly RecordRow[]): Promise<Chain> => {
+  const link = async (tx: Queries, added: readonly LinkedRow[]): Promise<Chain> => {
     const base = chain ?? (await startChain(tx))
     let { head } = base
-    const rows: LinkedRow[] = added.map((row, index) => {
+    for (const row of added) {
       head = linked(head, row)
-      return { ...row, ...head, mac: index === added.length - 1 ? macOf(base.key.macKey, head) : null }
-    })
-    await auditChainStore.insert(database.engine, tx, rows)
+      place(row, head)
+    }
+    const last = added.at(-1)
+    if (last) last.mac = macOf(base.key.macKey, head)
+    await auditChainStore.insert(tx, added)
     return { ...base, head }
   }
 
@@ -104,7 +108,9 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
     const detail = startDetail(heads, unchained)
     const row = toRow(newId('aud', now), { event: 'audit.chain_started', at: now, detail })
     const head = linked(emptyChain(newId('chn', now)), row)
-    await auditChainStore.insert(database.engine, tx, [{ ...row, ...head, mac: macOf(key.macKey, head) }])
+    place(row, head)
+    row.mac = macOf(key.macKey, head)
+    await auditChainStore.insert(tx, [row])
     await auditChainStore.insertHead(tx, signHead('head', head, now, key.privateKey))
     return { head, signedPosition: head.position, key }
   }
@@ -121,6 +127,12 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
 
   return {
     append,
+    appendAll: (tx, records) => {
+      for (const record of records) {
+        const row = toRow(record.auditId ?? newId('aud', record.at), record)
+        if (!collect(tx, row)) throw new Error('a record came after the end of its transaction')
+      }
+    },
     onCommit: (listener) => {
       commitListeners.push(listener)
     },
@@ -136,7 +148,10 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
   }
 }
 
-function toRow(auditId: string, record: AuditRecord): RecordRow {
+const noHash = new Uint8Array()
+
+/** Its place in the chain is known at the end of the transaction. */
+function toRow(auditId: string, record: AuditRecord): LinkedRow {
   return {
     audit_id: auditId,
     event: record.event,
@@ -150,5 +165,15 @@ function toRow(auditId: string, record: AuditRecord): RecordRow {
     outcome: record.outcome ?? null,
     // A path can hold a token that its caller put there by mistake.
     detail: JSON.stringify(record.detail ?? {}).replaceAll(issuedTokenPattern, redacted),
+    chain: '',
+    position: 0,
+    hash: noHash,
+    mac: null,
   }
+}
+
+function place(row: LinkedRow, { chain, position, hash }: Head): void {
+  row.chain = chain
+  row.position = position
+  row.hash = hash
 }

@@ -50,6 +50,7 @@ async function startRecording(t: TestContext, engine: Engine) {
     },
     /** Another process, or this one after a kill. */
     restart: () => (audit = createAuditStore(needs)),
+    put: (rows: LinkedRow[]) => database.transaction((tx) => auditChainStore.insert(tx, rows)),
     rowsOf: (chain: string) => auditChainStore.listAfter(queries, chain, 0, 1000),
     chainNames: async () => (await auditChainStore.listHeads(queries)).map(({ chain }) => chain),
     /** What the verdict says of the first thing it found. */
@@ -112,7 +113,7 @@ onBothDatabases('verify', (engine) => {
       assert.equal(finding?.position, position)
       assert.match(finding.words, /changed/)
       await sql`delete from audit_records ${where}`.execute(recording.queries)
-      await auditChainStore.insert(engine, recording.queries, [row])
+      await recording.put([row])
       assert.deepEqual(await recording.found(), [], 'as it was')
     }
   })
@@ -128,7 +129,7 @@ onBothDatabases('verify', (engine) => {
       const [finding] = await recording.found()
       assert.equal(finding?.position, row.position)
       assert.match(finding.words, /removed/)
-      await auditChainStore.insert(engine, recording.queries, [row])
+      await recording.put([row])
     }
     assert.deepEqual(await recording.found(), [])
   })
@@ -149,7 +150,7 @@ onBothDatabases('verify', (engine) => {
         { ...b, chain: a.chain, position: a.position },
         { ...a, chain: b.chain, position: b.position },
       ]
-      await auditChainStore.insert(engine, recording.queries, exchanged)
+      await recording.put(exchanged)
     }
     const at = async (chain: string, position: number) => {
       const row = (await recording.rowsOf(chain))[position - 1]
@@ -206,7 +207,7 @@ onBothDatabases('verify', (engine) => {
     const last = (await recording.rowsOf(chain)).at(-1)
     assert.ok(last)
     const added = { ...last, ...linked(last, last) }
-    await auditChainStore.insert(engine, recording.queries, [added])
+    await recording.put([added])
     assert.deepEqual(
       (await recording.found()).map(({ position }) => position),
       [added.position],
@@ -216,7 +217,7 @@ onBothDatabases('verify', (engine) => {
 
     const { privateKey } = generateKeyPairSync('ed25519')
     const forged = { ...last, ...linked(emptyChain(`chn_${'0'.repeat(26)}`), last), mac: null }
-    await auditChainStore.insert(engine, recording.queries, [forged])
+    await recording.put([forged])
     assert.match((await recording.found())[0]?.words ?? '', /signed with it is not there/)
     const signed = signHead('head', forged, recording.clock.now(), privateKey)
     await auditChainStore.insertHead(recording.queries, signed)

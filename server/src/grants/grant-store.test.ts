@@ -7,11 +7,16 @@ import { startInstances } from '../../testkit/instances.ts'
 import { startService } from '../../testkit/service.ts'
 import type { TestService } from '../../testkit/service.ts'
 import { agentInSandbox } from '../../testkit/sandbox.ts'
+import type { Queries } from '../platform/database/database.ts'
 import { grantStore } from './grant-store.ts'
 
 async function callsOf({ database }: TestService, grantId: string): Promise<unknown> {
   const query = database.queries.selectFrom('grants').select(['calls', 'last_used_at'])
   return { ...(await query.where('grant_id', '=', grantId).executeTakeFirst()) }
+}
+
+async function countCall(queries: Queries, grantId: string, now: Date): Promise<boolean | undefined> {
+  return (await grantStore.countCalls(queries, [grantId], now))[0]
 }
 
 onBothDatabases('grants', (engine) => {
@@ -47,9 +52,20 @@ onBothDatabases('grants', (engine) => {
     const service = await startService(t, engine)
     const { grantId } = await agentInSandbox(service)
     const now = service.clock.now()
-    const count = () => service.database.transaction((tx) => grantStore.countCall(tx, grantId, now))
+    const count = () => service.database.transaction((tx) => countCall(tx, grantId, now))
     assert.deepEqual(new Set(await Promise.all(Array.from({ length: 12 }, count))), new Set([true]))
     assert.deepEqual(await callsOf(service, grantId), { calls: 12, last_used_at: now.getTime() })
+  })
+
+  test('calls on one grant that are counted together count one by one, up to its last', async (t) => {
+    const service = await startService(t, engine)
+    const [few, many] = [await agentInSandbox(service), await agentInSandbox(service)]
+    const { queries } = service.database
+    await queries.updateTable('grants').set({ max_calls: 2 }).where('grant_id', '=', few.grantId).execute()
+    const grantIds = [few, many, few, few, many].map(({ grantId }) => grantId)
+    const now = service.clock.now()
+    assert.deepEqual(await grantStore.countCalls(queries, grantIds, now), [true, true, true, false, true])
+    assert.deepEqual(await callsOf(service, few.grantId), { calls: 2, last_used_at: now.getTime() })
   })
 
   test('of calls racing for the last ones of a grant, on two instances, exactly max_calls are counted', async (t) => {
@@ -58,7 +74,7 @@ onBothDatabases('grants', (engine) => {
     await here.database.queries.updateTable('grants').set({ max_calls: 5 }).where('grant_id', '=', grantId).execute()
     const now = here.clock.now()
     const count = (_: unknown, index: number) =>
-      (index % 2 ? here : there).database.transaction((tx) => grantStore.countCall(tx, grantId, now))
+      (index % 2 ? here : there).database.transaction((tx) => countCall(tx, grantId, now))
     const counted = await Promise.all(Array.from({ length: 24 }, count))
     assert.equal(counted.filter(Boolean).length, 5)
     assert.deepEqual(await callsOf(here, grantId), { calls: 5, last_used_at: now.getTime() })
@@ -72,7 +88,7 @@ onBothDatabases('grants', (engine) => {
     const [ended, live] = [await service.connect(), await service.connect(service.user, 'bob')]
     const cut = await insertGrant(service, { agentId, userId, connectionId: ended })
     const other = await insertGrant(service, { agentId, userId, connectionId: live })
-    const count = ({ grantId }: { grantId: string }) => grantStore.countCall(queries, grantId, service.clock.now())
+    const count = ({ grantId }: { grantId: string }) => countCall(queries, grantId, service.clock.now())
     assert.deepEqual([await count(cut), await count(other)], [true, true])
     await service.call('DELETE', `/v4/connections/${ended}`, { token })
     assert.deepEqual([await count(cut), await count(other)], [false, true])
@@ -84,7 +100,7 @@ onBothDatabases('grants', (engine) => {
   test('no call is counted on a grant that expired or was revoked, or of an agent that was disabled', async (t) => {
     const service = await startService(t, engine)
     const { queries } = service.database
-    const count = (grantId: string, now = service.clock.now()) => grantStore.countCall(queries, grantId, now)
+    const count = (grantId: string, now = service.clock.now()) => countCall(queries, grantId, now)
 
     const expired = await agentInSandbox(service)
     assert.equal(await count(expired.grantId, new Date('2026-11-15T12:59:59.999Z')), true)

@@ -6,7 +6,7 @@ import type { Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
 import { preparedForKeys } from '../platform/database/prepared.ts'
-import { inWaves, together } from '../platform/database/together.ts'
+import { inWaves } from '../platform/database/together.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type {} from '../providers/provider-store.ts'
 import type {} from '../sessions/user-store.ts'
@@ -175,10 +175,19 @@ export const grantStore = {
   },
 
   /**
-   * Counts a call, where the grant has one left and all that it stands on is live in this very transaction; false
-   * where that is not so.
+   * Counts a call on each of these grants, of which one may stand there several times, where it has one left and all that
+   * it stands on is live in this very transaction; false where that is not so.
    */
-  countCall: (tx: Queries, grantId: string, now: Date): Promise<boolean> => countCall(tx, { grantId, now }),
+  countCalls: async (tx: Queries, grantIds: readonly string[], now: Date): Promise<boolean[]> => {
+    const counted: boolean[] = []
+    for (const wave of inWaves([...grantIds.entries()], ([, grantId]) => grantId)) {
+      const ids = wave.map(([, grantId]) => grantId)
+      const rows = await countLiveCalls(tx, { now: now.getTime() }, ids)
+      const through = new Set(rows.map((row) => row.grant_id))
+      for (const [index, grantId] of wave) counted[index] = through.has(grantId)
+    }
+    return counted
+  },
 
   /** False where it was revoked already. */
   revoke: async (tx: Queries, grantId: string, by: RevokedBy, now: Date): Promise<boolean> => {
@@ -239,23 +248,6 @@ const countLiveCalls = preparedForKeys<{ now: number }, { grant_id: string }>(
       .returning('grant_id'),
   { isNote: true },
 )
-
-interface Counting {
-  grantId: string
-  now: Date
-}
-
-const countCall = together(async (tx: Queries, countings: readonly Counting[]): Promise<boolean[]> => {
-  const counted = new Set<Counting>()
-  for (const wave of inWaves(countings, ({ grantId }) => grantId)) {
-    const now = Math.max(...wave.map((one) => one.now.getTime()))
-    const grantIds = wave.map(({ grantId }) => grantId)
-    const rows = await countLiveCalls(tx, { now }, grantIds)
-    const through = new Set(rows.map((row) => row.grant_id))
-    for (const counting of wave) if (through.has(counting.grantId)) counted.add(counting)
-  }
-  return countings.map((counting) => counted.has(counting))
-})
 
 const columns = [
   'grants.grant_id',

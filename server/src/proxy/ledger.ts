@@ -3,11 +3,12 @@
  * if anything that the call stands on has ended since it was judged. Outcomes follow with the next commit.
  */
 import type { AgentStore } from '../agents/agent-store.ts'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditRecord } from '../audit/audit-record.ts'
+import type { AuditLog } from '../audit/audit-store.ts'
 import type { ConnectionStore } from '../connections/connection-store.ts'
 import { assertGrantIsLive } from '../grants/grant.ts'
 import type { GrantStore } from '../grants/grant-store.ts'
-import { assertStands, recordedNames } from '../grants/standing.ts'
+import { assertStands } from '../grants/standing.ts'
 import type { StandingStore } from '../grants/standing-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
@@ -23,7 +24,7 @@ export interface LedgerNeeds {
   grants: GrantStore
   standings: StandingStore
   connections: Pick<ConnectionStore, 'markUsed'>
-  audit: AuditStore
+  audit: Pick<AuditLog, 'appendAll'>
   clock: Clock
   log: Log
 }
@@ -50,28 +51,72 @@ export type OutcomeDetail = Record<string, string | number>
 
 const minuteMs = 60_000
 
+/** What is to be put on record of a call, and whether the call takes one from its grant by it. */
+interface Entry {
+  call: Call
+  kind: 'attempt' | 'redirect' | 'token_renewed' | 'outcome'
+  outcome?: 'answered' | 'failed'
+  detail: NonNullable<AuditRecord['detail']>
+}
+
 export function createLedger(needs: LedgerNeeds): Ledger {
   const { database, audit, clock, log } = needs
-  const group = createGroupCommit(database)
   const takeCall = createPrepaidCalls()
 
-  const countOne = async (tx: Queries, call: Call, at: Date) => {
-    if (call.route.rate) await takeCall(tx, call.route.rate, at)
-    await count(needs, tx, call, at)
+  /** Why each may not go on, in their places: the rate first, then what the call stands on. */
+  const judgeAll = async (tx: Queries, entries: readonly Entry[], at: Date) => {
+    const refusals: (ServiceError | undefined)[] = entries.map(() => undefined)
+    const settle = async (index: number, work: Promise<unknown>) => {
+      try {
+        await work
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error
+        refusals[index] = error
+      }
+    }
+    const takings: Promise<void>[] = []
+    entries.forEach(({ call, kind }, index) => {
+      const { rate } = call.route
+      const taking = countsOne(kind) && rate ? takeCall(tx, rate, at) : undefined
+      if (taking) takings.push(settle(index, taking))
+    })
+    if (takings.length > 0) await Promise.all(takings)
+    const counting = [...entries.entries()].filter(([index, { kind }]) => countsOne(kind) && !refusals[index])
+    const grantIds = counting.map(([, { call }]) => call.standing.grant.grantId)
+    const counted = await needs.grants.countCalls(tx, grantIds, at)
+    for (const [place, [index, { call }]] of counting.entries()) {
+      if (!counted[place]) await settle(index, explainEnd(needs, tx, call, at))
+      else if (isDueToBeMarked(call, at)) await markUsed(needs, tx, call, at)
+    }
+    for (const [index, { call, kind }] of entries.entries()) {
+      if (kind === 'token_renewed') await settle(index, assertStillStands(needs, tx, call, at))
+    }
+    return refusals
   }
-  const begin = async (tx: Queries, call: Call) => {
+  const write = async (tx: Queries, entries: readonly Entry[]) => {
     const at = clock()
-    await countOne(tx, call, at)
-    await audit.append(tx, { ...namesOf(call), event: 'proxy.attempt', at, detail: call.facts })
+    const refusals = await judgeAll(tx, entries, at)
+    audit.appendAll(
+      tx,
+      entries.filter((_, index) => !refusals[index]).map((entry) => toRecord(entry, at)),
+    )
+    return refusals
+  }
+  const group = createGroupCommit(database, write)
+
+  /** In a transaction of its own, with what else belongs to it. */
+  const writeAlone = async (tx: Queries, entry: Entry) => {
+    const [refusal] = await write(tx, [entry])
+    if (refusal) throw refusal
   }
 
   return {
-    attempt: (call) => group.commit((tx) => begin(tx, call)),
+    attempt: (call) => group.commit({ call, kind: 'attempt', detail: call.facts }),
 
     attemptUnless: (call, settled) =>
       database.transaction(async (tx) => {
         const found = await settled(tx)
-        if (found === undefined) await begin(tx, call)
+        if (found === undefined) await writeAlone(tx, { call, kind: 'attempt', detail: call.facts })
         return found
       }),
 
@@ -79,21 +124,17 @@ export function createLedger(needs: LedgerNeeds): Ledger {
       await assertStillStands(needs, database.queries, call, clock())
     },
 
-    nextAttempt: (call, why) =>
-      group.commit(async (tx) => {
-        const at = clock()
-        if (why === 'redirect') await countOne(tx, call, at)
-        else await assertStillStands(needs, tx, call, at)
-        await audit.append(tx, { ...namesOf(call), event: 'proxy.hop', at, detail: { ...call.facts, why } })
-      }),
+    nextAttempt: (call, why) => group.commit({ call, kind: why, detail: { ...call.facts, why } }),
 
     outcome: async (call, outcome, detail, more) => {
-      const write = async (tx: Queries) => {
-        await audit.append(tx, { ...namesOf(call), event: 'proxy.outcome', at: clock(), outcome, detail })
-        await more?.(tx)
-      }
+      const entry: Entry = { call, kind: 'outcome', outcome, detail }
       try {
-        await (more ? database.transaction(write) : group.commitLater(write))
+        if (!more) await group.commitLater(entry)
+        else
+          await database.transaction(async (tx) => {
+            await writeAlone(tx, entry)
+            await more(tx)
+          })
       } catch (error) {
         // The attempt is on record; the outcome stays unknown, and the answer is not withheld for it.
         log.error({ err: error, audit_id: call.auditId }, 'an outcome could not be put on record')
@@ -104,17 +145,43 @@ export function createLedger(needs: LedgerNeeds): Ledger {
   }
 }
 
-function namesOf({ auditId, requestId, agentId, standing }: Call) {
-  return { auditId, requestId, agentId, ...recordedNames(standing) }
+/** A renewed token belongs to the request that was counted already. */
+function countsOne(kind: Entry['kind']): boolean {
+  return kind === 'attempt' || kind === 'redirect'
 }
 
-async function count(needs: LedgerNeeds, tx: Queries, call: Call, at: Date): Promise<void> {
-  const { grant, connection } = call.standing
-  if (!(await needs.grants.countCall(tx, grant.grantId, at))) await explainEnd(needs, tx, call, at)
-  // For people to read: to the minute is near enough.
-  const usedAt = connection?.lastUsedAt?.getTime() ?? 0
-  if (!connection || usedAt >= at.getTime() - minuteMs) return
-  await needs.connections.markUsed(tx, connection.connectionId, at)
+const events = {
+  attempt: 'proxy.attempt',
+  redirect: 'proxy.hop',
+  token_renewed: 'proxy.hop',
+  outcome: 'proxy.outcome',
+} as const
+
+function toRecord({ call, kind, outcome, detail }: Entry, at: Date): AuditRecord {
+  const { grant, connection, provider } = call.standing
+  return {
+    auditId: call.auditId,
+    event: events[kind],
+    at,
+    requestId: call.requestId,
+    agentId: call.agentId,
+    userId: grant.userId ?? undefined,
+    grantId: grant.grantId,
+    connectionId: connection?.connectionId,
+    provider: provider?.slug ?? undefined,
+    outcome,
+    detail,
+  }
+}
+
+/** For people to read: to the minute is near enough. */
+function isDueToBeMarked({ standing: { connection } }: Call, at: Date): boolean {
+  return connection !== null && (connection.lastUsedAt?.getTime() ?? 0) < at.getTime() - minuteMs
+}
+
+async function markUsed({ connections }: LedgerNeeds, tx: Queries, { standing: { connection } }: Call, at: Date) {
+  if (!connection) return
+  await connections.markUsed(tx, connection.connectionId, at)
   // What was read may serve other calls too.
   connection.lastUsedAt = at
 }

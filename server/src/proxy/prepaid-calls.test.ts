@@ -15,7 +15,7 @@ async function call(database: Database, take: TakeCall, now: Date, count: number
   let through = 0
   for (let index = 0; index < count; index++) {
     try {
-      await database.transaction((tx) => take(tx, { key, limit }, now))
+      await database.transaction(async (tx) => take(tx, { key, limit }, now))
       through++
     } catch (error) {
       assert.equal((error as { code?: string }).code, 'rate_limited')

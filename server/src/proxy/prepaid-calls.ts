@@ -10,9 +10,9 @@ import type { RateLimit } from '../platform/rate-limits.ts'
 const share = 1 / 20
 const mostKept = 10_000
 
-export type TakeCall = (tx: Queries, rate: { key: string; limit: RateLimit }, now: Date) => Promise<void>
+/** Undefined, or resolves, where the agent may make one call more; otherwise rate_limited. */
+export type TakeCall = (tx: Queries, rate: { key: string; limit: RateLimit }, now: Date) => Promise<void> | undefined
 
-/** Resolves where the agent may make one call more; otherwise rate_limited. */
 export function createPrepaidCalls(): TakeCall {
   const left = new Map<string, number>()
   const spend = (key: string): boolean => {
@@ -20,8 +20,7 @@ export function createPrepaidCalls(): TakeCall {
     if (calls > 0) left.set(key, calls - 1)
     return calls > 0
   }
-  return async (tx, { key, limit }, now) => {
-    if (spend(key)) return
+  const takeMore = async (tx: Queries, key: string, limit: RateLimit, now: Date) => {
     const few = Math.floor(limit.burst * share)
     if (few > 1 && (await tryTakeFromLimit(tx, key, limit, now, few))) {
       if (left.size >= mostKept) left.clear()
@@ -31,4 +30,5 @@ export function createPrepaidCalls(): TakeCall {
     // A call that came at the same time may have taken more than it needs.
     if (!spend(key)) await takeFromLimit(tx, key, limit, now)
   }
+  return (tx, { key, limit }, now) => (spend(key) ? undefined : takeMore(tx, key, limit, now))
 }

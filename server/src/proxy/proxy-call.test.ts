@@ -8,7 +8,7 @@ import { startService } from '../../testkit/service.ts'
 import { createAuditStore } from '../audit/audit-store.ts'
 import { grantStore } from '../grants/grant-store.ts'
 import { ServiceError } from '../platform/errors.ts'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditLog } from '../audit/audit-store.ts'
 
 function refusedWith(code: string) {
   return (error: unknown) => error instanceof ServiceError && error.code === code
@@ -129,11 +129,11 @@ onBothDatabases('a proxied call', (engine) => {
   test('is answered although its outcome could not be put on record, and the log says so', async (t) => {
     const service = await startService(t, engine)
     const real = createAuditStore({ ...service, clock: service.clock.now })
-    const audit: AuditStore = {
-      append: (tx, record) =>
-        record.event === 'proxy.outcome' ? Promise.reject(new Error('disk full')) : real.append(tx, record),
+    const appendAll: AuditLog['appendAll'] = (tx, records) => {
+      if (records.some(({ event }) => event === 'proxy.outcome')) throw new Error('disk full')
+      real.appendAll(tx, records)
     }
-    const { call } = await proxyTo(service, {}, { audit })
+    const { call } = await proxyTo(service, {}, { audit: { ...real, appendAll } })
     const { auditId, body } = await call()
     assert.equal(body, 'ok')
     assert.deepEqual(

@@ -23,13 +23,21 @@ export interface Shortcut {
   read: RunDirectly
   /** On behalf of the transaction that is open: for reads, and for notes. */
   inTransaction: RunDirectly
+  /** One note many times over, each with values of its own. A statement for all of them at once would take longer. */
+  noteEach: NoteEach
   /** Moves whenever something was written, here or by another process, that is no note. */
   version: () => number
 }
 
 export type RunDirectly = (query: CompiledQuery) => Promise<object[]>
+export type NoteEach = (text: string, rows: readonly (readonly unknown[])[]) => Promise<void>
 
 const shortcuts = new WeakMap<Queries, Pick<Shortcut, 'read'> & Partial<Shortcut>>()
+
+/** Undefined where the engine has no such thing, and out of transactions. */
+export function noteEachOf(tx: Queries): NoteEach | undefined {
+  return tx.isTransaction ? shortcuts.get(tx)?.noteEach : undefined
+}
 
 /** Undefined where the engine has none, or none for this. */
 export function shortcutOf(queries: Queries, { query }: CompiledQuery, isNote: boolean): RunDirectly | undefined {
@@ -92,7 +100,7 @@ async function transactOnce<T>(
   try {
     const value = await queries.transaction().execute(async (tx) => {
       lastSteps.set(tx, steps)
-      if (shortcut) shortcuts.set(tx, { read: shortcut.inTransaction })
+      if (shortcut) shortcuts.set(tx, { read: shortcut.inTransaction, noteEach: shortcut.noteEach })
       const done = await work(tx)
       // What is added from now on would come too late.
       lastSteps.delete(tx)

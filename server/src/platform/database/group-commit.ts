@@ -1,45 +1,67 @@
 /**
- * Many small works in one commit. A commit that is on disk costs the same for one as for fifty, so those that come at
+ * Many small entries in one commit. A commit that is on disk costs the same for one as for fifty, so those that come at
  * about the same time share it; nobody waits for company that does not come.
  */
-import { ServiceError } from '../errors.ts'
+import type { ServiceError } from '../errors.ts'
 import type { Database, Queries } from './database.ts'
 
-export interface GroupCommit {
-  /**
-   * Resolves once what the work wrote is on disk. A ServiceError that it throws is its own affair and leaves the others
-   * alone: what it wrote before is not undone.
-   */
-  commit: <T>(work: (tx: Queries) => Promise<T>) => Promise<T>
+export interface GroupCommit<Entry> {
+  /** Resolves once the entry is on disk, or rejects with what it was refused for. */
+  commit: (entry: Entry) => Promise<void>
   /** The same, but goes with the next commit that somebody waits for, or after a moment. */
-  commitLater: <T>(work: (tx: Queries) => Promise<T>) => Promise<T>
+  commitLater: (entry: Entry) => Promise<void>
   /** Resolves once all that was handed in so far is on disk, or has failed. */
   flush: () => Promise<void>
 }
 
-interface Entry {
-  work: (tx: Queries) => Promise<unknown>
-  resolve: (value: unknown) => void
+/**
+ * Writes entries that came at about the same time. A refusal is one entry's own affair and leaves the others alone: it
+ * stands in that entry's place in what is returned, and what was written for it is not undone.
+ */
+export type WriteTogether<Entry> = (
+  tx: Queries,
+  entries: readonly Entry[],
+) => Promise<readonly (ServiceError | undefined)[]>
+
+interface Waiting<Entry> {
+  entry: Entry
+  resolve: () => void
   reject: (error: unknown) => void
 }
-
-type Settlement = { value: unknown } | { refusal: ServiceError }
 
 const maxTogether = 64
 const laterMs = 20
 const mostTurns = 4
 
-export function createGroupCommit(database: Database): GroupCommit {
-  let waiting: Entry[] = []
+export function createGroupCommit<Entry>(database: Database, write: WriteTogether<Entry>): GroupCommit<Entry> {
+  let waiting: Waiting<Entry>[] = []
   let isScheduled = false
   let later: NodeJS.Timeout | undefined
   let current: Promise<void> | undefined
 
+  const commitTogether = async (some: readonly Waiting<Entry>[]): Promise<void> => {
+    try {
+      const entries = some.map(({ entry }) => entry)
+      const refusals = await database.transaction((tx) => write(tx, entries))
+      some.forEach(({ resolve, reject }, index) => {
+        const refusal = refusals[index]
+        if (refusal) reject(refusal)
+        else resolve()
+      })
+    } catch (error) {
+      if (some.length === 1) {
+        some[0]?.reject(error)
+        return
+      }
+      // One of them may be the cause: none has to suffer for another's sake.
+      for (const one of some) await commitTogether([one])
+    }
+  }
   const run = async () => {
     while (waiting.length > 0) {
-      const entries = waiting.slice(0, maxTogether)
+      const some = waiting.slice(0, maxTogether)
       waiting = waiting.slice(maxTogether)
-      await commitTogether(database, entries)
+      await commitTogether(some)
     }
     current = undefined
   }
@@ -63,19 +85,19 @@ export function createGroupCommit(database: Database): GroupCommit {
     isScheduled = true
     startAfter(mostTurns, waiting.length)
   }
-  const enter = <T>(work: (tx: Queries) => Promise<T>): Promise<T> =>
-    new Promise<T>((resolve, reject) => {
-      waiting.push({ work, resolve: resolve as Entry['resolve'], reject })
+  const enter = (entry: Entry): Promise<void> =>
+    new Promise((resolve, reject) => {
+      waiting.push({ entry, resolve, reject })
     })
 
   return {
-    commit: (work) => {
-      const done = enter(work)
+    commit: (entry) => {
+      const done = enter(entry)
       hurry()
       return done
     },
-    commitLater: (work) => {
-      const done = enter(work)
+    commitLater: (entry) => {
+      const done = enter(entry)
       if (!isScheduled && !current) later ??= setTimeout(start, laterMs)
       return done
     },
@@ -83,39 +105,5 @@ export function createGroupCommit(database: Database): GroupCommit {
       start()
       await current
     },
-  }
-}
-
-async function commitTogether(database: Database, entries: Entry[]): Promise<void> {
-  try {
-    // At once, so that what all of them ask goes as one statement. None may still be at it when the transaction ends.
-    const settled = await database.transaction(async (tx) => {
-      const all = await Promise.allSettled(entries.map(({ work }) => settle(work, tx)))
-      return all.map((one) => {
-        if (one.status === 'rejected') throw one.reason
-        return one.value
-      })
-    })
-    entries.forEach(({ resolve, reject }, index) => {
-      const one = settled[index]
-      if (one && 'refusal' in one) reject(one.refusal)
-      else resolve(one?.value)
-    })
-  } catch (error) {
-    if (entries.length === 1) {
-      entries[0]?.reject(error)
-      return
-    }
-    // One of them may be the cause: none has to suffer for another's sake.
-    for (const entry of entries) await commitTogether(database, [entry])
-  }
-}
-
-async function settle(work: Entry['work'], tx: Queries): Promise<Settlement> {
-  try {
-    return { value: await work(tx) }
-  } catch (error) {
-    if (error instanceof ServiceError) return { refusal: error }
-    throw error
   }
 }

@@ -73,9 +73,10 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
       const isRead = query.query.kind === 'SelectQueryNode'
       return use(
         ({ writer }) => {
+          const before = isRead ? 0 : changesOf(writer)
           const result = execute<Row>(writer, query)
           // Once more at the commit, because until then others read and keep what was before.
-          if (!isRead) wroteSince()
+          if (!isRead && (changesOf(writer) !== before || !changesRows(query))) wroteSince()
           return result
         },
         { isRead },
@@ -94,6 +95,14 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
         return rowsOf(handle.writer, query)
       }),
     inTransaction: (query) => use(({ writer }) => rowsOf(writer, query), { isRead: false }),
+    noteEach: (text, rows) =>
+      use(
+        ({ writer }) => {
+          const { statement } = shortcutTo(writer, text)
+          for (const values of rows) statement.run(...(values as SQLInputValue[]))
+        },
+        { isRead: false },
+      ),
     version: () => {
       if (!isInTransaction) look(true)
       const told = dataVersion(handle.writer)
@@ -223,6 +232,18 @@ function dataVersion(link: Link): unknown {
     if (isBusy(error)) return undefined
     throw error
   }
+}
+
+const rowStatements = new Set(['InsertQueryNode', 'UpdateQueryNode', 'DeleteQueryNode'])
+
+/** Others, such as a change of the schema, are not counted. */
+function changesRows({ query }: CompiledQuery): boolean {
+  return rowStatements.has(query.kind)
+}
+
+/** How many rows it has changed so far. Most of what looks for work to be done finds none. */
+function changesOf(link: Link): unknown {
+  return shortcutTo(link, 'select total_changes()').statement.get()?.[0]
 }
 
 function execute<Row>(link: Link, { sql, parameters }: CompiledQuery): QueryResult<Row> {

@@ -101,6 +101,16 @@ test('on SQLite it is read once, whatever is noted meanwhile', async (t) => {
   assert.equal(reads(), 2)
 })
 
+test('on SQLite it is kept when a write has found nothing to change', async (t) => {
+  const { queries } = (await migratedDatabase(t, 'sqlite'))()
+  const { read, reads } = await startReading({ queries } as Database)
+  await read()
+  await queries.updateTable('rate_limits').set({ full_at: 2 }).where('key', '=', 'b').returning('key').execute()
+  await queries.deleteFrom('rate_limits').where('key', '=', 'b').execute()
+  await read()
+  assert.equal(reads(), 1)
+})
+
 test('what is not there is looked for each time', async (t) => {
   const database = (await migratedDatabase(t, 'sqlite'))()
   let reads = 0
