@@ -78,7 +78,9 @@ function softBreak(input: Uint8Array, at: number, to: number): number {
   const isBreak = at + 1 < to && (input[at + 1] === 0x0a || input[at + 1] === 0x0d)
   if (!isBreak) return none
   const end = endOfLine(input, at + 1, to)
-  return input[end] === 0x0a || input[end] === 0x0d ? none : (end - at) * perLength + nothing
+  // Behind `to` may stand what another text has left there.
+  const isBlankLine = end < to && (input[end] === 0x0a || input[end] === 0x0d)
+  return isBlankLine ? none : (end - at) * perLength + nothing
 }
 
 function endOfLine(input: Uint8Array, at: number, to: number): number {

@@ -25,8 +25,8 @@ export function findSecrets(forms: SecretForms, stretch: Stretch, isLowerCase = 
   for (let layer = 0; ; layer++) {
     searchLayer(forms, current, layer, stretch, isLowerCase, spans)
     const view = views[layer]
-    if (!view || !unescapeInto(view, current.bytes, current.from, current.to, forms.longestPattern, forms.wanted)) break
-    current = { bytes: view.bytes, from: 0, to: view.length, isEnd: stretch.isEnd }
+    if (!view || !unescapeInto(view, current.bytes, current.from, current.to, forms)) break
+    current = { bytes: view.bytes, from: 0, to: view.length, isEnd: current.isEnd && view.reachesEnd }
   }
   return spans.length < 2 ? spans : merge(spans)
 }

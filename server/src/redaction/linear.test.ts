@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { compileSearch, search } from './block-search.ts'
-import { heldFrom, usualBytes } from './held-back.ts'
+import { anyByte, heldFrom, usualBytes } from './held-back.ts'
 import { patternsOf } from './pattern.ts'
 import { createView, unescapeFully, unescapeInto } from './unescape.ts'
 
@@ -88,8 +88,12 @@ test('a text of escapes, whole or broken, is read a bounded number of times', ()
     '\\33',
   ]) {
     const { bytes, reads } = counted(repeated(text))
-    unescapeInto(createView(), bytes, 0, size, size, wanted)
-    assert.ok(reads() / size < 15, `${JSON.stringify(text)}: ${String(reads() / size)}`)
+    for (const held of [usualBytes, anyByte]) {
+      const before = reads()
+      unescapeInto(createView(), bytes, 0, size, { reach: size, held, wanted })
+      const perByte = (reads() - before) / size
+      assert.ok(perByte < 15, `${JSON.stringify(text)}: ${perByte}`)
+    }
   }
 })
 

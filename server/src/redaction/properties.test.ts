@@ -4,6 +4,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { leftOf, secretForms, spelled } from '../../testkit/secret-forms.ts'
 import { Secret } from '../platform/secret.ts'
+import { findSecrets } from './find-secrets.ts'
+import { anyByte } from './held-back.ts'
 import { createRedactor } from './redactor.ts'
 import { compileSecrets } from './secret-forms.ts'
 
@@ -105,5 +107,44 @@ test('bytes without a secret come out as they went in, in any pieces', () => {
       assert.deepEqual(inPieces(forms, given, at), given)
     }),
     { numRuns: 1500 },
+  )
+})
+
+test('what is left out between escapes holds nothing: where all of it is searched the same is found', () => {
+  const plain = [
+    'word',
+    ' ',
+    '"',
+    ', ',
+    'x'.repeat(15),
+    'Ab0+'.repeat(30),
+    'Zz9/'.repeat(90),
+    '\n',
+    '\r\n',
+    '\0',
+    '\u00e9',
+  ]
+  const escapes = ['%41', '%25', '\\n', '\\u0041', '\\"', '&amp;', '&#65', '=\r\n', '=', '\\', '%', '&', '=4']
+  const piece = fc.oneof(
+    fc.constantFrom(...plain, ...escapes).map((text) => () => Buffer.from(text, 'latin1')),
+    form.map((one) => (secret: string) => one.encode(secret)),
+    fc.tuple(form, fc.nat(40)).map(
+      ([one, cut]) =>
+        (secret: string) =>
+          one.encode(secret).subarray(0, -cut),
+    ),
+  )
+  fc.assert(
+    fc.property(token, fc.array(piece, { maxLength: 25 }), fc.boolean(), (secret, pieces, isEnd) => {
+      const forms = compileSecrets([new Secret(secret)])
+      const given = Buffer.concat(pieces.map((encode) => encode(secret)))
+      const stretch = { bytes: given, from: 0, to: given.length, isEnd }
+      assert.deepEqual(
+        findSecrets(forms, stretch),
+        findSecrets({ ...forms, held: anyByte }, stretch),
+        given.toString('latin1'),
+      )
+    }),
+    { numRuns: 3000 },
   )
 })

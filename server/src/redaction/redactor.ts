@@ -61,7 +61,10 @@ export function createRedactor(first: SecretForms, newest: () => SecretForms = (
   return {
     text: (value) => redactText(value, false),
     // In either case: as it came, and as it is handed on.
-    headerName: (value) => redactText(redactText(value, false).toLowerCase(), true).replaceAll(lowerMark, redacted),
+    headerName: (value) =>
+      value.length < minRedactable
+        ? value.toLowerCase()
+        : redactText(redactText(value, false).toLowerCase(), true).replaceAll(lowerMark, redacted),
     body: (bytes) => {
       const forms = newest()
       if (bytes.length < minRedactable || !forms.search) return bytes

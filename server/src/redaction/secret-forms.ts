@@ -5,18 +5,18 @@ import { compileSearch } from './block-search.ts'
 import type { BlockSearch } from './block-search.ts'
 import { anyByte, usualBytes } from './held-back.ts'
 import { patternsOf } from './pattern.ts'
+import type { Sought } from './unescape.ts'
 
-export interface SecretForms {
+export interface SecretForms extends Sought {
   /** None where there is nothing to search for. */
   readonly search: BlockSearch | undefined
   readonly longestPattern: number
   /** No form takes more bytes than that. */
   readonly longestForm: number
-  /** The bytes that can be part of a form. */
-  readonly held: Uint8Array
-  /** The bytes that an escape is worth undoing for. */
-  readonly wanted: Uint8Array
 }
+
+/** Characters of base64 that hold bits of a secret too, on one side; and the signs that fill it up. */
+const sharedCharacters = 4
 
 /** `%255Cu0041`, or the six characters of `\u0041` in UTF-16. */
 const bytesPerCharacter = 12
@@ -32,9 +32,11 @@ export function compileSecrets(secrets: readonly Secret[]): SecretForms {
   const patterns = revealed.flatMap(patternsOf)
   const longest = revealed.reduce((most, value) => Math.max(most, Buffer.byteLength(value)), 0)
   const isUsual = revealed.every((value) => Buffer.from(value).every((byte) => usualBytes[byte] === 1))
+  const longestPattern = patterns.reduce((most, { bytes }) => Math.max(most, bytes.length), 0)
   return {
     search: patterns.length === 0 ? undefined : compileSearch(patterns),
-    longestPattern: patterns.reduce((most, { bytes }) => Math.max(most, bytes.length), 0),
+    longestPattern,
+    reach: longestPattern + sharedCharacters,
     longestForm: longest * bytesPerCharacter,
     held: isUsual ? usualBytes : anyByte,
     wanted: wantedBytes(revealed),

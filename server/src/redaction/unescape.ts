@@ -1,6 +1,6 @@
 /**
- * Undoes one layer of every escape at once, and remembers where each came from. What is between escapes is copied as
- * it is, so that a text with few of them costs little.
+ * Undoes one layer of every escape at once, and remembers where each came from. Of what is between escapes only that is
+ * copied which could be part of a form together with one of them, so that a text with few of them costs little.
  */
 import { asByte, escapeStarts, isEscapeStart, lengthOf, meaningOf, nothing, readEscape } from './escapes.ts'
 
@@ -13,31 +13,46 @@ export interface View {
   viewTo: Int32Array
   sourceFrom: Int32Array
   sourceTo: Int32Array
+  /** It ends where what it is of ends. */
+  reachesEnd: boolean
+}
+
+/** What matters of the secrets that are searched for. */
+export interface Sought {
+  /** So far from an escape a form can reach. */
+  reach: number
+  /** The bytes that can be part of a form. */
+  held: Uint8Array
+  /** The bytes that an escape is worth undoing for. */
+  wanted: Uint8Array
 }
 
 export function createView(): View {
   const empty = new Int32Array(0)
   const none = { viewFrom: empty, viewTo: empty, sourceFrom: empty, sourceTo: empty }
-  return { bytes: Buffer.alloc(0), length: 0, escapes: 0, ...none }
+  return { bytes: Buffer.alloc(0), length: 0, escapes: 0, reachesEnd: false, ...none }
 }
 
+/** Stands for what was left out between two escapes; where it can be part of a form, nothing is. */
+const gap = 0x20
+
 /**
- * Fills the view with what `source` says between `from` and `to`, beginning `margin` before the first escape. False
- * where nothing was to undo. Escapes for bytes that are not `wanted` stay as they are: no secret has such a byte.
+ * Fills the view with what `source` says around its escapes between `from` and `to`. False where nothing was to undo.
+ * Escapes for bytes that are not `wanted` stay as they are: no secret has such a byte.
  */
 export function unescapeInto(
   view: View,
   source: Buffer,
   from: number,
   to: number,
-  margin: number,
-  wanted: Uint8Array,
+  { reach: usualReach, held, wanted }: Sought,
 ): boolean {
   let at = firstStart(source, from, to)
   if (at === to) return false
   reserve(view, to - from)
   // Kept in variables of the loop's own: it is the redactor's hottest.
   const { bytes, viewFrom, viewTo, sourceFrom, sourceTo } = view
+  const reach = held[gap] === 1 ? source.length : usualReach
   let copied = -1
   let length = 0
   let escapes = 0
@@ -56,10 +71,22 @@ export function unescapeInto(
       continue
     }
     if (copied < 0) {
-      copied = Math.max(from, at - margin)
+      copied = runBefore(source, at, Math.max(from, at - reach), held)
       sourceTo[0] = copied
       viewFrom[0] = viewTo[0] = 0
       escapes = 1
+    } else if (at - copied > shortGap) {
+      const stop = runAfter(source, copied, Math.min(at, copied + reach), held)
+      const start = runBefore(source, at, Math.max(stop, at - reach), held)
+      if (start > stop) {
+        length = copy(source, copied, stop, bytes, length)
+        viewFrom[escapes] = length
+        sourceFrom[escapes] = stop
+        sourceTo[escapes] = copied = start
+        bytes[length++] = gap
+        viewTo[escapes] = length
+        escapes++
+      }
     }
     length = copy(source, copied, at, bytes, length)
     viewFrom[escapes] = length
@@ -73,9 +100,28 @@ export function unescapeInto(
     copied = at = end
   }
   if (copied < 0) return false
-  view.length = copy(source, copied, to, bytes, length)
+  const stop = runAfter(source, copied, Math.min(to, copied + reach), held)
+  view.length = copy(source, copied, stop, bytes, length)
   view.escapes = escapes
+  view.reachesEnd = stop === to
   return true
+}
+
+/** To leave out less takes longer than to copy it. */
+const shortGap = 16
+
+/** Where the bytes begin that stand before `at` and could be part of a form. */
+function runBefore(source: Buffer, at: number, least: number, held: Uint8Array): number {
+  let start = at
+  while (start > least && held[source[start - 1] ?? 0] === 1) start--
+  return start
+}
+
+/** Where those end that begin at `at`. */
+function runAfter(source: Buffer, at: number, most: number, held: Uint8Array): number {
+  let end = at
+  while (end < most && held[source[end] ?? 0] === 1) end++
+  return end
 }
 
 /** As many layers as are ever undone: JSON in JSON in a URL in a page, say. */
@@ -83,10 +129,11 @@ export const layers = 5
 
 export function unescapeFully(text: string): string {
   const all = new Uint8Array(256).fill(1)
+  const sought = { reach: 0, held: all, wanted: all }
   const view = createView()
   let bytes = Buffer.from(text, 'latin1')
   for (let layer = 0; layer < layers; layer++) {
-    if (!unescapeInto(view, bytes, 0, bytes.length, bytes.length, all)) break
+    if (!unescapeInto(view, bytes, 0, bytes.length, sought)) break
     bytes = Buffer.from(view.bytes.subarray(0, view.length))
   }
   return bytes.toString('latin1')
