@@ -49,7 +49,7 @@ export async function admit(
     leave = needs.load.enter(agent.agentId)
     // The key may be that of the grant's last call; whether there is one left is settled with the key.
     const mayBeUsedUp = idempotencyKey !== undefined
-    const call = await judge(needs, agent, { ...input, mayBeUsedUp }, requestId, known)
+    const call = await judge(needs, agent, input, requestId, known, { mayBeUsedUp })
     const keyed = idempotencyKey === undefined ? undefined : keyedCall(call, idempotencyKey, needs.clock())
     const stored = await putOnRecord(needs, call, keyed)
     if (stored === undefined) return { kind: 'admitted', call, keyed, leave }

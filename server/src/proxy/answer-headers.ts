@@ -80,19 +80,27 @@ export function streamedHeaders(list: HeaderList, redactor: Redactor, { keepsLen
 }
 
 export function contentEncodingOf(headers: HeaderList): string {
-  const values = headers.filter(([name]) => name.toLowerCase() === 'content-encoding').map(([, value]) => value)
+  const values: string[] = []
+  for (const [name, value] of headers) if (isNamed(name, 'content-encoding')) values.push(value)
   return values.join()
 }
 
 export function contentTypeOf(headers: HeaderList): string {
-  return headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? ''
+  return headers.find(([name]) => isNamed(name, 'content-type'))?.[1] ?? ''
+}
+
+/** Most are told apart by their length alone. */
+function isNamed(name: string, wanted: string): boolean {
+  return name.length === wanted.length && name.toLowerCase() === wanted
 }
 
 /** Headers that were meant for this connection alone (RFC 9110 §7.6.1). */
 function namedByConnection(list: HeaderList): string[] {
-  return list
-    .filter(([name]) => name.toLowerCase() === 'connection')
-    .flatMap(([, value]) => value.split(',').map((name) => name.trim().toLowerCase()))
+  const named: string[] = []
+  for (const [name, value] of list) {
+    if (isNamed(name, 'connection')) for (const one of value.split(',')) named.push(one.trim().toLowerCase())
+  }
+  return named
 }
 
 /** `[REDACTED]` is in no name that can be sent. */

@@ -29,8 +29,7 @@ export function isCredentialEndpoint(
   metadata: Metadata,
   call: { hostname: string; readings: readonly PathReading[] },
 ): boolean {
-  const endpoints = endpointsIn(members.map((member) => metadata[member] ?? '').join(' '))
-  return endpoints.some(({ hostname, rules }) =>
+  return endpointsOf(metadata).some(({ hostname, rules }) =>
     rules.some((rule) => isAt(rule, hostname === call.hostname, call.readings)),
   )
 }
@@ -41,6 +40,18 @@ function isAt(rule: PathRule, isItsHost: boolean, readings: readonly PathReading
   if (!isRoot && isItsHost) return matchesRule(rule, readings, undefined)
   const whole = readings.filter(({ segments }) => segments.length === rule.parts.length)
   return matchesRule(rule, whole, undefined)
+}
+
+/** What a call stands on is kept from one call to the next. */
+const known = new WeakMap<Metadata, Endpoint[]>()
+
+function endpointsOf(metadata: Metadata): Endpoint[] {
+  let endpoints = known.get(metadata)
+  if (!endpoints) {
+    endpoints = endpointsIn(members.map((member) => metadata[member] ?? '').join(' '))
+    known.set(metadata, endpoints)
+  }
+  return endpoints
 }
 
 const endpointsIn = remembered((text): Endpoint[] =>

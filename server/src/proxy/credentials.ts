@@ -22,19 +22,17 @@ export type CredentialOf = (
   connection: StandingConnection,
   provider: StandingProvider,
   refused?: number,
-) => Promise<Credential>
+) => Credential | Promise<Credential>
 
 const mostKept = 10_000
 
 export function createCredentials({ freshToken, clock }: { freshToken: FreshTokenOf; clock: Clock }): CredentialOf {
   const kept = new Map<string, Kept>()
-  return async (connection, provider, refused) => {
-    const { connectionId } = connection
-    const { sealedClientSecret, injection } = provider
-    const known = kept.get(connectionId)
-    if (known && isSame(known, connection, provider) && !isRefreshDue(connection, clock(), refused)) {
-      return known.credential
-    }
+  const open = async (
+    { connectionId }: StandingConnection,
+    { sealedClientSecret, injection }: StandingProvider,
+    refused?: number,
+  ) => {
     const { accessToken, version, secrets } = await freshToken(connectionId, refused)
     const forms = compileSecrets(secrets)
     const credential: Credential = {
@@ -54,6 +52,11 @@ export function createCredentials({ freshToken, clock }: { freshToken: FreshToke
       credential,
     })
     return { ...credential, wasAwaited: true }
+  }
+  return (connection, provider, refused) => {
+    const known = kept.get(connection.connectionId)
+    const isGood = known && isSame(known, connection, provider) && !isRefreshDue(connection, clock(), refused)
+    return isGood ? known.credential : open(connection, provider, refused)
   }
 }
 

@@ -30,9 +30,10 @@ const endlessMs = 2 ** 31 - 1
 export async function judge(
   needs: JudgeNeeds,
   { agentId }: Agent,
-  input: ProxyInput & { mayBeUsedUp?: boolean },
+  input: ProxyInput,
   requestId: string,
   known: Known,
+  { mayBeUsedUp = false } = {},
 ): Promise<Call> {
   const standing = await needs.standings.find(needs.database.queries, agentId, input.grantId)
   if (!standing) throw new ServiceError('grant_not_found', { field: 'grant_id' })
@@ -46,7 +47,7 @@ export async function judge(
   const { headers, dropped, body } = outgoing({ ...input, method }, outgoingRules(route))
   assertStands(standing, now)
   assertMayCall(
-    input.mayBeUsedUp ? { ...grant, maxCalls: null } : grant,
+    mayBeUsedUp ? { ...grant, maxCalls: null } : grant,
     route.rules,
     { destination, method, headers, body },
     now,
@@ -54,6 +55,8 @@ export async function judge(
   if (body && route.maxBodyBytes !== undefined && body.length > route.maxBodyBytes) {
     throw new ServiceError('body_too_large', { field: 'body' })
   }
+  // Whoever says how long a call may take means its first byte too.
+  const usualMs = input.stream ? endlessMs : needs.config.proxyCallSeconds * 1000
   return {
     agentId,
     standing,
@@ -68,16 +71,11 @@ export async function judge(
     facts: known.facts,
     followsRedirects: input.followRedirects,
     isStreamed: input.stream,
-    ...patience(needs, input),
+    timeoutMs: input.timeoutMs ?? usualMs,
+    firstByteMs: input.timeoutMs ?? needs.config.proxyFirstByteSeconds * 1000,
   }
 }
 
 function outgoingRules({ injection, rules }: Route) {
   return { injects: injection.name, allowRange: rules?.allowRange ?? false }
-}
-
-/** Whoever says how long a call may take means its first byte too. */
-function patience({ config }: JudgeNeeds, { timeoutMs, stream }: ProxyInput) {
-  const usual = stream ? endlessMs : config.proxyCallSeconds * 1000
-  return { timeoutMs: timeoutMs ?? usual, firstByteMs: timeoutMs ?? config.proxyFirstByteSeconds * 1000 }
 }

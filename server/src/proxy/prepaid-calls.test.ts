@@ -51,7 +51,7 @@ onBothDatabases('calls taken in advance', (engine) => {
     const clock = fixedClock()
     const take = createPrepaidCalls()
     const all = database.transaction(async (tx) => {
-      const calls = Array.from({ length: 60 }, () => take(tx, { key: 'a', limit: perSecond(1, 50) }, clock.now()))
+      const calls = Array.from({ length: 60 }, async () => take(tx, { key: 'a', limit: perSecond(1, 50) }, clock.now()))
       return (await Promise.allSettled(calls)).filter(({ status }) => status === 'fulfilled').length
     })
     assert.equal(await all, 50)

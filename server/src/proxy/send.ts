@@ -47,9 +47,10 @@ export async function send<Response extends UpstreamHead>(
     leavesNow()
     return exchange({ ...toRequest(call, credential), timeoutMs, signal, maxBytes })
   }
-  const credentialOf = ({ route }: Call, refused?: number): Promise<Credential> => {
+  const credentialOf = ({ route }: Call, refused?: number): Credential | Promise<Credential> => {
     signal.throwIfAborted()
-    return inTime(route.credential(refused), deadline, signal)
+    const credential = route.credential(refused)
+    return credential instanceof Promise ? inTime(credential, deadline, signal) : credential
   }
   const requestWithLiveToken = async (call: Call): Promise<Sent<Response>> => {
     const credential = await credentialOf(call)
@@ -89,7 +90,10 @@ async function mayGoOn(ledger: Ledger, next: Call): Promise<boolean> {
 }
 
 /** Undefined where there is no other: then the upstream's refusal is the answer. */
-async function unlessUnavailable(renewing: Promise<Credential>, refused: number): Promise<Credential | undefined> {
+async function unlessUnavailable(
+  renewing: Credential | Promise<Credential>,
+  refused: number,
+): Promise<Credential | undefined> {
   try {
     const renewed = await renewing
     return renewed.version === refused ? undefined : renewed

@@ -65,7 +65,7 @@ export interface Route {
   /** The header that the credential goes into, and what stands there before it. The caller's own is dropped. */
   injection: Pick<Injection, 'name' | 'prefix'>
   /** Asked for only once the attempt is on record. `refused` is the version that the upstream answered with 401. */
-  credential: (refused?: number) => Promise<Credential>
+  credential: (refused?: number) => Credential | Promise<Credential>
   /** Our own origin needs no TLS to be safe from others: nothing leaves the process. */
   plainOrigin?: string
   rate?: { key: string; limit: RateLimit }

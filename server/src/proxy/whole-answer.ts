@@ -42,8 +42,16 @@ export async function wholeAnswer(
     dropped_headers: first.droppedHeaders,
     audit_id: first.auditId,
   }
-  const envelope = Buffer.concat([Buffer.from(before), body, Buffer.from(`,${JSON.stringify(rest).slice(1)}`)])
-  return { envelope, bytes: shown.length }
+  return { envelope: around(before, body, `,${JSON.stringify(rest).slice(1)}`), bytes: shown.length }
+}
+
+function around(before: string, body: Buffer, after: string): Buffer {
+  // A character takes three bytes at most.
+  const whole = Buffer.allocUnsafe(3 * before.length + body.length + 3 * after.length)
+  let end = whole.write(before)
+  end += body.copy(whole, end)
+  end += whole.write(after, end)
+  return whole.subarray(0, end)
 }
 
 interface EnvelopeBody {

@@ -31,6 +31,9 @@ export function openSqlite(file: string): Database {
   return createDatabase('sqlite', dialect, shortcut)
 }
 
+/** Of all databases that this process has open: what one of them writes, another may have read a moment ago. */
+let writes = 0
+
 /** Kysely lets one user at a time have the connection; it would never let go of one that failed to be acquired. */
 function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
   let handle = openFile(file)
@@ -43,6 +46,8 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
   /** Moves with what is written here; `seen` is what the file said of what others wrote when it was asked last. */
   let version = 0
   let seen: unknown
+  /** How much this process had written, in whatever file, when it was asked; undefined once the turn is over. */
+  let askedAt: number | undefined
   const look = (isRead: boolean) => {
     const now = performance.now()
     if (isRead && now - lookedAt < readsTrustMs) return
@@ -66,6 +71,7 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
   /** Something was written that is no note. */
   const wroteSince = () => {
     version++
+    writes++
     hasWritten = isInTransaction
   }
   const connection: DatabaseConnection = {
@@ -103,11 +109,15 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
         },
         { isRead: false },
       ),
+    // Once for all calls that one turn of the event loop brings: each of them had come before the turn began.
     version: () => {
+      if (askedAt === writes) return version
       if (!isInTransaction) look(true)
       const told = dataVersion(handle.writer)
       if (told === undefined || told !== seen) version++
       seen = told
+      if (askedAt === undefined) setImmediate(() => (askedAt = undefined))
+      askedAt = writes
       return version
     },
   }
@@ -130,6 +140,7 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
         ({ writer }) => {
           prepare(writer, 'commit').statement.run()
           isInTransaction = false
+          writes++
           if (hasWritten) wroteSince()
         },
         { isRead: false },
