@@ -155,7 +155,7 @@ function answering(answer: (request: UpstreamRequest) => Promise<TestResponse>):
   }
 }
 
-function opened(envelope: Buffer): TestAnswer {
+function opened(envelope: string | Buffer): TestAnswer {
   const { body_encoding, dropped_headers, audit_id, ...rest } = JSON.parse(envelope.toString()) as Record<string, any>
   return {
     ...(rest as Pick<TestAnswer, 'status' | 'headers' | 'body' | 'redactions'>),

@@ -6,6 +6,7 @@ import type { Call } from './call.ts'
 import type { KeyedCall } from './idempotency.ts'
 import type { Idempotency } from './idempotency-store.ts'
 import type { Ledger } from './ledger.ts'
+import type { Envelope } from './whole-answer.ts'
 
 export interface FlightNeeds {
   ledger: Ledger
@@ -38,7 +39,7 @@ export interface Flight {
   /** From here on the upstream may have heard of it. */
   leavesNow: () => void
   /** Only the first of these two counts. With a key it resolves only once the answer is kept; otherwise nobody has to wait. `envelope` is what a repetition gets. */
-  answered: (seen: Seen, envelope?: Buffer) => Promise<void>
+  answered: (seen: Seen, envelope?: Envelope) => Promise<void>
   failed: (error: unknown) => Promise<void>
 }
 
@@ -80,7 +81,8 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
         void ledger.outcome(call, 'answered', detail)
         return
       }
-      await ledger.outcome(call, 'answered', detail, (tx) => idempotency.conclude(tx, keyed, envelope, clock()))
+      const kept = typeof envelope === 'string' ? Buffer.from(envelope) : envelope
+      await ledger.outcome(call, 'answered', detail, (tx) => idempotency.conclude(tx, keyed, kept, clock()))
       idempotency.ended(keyed)
     },
     failed: async (error) => {

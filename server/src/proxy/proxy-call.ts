@@ -15,6 +15,7 @@ import { send } from './send.ts'
 import { streamedAnswer } from './streamed-answer.ts'
 import type { ReadableAnswer } from './streamed-answer.ts'
 import { wholeAnswer } from './whole-answer.ts'
+import type { Envelope } from './whole-answer.ts'
 
 export interface ProxyNeeds extends AdmitNeeds, FlightNeeds {
   config: AdmitNeeds['config'] & Pick<Config, 'proxyAnswerBytes' | 'proxyIdleSeconds'>
@@ -28,7 +29,7 @@ export interface Caller {
 }
 
 /** In its envelope, or to be passed on as it comes. */
-export type ProxyReply = { kind: 'whole'; envelope: Buffer } | ({ kind: 'streamed' } & ReadableAnswer)
+export type ProxyReply = { kind: 'whole'; envelope: Envelope } | ({ kind: 'streamed' } & ReadableAnswer)
 
 export async function proxyCall(
   needs: ProxyNeeds,
@@ -55,7 +56,7 @@ export async function proxyCall(
   }
 }
 
-async function whole(needs: ProxyNeeds, first: Call, flight: Flight): Promise<Buffer> {
+async function whole(needs: ProxyNeeds, first: Call, flight: Flight): Promise<Envelope> {
   const maxBytes = needs.config.proxyAnswerBytes
   const { response, credential, call } = await send(needs, first, flight, {
     maxBytes,

@@ -10,9 +10,12 @@ import { answerHeaders, contentEncodingOf, contentTypeOf } from './answer-header
 import type { Call } from './call.ts'
 import type { WholeResponse } from './upstream.ts'
 
+/** What is small goes out as a text, with its head in one piece; what is large is not copied more often than needed. */
+export type Envelope = string | Buffer
+
 export interface WholeAnswer {
   /** As it goes to the agent. */
-  envelope: Buffer
+  envelope: Envelope
   /** Of the body as the agent gets it. */
   bytes: number
 }
@@ -45,29 +48,28 @@ export async function wholeAnswer(
   return { envelope: around(before, body, `,${JSON.stringify(rest).slice(1)}`), bytes: shown.length }
 }
 
-function around(before: string, body: Buffer, after: string): Buffer {
-  // A character takes three bytes at most.
-  const whole = Buffer.allocUnsafe(3 * before.length + body.length + 3 * after.length)
-  let end = whole.write(before)
-  end += body.copy(whole, end)
-  end += whole.write(after, end)
-  return whole.subarray(0, end)
+const smallBytes = 65_536
+
+function around(before: string, body: string | Buffer, after: string): Envelope {
+  if (typeof body === 'string') return `${before}${body}${after}`
+  if (body.length <= smallBytes) return `${before}${body.toString()}${after}`
+  return Buffer.concat([Buffer.from(before), body, Buffer.from(after)])
 }
 
 interface EnvelopeBody {
-  /** JSON. */
-  body: Buffer
+  /** JSON, in UTF-8 where it is bytes. */
+  body: string | Buffer
   encoding: 'json' | 'text' | 'base64'
 }
 
 async function envelopeBody(bytes: Buffer, contentType: string, redactor: Redactor): Promise<EnvelopeBody> {
-  if (bytes.length === 0) return { body: Buffer.from('""'), encoding: 'text' }
+  if (bytes.length === 0) return { body: '""', encoding: 'text' }
   if (/^application\/(?:[^;]+\+)?json\b/i.test(contentType) && isJsonText(bytes))
     return { body: bytes, encoding: 'json' }
   const text = await textOf(bytes, contentType, redactor)
   return text === undefined
-    ? { body: Buffer.from(`"${bytes.toString('base64')}"`), encoding: 'base64' }
-    : { body: Buffer.from(JSON.stringify(text)), encoding: 'text' }
+    ? { body: `"${bytes.toString('base64')}"`, encoding: 'base64' }
+    : { body: JSON.stringify(text), encoding: 'text' }
 }
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })

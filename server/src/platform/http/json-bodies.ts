@@ -1,8 +1,7 @@
+import { isUtf8 } from 'node:buffer'
 import { ServiceError } from '../errors.ts'
 import { isTooDeep, maxJsonDepth } from '../json.ts'
 import type { Http } from './http.ts'
-
-const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Bodies are JSON in UTF-8. An empty one counts as none, and none as an object without members. What else the text has to
@@ -47,12 +46,12 @@ function faultBy(judge: (text: string) => void, text: string): Error | undefined
   }
 }
 
+const byteOrderMark = 0xfeff
+
 function decode(body: Buffer): string | undefined {
-  try {
-    return utf8.decode(body)
-  } catch {
-    return undefined
-  }
+  if (!isUtf8(body)) return undefined
+  const text = body.toString()
+  return text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text
 }
 
 /** Why a body was refused. */

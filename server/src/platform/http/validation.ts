@@ -21,9 +21,11 @@ const validatorOf = {
 }
 
 export const validatorCompiler: typeof TypeBoxValidatorCompiler = (route) => {
-  const validate = route.httpPart === 'body' ? validatorOf.bodies(route) : validatorOf.others(route)
+  const isBody = route.httpPart === 'body'
+  const validate = isBody ? validatorOf.bodies(route) : validatorOf.others(route)
   return (value: unknown) => {
-    const found = findTooManyMembers(route.schema, value, '') ?? findOddNumber(route.schema, value)
+    const tooMany = findTooManyMembers(route.schema, value, '')
+    const found = tooMany ?? (isBody ? undefined : findOddNumber(route.schema, value))
     if (found) return { error: [found] }
     const judged = validate(value) as { error?: FastifySchemaValidationError[] }
     return judged.error ? { error: judged.error.map((one) => withExamples(route.schema, one)) } : judged
@@ -66,11 +68,24 @@ function findTooManyMembers(
     const message = `must not have more than ${maxProperties} properties`
     return fault('maxProperties', instancePath, '#/maxProperties', message)
   }
-  for (const [name, member] of Object.entries(properties)) {
+  for (const [name, member] of objectsIn(properties)) {
     const found = findTooManyMembers(member, (value as Record<string, unknown>)[name], `${instancePath}/${name}`)
     if (found) return found
   }
   return undefined
+}
+
+const knownObjects = new WeakMap<object, [string, ObjectSchema][]>()
+
+/** Those of an object's members that may be objects themselves. */
+function objectsIn(properties: Record<string, ObjectSchema>): [string, ObjectSchema][] {
+  const known = knownObjects.get(properties)
+  if (known) return known
+  const isObject = ({ properties: inner, additionalProperties, maxProperties }: ObjectSchema) =>
+    inner !== undefined || additionalProperties === false || maxProperties !== undefined
+  const objects = Object.entries(properties).filter(([, member]) => isObject(member))
+  knownObjects.set(properties, objects)
+  return objects
 }
 
 function fault(keyword: string, instancePath: string, schemaPath: string, message: string, params = {}) {
