@@ -5,6 +5,7 @@ import { contending, startInSandbox, startSeeded } from './contenders.ts'
 import type { Callable, MeasuredService, Outside } from './contenders.ts'
 import { legacyCalls } from './legacy.ts'
 import { drive } from './load.ts'
+import { isNginxThere, startNginx } from './nginx.ts'
 import { memoryOf } from './processes.ts'
 import type { Scope } from './processes.ts'
 import { mebibytes, micros, millis, perSecond, spread } from './report.ts'
@@ -64,6 +65,16 @@ async function fullCallOnPostgres({ scope, outside, relay, generator, pace, post
   const [theirs, ours] = await compare(generator, contenders, connections, pace, say)
   await service.service.stop()
   return theirs && ours ? [ratioRow(`full call, PostgreSQL, ${connections} connections`, theirs, ours, 0.5, 0.75)] : []
+}
+
+/** No bar: it shows how far all of us are from what the machine could do. */
+async function againstNginx(bench: Bench): Promise<Row[]> {
+  const { scope, outside, generator, pace, say } = bench
+  const row = { what: `full call, SQLite, against nginx, ${connections} connections`, bar: '(0.25)', isMet: undefined }
+  if (!isNginxThere()) return [{ ...row, theirs: '', ours: '', result: 'not run: there is no nginx' }]
+  const contenders = [await startNginx(scope, outside), await onSqlite(bench)].map((one) => contending(one, '/small'))
+  const [theirs, ours] = await compare(generator, contenders, connections, pace, say)
+  return theirs && ours ? [{ ...ratioRow(row.what, theirs, ours, 0, 0.25), ...row }] : []
 }
 
 async function oneConnection(bench: Bench): Promise<Row[]> {
@@ -236,6 +247,7 @@ export const scenarios: Record<string, (bench: Bench) => Promise<Row[]>> = {
   full: fullCall,
   postgres: fullCallOnPostgres,
   one: oneConnection,
+  nginx: againstNginx,
   large: largeAnswer,
   escapes: escapesOnly,
   stream: longStream,

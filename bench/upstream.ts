@@ -18,6 +18,9 @@ const small = JSON.stringify({
   pushed_at: '2026-11-15T12:00:00Z',
 })
 
+/** The same as the relay would give it, for who passes on what comes. */
+const enveloped = `{"status":200,"headers":{"content-type":"application/json"},"body":${small},"body_encoding":"json"}`
+
 /** Ordinary JSON: names, numbers, sentences, a link now and then. */
 const large = JSON.stringify(
   Array.from({ length: 4600 }, (_, index) => ({
@@ -35,6 +38,7 @@ const escapes = `"${'\\u0061\\u0042\\u0037'.repeat(Math.floor(mebibyte / 18))}"`
 
 const answers: Record<string, Buffer> = {
   '/small': Buffer.from(small),
+  '/enveloped': Buffer.from(enveloped),
   '/large': Buffer.from(`${large.slice(0, large.lastIndexOf('},{'))}}]`),
   '/escapes': Buffer.from(escapes),
 }
