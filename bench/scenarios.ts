@@ -180,26 +180,34 @@ async function manyRows(bench: Bench): Promise<Row[]> {
   const contenders = [few, many].map((one) => contending(one, '/small'))
   const [theirs, ours] = await compare(generator, contenders, connections, pace, say)
   if (!theirs || !ours) return []
-  const { service } = many
-  await service.stop()
+  const { agents, grantsPerAgent, auditRecords } = size
+  return [
+    ratioRow(`${agents * grantsPerAgent} grants, ${auditRecords} records against few`, theirs, ours, 0.85, 0.95),
+    await startRow('start to ready, on that database', many),
+  ]
+}
+
+async function startRow(what: string, { service }: MeasuredService): Promise<Row> {
   const starts: number[] = []
+  await service.stop()
   for (let start = 0; start < 3; start++) {
     await service.startAgain()
     starts.push(service.startMs)
     await service.stop()
   }
-  const { agents, grantsPerAgent, auditRecords } = size
-  return [
-    ratioRow(`${agents * grantsPerAgent} grants, ${auditRecords} records against few`, theirs, ours, 0.85, 0.95),
-    {
-      what: 'start to ready, on that database',
-      theirs: '',
-      ours: starts.map((ms) => `${Math.round(ms)}`).join(', '),
-      result: `${Math.round(median(starts))} ms`,
-      bar: '< 1000 ms',
-      isMet: median(starts) < 1000,
-    },
-  ]
+  return {
+    what,
+    theirs: '',
+    ours: starts.map((ms) => `${Math.round(ms)}`).join(', '),
+    result: `${Math.round(median(starts))} ms`,
+    bar: '< 1000 ms',
+    isMet: median(starts) < 1000,
+  }
+}
+
+async function startToReady({ scope, outside, say }: Bench): Promise<Row[]> {
+  const service = await startSeeded(scope, 'sqlite', outside, crowd, say)
+  return [await startRow(`start to ready, ${crowd.agents} agents`, service)]
 }
 
 const coresForWorkers = 4
@@ -252,6 +260,7 @@ export const scenarios: Record<string, (bench: Bench) => Promise<Row[]>> = {
   escapes: escapesOnly,
   stream: longStream,
   many: manyRows,
+  start: startToReady,
   sandbox: inSandbox,
   workers: twoWorkers,
   legacy: async (bench) => legacyCalls(bench, await onSqlite(bench)),
