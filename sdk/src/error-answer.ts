@@ -1,4 +1,5 @@
 import { SallyportError } from './errors.ts'
+import type { WantedAccess } from './errors.ts'
 import { readBounded } from './read-bounded.ts'
 import type { ErrorBody } from './wire.ts'
 
@@ -17,12 +18,23 @@ export async function errorIn(response: Response): Promise<SallyportError> {
   }
   return new SallyportError(error.code, error.message, {
     status,
-    retryable: error.retryable,
-    requestId: error.request_id,
-    field: error.field,
+    retryable: (error.retryable as unknown) === true,
+    requestId: textIn(error.request_id),
+    field: textIn(error.field),
     retryAfterSeconds,
-    accessRequest: error.access_request,
+    accessRequest: isWanted(error.access_request) ? error.access_request : undefined,
   })
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Whoever gets one hands it on as it is. */
+function isWanted(value: unknown): value is WantedAccess {
+  const { provider, hosts, methods } = (value ?? {}) as Record<string, unknown>
+  const isTexts = (list: unknown) => Array.isArray(list) && list.every((one) => typeof one === 'string')
+  return typeof provider === 'string' && isTexts(hosts) && isTexts(methods)
 }
 
 function parsed(text: string): ErrorBody['error'] | undefined {

@@ -1,3 +1,4 @@
+import { SallyportError } from './errors.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
 /**
@@ -27,9 +28,14 @@ export function listing<Page extends { next_cursor: string | null }, Name extend
   const at = (cursor?: string) =>
     transport.json<Page>({ method: 'GET', path, query: { ...query, ...(cursor && { cursor }) } }, options)
   async function* each(): AsyncGenerator<Item, void, undefined> {
-    for (let page = await at(); ; page = await at(page.next_cursor)) {
-      yield* page[name] as Iterable<Item>
-      if (page.next_cursor === null) return
+    let cursor: string | undefined
+    for (;;) {
+      const { [name]: items, next_cursor: next } = await at(cursor)
+      if (!Array.isArray(items)) throw unexpected('This is no page of the list.')
+      yield* items as Item[]
+      if (next === null) return
+      if (typeof next !== 'string' || next === '' || next === cursor) throw unexpected('The list does not go on.')
+      cursor = next
     }
   }
   return {
@@ -41,6 +47,10 @@ export function listing<Page extends { next_cursor: string | null }, Name extend
     },
     [Symbol.asyncIterator]: each,
   }
+}
+
+function unexpected(message: string): SallyportError {
+  return new SallyportError('unexpected_answer', message)
 }
 
 type ItemOf<List> = List extends readonly (infer Item)[] ? Item : never

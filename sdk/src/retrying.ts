@@ -34,6 +34,12 @@ export function backOffMs(tried: number, firstMs = 200, longestMs = 5000): numbe
   return Math.min(firstMs * 2 ** tried, longestMs) * (0.75 + Math.random() / 2)
 }
 
+/** What a timer can wait for: one of more than 24 days would be over at once. */
+export function timerMs(ms: number): number {
+  if (ms >= 0) return Math.min(ms, 2 ** 31 - 1)
+  throw new TypeError('timeoutMs is a number of milliseconds.')
+}
+
 /** Rejects with the signal's reason as soon as it is aborted. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@
 import { SallyportError } from './errors.ts'
 import { errorIn } from './error-answer.ts'
 import { readBounded } from './read-bounded.ts'
-import { retrying } from './retrying.ts'
+import { retrying, timerMs } from './retrying.ts'
 
 export interface ClientOptions {
   /** Where the service is, such as `https://sallyport.example.com`. */
@@ -50,7 +50,7 @@ export interface Transport {
 const maxAnswerBytes = 64 * 1024 * 1024
 
 export function createTransport(options: ClientOptions, firstToken?: string): Transport {
-  let token = firstToken
+  let token = checkedToken(firstToken)
   const { timeoutMs: usualMs = 30_000, retries = 2, fetch = globalThis.fetch.bind(globalThis) } = options
   const base = baseOf(options.baseUrl)
 
@@ -80,7 +80,7 @@ export function createTransport(options: ClientOptions, firstToken?: string): Tr
     json: <T>(call: WireCall, given: CallOptions = {}) => askUntil(call, given, (response) => jsonIn<T>(response)),
     open: (call, given = {}) => askUntil(call, given, (response) => Promise.resolve(response)),
     useToken: (next) => {
-      token = next
+      token = checkedToken(next)
     },
   }
 }
@@ -127,8 +127,14 @@ function init(call: WireCall, token: string | undefined, signal: AbortSignal): R
 function baseOf(given: string): string {
   const base = given.replace(/\/+$/, '')
   // Empty: the page's own origin.
-  if (base === '' || /^https?:\/\/[^/?#]+[^?#]*$/i.test(base)) return base
+  if (base === '' || /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/i.test(base)) return base
   throw new TypeError('baseUrl is an http or https address, such as https://sallyport.example.com.')
+}
+
+/** What no header can carry would come back in an error, for any log to keep. */
+function checkedToken(token: string | undefined): string | undefined {
+  if (token === undefined || /^[\x21-\x7e]+$/.test(token.trim())) return token?.trim()
+  throw new TypeError('The token is empty, or holds what no token does.')
 }
 
 function queryOf(query: object = {}): string {
@@ -149,7 +155,7 @@ function startTime(timeoutMs: number, outer: AbortSignal | undefined) {
   const late = () => {
     controller.abort(new SallyportError('timeout', 'The service did not answer in time.', { retryable: true }))
   }
-  const timer = setTimeout(late, timeoutMs)
+  const timer = setTimeout(late, timerMs(timeoutMs))
   return {
     signal: outer ? AbortSignal.any([outer, controller.signal]) : controller.signal,
     stop: () => {

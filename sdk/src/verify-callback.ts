@@ -50,8 +50,11 @@ export async function verifyCallback(
     throw invalid('It was signed too long ago, or in the future.')
   }
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  if (!ArrayBuffer.isView(bytes)) throw new TypeError('The body of a callback is given as it came: text or bytes.')
   const head = new TextEncoder().encode(`${id}.${timestamp}.`)
-  const signed = new Uint8Array([...head, ...bytes])
+  const signed = new Uint8Array(head.length + bytes.length)
+  signed.set(head)
+  signed.set(bytes, head.length)
   const key = await keyOf(secret)
   for (const one of signatures.split(' ').slice(0, maxSignatures)) {
     const signature = one.startsWith('v1,') ? fromBase64(one.slice(3)) : undefined

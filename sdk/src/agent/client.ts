@@ -78,7 +78,8 @@ export function createAgentClient(given: AgentClientOptions): AgentClient {
     requestAccess: (wanted, options) => post('/v4/access-requests', wanted, options),
     accessRequest,
     cancelRequest: (id, options) => post(`/v4/access-requests/${segment(id)}/cancel`, {}, options),
-    waitForGrant: (id, options) => waitForGrant((signal) => accessRequest(id, { signal }), options),
+    waitForGrant: (id, options) =>
+      waitForGrant((signal, timeoutMs) => accessRequest(id, { signal, timeoutMs }), options),
     proxy: (call, { idempotencyKey, ...options } = {}) =>
       transport.json(
         {

@@ -1,5 +1,5 @@
 import { AccessDenied, AccessExpired, SallyportError } from '../errors.ts'
-import { pause } from '../retrying.ts'
+import { pause, timerMs } from '../retrying.ts'
 import type { AccessRequest } from '../wire.ts'
 
 export interface WaitOptions {
@@ -12,18 +12,23 @@ export interface WaitOptions {
 
 const firstPauseMs = 1000
 const longestPauseMs = 10_000
+/** How long an answer may take. Whoever gives little time to a person still wants to hear what the service says. */
+const shortestLookMs = 5000
+const longestLookMs = 30_000
 /** A service that is started anew is back by then. */
 const mostFailures = 10
 
 /** A person takes seconds or hours: looks often at first, then less and less. */
 export async function waitForGrant(
-  look: (signal: AbortSignal | undefined) => Promise<AccessRequest>,
+  look: (signal: AbortSignal | undefined, timeoutMs: number) => Promise<AccessRequest>,
   { signal, timeoutMs, onPending }: WaitOptions = {},
 ): Promise<AccessRequest & { grant_id: string }> {
-  const until = Date.now() + (timeoutMs ?? Number.POSITIVE_INFINITY)
+  // Not by a clock that somebody may set meanwhile.
+  const until = timeoutMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + timerMs(timeoutMs)
   let failures = 0
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.3, longestPauseMs)) {
-    const request = await look(signal).catch((error: unknown) => {
+    const lookMs = Math.min(Math.max(until - performance.now(), shortestLookMs), longestLookMs)
+    const request = await look(signal, lookMs).catch((error: unknown) => {
       if (++failures > mostFailures || !(error instanceof SallyportError) || !error.retryable) throw error
       return undefined
     })
@@ -33,7 +38,7 @@ export async function waitForGrant(
       if (grantId !== undefined) return { ...request, grant_id: grantId }
       onPending?.(request)
     }
-    const leftMs = until - Date.now()
+    const leftMs = until - performance.now()
     if (leftMs <= 0) throw new SallyportError('timeout', 'Nobody has decided yet.', { retryable: true })
     await pause(Math.min(pauseMs, leftMs), signal)
   }
