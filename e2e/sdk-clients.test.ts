@@ -158,6 +158,8 @@ describe('the clients of the SDK', () => {
     const [provider] = await admin().providers.list().all()
     assert.equal(provider?.has_client_secret, true)
     assert.ok((await admin().providers.presets()).presets.length > 3)
+    const { database, findings } = await admin().health()
+    assert.ok(database.migration > 0 && findings.length > 0)
     const oneByOne = await admin().agents.list({ limit: 1 }).all()
     assert.deepEqual(
       oneByOne.map(({ agent_id }) => agent_id),
