@@ -42,6 +42,19 @@ test('beside the files of the pages there is nothing: no list of them, and no wa
   }
 })
 
+test('the authenticator can be installed: what its manifest names is there', async (t) => {
+  const { call } = await startService(t, 'sqlite')
+  const manifest = JSON.parse((await call('GET', '/authenticator.webmanifest')).text) as {
+    start_url: string
+    icons: { src: string; type: string }[]
+  }
+  for (const { src, type } of [{ src: manifest.start_url, type: 'text/html' }, ...manifest.icons]) {
+    const { status, headers } = await call('GET', src)
+    assert.equal(status, 200, src)
+    assert.ok(String(headers['content-type']).startsWith(type), src)
+  }
+})
+
 test('people decide on a page, which anyone may open and nobody may frame or keep, and not at the approve path', async (t) => {
   const { call } = await startService(t, 'sqlite')
   const id = `arq_${'0'.repeat(26)}`

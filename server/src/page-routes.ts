@@ -12,7 +12,10 @@ const consolePaths = [
 ]
 
 /** Files beside the pages whose names stay the same from build to build. */
-const files = ['favicon.svg', 'authenticator.webmanifest', 'authenticator-sw.js']
+const files = [
+  ...['favicon.svg', 'authenticator.webmanifest', 'authenticator-sw.js'],
+  ...['authenticator-192.png', 'authenticator-512.png'],
+]
 
 export async function pageRoutes(http: Http): Promise<void> {
   // The names of assets hold a hash of what is in them.

@@ -18,7 +18,7 @@ worker.addEventListener('install', (event) => {
   event.waitUntil(
     caches
       .open(cacheName)
-      .then((cache) => cache.addAll([page, '/favicon.svg', '/authenticator.webmanifest']))
+      .then((cache) => cache.addAll([page, '/favicon.svg', '/authenticator.webmanifest', '/authenticator-192.png']))
       .then(() => worker.skipWaiting()),
   )
 })
@@ -34,7 +34,8 @@ worker.addEventListener('fetch', (event) => {
   if (pathname === page) event.respondWith(newest(request))
   // Their names change with what is in them.
   if (pathname.startsWith('/assets/')) event.respondWith(kept(request))
-  if (['/favicon.svg', '/authenticator.webmanifest'].includes(pathname)) event.respondWith(kept(request))
+  if (['/favicon.svg', '/authenticator.webmanifest', '/authenticator-192.png'].includes(pathname))
+    event.respondWith(kept(request))
 })
 
 async function newest(request: Request): Promise<Response> {
@@ -64,7 +65,7 @@ worker.addEventListener('push', (event) => {
   event.waitUntil(
     worker.registration.showNotification(pushed.title, {
       body: pushed.body,
-      icon: '/favicon.svg',
+      icon: '/authenticator-192.png',
       // A later message about the same request takes the place of this one.
       tag: pushed.access_request_id,
       requireInteraction: true,
