@@ -77,8 +77,8 @@ inBrowser('no address makes the page say that an account was connected', [], asy
   const drawn = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))'
   const nobodys = 'con_01k9x3v7qmf5v8t2w4y6z8abcd'
   for (const id of ['con_1', '', '../audit', nobodys]) {
-    const answers = ['created', 'renewed'].map((what) =>
-      id === nobodys ? page.waitForResponse(new RegExp(`/v4/audit\\?.*connection\\.${what}`)) : undefined,
+    const answers = (id === nobodys ? ['created', 'renewed'] : []).map((what) =>
+      page.waitForResponse(new RegExp(`/v4/audit\\?.*connection\\.${what}`)),
     )
     await page.goto(`${base}/?connection_id=${encodeURIComponent(id)}&other=1`)
     await sees(page, 'Home')

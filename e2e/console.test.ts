@@ -90,6 +90,32 @@ inBrowser('a link that is opened does nothing without the click', [notSignedIn],
 })
 
 // Those whose session was ended find out.
+inBrowser('a link that makes the browser somebody else’s says so first', [], async (visit) => {
+  const page = await signIn(visit, 'hedy@example.com')
+  await page.goto('about:blank')
+  await page.goto((await issueLink('eve@example.com')).login_url)
+  await sees(page, 'Sign in as eve?')
+  await page.getByText('You are signed in as hedy.').waitFor()
+  await press(page, 'Not now')
+  await showsWho(page, 'hedy')
+  await page.goto('about:blank')
+  await page.goto((await issueLink('hedy@example.com')).login_url)
+  await sees(page, 'Sign in as hedy?')
+  assert.equal(await page.getByText('You are signed in as').count(), 0)
+})
+
+const failed = ['404 /assets/', 'TypeError: Failed to fetch dynamically imported module']
+
+inBrowser('a page that is older than the service says so, and loads again', failed, async (visit) => {
+  const page = await signIn(visit, 'ida@example.com')
+  await page.route(/assets\/grants-/, (route) => route.fulfill({ status: 404 }))
+  await page.getByRole('link', { name: 'Grants' }).click()
+  await page.getByRole('heading', { name: 'This page failed' }).waitFor()
+  await page.unroute(/assets\/grants-/)
+  await press(page, 'Load it again')
+  await sees(page, 'Grants')
+})
+
 inBrowser('of a double click the second half does nothing', [notSignedIn], async (visit) => {
   await signIn(visit, 'grace@example.com')
   await signIn(visit, 'grace@example.com')

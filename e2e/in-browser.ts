@@ -84,11 +84,17 @@ export function inBrowser(
       contexts.push(context)
       context.setDefaultTimeout(60_000)
       const page = await context.newPage()
+      // Until somebody is signed in, the page asks in vain who is.
+      let hasSession = false
+      context.on('response', (response) => {
+        if (response.ok() && /\/v4\/auth\/(?:me|login)$/.test(response.url())) hasSession = true
+      })
       page.on('pageerror', (error) => complaints.push(error.message))
       page.on('console', (line) => {
         if (!['error', 'warning'].includes(line.type())) return
         const status = /responded with a status of (\d+)/.exec(line.text())?.[1]
-        complaints.push(status ? `${status} ${new URL(line.location().url).pathname}` : line.text())
+        const complaint = status ? `${status} ${new URL(line.location().url).pathname}` : line.text()
+        if (hasSession || complaint !== notSignedIn) complaints.push(complaint)
       })
       await page.goto(url)
       return page

@@ -1,5 +1,5 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
-import { createRoot } from 'react-dom/client'
+import { render } from '../ui/broken.tsx'
 import { Messages } from '../ui/message.tsx'
 import '../ui/theme.css'
 import { addressOf, takePairingCode } from './address.tsx'
@@ -15,13 +15,10 @@ navigator.serviceWorker.addEventListener('message', ({ data }: MessageEvent<{ ac
 registerWorker().catch(() => undefined)
 
 const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } })
-const page = document.querySelector('#page')
-if (page) {
-  createRoot(page).render(
-    <QueryClientProvider client={queries}>
-      <Messages>
-        <Authenticator pairingCode={pairingCode} />
-      </Messages>
-    </QueryClientProvider>,
-  )
-}
+render(
+  <QueryClientProvider client={queries}>
+    <Messages>
+      <Authenticator pairingCode={pairingCode} />
+    </Messages>
+  </QueryClientProvider>,
+)

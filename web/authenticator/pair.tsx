@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { Action } from '../ui/action.tsx'
 import { Field } from '../ui/field.tsx'
 import { isProblem } from '../ui/problem.ts'
-import { Card, View } from '../ui/view.tsx'
+import { Card, Notice, View } from '../ui/view.tsx'
 import { keep } from './kept-device.ts'
 
 export function Pair({ code, onPaired }: { code: string; onPaired: () => unknown }) {
@@ -43,6 +43,12 @@ export function Pair({ code, onPaired }: { code: string; onPaired: () => unknown
       title="Pair this device"
       lead="Requests of agents then ring here, and you decide on them by a signature of this device."
     >
+      {code !== '' && (
+        <Notice>
+          The code came with the link that you opened. Pair only if you have just made it in your own console: this
+          browser becomes a device of whoever made the code.
+        </Notice>
+      )}
       <Card>
         <div className="space-y-5">
           <Field

@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import type { AccessRequest, DeviceClient } from '@sallyport/sdk'
 import { Loading } from '../ui/loading.tsx'
+import { unstacked } from '../ui/others-text.ts'
 import { isProblem } from '../ui/problem.ts'
 import { Ago } from '../ui/time.tsx'
 import { Empty, Theirs, View } from '../ui/view.tsx'
@@ -63,8 +64,8 @@ function Requests({ requests }: { requests: AccessRequest[] }) {
               <Theirs>{request.agent.name}</Theirs> asks for your account at <Theirs>{request.provider_name}</Theirs>
             </span>
             {request.reason && (
-              <span dir="auto" className="mt-1 line-clamp-2 block text-sm text-quiet">
-                “{request.reason}”
+              <span dir="auto" className="mt-1 line-clamp-2 text-sm wrap-anywhere text-quiet">
+                “{unstacked(request.reason)}”
               </span>
             )}
             <span className="mt-2 block text-sm text-quiet">
@@ -84,6 +85,8 @@ function useLiveRequests(device: DeviceClient): void {
     const leaving = new AbortController()
     const follow = async () => {
       for await (const { event } of device.events({ signal: leaving.signal })) {
+        // This device may be out.
+        if (event === 'ended') void queries.invalidateQueries()
         if (event === 'changed' || event === 'ready') void queries.invalidateQueries({ queryKey: ['requests'] })
       }
     }

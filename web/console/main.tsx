@@ -1,5 +1,5 @@
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
-import { createRoot } from 'react-dom/client'
+import { render } from '../ui/broken.tsx'
 import { Messages } from '../ui/message.tsx'
 import '../ui/theme.css'
 import { Console } from './console.tsx'
@@ -21,17 +21,14 @@ const queries: QueryClient = new QueryClient({
   },
 })
 
-const page = document.querySelector('#page')
-if (page) {
-  createRoot(page).render(
-    <QueryClientProvider client={queries}>
-      <Messages
-        onProblem={(problem) => {
-          lookForSession(queries, problem)
-        }}
-      >
-        <Console />
-      </Messages>
-    </QueryClientProvider>,
-  )
-}
+render(
+  <QueryClientProvider client={queries}>
+    <Messages
+      onProblem={(problem) => {
+        lookForSession(queries, problem)
+      }}
+    >
+      <Console />
+    </Messages>
+  </QueryClientProvider>,
+)

@@ -63,7 +63,7 @@ function Request({
               <figcaption className="text-sm text-quiet">Why, in its own words:</figcaption>
               <blockquote
                 dir="auto"
-                className="line-clamp-4 border-s-2 border-edge/50 ps-3 text-sm whitespace-pre-line"
+                className="line-clamp-4 border-s-2 border-edge/50 ps-3 text-sm wrap-anywhere whitespace-pre-line"
               >
                 {unstacked(reason)}
               </blockquote>

@@ -6,9 +6,9 @@ import { Loading } from '../../ui/loading.tsx'
 import { isProblem } from '../../ui/problem.ts'
 import { Moment } from '../../ui/time.tsx'
 import { Trouble } from '../../ui/trouble.tsx'
-import { View } from '../../ui/view.tsx'
+import { Notice, View } from '../../ui/view.tsx'
 import { service } from '../service.ts'
-import { aboutUser, nameOf, useForgetEverything } from '../session.ts'
+import { aboutUser, nameOf, useForgetEverything, useMe } from '../session.ts'
 import { forgetLoginToken, noteLinkOver } from './arrival.ts'
 
 /** The service tells nobody whether a token is unknown, used, expired or malformed. */
@@ -18,6 +18,7 @@ function isOver(problem: unknown) {
 
 export function SignInLink({ token }: { token: string }) {
   const forgetEverything = useForgetEverything()
+  const { data: present } = useMe()
   const preview = useQuery({
     queryKey: ['login-preview', token],
     queryFn: () => service.auth.preview(token),
@@ -52,6 +53,12 @@ export function SignInLink({ token }: { token: string }) {
       }
       lead={about && <bdi>{about}</bdi>}
     >
+      {present && present.user_id !== user.user_id && (
+        <Notice>
+          You are signed in as <bdi className="font-semibold">{nameOf(present)}</bdi>. The link would make this browser
+          somebody else’s: what you connect and approve from then on is theirs.
+        </Notice>
+      )}
       <p className="max-w-prose">
         The link works once, until <Moment at={until} />. If somebody sent it to you and you don’t know why, choose “Not
         now”.

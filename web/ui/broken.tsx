@@ -1,0 +1,37 @@
+/** In place of a page that failed: nothing of it is left, and a file of an older build may no longer be there. */
+import { createRoot } from 'react-dom/client'
+import { buttonLook } from './action.tsx'
+
+/** Shows `page` in the document, or that it failed. */
+export function render(page: React.ReactNode): void {
+  const place = document.querySelector('#page')
+  if (!place) return
+  const root = createRoot(place, {
+    onUncaughtError: (problem) => {
+      console.error(problem)
+      // A root that failed takes nothing more.
+      queueMicrotask(() => {
+        root.unmount()
+        createRoot(place).render(<Broken />)
+      })
+    },
+  })
+  root.render(page)
+}
+
+function Broken() {
+  return (
+    <main className="mx-auto max-w-xl space-y-4 px-4 py-16">
+      <h1 className="text-2xl font-semibold tracking-tight">This page failed</h1>
+      <p>It may be older than the service by now. Nothing was changed. Load it again.</p>
+      <button
+        className={buttonLook('main')}
+        onClick={() => {
+          location.reload()
+        }}
+      >
+        Load it again
+      </button>
+    </main>
+  )
+}
