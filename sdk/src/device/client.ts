@@ -95,8 +95,8 @@ export function createDeviceClient({ sessionToken, key, ...service }: DeviceClie
       get: (id, options) => get(requestPath(id), options),
       challenge,
       approve: async (id, decision, { onSigned, ...options } = {}) => {
-        const given = await challenge(id, decision, options)
-        const signed = await signDecision(ownKey(key), given, id, 'approve', decision)
+        const own = ownKey(key)
+        const signed = await signDecision(own, await challenge(id, decision, options), id, 'approve', decision)
         onSigned?.(signed)
         return post(`${requestPath(id)}/approve`, { ...decision, ...signatureOf(signed) }, options)
       },
