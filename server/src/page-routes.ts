@@ -1,9 +1,11 @@
 /** The pages that the build made of `web/`: the console, and the authenticator that people install on a phone. */
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
+import { ServiceError } from './platform/errors.ts'
 import type { Http } from './platform/http/http.ts'
 
-const root = fileURLToPath(new URL('../dist/pages', import.meta.url))
+const built = fileURLToPath(new URL('../dist/pages', import.meta.url))
 
 /** Where the console shows one of its views. The page asks the API for everything in it, so anyone may open it. */
 const consolePaths = [
@@ -17,7 +19,18 @@ const files = [
   ...['authenticator-192.png', 'authenticator-512.png'],
 ]
 
-export async function pageRoutes(http: Http): Promise<void> {
+const missing = 'The pages of this service are not built. In its folder, run: npm run build'
+
+export async function pageRoutes(http: Http, root = built): Promise<void> {
+  if (!existsSync(`${root}/index.html`)) {
+    http.log.warn(missing)
+    for (const path of [...consolePaths, '/authenticator']) {
+      http.get(path, { schema: { hide: true } }, () => {
+        throw new ServiceError('not_found', { message: missing })
+      })
+    }
+    return
+  }
   // The names of assets hold a hash of what is in them.
   const assets = { prefix: '/assets/', root: `${root}/assets`, index: false as const, preCompressed: true }
   const allowedPath = (path: string) => !path.endsWith('/')
