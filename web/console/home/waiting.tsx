@@ -8,6 +8,7 @@ import { Ago } from '../../ui/time.tsx'
 import { Badge, Card, Section, Theirs } from '../../ui/view.tsx'
 import { count } from '../../ui/words.ts'
 import { useWaitingRequests } from '../lists.ts'
+import { firstOf } from './crowd.ts'
 
 export function Waiting() {
   const requests = useWaitingRequests()
@@ -21,17 +22,31 @@ export function Waiting() {
           waiting.length === 0 ? (
             <p className="text-sm text-quiet">Nothing. What an agent asks for appears here by itself.</p>
           ) : (
-            <ul className="space-y-3">
-              {waiting.map((request) => (
-                <li key={request.access_request_id}>
-                  <Request {...request} />
-                </li>
-              ))}
-            </ul>
+            <First {...firstOf(waiting)} />
           )
         }
       </Loaded>
     </Section>
+  )
+}
+
+function First({ shown, behind }: ReturnType<typeof firstOf<AccessRequest>>) {
+  return (
+    <>
+      <ul className="space-y-3">
+        {shown.map((request) => (
+          <li key={request.access_request_id}>
+            <Request {...request} />
+          </li>
+        ))}
+      </ul>
+      {behind > 0 && (
+        <p className="text-sm text-quiet">
+          {count(behind, 'more request waits', 'more requests wait')} behind these, and{' '}
+          {behind === 1 ? 'comes' : 'come'} up as you decide. Of each agent the first few are shown.
+        </p>
+      )}
+    </>
   )
 }
 

@@ -1,0 +1,21 @@
+/** Who asks for much at once keeps nobody else's request out of sight. */
+import type { AccessRequest } from '@sallyport/sdk'
+
+const mostOfAgent = 5
+const mostInAll = 50
+
+type Asked = { agent: Pick<AccessRequest['agent'], 'agent_id'> }
+
+/** Those that are shown, in their order, and how many wait behind them. */
+export function firstOf<R extends Asked>(requests: readonly R[]): { shown: R[]; behind: number } {
+  const ofAgent = new Map<string, number>()
+  const shown: R[] = []
+  for (const request of requests) {
+    const { agent_id: id } = request.agent
+    const before = ofAgent.get(id) ?? 0
+    if (before === mostOfAgent || shown.length === mostInAll) continue
+    ofAgent.set(id, before + 1)
+    shown.push(request)
+  }
+  return { shown, behind: requests.length - shown.length }
+}
