@@ -17,6 +17,12 @@ test('credentials lie where each system keeps such things', () => {
   assert.equal(place('win32', String.raw`C:\Users\ada`, { APPDATA: roaming }), String.raw`${roaming}\sallyport`)
   assert.equal(place('win32', String.raw`C:\Users\ada`), String.raw`${roaming}\sallyport`)
   assert.equal(place('darwin', '/Users/ada', { SALLYPORT_CONFIG_DIR: '/elsewhere' }), '/elsewhere')
+  for (const home of ['', '.', 'home/ada']) {
+    for (const platform of ['linux', 'darwin', 'win32'] as const) {
+      assert.throws(() => place(platform, home), /no home folder/)
+    }
+    assert.equal(place('linux', home, { SALLYPORT_CONFIG_DIR: '/elsewhere' }), '/elsewhere')
+  }
 })
 
 test('a file takes the place of the old one at once, for its owner alone, and leaves nothing beside it', (t) => {

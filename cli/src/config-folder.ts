@@ -22,14 +22,30 @@ import type { Shell } from './shell.ts'
 
 type Place = Pick<Shell, 'env' | 'platform' | 'home'>
 
-export function configFolder({ env, platform, home }: Place): string {
+export function configFolder(place: Place): string {
+  const folder = findConfigFolder(place)
+  if (folder !== undefined) return folder
+  throw new CommandFailure(exitCodes.credential, 'there is no home folder to keep credentials in (HOME)', {
+    hint: 'Say where: SALLYPORT_CONFIG_DIR.',
+  })
+}
+
+/**
+ * Undefined without a home. One that is relative is none: it would be wherever one happens to stand, and tokens would be
+ * written there, and read from there.
+ */
+export function findConfigFolder({ env, platform, home }: Place): string | undefined {
   const given = env['SALLYPORT_CONFIG_DIR']
   if (given) return given
-  if (platform === 'win32') return win32.join(env['APPDATA'] || win32.join(home, 'AppData', 'Roaming'), 'sallyport')
-  if (platform === 'darwin') return posix.join(home, 'Library', 'Application Support', 'sallyport')
+  if (platform === 'win32') {
+    const roaming = env['APPDATA'] || win32.join(home, 'AppData', 'Roaming')
+    return win32.isAbsolute(roaming) ? win32.join(roaming, 'sallyport') : undefined
+  }
   // The XDG specification has relative paths ignored.
   const xdg = env['XDG_CONFIG_HOME'] ?? ''
-  return posix.join(posix.isAbsolute(xdg) ? xdg : posix.join(home, '.config'), 'sallyport')
+  if (platform !== 'darwin' && posix.isAbsolute(xdg)) return posix.join(xdg, 'sallyport')
+  if (!posix.isAbsolute(home)) return undefined
+  return posix.join(home, ...(platform === 'darwin' ? ['Library', 'Application Support'] : ['.config']), 'sallyport')
 }
 
 /** Undefined where there is no such file. One that others can read is not used: whoever they are, they have it. */

@@ -104,7 +104,9 @@ export function checkedUrl(text: string, name: string): string {
   const isBare =
     url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === ''
   if (!/^https?:$/.test(url.protocol) || !isBare) {
-    throw usageError(`${name}: got "${inLine(text)}"; takes an http or https address without a path or a user`)
+    // Not said again: who gives a user gives a password.
+    const got = url.username === '' && url.password === '' ? `got "${inLine(text)}"; ` : ''
+    throw usageError(`${name}: ${got}takes an http or https address without a path or a user`)
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     throw usageError(`${name}: plain http is for this machine only; use https for ${url.host}`)

@@ -3,11 +3,13 @@ import type { Shell } from './shell.ts'
 
 /** Shows a page in the person's browser. No shell is between: an address is never a command. */
 export function openBrowser({ env, platform }: Shell, url: string): Promise<boolean> {
-  if (!/^https?:$/.test(new URL(url).protocol)) return Promise.resolve(false)
+  // As the parser writes it: no blank, quote or line break that a program in between could read otherwise.
+  const { protocol, href } = URL.canParse(url) ? new URL(url) : { protocol: '', href: '' }
+  if (!/^https?:$/.test(protocol)) return Promise.resolve(false)
   const [program, ...before] = opener(env, platform)
   if (program === undefined) return Promise.resolve(false)
   return new Promise((resolve) => {
-    const child = spawn(program, [...before, url], { stdio: 'ignore', detached: true })
+    const child = spawn(program, [...before, href], { stdio: 'ignore', detached: true })
     child.on('error', () => {
       resolve(false)
     })

@@ -1,7 +1,7 @@
 /** Profiles: one service and the tokens for it. Each is a file of its own, so that two commands at once do no harm. */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { codeOf, configFolder, readPrivate, stagePrivate } from './config-folder.ts'
+import { codeOf, configFolder, findConfigFolder, readPrivate, stagePrivate } from './config-folder.ts'
 import { exitCodes } from './exit-codes.ts'
 import { CommandFailure, usageError } from './failures.ts'
 import type { Shell } from './shell.ts'
@@ -18,7 +18,8 @@ const usualName = 'default'
 export interface Profiles {
   /** The one that is used: by option, by environment, by `profile use`. */
   name: string
-  folder: string
+  /** None without a home: then all has to come from the environment. */
+  folder: string | undefined
   read: (name?: string) => Profile | undefined
   /** Makes sure that it can be written, before there is something to write. */
   stage: (name?: string) => { keep: (profile: Profile) => void; discard: () => void }
@@ -29,14 +30,16 @@ export interface Profiles {
 }
 
 export function openProfiles(shell: Pick<Shell, 'env' | 'platform' | 'home' | 'profile'>): Profiles {
-  const folder = configFolder(shell)
-  const fileOf = (name: string) => join(folder, 'profiles', `${checkedName(name)}.json`)
-  const currentFile = join(folder, 'current-profile')
-  const current = () => readPrivate(currentFile, shell.platform)?.trim() ?? usualName
+  const folder = findConfigFolder(shell)
+  const below = (...names: string[]) => join(folder ?? configFolder(shell), ...names)
+  const fileOf = (name: string) => below('profiles', `${checkedName(name)}.json`)
+  const readBelow = (...names: string[]) =>
+    folder === undefined ? undefined : readPrivate(join(folder, ...names), shell.platform)
+  const current = () => readBelow('current-profile')?.trim() ?? usualName
   const name = checkedName(shell.profile ?? (shell.env['SALLYPORT_PROFILE'] || current()))
   const list = () => {
     try {
-      const files = readdirSync(join(folder, 'profiles')).filter((file) => file.endsWith('.json'))
+      const files = readdirSync(below('profiles')).filter((file) => file.endsWith('.json'))
       return files.map((file) => file.slice(0, -'.json'.length)).sort()
     } catch {
       return []
@@ -52,7 +55,10 @@ export function openProfiles(shell: Pick<Shell, 'env' | 'platform' | 'home' | 'p
     folder,
     list,
     current,
-    read: (wanted = name) => parseProfile(fileOf(wanted), readPrivate(fileOf(wanted), shell.platform)),
+    read: (wanted = name) => {
+      const text = readBelow('profiles', `${checkedName(wanted)}.json`)
+      return text === undefined ? undefined : parseProfile(fileOf(wanted), text)
+    },
     stage: (wanted = name) => {
       const staged = stagePrivate(fileOf(wanted))
       return {
@@ -64,13 +70,13 @@ export function openProfiles(shell: Pick<Shell, 'env' | 'platform' | 'home' | 'p
     },
     use: (wanted) => {
       mustBe(checkedName(wanted))
-      stagePrivate(currentFile).keep(`${wanted}\n`)
+      stagePrivate(below('current-profile')).keep(`${wanted}\n`)
     },
     remove: (wanted) => {
       mustBe(checkedName(wanted))
       try {
         rmSync(fileOf(wanted))
-        if (current() === wanted) rmSync(currentFile, { force: true })
+        if (current() === wanted) rmSync(below('current-profile'), { force: true })
       } catch (error) {
         throw new CommandFailure(exitCodes.unexpected, `${fileOf(wanted)} can not be removed (${codeOf(error)})`)
       }
@@ -84,8 +90,7 @@ function checkedName(name: string): string {
   throw usageError(`"${inLine(name)}" is no name of a profile: letters, digits, dots, hyphens, at most 64`)
 }
 
-function parseProfile(file: string, text: string | undefined): Profile | undefined {
-  if (text === undefined) return undefined
+function parseProfile(file: string, text: string): Profile {
   try {
     const profile = JSON.parse(text) as Profile
     if (typeof profile.url === 'string') return profile

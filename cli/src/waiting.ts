@@ -4,6 +4,7 @@ import type { AgentClient } from '@sallyport/sdk'
 import { exitCodes } from './exit-codes.ts'
 import { CommandFailure } from './failures.ts'
 import type { Shell } from './shell.ts'
+import { shellWord } from './shell-word.ts'
 import { elapsed } from './times.ts'
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
@@ -25,7 +26,7 @@ export async function waitForDecision(
   }
   const timer = setInterval(draw, 120)
   draw()
-  const later = { hint: `Wait on: sallyport wait ${accessRequestId}` }
+  const later = { hint: `Wait on: sallyport wait ${shellWord(accessRequestId)}` }
   try {
     return await agent.waitForGrant(accessRequestId, {
       signal: interrupted,

@@ -67,7 +67,7 @@ export const whoami = command({
     const [agent, admin] = [findCredential(shell, 'agent'), findCredential(shell, 'admin')]
     const facts = {
       profile: name,
-      folder,
+      folder: folder ?? null,
       url: baseUrl,
       url_from: from,
       agent_token_from: agent?.tokenFrom ?? null,

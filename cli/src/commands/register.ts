@@ -1,6 +1,6 @@
 import { registerAgent } from '@sallyport/sdk'
 import { command } from '../command.ts'
-import { addressForNew } from '../credentials.ts'
+import { addressForNew, checkedToken } from '../credentials.ts'
 import { usageError } from '../failures.ts'
 import { parseJson } from '../input-files.ts'
 import { openProfiles } from '../profiles.ts'
@@ -46,6 +46,7 @@ export const register = command({
         },
         { signal: shell.interrupted },
       )
+      checkedToken(access_token, 'the answer')
       const { agent_id } = agent
       const kept = former?.url === baseUrl ? former : {}
       staged.keep({ ...kept, url: baseUrl, agent: { agent_id, name: agent.name, access_token } })
@@ -54,7 +55,7 @@ export const register = command({
       else {
         output.say(`${output.sayStyle('green', '✓')} Registered "${inLine(agent.name)}" at ${baseUrl}`)
         output.say(`  Its token is kept in profile "${profiles.name}". Next: sallyport sandbox`)
-        output.line(agent_id)
+        output.line(inLine(agent_id))
         if (options['show-token']) output.line(access_token)
       }
     } catch (error) {

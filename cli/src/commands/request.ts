@@ -57,7 +57,7 @@ The grant's id is printed on standard output, all else on standard error: grant=
     if (options.open && !(await openBrowser(shell, asked.approval_url))) output.say('No browser could be opened here.')
     if (!options['no-wait']) return answer(shell, agent, asked.access_request_id, options.timeout)
     if (shell.json) output.json(asked)
-    else output.line(asked.access_request_id)
+    else output.line(inLine(asked.access_request_id))
     return undefined
   },
 })
@@ -89,5 +89,5 @@ async function answer(shell: Shell, agent: AgentClient, id: string, timeoutSecon
     return
   }
   output.say(`${output.sayStyle('green', '✓')} Approved.`)
-  output.line(decided.grant_id)
+  output.line(inLine(decided.grant_id))
 }

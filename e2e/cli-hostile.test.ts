@@ -1,0 +1,95 @@
+/** A service that means ill: what it says is shown and never obeyed, and no token goes where it points. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { commandLineIn } from './command-line.ts'
+import { dataFolder } from './running-service.ts'
+
+/** Writes the clipboard, clears the screen, reorders what is read, and begins another command. */
+const evil = '\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u202eX\u009b31m\r\n; touch owned'
+const obeyed = /\u001b\]|\u001b\[2J|\u202e|\u009b|\u0007/
+const token = `sp_agent_${'a'.repeat(40)}`
+
+async function listening(t: TestContext, answer: RequestListener): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume()
+    answer(request, response)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+function homeFor(t: TestContext, url: string) {
+  const cli = commandLineIn(dataFolder(t), { SALLYPORT_URL: url, SALLYPORT_AGENT_TOKEN: token })
+  t.after(cli.stop)
+  return cli
+}
+
+test('ids, names and refusals of any text act on no terminal, and open no page', async (t) => {
+  const names = 'grant_id access_request_id provider provider_name kind status name agent_id slug approval_url'
+  const record: Record<string, unknown> = Object.fromEntries(names.split(' ').map((name) => [name, evil]))
+  Object.assign(record, { echo_url: evil, expires_at: evil, access_token: token, allowed_hosts: [evil] })
+  const answer = { ...record, agent: record, body: { headers: { authorization: evil } } }
+  const url = await listening(t, (_request, response) => {
+    response.end(JSON.stringify({ ...answer, grants: [record], next_cursor: null }))
+  })
+  const cli = homeFor(t, url)
+  const lines = [
+    ['grants'],
+    ['wait', 'arq_1'],
+    ['request', 'acme', '--no-wait', '--open'],
+    ['sandbox'],
+    ['register', 'Helper', '--profile', 'other'],
+  ]
+  const [grants, wait, request, sandbox, register] = await Promise.all(lines.map((words) => cli.runInTerminal(words)))
+  for (const ended of [grants, wait, request, sandbox, register]) {
+    assert.equal(ended?.code, 0, ended?.stdout)
+    assert.doesNotMatch(ended?.stdout ?? '', obeyed)
+    assert.ok(!ended?.stdout.includes(token))
+  }
+  assert.match(request?.stdout ?? '', /No browser could be opened/)
+  assert.ok(!readdirSync(cli.home).includes('owned'))
+})
+
+test('no token follows a redirect of the service', async (t) => {
+  const seen: unknown[] = []
+  const elsewhere = await listening(t, ({ headers }, response) => {
+    seen.push(headers.authorization)
+    response.end('{}')
+  })
+  const url = await listening(t, (_request, response) => {
+    response.writeHead(307, { location: `${elsewhere}/v4/grants` }).end()
+  })
+  const { code, stderr } = await homeFor(t, url).run(['grants'])
+  assert.deepEqual(
+    [code, stderr],
+    [1, 'sallyport: unexpected_answer: The answer is 307, and not one of this service.\n'],
+  )
+  assert.deepEqual(seen, [])
+})
+
+test('without a home nothing is kept where one happens to stand, the environment does, and a password is not said again', async (t) => {
+  const cli = homeFor(t, 'https://me:hunter2@sallyport.example.com')
+  const place = join(cli.home, 'somewhere')
+  mkdirSync(place)
+  const homeless = await cli.run(['register', 'Helper'], { cwd: place, env: { HOME: '', SALLYPORT_URL: '' } })
+  assert.deepEqual([homeless.code, readdirSync(place)], [3, []])
+  assert.match(homeless.stderr, /^sallyport: there is no home folder.*\nSay where: SALLYPORT_CONFIG_DIR\.\n$/)
+  const env = { HOME: '', SALLYPORT_URL: 'http://127.0.0.1:1', SALLYPORT_AGENT_TOKEN: token }
+  const whoami = await cli.run(['whoami', '--json'], { cwd: place, env })
+  const { folder, agent_token_from } = JSON.parse(whoami.stdout)
+  assert.deepEqual([whoami.code, folder, agent_token_from], [0, null, 'SALLYPORT_AGENT_TOKEN'])
+  const withPassword = await cli.run(['grants'])
+  assert.equal(withPassword.code, 2)
+  assert.doesNotMatch(withPassword.stderr, /hunter2/)
+})
