@@ -56,6 +56,17 @@ inBrowser('a phone is paired with the code that the console shows, and its key c
   await sees(phone, waiting)
 })
 
+inBrowser('where a browser makes no keys, the page says why', [], async (visit) => {
+  const phone = await visit('about:blank')
+  // As at an http address of another machine.
+  await phone.addInitScript(`
+    Object.defineProperty(globalThis, 'isSecureContext', { value: false })
+    delete Navigator.prototype.serviceWorker
+  `)
+  await phone.goto(`${base}/authenticator`)
+  await sees(phone, 'This address is not safe enough')
+})
+
 /** What a script of the page itself can get at. */
 const whatIsKept = `new Promise((resolve) => {
   indexedDB.open('sallyport-authenticator').onsuccess = ({ target }) => {

@@ -104,7 +104,7 @@ inBrowser('a link that makes the browser somebody else’s says so first', [], a
   assert.equal(await page.getByText('You are signed in as').count(), 0)
 })
 
-const failed = ['404 /assets/', 'TypeError: Failed to fetch dynamically imported module']
+const failed = ['404 /assets/', 'Failed to fetch dynamically imported module']
 
 inBrowser('a page that is older than the service says so, and loads again', failed, async (visit) => {
   const page = await signIn(visit, 'ida@example.com')

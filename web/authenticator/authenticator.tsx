@@ -4,6 +4,7 @@ import { useMemo } from 'react'
 import type { ReactNode } from 'react'
 import { Loaded } from '../ui/loading.tsx'
 import { MessageLine } from '../ui/message.tsx'
+import { Notice, View } from '../ui/view.tsx'
 import { useOpenRequest } from './address.tsx'
 import { Decide } from './decide.tsx'
 import { readKept } from './kept-device.ts'
@@ -16,6 +17,7 @@ export function Authenticator({ pairingCode }: { pairingCode: string }) {
   const queries = useQueryClient()
   const kept = useQuery({ queryKey: ['kept'], queryFn: async () => (await readKept()) ?? null, staleTime: Infinity })
   const look = () => queries.resetQueries()
+  if (!isSecureContext) return <Insecure />
   return (
     <Frame>
       <Loaded query={kept}>
@@ -34,6 +36,19 @@ function Paired({ kept, onForgotten }: { kept: KeptDevice; onForgotten: () => un
     <Waiting device={device} kept={kept} onForgotten={onForgotten} />
   ) : (
     <Decide key={accessRequestId} device={device} accessRequestId={accessRequestId} onForgotten={onForgotten} />
+  )
+}
+
+function Insecure() {
+  return (
+    <Frame>
+      <View title="This address is not safe enough">
+        <Notice tone="bad">
+          A browser makes keys only for pages that came over https, or from its own machine. Open the authenticator at
+          the https address of this service.
+        </Notice>
+      </View>
+    </Frame>
   )
 }
 

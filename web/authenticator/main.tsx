@@ -8,9 +8,11 @@ import { registerWorker } from './installed.ts'
 
 const pairingCode = takePairingCode()
 // Whoever touched a notification while the page was open.
-navigator.serviceWorker.addEventListener('message', ({ data }: MessageEvent<{ accessRequestId?: string }>) => {
-  if (data.accessRequestId) location.hash = addressOf(data.accessRequestId)
-})
+if ('serviceWorker' in navigator) {
+  navigator.serviceWorker.addEventListener('message', ({ data }: MessageEvent<{ accessRequestId?: string }>) => {
+    if (data.accessRequestId) location.hash = addressOf(data.accessRequestId)
+  })
+}
 // Without it the page works all the same, as long as there is a network.
 registerWorker().catch(() => undefined)
 

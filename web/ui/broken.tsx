@@ -8,7 +8,7 @@ export function render(page: React.ReactNode): void {
   if (!place) return
   const root = createRoot(place, {
     onUncaughtError: (problem) => {
-      console.error(problem)
+      reportError(problem)
       // A root that failed takes nothing more.
       queueMicrotask(() => {
         root.unmount()
