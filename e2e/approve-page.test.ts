@@ -1,7 +1,5 @@
 /** The page that agents send people to, where they decide. */
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { newDeviceKey } from '../server/testkit/device.ts'
 import { oauthPaths } from '../server/testkit/oauth-server.ts'
@@ -274,55 +272,6 @@ inBrowser('what an agent says is text, apart from ours', [], async (visit) => {
   assert.deepEqual(around, ['BDI', 'BDI'])
   assert.doesNotMatch(await page.title(), /Bank/)
 })
-
-inBrowser('a page of another site can not frame it', ['Framing', 'Refused to'], async (visit, complaints) => {
-  const { url } = await ask()
-  const site = createServer((request, response) => {
-    response.setHeader('content-type', 'text/html')
-    const framed = '<iframe name="theirs" src="/own"></iframe><iframe name="ours" src="' + url + '"></iframe>'
-    response.end(request.url === '/own' ? 'can be framed' : framed)
-  })
-  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
-  try {
-    const page = await visit(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`)
-    await page.frame('theirs')?.getByText('can be framed').waitFor()
-    assert.equal(await page.frame('ours')?.locator('main').count(), 0)
-    assert.ok(complaints.some((one) => one.includes('frame-ancestors')))
-  } finally {
-    site.close()
-  }
-})
-
-inBrowser('a click that comes too early decides nothing', [], async (visit) => {
-  const page = await arrive(visit, 'jean@example.com')
-  const asked = await ask()
-  const clickAll = `for (const button of document.querySelectorAll('form button')) {
-    if (['Approve', 'Deny'].includes(button.textContent)) button.click()
-  }`
-  await page.addInitScript(
-    `new MutationObserver(() => { ${clickAll} }).observe(document, { childList: true, subtree: true })`,
-  )
-  await page.clock.install()
-  await open(page, asked)
-  const isHeld = async () =>
-    (await page.getByRole('button', { name: 'Approve' }).getAttribute('aria-disabled')) === 'true'
-  // Time goes on by our hand alone.
-  await page.clock.pauseAt(Date.now() + 60_000)
-  for (const shown of [`dispatchEvent(new Event('focus'))`, `dispatchEvent(new Event('pageshow'))`, visibilityChange]) {
-    await page.evaluate(`${shown}; ${clickAll}`)
-    await page.clock.runFor(600)
-    assert.ok(await isHeld(), shown)
-    await page.evaluate(clickAll)
-    await page.clock.runFor(200)
-    assert.ok(!(await isHeld()), shown)
-  }
-  assert.equal((await asked.call('GET', `/v4/access-requests/${asked.id}`)).status, 'pending')
-  await page.clock.resume()
-  await press(page, 'Approve')
-  await sees(page, 'Access granted')
-})
-
-const visibilityChange = `document.dispatchEvent(new Event('visibilitychange'))`
 
 inBrowser('a provider that nobody answers for is named so, also before one goes there', [], async (visit) => {
   const page = await arrive(visit, 'carol@example.com', [])

@@ -7,38 +7,15 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitationCompleteNotificationSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { ClientCapabilities, ElicitResult } from '@modelcontextprotocol/sdk/types.js'
 import { hostileText, longText, sharedAgentSide } from './agent-side.ts'
+import { connected } from './mcp-session.ts'
+import type { Session } from './mcp-session.ts'
 import { executable } from './command-line.ts'
 import type { CommandLine, Running } from './command-line.ts'
 
 const shared = sharedAgentSide()
 const mcpToken = 'a-token-of-this-test-alone'
 
-interface Answer {
-  isError?: boolean
-  text: string
-  /** What the tool says in JSON. */
-  facts: any
-}
-
-interface Session {
-  client: Client
-  use: (tool: string, args?: Record<string, unknown>, options?: object) => Promise<Answer>
-}
-
 type Connect = (capabilities?: ClientCapabilities) => Promise<Session>
-
-async function connected(client: Client, transport: Parameters<Client['connect']>[0]): Promise<Session> {
-  await client.connect(transport)
-  return {
-    client,
-    use: async (name, args = {}, options) => {
-      const result = await client.callTool({ name, arguments: args }, undefined, options)
-      const [first] = result.content as { text: string }[]
-      const text = first?.text ?? ''
-      return { text, facts: result.structuredContent, ...(result.isError === true && { isError: true }) }
-    },
-  }
-}
 
 for (const kind of ['standard input and output', 'Streamable HTTP'] as const) {
   describe(`over ${kind}`, () => {

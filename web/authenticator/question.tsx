@@ -28,11 +28,12 @@ export function Question({ device, request, accounts, onAnswer }: QuestionProps)
   const [choices, setChoices] = useState(() => firstChoices(request, null))
   const guard = useGuard(request.access_request_id)
   const canApprove = accounts.length > 0
+  // What is signed is what is in view, to the millisecond.
   const decided = decisionOf(request, choices, accounts, useNow())
   const id = request.access_request_id
 
   const approve = async () => {
-    const { decision, missing } = decisionOf(request, choices, accounts, Date.now())
+    const { decision, missing } = decided
     if (missing) {
       complain(missing.text)
       return
@@ -52,7 +53,7 @@ export function Question({ device, request, accounts, onAnswer }: QuestionProps)
     await device.accessRequests.deny(id, {}, { onSigned })
     onAnswer({ signed })
   }
-  const unlessGuarded = (act: () => Promise<void>) => () => (guard.isOnNow() ? undefined : act())
+  const unlessGuarded = (act: () => Promise<void>) => (guard.isOnNow() ? undefined : act())
 
   return (
     <View
@@ -101,11 +102,11 @@ export function Question({ device, request, accounts, onAnswer }: QuestionProps)
       )}
       <div className="flex flex-wrap gap-3">
         {canApprove && (
-          <Action look="main" isHeld={guard.isOn} act={unlessGuarded(approve)}>
+          <Action look="main" isHeld={guard.isOn} act={() => unlessGuarded(approve)}>
             Sign and approve
           </Action>
         )}
-        <Action look="danger" isHeld={guard.isOn} act={unlessGuarded(deny)}>
+        <Action look="danger" isHeld={guard.isOn} act={() => unlessGuarded(deny)}>
           Sign and deny
         </Action>
       </div>

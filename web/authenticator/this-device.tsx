@@ -58,7 +58,7 @@ export function ThisDevice({ device, kept, me, record, onForgotten }: ThisDevice
         </Card>
       </Section>
       {isEnrolled && <OtherDevices device={device} me={me} />}
-      <Remove device={device} kept={kept} onForgotten={onForgotten} />
+      <Remove device={device} onForgotten={onForgotten} />
     </>
   )
 }
@@ -98,7 +98,7 @@ function Ringing({ device, kept, isRinging }: Pick<ThisDeviceProps, 'device' | '
   return <Action act={switchOn}>Let requests ring here</Action>
 }
 
-function Remove({ device, kept, onForgotten }: Pick<ThisDeviceProps, 'device' | 'kept' | 'onForgotten'>) {
+function Remove({ device, onForgotten }: Pick<ThisDeviceProps, 'device' | 'onForgotten'>) {
   const remove = async () => {
     await device.unpair()
     await forget()
