@@ -13,7 +13,7 @@ import { dataFolder } from './running-service.ts'
 
 /** Writes the clipboard, clears the screen, reorders what is read, and begins another command. */
 const evil = '\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u202eX\u009b31m\r\n; touch owned'
-const obeyed = /\u001b\]|\u001b\[2J|\u202e|\u009b|\u0007/
+const obeyed = ['\u001b]', '\u001b[2J', '\u202e', '\u009b', '\u0007']
 const token = `sp_agent_${'a'.repeat(40)}`
 
 async function listening(t: TestContext, answer: RequestListener): Promise<string> {
@@ -51,13 +51,15 @@ test('ids, names and refusals of any text act on no terminal, and open no page',
     ['sandbox'],
     ['register', 'Helper', '--profile', 'other'],
   ]
-  const [grants, wait, request, sandbox, register] = await Promise.all(lines.map((words) => cli.runInTerminal(words)))
-  for (const ended of [grants, wait, request, sandbox, register]) {
-    assert.equal(ended?.code, 0, ended?.stdout)
-    assert.doesNotMatch(ended?.stdout ?? '', obeyed)
-    assert.ok(!ended?.stdout.includes(token))
+  const all = await Promise.all(lines.map((words) => cli.runInTerminal(words)))
+  for (const { code, stdout } of all) {
+    assert.equal(code, 0, stdout)
+    assert.deepEqual(
+      [...obeyed, token].filter((text) => stdout.includes(text)),
+      [],
+    )
   }
-  assert.match(request?.stdout ?? '', /No browser could be opened/)
+  assert.match(all[2]?.stdout ?? '', /No browser could be opened/)
   assert.ok(!readdirSync(cli.home).includes('owned'))
 })
 

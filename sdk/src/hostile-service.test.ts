@@ -14,7 +14,7 @@ type Answer = object | ((url: URL, init: RequestInit) => Promise<Response>)
 function agentOf(...answers: Answer[]) {
   const asked: URL[] = []
   const fetch: typeof globalThis.fetch = async (input, init = {}) => {
-    asked.push(new URL(input as string))
+    asked.push(new URL(input))
     const answer = answers[Math.min(asked.length, answers.length) - 1]
     return typeof answer === 'function'
       ? (answer as (url: URL, init: RequestInit) => Promise<Response>)(asked.at(-1) as URL, init)
@@ -106,7 +106,7 @@ test('a service that hangs does not make the wait much longer than was said', as
     return Promise.reject(new SallyportError('timeout', 'hangs', { retryable: true }))
   }
   await assert.rejects(waitForGrant(look, { timeoutMs: 50 }), { code: 'timeout' })
-  assert.ok(times.length > 1 && times.every((ms) => ms <= 5000), `${times}`)
+  assert.ok(times.length > 1 && times.every((ms) => ms <= 5000), times.join())
 })
 
 test('a callback of wrong types is no genuine one', async () => {
