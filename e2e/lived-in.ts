@@ -44,7 +44,7 @@ export async function liveIn({ baseUrl, adminToken, oauth }: Where): Promise<Liv
     scopes: ['openid', 'offline_access', 'email'],
     api_hosts: [oauth.host, 'api.acme.example', '*.acme.example'],
     client_id: oauth.client.clientId,
-    client_secret: oauth.client.clientSecret ?? '',
+    client_secret: oauth.client.clientSecret,
   })
   await admin.providers.create({ preset: 'github', client_id: 'id', client_secret: 'a-secret-that-nobody-has' })
   const accounts: string[] = []
