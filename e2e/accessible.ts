@@ -14,6 +14,7 @@ interface Violation {
 export async function faultsOf(page: Page): Promise<string[]> {
   // Colours that are still on their way are nobody's.
   await page.emulateMedia({ reducedMotion: 'reduce' })
+  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
   // By the debugger, which the page's policy does not bind.
   await page.evaluate(axe)
   const violations = await page.evaluate<Violation[]>(`axe.run(document).then((result) => result.violations)`)

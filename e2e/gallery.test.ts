@@ -61,7 +61,12 @@ const asAdmin = async (page: Page) => {
 const views: Shown[] = [
   { name: 'sign-in', address: () => '/', isSignedOut: true },
   { name: 'sign-in-link', address: ({ loginUrl }) => loginUrl, isSignedOut: true },
-  { name: 'approve', address: ({ waitingId }) => `/approve-proxy/${waitingId}` },
+  {
+    name: 'approve',
+    address: ({ waitingId }) => `/approve-proxy/${waitingId}`,
+    // Its buttons wait a moment.
+    act: (page) => page.locator('button[aria-disabled=false]', { hasText: 'Deny' }).waitFor(),
+  },
   { name: 'approve-signed-out', address: ({ waitingId }) => `/approve-proxy/${waitingId}`, isSignedOut: true },
   { name: 'approve-decided', address: ({ decidedId }) => `/approve-proxy/${decidedId}` },
   { name: 'approve-unknown', address: () => `/approve-proxy/arq_${'0'.repeat(26)}` },
