@@ -34,7 +34,7 @@ export const sandbox = command({
     output.line(`Grant      ${style('cyan', inLine(grant_id))}`)
     output.line(`Echo       ${inLine(echo_url)}`)
     output.line(
-      `Called     ${Number(answer.status)}; the upstream got a token, and you see: ${style('green', inLine(seen))}`,
+      `Called     ${inLine(String(answer.status))}; the upstream got a token, and you see: ${style('green', inLine(seen))}`,
     )
     output.line(`Go on      sallyport call ${inLine(echo_url)}`)
     return undefined
