@@ -47,6 +47,8 @@ interface Shown {
   name: string
   address: (lived: LivedIn) => string
   isSignedOut?: true
+  /** In a browser that is a device. */
+  isPaired?: true
   /** What a person does there first. */
   act?: (page: Page) => Promise<unknown>
 }
@@ -118,6 +120,22 @@ const views: Shown[] = [
   { name: 'admin-users', address: () => '/admin/users', act: asAdmin },
   { name: 'admin-health', address: () => '/admin/health', act: asAdmin },
   { name: 'authenticator-pair', address: ({ pairingUrl }) => pairingUrl, isSignedOut: true },
+  { name: 'authenticator-waiting', address: () => '/authenticator', isPaired: true },
+  {
+    name: 'authenticator-decide',
+    address: ({ waitingId }) => `/authenticator#request=${waitingId}`,
+    isPaired: true,
+    act: (page) => page.locator('button[aria-disabled=false]', { hasText: 'Sign and deny' }).waitFor(),
+  },
+  {
+    name: 'authenticator-answered',
+    address: ({ waitingId }) => `/authenticator#request=${waitingId}`,
+    isPaired: true,
+    act: async (page) => {
+      await page.locator('button[aria-disabled=false]', { hasText: 'Sign and deny' }).click()
+      await page.getByRole('heading', { name: 'Denied' }).waitFor()
+    },
+  },
 ]
 
 const schemes = ['light', 'dark'] as const
@@ -133,19 +151,29 @@ test('every page, in both schemes and widths', async () => {
   const signedOut = await open()
   const signedIn = await open()
   await signedIn.addCookies([{ name: 'svc_session', value: lived.sessionToken, url: baseUrl }])
+  const paired = await open()
+  await pair(paired, lived.pairingUrl)
   const faults: string[] = []
   for (const view of views) {
     const address = new URL(view.address(lived), baseUrl).href
-    const found = await show(view, address, view.isSignedOut ? signedOut : signedIn)
+    const found = await show(view, address, view.isPaired ? paired : view.isSignedOut ? signedOut : signedIn)
     faults.push(...found.map((fault) => `${view.name}: ${fault}`))
   }
-  await Promise.all([signedOut.close(), signedIn.close()])
+  await Promise.all([signedOut.close(), signedIn.close(), paired.close()])
   assert.deepEqual(faults, [])
 })
 
 function open(): Promise<BrowserContext> {
   assert.ok(browser)
   return browser.newContext({ reducedMotion: 'reduce' })
+}
+
+async function pair(context: BrowserContext, pairingUrl: string): Promise<void> {
+  const page = await context.newPage()
+  await page.goto(pairingUrl)
+  await page.getByRole('button', { name: 'Pair' }).click()
+  await page.getByRole('heading', { name: 'Waiting for you' }).waitFor()
+  await page.close()
 }
 
 async function show({ name, act }: Shown, address: string, context: BrowserContext): Promise<string[]> {
