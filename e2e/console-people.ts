@@ -53,8 +53,11 @@ export interface Person {
 export async function arrive(visit: Visit, name: string): Promise<Person> {
   await providerIsThere()
   const { login_token } = await issueLink(`${name}@example.com`)
-  const signedIn = (await (await post('/v4/auth/login', { login_token })).json()) as any
-  const token: string = signedIn.session_token
+  const signedIn = (await (await post('/v4/auth/login', { login_token })).json()) as {
+    session_token: string
+    user: { user_id: string }
+  }
+  const token = signedIn.session_token
   const call = caller(token)
   return {
     userId: signedIn.user.user_id,
