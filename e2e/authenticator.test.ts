@@ -7,9 +7,11 @@ import { assertAccessible } from './accessible.ts'
 import { pushServer } from './asking.ts'
 import { arrive, assertFits, oauth, register } from './console-people.ts'
 import type { Person } from './console-people.ts'
-import { base, hears, inBrowser, press, sees } from './in-browser.ts'
+import { base, hears, inBrowser, inWholeBrowser, press, sees } from './in-browser.ts'
 import type { Visit } from './in-browser.ts'
 import { eventually } from './running-service.ts'
+
+inWholeBrowser()
 
 const waiting = 'Waiting for you'
 const asking = 'An agent asks for access'

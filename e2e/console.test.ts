@@ -13,6 +13,7 @@ import {
   press,
   sees,
   serve,
+  sessionIsOver,
   showsWho,
   signIn,
   startScreen,
@@ -116,7 +117,7 @@ inBrowser('a page that is older than the service says so, and loads again', fail
   await sees(page, 'Grants')
 })
 
-inBrowser('of a double click the second half does nothing', [notSignedIn], async (visit) => {
+inBrowser('of a double click the second half does nothing', [sessionIsOver], async (visit) => {
   await signIn(visit, 'grace@example.com')
   await signIn(visit, 'grace@example.com')
   const page = await visit((await issueLink('grace@example.com')).login_url)
@@ -207,7 +208,7 @@ inBrowser('signing out everywhere ends the session of another browser', over, as
   await sees(first, 'Your session has ended')
 })
 
-inBrowser('one session of the list can be ended', [notSignedIn], async (visit) => {
+inBrowser('one session of the list can be ended', [sessionIsOver], async (visit) => {
   const first = await signIn(visit, 'maria@example.com')
   const second = await signIn(visit, 'maria@example.com')
   await openAccount(second)

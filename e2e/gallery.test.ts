@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchBrowser } from '../server/testkit/browser.ts'
 import { startOAuthServer } from '../server/testkit/oauth-server.ts'
@@ -29,13 +29,27 @@ const service = sharedService('sqlite', {
   SALLYPORT_EGRESS_CA_FILE: oauth.caFile,
 })
 
+/** Three browsers, and a service in which something has happened already. */
+interface Setting {
+  lived: LivedIn
+  signedOut: BrowserContext
+  signedIn: BrowserContext
+  paired: BrowserContext
+}
+
+let setting: Promise<Setting> | undefined
 let browser: Browser | undefined
 
-before(async () => {
+async function settle(): Promise<Setting> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   browser = await launchBrowser()
-})
+  const lived = await liveIn({ baseUrl, adminToken: service().adminToken, oauth })
+  const [signedOut, signedIn, paired] = [await open(browser), await open(browser), await open(browser)]
+  await signedIn.addCookies([{ name: 'svc_session', value: lived.sessionToken, url: baseUrl }])
+  await pair(paired, lived.pairingUrl)
+  return { lived, signedOut, signedIn, paired }
+}
 
 after(async () => {
   await browser?.close()
@@ -146,25 +160,15 @@ const screens = [
 /** Colours depend on the scheme and what is there on the width, so that two of the four show every fault. */
 const judged = ['light-desktop', 'dark-phone']
 
-test('every page, in both schemes and widths', async () => {
-  const lived = await liveIn({ baseUrl, adminToken: service().adminToken, oauth })
-  const signedOut = await open()
-  const signedIn = await open()
-  await signedIn.addCookies([{ name: 'svc_session', value: lived.sessionToken, url: baseUrl }])
-  const paired = await open()
-  await pair(paired, lived.pairingUrl)
-  const faults: string[] = []
-  for (const view of views) {
-    const address = new URL(view.address(lived), baseUrl).href
-    const found = await show(view, address, view.isPaired ? paired : view.isSignedOut ? signedOut : signedIn)
-    faults.push(...found.map((fault) => `${view.name}: ${fault}`))
-  }
-  await Promise.all([signedOut.close(), signedIn.close(), paired.close()])
-  assert.deepEqual(faults, [])
-})
+for (const view of views) {
+  test(`${view.name}, in both schemes and widths`, async () => {
+    const { lived, signedOut, signedIn, paired } = await (setting ??= settle())
+    const context = view.isPaired ? paired : view.isSignedOut ? signedOut : signedIn
+    assert.deepEqual(await show(view, new URL(view.address(lived), baseUrl).href, context), [])
+  })
+}
 
-function open(): Promise<BrowserContext> {
-  assert.ok(browser)
+function open(browser: Browser): Promise<BrowserContext> {
   return browser.newContext({ reducedMotion: 'reduce' })
 }
 

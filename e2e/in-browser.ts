@@ -1,9 +1,10 @@
 /** A test in a real browser against the built service, and the steps that such tests share. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchBrowser } from '../server/testkit/browser.ts'
+import type { BrowserWanted } from '../server/testkit/browser.ts'
 import { freePort } from '../server/testkit/ports.ts'
 import { sharedService } from './running-service.ts'
 import type { Environment, RunningService } from './running-service.ts'
@@ -13,19 +14,21 @@ export const base = `http://localhost:${port}`
 let service: () => RunningService = () => {
   throw new Error('no service: the test file calls serve() first')
 }
-let browser: Browser | undefined
-
-before(async () => {
-  browser = await launchBrowser()
-})
+const wanted: BrowserWanted = {}
+let browser: Promise<Browser> | undefined
 
 after(async () => {
-  await browser?.close()
+  await (await browser)?.close()
 })
 
 /** The service of a test file, with settings of its own. */
 export function serve(settings: Environment = {}): void {
   service = sharedService('sqlite', { PORT: String(port), ...settings })
+}
+
+/** For test files in which something rings. */
+export function inWholeBrowser(): void {
+  wanted.isWhole = true
 }
 
 /** What the service printed at its start. */
@@ -66,6 +69,8 @@ export type Visit = (url?: string) => Promise<Page>
 
 /** What the browser logs for an answer that is an error, even one that the page asked for knowingly. */
 export const notSignedIn = '401 /v4/auth/me'
+/** A page asks on until it notices that its session was ended elsewhere. */
+export const sessionIsOver = '401 /v4/'
 export const linkIsOver = '401 /v4/auth/login/preview'
 
 /** A test that fails, too, when the browser complains of anything that is not expected: a violated policy, an error. */
@@ -78,9 +83,9 @@ export function inBrowser(
     const complaints: string[] = []
     const contexts: BrowserContext[] = []
     const visit: Visit = async (url = base) => {
-      assert.ok(browser)
+      browser ??= launchBrowser(wanted)
       // The providers of the tests have an authority of their own.
-      const context = await browser.newContext({ ignoreHTTPSErrors: true, reducedMotion: 'reduce' })
+      const context = await (await browser).newContext({ ignoreHTTPSErrors: true, reducedMotion: 'reduce' })
       contexts.push(context)
       context.setDefaultTimeout(60_000)
       const page = await context.newPage()

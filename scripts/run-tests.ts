@@ -47,11 +47,11 @@ const finished = join(folder, 'finished')
 const times = join(folder, 'times')
 try {
   await prepareSqliteTemplate(sqliteTemplate)
-  await bringPrograms(['curl', 'openssl'])
   if (files.some((file) => file.includes('legacy-peer'))) await bringPython('cryptography')
-  // Fetching a browser may take longer than a test may. Where there is none, the tests that need it say so.
   const needsBrowser = files.some((file) => file.includes('e2e'))
-  const browser = needsBrowser ? await findBrowser().catch(() => undefined) : undefined
+  await bringPrograms(['curl', 'openssl', ...(needsBrowser ? ['chromium-headless-shell'] : [])])
+  // Fetching a browser may take longer than a test may. Where there is none, the tests that need it say so.
+  if (needsBrowser) await findBrowser({ isWhole: true }).catch(() => undefined)
   const env = {
     ...process.env,
     TEST_DATABASE_URL: url,
@@ -62,7 +62,6 @@ try {
     // The processes load the same modules.
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/compiled'),
     ...(showsSlowest && { TEST_FILE_TIMES: times, NODE_OPTIONS: `--import=${measuring}` }),
-    ...(browser && { SALLYPORT_TEST_BROWSER: browser }),
   }
   const groups = together.map((group, index) => {
     const entry = join(folder, `group-${index + 1}.mjs`)

@@ -1,6 +1,7 @@
 /**
  * A real browser for tests: the one that SALLYPORT_TEST_BROWSER names, one that this machine has, one that playwright
- * can fetch, or Debian's own. Says on standard error which it took, and what it does meanwhile.
+ * can fetch, or Debian's own. Says on standard error which it took, and what it does meanwhile. Most tests need no more
+ * of it than what draws and runs pages, which Debian has by itself: it opens them in half the time.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -20,24 +21,32 @@ const flags = [
   '--disable-sync',
 ]
 
+const shellNames = ['chromium-headless-shell', 'chrome-headless-shell']
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome']
 const macApplications = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 
+export interface BrowserWanted {
+  /** With what belongs to a desktop, such as notifications. */
+  isWhole?: boolean
+}
+
 /** With a profile of its own, which goes when it is closed. */
-export async function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: await findBrowser(), args: flags })
+export async function launchBrowser(wanted: BrowserWanted = {}): Promise<Browser> {
+  return chromium.launch({ executablePath: await findBrowser(wanted), args: flags })
 }
 
 /** The path of a browser, which is fetched or installed if need be: that may take minutes. */
-export async function findBrowser(): Promise<string> {
+export async function findBrowser({ isWhole = false }: BrowserWanted = {}): Promise<string> {
   const given = process.env['SALLYPORT_TEST_BROWSER']
   if (given) {
     if (!isProgram(given)) throw new Error(`SALLYPORT_TEST_BROWSER: "${given}" is no program`)
     return take(given, 'SALLYPORT_TEST_BROWSER')
   }
+  const shell = isWhole ? undefined : findProgram(shellNames)
+  if (shell !== undefined) return take(shell, 'found on this machine')
   const found = findOnMachine()
   if (found !== undefined) return take(found, 'found on this machine')
   if (existsSync(chromium.executablePath())) return take(chromium.executablePath(), 'fetched before')

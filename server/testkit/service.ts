@@ -132,7 +132,8 @@ export async function startService(
     log,
     call,
     registerAgent: async (name = 'an agent') => {
-      const { body } = await call('POST', '/v4/agents/register', { body: { name } })
+      const { status, body, text } = await call('POST', '/v4/agents/register', { body: { name } })
+      if (status !== 201) throw new Error(`registration answered ${status}: ${text}`)
       const { agent, access_token: token } = body as { agent: { agent_id: string }; access_token: string }
       return { agentId: agent.agent_id, token }
     },

@@ -1,19 +1,29 @@
 /** Which view stands at which address. What is seldom opened is loaded when it is. */
-import { lazy, Suspense } from 'react'
 import { Route, Switch } from 'wouter'
-import { Loading } from '../ui/loading.tsx'
+import { later } from '../ui/later.tsx'
 import { View } from '../ui/view.tsx'
 import { Approve } from './approve/approve.tsx'
 import { Home } from './home/home.tsx'
 import { Frame, Shell } from './shell.tsx'
 import { SignedIn } from './sign-in/signed-in.tsx'
 
-const Account = lazy(async () => ({ default: (await import('./account/account.tsx')).Account }))
-const Activity = lazy(async () => ({ default: (await import('./activity/activity.tsx')).Activity }))
-const Admin = lazy(async () => ({ default: (await import('./admin/admin.tsx')).Admin }))
-const Connections = lazy(async () => ({ default: (await import('./connections/connections.tsx')).Connections }))
-const Devices = lazy(async () => ({ default: (await import('./devices/devices.tsx')).Devices }))
-const Grants = lazy(async () => ({ default: (await import('./grants/grants.tsx')).Grants }))
+const Account = later(async () => (await import('./account/account.tsx')).Account)
+const Activity = later(async () => (await import('./activity/activity.tsx')).Activity)
+const Admin = later(async () => (await import('./admin/admin.tsx')).Admin)
+const Connections = later(async () => (await import('./connections/connections.tsx')).Connections)
+const Devices = later(async () => (await import('./devices/devices.tsx')).Devices)
+const Grants = later(async () => (await import('./grants/grants.tsx')).Grants)
+
+const views = new Map([
+  ['account', Account],
+  ['activity', Activity],
+  ['admin', Admin],
+  ['connections', Connections],
+  ['devices', Devices],
+  ['grants', Grants],
+])
+// The one that stands at this address is fetched while the service is asked who is here.
+views.get(location.pathname.split('/')[1] ?? '')?.load()
 
 export function Console() {
   return (
@@ -21,28 +31,24 @@ export function Console() {
       <Route path="/approve-proxy/:id">{({ id }) => <Approve id={id} />}</Route>
       <Route path="/admin/*?">
         <Frame>
-          <Suspense fallback={<Loading />}>
-            <Admin />
-          </Suspense>
+          <Admin.View />
         </Frame>
       </Route>
       <Route>
         <SignedIn>
           {(user) => (
             <Shell user={user}>
-              <Suspense fallback={<Loading />}>
-                <Switch>
-                  <Route path="/" component={Home} />
-                  <Route path="/connections/*?" component={Connections} />
-                  <Route path="/grants/*?" component={Grants} />
-                  <Route path="/activity/*?" component={Activity} />
-                  <Route path="/devices/*?" component={Devices} />
-                  <Route path="/account" component={Account} />
-                  <Route>
-                    <View title="There is nothing here" lead="The address leads nowhere." />
-                  </Route>
-                </Switch>
-              </Suspense>
+              <Switch>
+                <Route path="/" component={Home} />
+                <Route path="/connections/*?" component={Connections.View} />
+                <Route path="/grants/*?" component={Grants.View} />
+                <Route path="/activity/*?" component={Activity.View} />
+                <Route path="/devices/*?" component={Devices.View} />
+                <Route path="/account" component={Account.View} />
+                <Route>
+                  <View title="There is nothing here" lead="The address leads nowhere." />
+                </Route>
+              </Switch>
             </Shell>
           )}
         </SignedIn>
