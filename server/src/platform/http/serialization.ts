@@ -1,4 +1,4 @@
-/** Writes answers as Fastify does, but compiles no schema twice: that is most of what a start costs. */
+/** Writes answers as Fastify does, but compiles a schema when it is first needed, and none twice: a start would mostly wait for that. */
 import fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { oncePerSchema } from './once-per-schema.ts'
@@ -8,8 +8,13 @@ type SerializerCompiler = NonNullable<FastifyInstance['serializerCompiler']>
 let shared: Promise<SerializerCompiler> | undefined
 
 export async function serializerCompiler(): Promise<SerializerCompiler> {
-  shared ??= fastifysOwn().then(oncePerSchema)
+  shared ??= fastifysOwn().then((compile) => oncePerSchema((route) => onceNeeded(() => compile(route))))
   return await shared
+}
+
+function onceNeeded(compile: () => ReturnType<SerializerCompiler>): ReturnType<SerializerCompiler> {
+  let compiled: ReturnType<SerializerCompiler> | undefined
+  return (answer) => (compiled ??= compile())(answer)
 }
 
 /** Fastify makes it when a route first needs one, and hands it out from then on. */
