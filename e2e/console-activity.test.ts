@@ -41,12 +41,11 @@ const show = (page: Page, text: string) => lines(page).filter({ hasText: text })
 
 /** Waits until the list holds these lines, and no others. */
 async function holds(page: Page, expected: RegExp[]): Promise<void> {
-  await lines(page)
-    .nth(expected.length - 1)
-    .waitFor()
-  await lines(page).nth(expected.length).waitFor({ state: 'detached' })
-  const texts = await lines(page).allInnerTexts()
-  for (const [index, text] of expected.entries()) assert.match(texts[index] ?? '', text)
+  const isThere = async () => {
+    const texts = await lines(page).allInnerTexts()
+    return texts.length === expected.length && expected.every((line, index) => line.test(texts[index] ?? ''))
+  }
+  await eventually(isThere, `the list does not hold ${expected.join(' and ')} alone`)
 }
 
 const refused = /^Mail helper tried to delete .*\/api\/x, refused: you did not allow this method\./

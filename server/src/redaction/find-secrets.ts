@@ -42,6 +42,7 @@ function searchLayer(
   if (!forms.search) return
   const add = (pattern: Pattern, from: number, to: number) => {
     const span = inSource(pattern, text, layer, whole, from, to)
+    if (span.to - span.from < pattern.leastSource) return
     const last = spans.at(-1)
     if (last && last.from <= span.from && span.from < last.to) last.to = Math.max(last.to, span.to)
     else spans.push(span)

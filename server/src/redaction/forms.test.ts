@@ -139,3 +139,15 @@ test('in base64 the characters that the secret shares with its neighbours go wit
     assert.equal(redactorFor(secret).text(given), expected, `${given} ${before}`)
   }
 })
+
+test('a secret that itself looks like escapes is found where others stand around it, and its short reading is not', () => {
+  for (const secret of ['      \\ =69     ', '%41%42%43%44%45%46', 'abc=41=42=43=44=', '&#65;&#66;&#67;abc']) {
+    const redactor = () => createRedactor(compileSecrets([new Secret(secret)]))
+    for (const text of [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]) {
+      const output = redactor().body(Buffer.from(`{"a":"${text}"}`))
+      assert.equal(output.toString(), '{"a":"[REDACTED]"}', text)
+    }
+  }
+  const letters = createRedactor(compileSecrets([new Secret('%41%42%43%44%45%46')]))
+  assert.equal(letters.body(Buffer.from('ABCDEF and A%42CDEF')).toString(), 'ABCDEF and A%42CDEF')
+})

@@ -15,6 +15,8 @@ export interface Pattern {
   readonly coreTo: number
   /** Where the text ends, that many of `bytes` are a match already. */
   readonly enough: number
+  /** What it is found in has to be as long: a secret that undone is short was longer before. */
+  readonly leastSource: number
   /** In base64 the character before the first, or after the last, can hold bits of the secret too. */
   readonly sharesBefore: boolean
   readonly sharesAfter: boolean
@@ -24,6 +26,9 @@ export interface Pattern {
 
 /** An escape before the secret takes at most so many of its characters: `\u` and four digits. */
 const swallowed = 4
+
+/** The search needs as many. */
+const shortestCore = 3
 
 /** What could be the start of an escape, at the end of a text. */
 export const openEscape = /(?:%[\da-f]?|\\(?:u[\da-f]{0,3}|x[\da-f]?|[0-7]{1,2})?|&#?\w{0,8}|=[\da-f]?|=\r)$/i
@@ -60,13 +65,16 @@ function spellings(secret: string): Set<string> {
   const found = [Buffer.from(secret, 'utf8'), wide, Buffer.from(wide).swap16()]
     .map((bytes) => bytes.toString('latin1').replaceAll('\0', ''))
     .flatMap((text) => [text, text.replaceAll(' ', '+')])
-  return new Set(found.flatMap((text) => [text, unescapeFully(text)]).filter((text) => text.length >= minRedactable))
+  return new Set(found.flatMap((text) => [text, unescapeFully(text)]).filter((text) => text.length >= shortestCore))
 }
 
 function plain(bytes: Uint8Array): Pattern {
   const tail = openEscape.exec(Buffer.from(bytes).toString('latin1'))?.[0].length ?? 0
-  const coreTo = Math.max(bytes.length - tail, minRedactable)
-  return pattern(bytes, same, { coreTo, enough: present(bytes.length) })
+  const coreTo = Math.max(bytes.length - tail, Math.min(bytes.length, minRedactable))
+  const coreFrom = Math.min(swallowed, coreTo - shortestCore)
+  // By itself so short a text is nobody's secret.
+  const leastSource = bytes.length < minRedactable ? minRedactable : 0
+  return pattern(bytes, same, { coreFrom, coreTo, leastSource, enough: present(bytes.length) })
 }
 
 function hex(bytes: Buffer): Pattern {
@@ -93,5 +101,6 @@ function base64Cores(bytes: Buffer, enoughBytes: number) {
 }
 
 function pattern(bytes: Uint8Array, fold: Uint8Array, parts: Partial<Pattern> & { enough: number }): Pattern {
-  return { bytes, fold, coreFrom: swallowed, coreTo: bytes.length, sharesBefore: false, sharesAfter: false, ...parts }
+  const usual = { leastSource: 0, sharesBefore: false, sharesAfter: false }
+  return { bytes, fold, coreFrom: swallowed, coreTo: bytes.length, ...usual, ...parts }
 }
