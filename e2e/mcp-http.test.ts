@@ -54,6 +54,7 @@ test('over HTTP only loopback names, no page of another origin, and whoever has 
     'from a page elsewhere': (await post(url, { ...bearer, origin: 'https://evil.example.com' })).status,
     'from a sandboxed page': (await post(url, { ...bearer, origin: 'null' })).status,
     'elsewhere on it': (await post(url.replace('/mcp', '/'), bearer)).status,
+    'where no address can be read': (await post(url.replace('/mcp', '//'), bearer)).status,
     'in a session of nobody': (await post(url, { ...bearer, 'mcp-session-id': 'x' })).status,
     'with too much': (await post(url, { ...bearer, 'content-length': '5000000' }, ' ').catch(() => ({ status: 0 })))
       .status,
@@ -69,6 +70,7 @@ test('over HTTP only loopback names, no page of another origin, and whoever has 
     'from a page elsewhere': 403,
     'from a sandboxed page': 403,
     'elsewhere on it': 404,
+    'where no address can be read': 404,
     'in a session of nobody': 404,
     'with too much': 413,
     'with no JSON': 400,

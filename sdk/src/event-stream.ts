@@ -11,6 +11,8 @@ const maxEventLength = 1024 * 1024
 /** The service says something every 15 seconds. Who hears nothing for so long listens to nobody. */
 const longestSilenceMs = 45_000
 
+const endOfEvent = /\r\n\r\n|\n\n|\r\r/
+
 /** The events of one connection, until it ends. Comments, which keep a connection alive, are passed over. */
 export async function* eventsIn(
   body: ReadableStream<Uint8Array>,
@@ -27,14 +29,23 @@ export async function* eventsIn(
       clearTimeout(timer)
     }
   }
-  let text = ''
+  /** Of an event that has not ended yet. Joined only once it has: a byte at a time would take for ever. */
+  let parts: string[] = []
+  let length = 0
   try {
     for (let part = await next(); part.value; part = await next()) {
-      text += decoder.decode(part.value, { stream: true })
-      const blocks = text.split(/\r\n\r\n|\n\n|\r\r/)
-      text = blocks.pop() ?? ''
-      if (text.length > maxEventLength) return
-      yield* blocks.map(eventIn).filter((event) => event !== undefined)
+      const text = decoder.decode(part.value, { stream: true })
+      if (text === '') continue
+      const isEnded = endOfEvent.test(parts.slice(-3).join('').slice(-3) + text)
+      parts.push(text)
+      length += text.length
+      if (isEnded) {
+        const blocks = parts.join('').split(endOfEvent)
+        parts = blocks.splice(-1)
+        length = parts[0]?.length ?? 0
+        yield* blocks.map(eventIn).filter((event) => event !== undefined)
+      }
+      if (length > maxEventLength) return
     }
   } finally {
     await hangUp()

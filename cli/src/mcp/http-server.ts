@@ -51,7 +51,7 @@ export function createHttpServer(needs: McpNeeds, token: string): { server: Serv
       refuse(response, 421, 'This is not the Host that this server answers to.')
     } else if (origin !== undefined && ![`http://127.0.0.1:${port}`, `http://localhost:${port}`].includes(origin)) {
       refuse(response, 403, 'Pages of other origins may not call this.')
-    } else if (new URL(request.url ?? '/', 'http://localhost').pathname !== '/mcp') {
+    } else if (request.url?.split('?', 1)[0] !== '/mcp') {
       refuse(response, 404, 'The endpoint is /mcp.')
     } else if (!timingSafeEqual(hash(authorization), expected)) {
       response.setHeader('www-authenticate', 'Bearer')

@@ -141,13 +141,15 @@ test('in base64 the characters that the secret shares with its neighbours go wit
 })
 
 test('a secret that itself looks like escapes is found where others stand around it, and its short reading is not', () => {
+  const shown = (secret: string, text: string) => {
+    const output = createRedactor(compileSecrets([new Secret(secret)])).body(Buffer.from(text))
+    assert.ok(Buffer.isBuffer(output))
+    return output.toString()
+  }
   for (const secret of ['      \\ =69     ', '%41%42%43%44%45%46', 'abc=41=42=43=44=', '&#65;&#66;&#67;abc']) {
-    const redactor = () => createRedactor(compileSecrets([new Secret(secret)]))
     for (const text of [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]) {
-      const output = redactor().body(Buffer.from(`{"a":"${text}"}`))
-      assert.equal(output.toString(), '{"a":"[REDACTED]"}', text)
+      assert.equal(shown(secret, `{"a":"${text}"}`), '{"a":"[REDACTED]"}', text)
     }
   }
-  const letters = createRedactor(compileSecrets([new Secret('%41%42%43%44%45%46')]))
-  assert.equal(letters.body(Buffer.from('ABCDEF and A%42CDEF')).toString(), 'ABCDEF and A%42CDEF')
+  assert.equal(shown('%41%42%43%44%45%46', 'ABCDEF and A%42CDEF'), 'ABCDEF and A%42CDEF')
 })
