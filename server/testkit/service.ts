@@ -133,7 +133,7 @@ export async function startService(
     call,
     registerAgent: async (name = 'an agent') => {
       const { status, body, text } = await call('POST', '/v4/agents/register', { body: { name } })
-      if (status !== 201) throw new Error(`registration answered ${status}: ${text}`)
+      if (status !== 201) throw new Error(`registration answered ${status}: ${text}\n${log.slice(-5).join('')}`)
       const { agent, access_token: token } = body as { agent: { agent_id: string }; access_token: string }
       return { agentId: agent.agent_id, token }
     },
