@@ -127,7 +127,7 @@ const views: Shown[] = [
     },
   },
   { name: 'account', address: () => '/account' },
-  { name: 'nowhere', address: () => '/grants/none/nowhere' },
+  { name: 'nowhere', address: () => '/conections' },
   { name: 'admin-token', address: () => '/admin', isSignedOut: true },
   { name: 'admin-providers', address: () => '/admin', act: asAdmin },
   { name: 'admin-agents', address: () => '/admin/agents', act: asAdmin },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fastify from 'fastify'
+import { startService } from '../testkit/service.ts'
 import { replyWithError } from './platform/http/error-replies.ts'
 import { pageRoutes } from './page-routes.ts'
 
@@ -14,4 +15,20 @@ test('where the pages were not built, each says how they are', async (t) => {
     assert.equal(answer.statusCode, 404)
     assert.match(answer.json().error.message, /npm run build/, path)
   }
+})
+
+test('an address that leads nowhere is our page in a browser, and an answer of the API for programs', async (t) => {
+  const { call } = await startService(t, 'sqlite')
+  const open = async (path: string, accept: string, method: 'GET' | 'POST' = 'GET') => {
+    const { status, headers } = await call(method, path, { headers: { accept } })
+    return [status, String(headers['content-type']).split(';', 1)[0]]
+  }
+  const browser = 'text/html,application/xhtml+xml,*/*;q=0.8'
+  const json = 'application/json'
+  assert.deepEqual(await open('/conections', browser), [404, 'text/html'])
+  assert.deepEqual(await open('/nothing/at/all?x=1', browser), [404, 'text/html'])
+  for (const accept of [json, '*/*']) assert.deepEqual(await open('/conections', accept), [404, json])
+  for (const path of ['/v4/nothing', '/v9', '/assets/none.js']) assert.deepEqual(await open(path, browser), [404, json])
+  assert.deepEqual(await open('/v4/proxy', browser), [405, json])
+  assert.deepEqual(await open('/conections', browser, 'POST'), [404, json])
 })

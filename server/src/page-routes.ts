@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
+import type { FastifyRequest } from 'fastify'
 import { ServiceError } from './platform/errors.ts'
 import type { Http } from './platform/http/http.ts'
 
@@ -40,4 +41,14 @@ export async function pageRoutes(http: Http, root = built): Promise<void> {
   for (const path of consolePaths) serve(path, 'index.html')
   serve('/authenticator', 'authenticator.html')
   for (const file of files) serve(`/${file}`, file)
+  // Who mistypes an address in a browser reads so on our page; who calls the API gets an answer of the API's.
+  http.get('*', { schema: { hide: true } }, (request, reply) => {
+    if (isForPeople(request)) return reply.code(404).sendFile('index.html', root, { cacheControl: false })
+    reply.callNotFound()
+    return reply
+  })
+}
+
+function isForPeople({ headers, url }: FastifyRequest): boolean {
+  return /\btext\/html\b/.test(headers.accept ?? '') && !/^\/(?:v\d|assets\/)/.test(url)
 }

@@ -10,7 +10,8 @@ interface KnownRoute {
 export function answerUnknownRoutes(http: Http): void {
   const routes: KnownRoute[] = []
   http.addHook('onRoute', ({ url, method }) => {
-    routes.push({ pattern: toPattern(url), methods: [method].flat() })
+    // What takes all that is nobody's is no path of its own.
+    if (url !== '*') routes.push({ pattern: toPattern(url), methods: [method].flat() })
   })
   http.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0] ?? ''
