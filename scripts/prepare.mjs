@@ -9,11 +9,14 @@ import { fileURLToPath } from 'node:url'
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
 
-/** Installs and, unless told otherwise, builds what runs here; or all. Returns the path of the Node to run. */
+/**
+ * Installs and, unless told otherwise, builds what runs here; or all. What the sources themselves need is always built.
+ * Returns the path of the Node to run.
+ */
 export function prepare({ build = true, all = false } = {}) {
   install()
   const node = pinnedNode()
-  if (build) buildStale(node, all)
+  buildStale(node, ({ isForSources = false, isForOthers = false }) => isForSources || (build && (all || !isForOthers)))
   return node
 }
 
@@ -57,6 +60,13 @@ function pinnedNode() {
 /** What is built, from which folders, and a file that shows that it is there. */
 const builds = [
   {
+    name: 'scanner',
+    folders: ['server/assembly'],
+    output: 'server/dist/scan.wasm',
+    command: ['node_modules/assemblyscript/bin/asc.js', '--config', 'server/assembly/asconfig.json'],
+    isForSources: true,
+  },
+  {
     name: 'service',
     folders: ['protocol/src', 'server/src'],
     output: 'server/dist/sallyport-server.js',
@@ -83,9 +93,8 @@ const builds = [
   },
 ]
 
-function buildStale(node, all) {
-  for (const { name, folders, output, command, isForOthers = false } of builds) {
-    if (isForOthers && !all) continue
+function buildStale(node, isWanted) {
+  for (const { name, folders, output, command } of builds.filter(isWanted)) {
     const stamp = join(modules, `.sallyport-built-${name.replaceAll(' ', '-')}`)
     const wanted = hash(
       ['scripts', ...folders]

@@ -18,7 +18,7 @@ export function meaningOf(escape: number): number {
 }
 
 /** The bytes that an escape can begin with. */
-export const escapeStarts = [0x00, 0x0a, 0x0d, 0x25, 0x26, 0x3d, 0x5c]
+const escapeStarts = [0x00, 0x0a, 0x0d, 0x25, 0x26, 0x3d, 0x5c]
 
 export const isEscapeStart = Uint8Array.from({ length: 256 }, (_, byte) => (escapeStarts.includes(byte) ? 1 : 0))
 

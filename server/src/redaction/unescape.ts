@@ -2,7 +2,8 @@
  * Undoes one layer of every escape at once, and remembers where each came from. Of what is between escapes only that is
  * copied which could be part of a form together with one of them, so that a text with few of them costs little.
  */
-import { asByte, escapeStarts, isEscapeStart, lengthOf, meaningOf, nothing, readEscape } from './escapes.ts'
+import { beginStarts, nextStart } from './escape-starts.ts'
+import { asByte, lengthOf, meaningOf, nothing, readEscape } from './escapes.ts'
 
 /** A text with one layer undone. Of each escape: where it begins and ends, in the view and in what the view is of. */
 export interface View {
@@ -47,7 +48,8 @@ export function unescapeInto(
   to: number,
   { reach: usualReach, held, wanted }: Sought,
 ): boolean {
-  let at = firstStart(source, from, to)
+  beginStarts(from)
+  let at = nextStart(source, from, to)
   if (at === to) return false
   reserve(view, to - from)
   // Kept in variables of the loop's own: it is the redactor's hottest.
@@ -163,23 +165,6 @@ function lastEscape({ viewFrom, escapes }: View, at: number): number {
     else high = middle - 1
   }
   return low
-}
-
-/** Looking for each start by itself is much faster than looking at every byte, where there are many bytes. */
-function firstStart(source: Buffer, from: number, to: number): number {
-  if (to - from < 1024) return from
-  let end = to
-  for (const start of escapeStarts) {
-    const found = source.subarray(from, end).indexOf(start)
-    if (found !== -1) end = from + found
-  }
-  return end
-}
-
-function nextStart(source: Buffer, from: number, to: number): number {
-  let at = from
-  while (at < to && isEscapeStart[source[at] ?? 0] === 0) at++
-  return at
 }
 
 function isWanted(stands: number, wanted: Uint8Array): boolean {
