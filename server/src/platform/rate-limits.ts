@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { ServiceError } from './errors.ts'
 import type { Queries } from './database/database.ts'
 import { preparedForKeys } from './database/prepared.ts'
+import type { KeyList } from './database/prepared.ts'
 import { inWaves, together } from './database/together.ts'
 
 /** A bucket that holds `burst` calls and fills again at one call every `periodMs`. */
@@ -28,14 +29,14 @@ export function perSecond(count: number, burst: number): RateLimit {
 
 const dayMs = 86_400_000
 
-interface Taking {
+export interface Taking {
   key: string
   limit: RateLimit
   now: Date
   calls: number
 }
 
-interface Times {
+export interface Times {
   /** Where a bucket stands after the first call ever. */
   first: number
   time: number
@@ -45,18 +46,21 @@ interface Times {
 }
 
 // All instances take in the same order, so that none waits for another that waits for it.
+export function takingFromLimits({ first, time, takenMs, latest, impossible }: Times, keys: KeyList) {
+  return sql<{ key: string }>`
+    with taken (key) as (${keys.rows})
+    insert into rate_limits (key, full_at)
+    select distinct key, cast(${first} as bigint) from taken where true order by key
+    on conflict (key) do update set full_at = ${takenMs} + case
+      when rate_limits.full_at > ${impossible} then ${latest}
+      when rate_limits.full_at > ${time} then rate_limits.full_at
+      else ${time} end
+    where rate_limits.full_at <= ${latest} or rate_limits.full_at > ${impossible}
+    returning key`
+}
+
 const takeAll = preparedForKeys<Times, { key: string }>(
-  (queries, { first, time, takenMs, latest, impossible }, keys) =>
-    sql<{ key: string }>`
-      with taken (key) as (${keys.rows})
-      insert into rate_limits (key, full_at)
-      select distinct key, cast(${first} as bigint) from taken where true order by key
-      on conflict (key) do update set full_at = ${takenMs} + case
-        when rate_limits.full_at > ${impossible} then ${latest}
-        when rate_limits.full_at > ${time} then rate_limits.full_at
-        else ${time} end
-      where rate_limits.full_at <= ${latest} or rate_limits.full_at > ${impossible}
-      returning key`.compile(queries),
+  (queries, times, keys) => takingFromLimits(times, keys).compile(queries),
   { isNote: true },
 )
 
@@ -76,7 +80,7 @@ const take = together(async (queries: Queries, takings: readonly Taking[]): Prom
   return takings.map((taking) => taken.has(taking))
 })
 
-function timesOf({ limit: { burst, periodMs }, now, calls }: Taking): Times {
+export function timesOf({ limit: { burst, periodMs }, now, calls }: Omit<Taking, 'key'>): Times {
   const time = now.getTime()
   const takenMs = calls * periodMs
   const latest = time + burst * periodMs - takenMs

@@ -14,6 +14,11 @@ export interface Database {
   queries: Queries
   /** All or nothing. Run again when it lost a race, so it may hold nothing but queries: no network, no other effect. */
   transaction: <T>(work: (tx: Queries) => Promise<T>) => Promise<T>
+  /**
+   * One statement that is a transaction by itself, for what is quicker that way. It fails rather than wait for others.
+   * Undefined where the engine has no such thing, or not at the moment.
+   */
+  atOnce: RunDirectly
   close: () => Promise<void>
 }
 
@@ -21,33 +26,41 @@ export interface Database {
 export interface Shortcut {
   /** Only for what reads. What others have begun to write is not seen. */
   read: RunDirectly
-  /** On behalf of the transaction that is open: for reads, and for notes. */
-  inTransaction: RunDirectly
-  /** One note many times over, each with values of its own. A statement for all of them at once would take longer. */
-  noteEach: NoteEach
-  /** Moves whenever something was written, here or by another process, that is no note. */
-  version: () => number
+  inTransaction?: ShortcutInTransaction
+  /** Differs whenever something that decides who may do what was written since, here or by another process. */
+  version: () => Version | Promise<Version | undefined>
 }
 
-export type RunDirectly = (query: CompiledQuery) => Promise<object[]>
+export interface ShortcutInTransaction {
+  /** On behalf of the transaction that is open: for reads, and for notes. */
+  read: RunDirectly
+  /** One note many times over, each with values of its own. A statement for all of them at once would take longer. */
+  noteEach: NoteEach
+}
+
+export type Version = number | string
+
+/** Undefined where it can't be done this way at the moment. */
+export type RunDirectly = (query: CompiledQuery) => Promise<object[]> | undefined
 export type NoteEach = (text: string, rows: readonly (readonly unknown[])[]) => Promise<void>
 
-const shortcuts = new WeakMap<Queries, Pick<Shortcut, 'read'> & Partial<Shortcut>>()
+const shortcuts = new WeakMap<Queries, Shortcut>()
+const shortcutsInside = new WeakMap<Queries, ShortcutInTransaction>()
 
 /** Undefined where the engine has no such thing, and out of transactions. */
 export function noteEachOf(tx: Queries): NoteEach | undefined {
-  return tx.isTransaction ? shortcuts.get(tx)?.noteEach : undefined
+  return shortcutsInside.get(tx)?.noteEach
 }
 
 /** Undefined where the engine has none, or none for this. */
 export function shortcutOf(queries: Queries, { query }: CompiledQuery, isNote: boolean): RunDirectly | undefined {
   const mayTake = query.kind === 'SelectQueryNode' || (isNote && queries.isTransaction)
-  return mayTake ? shortcuts.get(queries)?.read : undefined
+  return mayTake ? (shortcuts.get(queries) ?? shortcutsInside.get(queries))?.read : undefined
 }
 
 /** Undefined where that can't be told: in a transaction, or on an engine that has no such thing. */
-export function versionOf(queries: Queries): number | undefined {
-  return shortcuts.get(queries)?.version?.()
+export function versionOf(queries: Queries): ReturnType<Shortcut['version']> | undefined {
+  return shortcuts.get(queries)?.version()
 }
 
 /** `unknown`: the commit was sent, and no answer came. It may have happened, or may yet. */
@@ -86,6 +99,7 @@ export function createDatabase(engine: Engine, dialect: Dialect, shortcut?: Shor
         }
       }
     },
+    atOnce: () => undefined,
     close: () => queries.destroy(),
   }
 }
@@ -100,12 +114,12 @@ async function transactOnce<T>(
   try {
     const value = await queries.transaction().execute(async (tx) => {
       lastSteps.set(tx, steps)
-      if (shortcut) shortcuts.set(tx, { read: shortcut.inTransaction, noteEach: shortcut.noteEach })
+      if (shortcut?.inTransaction) shortcutsInside.set(tx, shortcut.inTransaction)
       const done = await work(tx)
       // What is added from now on would come too late.
       lastSteps.delete(tx)
       for (const step of steps) await step.run(tx)
-      shortcuts.delete(tx)
+      shortcutsInside.delete(tx)
       result = 'unknown'
       return done
     })

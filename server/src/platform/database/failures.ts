@@ -24,7 +24,7 @@ const socketFailures = new Set([
 
 /** pg, Kysely and SQLite raise these without a code; the last three are said once the database was closed. */
 const lostConnection =
-  /connection terminated|timeout exceeded when trying to connect|not queryable|connection timeout|driver has already been destroyed|database is not open|statement has been finalized/i
+  /connection terminated|query read timeout|timeout exceeded when trying to connect|not queryable|connection timeout|driver has already been destroyed|database is not open|statement has been finalized/i
 
 /** The database file is gone from its path: what is written now would be lost with it. */
 export class DatabaseFileLost extends Error {
@@ -42,6 +42,11 @@ export function isBusy(error: unknown): boolean {
 /** The transaction lost a race and may simply be run again. A busy SQLite file was waited for already. */
 export function isRetryable(error: unknown): boolean {
   return ['40001', '40P01'].includes(sqlState(error) ?? '')
+}
+
+/** The server said that the statement failed; where it says nothing, or that it goes down, nobody knows. */
+export function isUndone(error: unknown): boolean {
+  return /^(0A|2[2356]|4[02]|5[345]|57014)/.test(sqlState(error) ?? '')
 }
 
 /** The database can't be reached or written to. It may come back by itself. */

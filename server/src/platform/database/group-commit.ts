@@ -23,6 +23,9 @@ export type WriteTogether<Entry> = (
   entries: readonly Entry[],
 ) => Promise<readonly (ServiceError | undefined)[]>
 
+/** All of them, the short way. False where that could not be: then nothing was written. */
+export type WriteAtOnce<Entry> = (entries: readonly Entry[]) => Promise<boolean>
+
 interface Waiting<Entry> {
   entry: Entry
   resolve: () => void
@@ -33,7 +36,11 @@ const maxTogether = 64
 const laterMs = 20
 const mostTurns = 4
 
-export function createGroupCommit<Entry>(database: Database, write: WriteTogether<Entry>): GroupCommit<Entry> {
+export function createGroupCommit<Entry>(
+  database: Database,
+  write: WriteTogether<Entry>,
+  writeAtOnce: WriteAtOnce<Entry> = () => Promise.resolve(false),
+): GroupCommit<Entry> {
   let waiting: Waiting<Entry>[] = []
   let isScheduled = false
   let later: NodeJS.Timeout | undefined
@@ -42,7 +49,8 @@ export function createGroupCommit<Entry>(database: Database, write: WriteTogethe
   const commitTogether = async (some: readonly Waiting<Entry>[]): Promise<void> => {
     try {
       const entries = some.map(({ entry }) => entry)
-      const refusals = await database.transaction((tx) => write(tx, entries))
+      const areWritten = await writeAtOnce(entries)
+      const refusals = areWritten ? [] : await database.transaction((tx) => write(tx, entries))
       some.forEach(({ resolve, reject }, index) => {
         const refusal = refusals[index]
         if (refusal) reject(refusal)

@@ -17,7 +17,7 @@ export interface ColumnTypes {
 export interface Migration {
   number: number
   name: string
-  statements: (types: ColumnTypes) => string[]
+  statements: (types: ColumnTypes, engine: Engine) => string[]
 }
 
 const columnTypes: Record<Engine, ColumnTypes> = {
@@ -54,7 +54,7 @@ export async function migrate(database: Database, clock: Clock): Promise<Migrati
     if (applied > newest) throw new DatabaseTooNew(applied, newest)
     const missing = migrations.slice(applied)
     for (const { number, name, statements } of missing) {
-      for (const statement of statements(types)) await sql.raw(statement).execute(tx)
+      for (const statement of statements(types, database.engine)) await sql.raw(statement).execute(tx)
       await tx.insertInto('migrations').values({ number, name, applied_at: clock().getTime() }).execute()
     }
     return missing

@@ -3,19 +3,30 @@ import { readFileSync } from 'node:fs'
 import { PostgresDialect } from 'kysely'
 import type { PostgresPool } from 'kysely'
 import pg from 'pg'
-import type { Pool, PoolConfig, QueryConfig } from 'pg'
+import type { ClientConfig, Pool, PoolConfig, QueryConfig } from 'pg'
 import { isLoopback } from '../config.ts'
 import type { Secret } from '../secret.ts'
 import { createDatabase } from './database.ts'
-import type { Database } from './database.ts'
+import type { Database, Shortcut } from './database.ts'
+import { inTurns } from './in-turns.ts'
+import { createLine } from './postgres-line.ts'
+import type { Line } from './postgres-line.ts'
 import { nameOf } from './prepared.ts'
 
 const int8 = pg.types.builtins.INT8
 
+/** Ten connections at most, with the two lines. */
+const mostPooled = 8
+
+/** Keys alone are looked up here. A table that was never analysed must not be read from end to end for them. */
+const byKeys = 'set plan_cache_mode = force_generic_plan; set enable_seqscan = off'
+
+/** Whoever has the row may be waiting for the record's chain, which is ours until the commit: better do it otherwise. */
+const patientBriefly = 'set lock_timeout = 50'
+
 export function openPostgres(url: Secret, { isInsecure }: { isInsecure: boolean }): Database {
-  const pool = new pg.Pool({
+  const options: ClientConfig = {
     ...postgresOptions(url.reveal(), isInsecure),
-    max: 10,
     connectionTimeoutMillis: 5_000,
     statement_timeout: 30_000,
     idle_in_transaction_session_timeout: 30_000,
@@ -25,12 +36,45 @@ export function openPostgres(url: Secret, { isInsecure }: { isInsecure: boolean 
       // Our 64-bit columns are times and counts, which a number holds exactly.
       getTypeParser: (type: typeof int8): unknown => (type === int8 ? Number : pg.types.getTypeParser(type)),
     },
-  })
+  }
+  const pool = new pg.Pool({ ...options, max: mostPooled })
   // A connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
-  return createDatabase('postgres', new PostgresDialect({ pool: preparing(pool) }))
+  // Past what the server allows a statement there is nobody at the other end any more.
+  const reads = createLine({ ...options, query_timeout: 10_000 }, byKeys)
+  const commits = createLine({ ...options, query_timeout: 40_000 }, `${byKeys}; ${patientBriefly}`)
+  const { queries, close, ...database } = createDatabase(
+    'postgres',
+    new PostgresDialect({ pool: preparing(pool) }),
+    shortcutOver(reads),
+  )
+  return {
+    ...database,
+    queries,
+    atOnce: ({ sql, parameters }) => commits.open()?.run(statement(sql, parameters)),
+    close: async () => {
+      await Promise.all([reads.close(), commits.close(), close()])
+    },
+  }
 }
+
+function shortcutOver(reads: Line): Shortcut {
+  const version = inTurns(async () => {
+    const line = reads.open()
+    if (!line) return undefined
+    try {
+      const [row] = (await line.run(lastChange)) as { last_change: number }[]
+      // Another connection may lead to another server, which has changes of its own.
+      return row && `${line.number} ${row.last_change}`
+    } catch {
+      return undefined
+    }
+  })
+  return { read: ({ sql, parameters }) => reads.open()?.run(statement(sql, parameters)), version }
+}
+
+const lastChange = { name: 'sallyport_last_change', text: 'select last_change from authority' }
 
 /** What runs again and again is read and planned once for each connection. */
 function preparing(pool: Pool): PostgresPool {

@@ -19,6 +19,14 @@ export function prepared<Values extends object, Row>(
   build: (queries: Queries, values: Values) => Compilable<Row> | CompiledQuery<Row>,
   { isNote = false }: PreparedOptions = {},
 ): Run<Values, Row> {
+  const statement = preparedText(build)
+  return (queries, values) => run(queries, statement(queries, values), { isNote })
+}
+
+/** The same, not run yet. */
+export function preparedText<Values extends object, Row>(
+  build: (queries: Queries, values: Values) => Compilable<Row> | CompiledQuery<Row>,
+): (queries: Queries, values: Values) => CompiledQuery<Row> {
   const compiled = new Map<unknown, CompiledQuery<Row>>()
   return (queries, values) => {
     const engine = queries.getExecutor().adapter.constructor
@@ -27,7 +35,7 @@ export function prepared<Values extends object, Row>(
     const parameters = query.parameters.map((one) =>
       typeof one === 'symbol' ? values[one.description as keyof Values] : one,
     )
-    return run(queries, { ...query, parameters }, { isNote })
+    return { ...query, parameters }
   }
 }
 
@@ -71,7 +79,7 @@ export function preparedForKeys<Values extends object, Row>(
   }
 }
 
-function listOf(keys: readonly unknown[]): KeyList {
+export function listOf(keys: readonly unknown[]): KeyList {
   return {
     holds: (column) => sql<boolean>`${sql.ref(column)} = any(${keys})`,
     rows: sql`select unnest(cast(${keys} as text[]))`,
@@ -106,6 +114,6 @@ export async function run<Row>(
   query: CompiledQuery<Row>,
   { isNote = false }: PreparedOptions = {},
 ): Promise<Row[]> {
-  const direct = shortcutOf(queries, query, isNote)
-  return direct ? ((await direct(query)) as Row[]) : (await queries.executeQuery(query)).rows
+  const direct = shortcutOf(queries, query, isNote)?.(query)
+  return direct ? ((await direct) as Row[]) : (await queries.executeQuery(query)).rows
 }

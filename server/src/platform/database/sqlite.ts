@@ -100,15 +100,17 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
         // Quicker than the reader: it still has the pages that it wrote.
         return rowsOf(handle.writer, query)
       }),
-    inTransaction: (query) => use(({ writer }) => rowsOf(writer, query), { isRead: false }),
-    noteEach: (text, rows) =>
-      use(
-        ({ writer }) => {
-          const { statement } = shortcutTo(writer, text)
-          for (const values of rows) statement.run(...(values as SQLInputValue[]))
-        },
-        { isRead: false },
-      ),
+    inTransaction: {
+      read: (query) => use(({ writer }) => rowsOf(writer, query), { isRead: false }),
+      noteEach: (text, rows) =>
+        use(
+          ({ writer }) => {
+            const { statement } = shortcutTo(writer, text)
+            for (const values of rows) statement.run(...(values as SQLInputValue[]))
+          },
+          { isRead: false },
+        ),
+    },
     // Once for all calls that one turn of the event loop brings: each of them had come before the turn began.
     version: () => {
       if (askedAt === writes) return version

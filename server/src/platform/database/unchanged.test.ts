@@ -7,27 +7,32 @@ import type { Database, Queries } from './database.ts'
 import { prepared } from './prepared.ts'
 import { whileUnchanged } from './unchanged.ts'
 
-const select = prepared((queries: Queries, { key }: { key: string }) =>
-  queries.selectFrom('rate_limits').select('full_at').where('key', '=', key),
+const select = prepared((queries: Queries, { userId }: { userId: string }) =>
+  queries.selectFrom('users').select('name').where('user_id', '=', userId),
 )
 const note = prepared(
-  (tx: Queries, { key }: { key: string }) => tx.updateTable('rate_limits').set({ full_at: 99 }).where('key', '=', key),
+  (tx: Queries, { userId }: { userId: string }) =>
+    tx.updateTable('users').set({ name: 'noted' }).where('user_id', '=', userId),
   { isNote: true },
 )
 
 /** Reads a row through a memory, and counts how often it was really read. */
 async function startReading({ queries }: Database) {
-  await queries.insertInto('rate_limits').values({ key: 'a', full_at: 1 }).execute()
+  await queries.insertInto('users').values({ user_id: 'a', name: '1', created_at: 0, requires_device: 0 }).execute()
   let reads = 0
-  const find = whileUnchanged(async (from, key) => {
+  const find = whileUnchanged(async (from, userId) => {
     reads++
-    const [row] = await select(from, { key })
+    const [row] = await select(from, { userId })
     return row
   })
-  return { read: async (from = queries) => (await find(from, 'a'))?.full_at, reads: () => reads }
+  return { read: async (from = queries) => Number((await find(from, 'a'))?.name), reads: () => reads }
 }
 
-const write = (queries: Queries, full_at: number) => queries.updateTable('rate_limits').set({ full_at }).execute()
+const write = (queries: Queries, name: number) =>
+  queries
+    .updateTable('users')
+    .set({ name: `${name}` })
+    .execute()
 
 onBothDatabases('what was read', (engine) => {
   test('is read anew once it was written here', async (t) => {
@@ -65,13 +70,13 @@ onBothDatabases('what was read', (engine) => {
   test('while it was being written is not kept', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     await startReading(database)
-    const find = whileUnchanged(async (queries, key) => {
-      const [row] = await select(queries, { key })
-      if (row?.full_at === 1) await write(database.queries, 2)
+    const find = whileUnchanged(async (queries, userId) => {
+      const [row] = await select(queries, { userId })
+      if (row?.name === '1') await write(database.queries, 2)
       return row
     })
-    assert.equal((await find(database.queries, 'a'))?.full_at, 1)
-    assert.equal((await find(database.queries, 'a'))?.full_at, 2)
+    assert.equal((await find(database.queries, 'a'))?.name, '1')
+    assert.equal((await find(database.queries, 'a'))?.name, '2')
   })
 
   test('in a transaction that was undone is still what it was', async (t) => {
@@ -92,11 +97,11 @@ test('on SQLite it is read once, whatever is noted meanwhile', async (t) => {
   const { read, reads } = await startReading(database)
   for (let count = 0; count < 5; count++) {
     await read()
-    await database.transaction((tx) => note(tx, { key: 'b' }))
-    await select(database.queries, { key: 'a' })
+    await database.transaction((tx) => note(tx, { userId: 'b' }))
+    await select(database.queries, { userId: 'a' })
   }
   assert.equal(reads(), 1)
-  await sql`update rate_limits set full_at = 7`.execute(database.queries)
+  await sql`update users set name = '7'`.execute(database.queries)
   assert.equal(await read(), 7)
   assert.equal(reads(), 2)
 })
@@ -105,8 +110,8 @@ test('on SQLite it is kept when a write has found nothing to change', async (t) 
   const { queries } = (await migratedDatabase(t, 'sqlite'))()
   const { read, reads } = await startReading({ queries } as Database)
   await read()
-  await queries.updateTable('rate_limits').set({ full_at: 2 }).where('key', '=', 'b').returning('key').execute()
-  await queries.deleteFrom('rate_limits').where('key', '=', 'b').execute()
+  await queries.updateTable('users').set({ name: '2' }).where('user_id', '=', 'b').returning('user_id').execute()
+  await queries.deleteFrom('users').where('user_id', '=', 'b').execute()
   await read()
   assert.equal(reads(), 1)
 })

@@ -3,12 +3,12 @@
  * was. Where it can't say, or in a transaction, everything is read anew.
  */
 import { versionOf } from './database.ts'
-import type { Queries } from './database.ts'
+import type { Queries, Version } from './database.ts'
 
 const mostKept = 10_000
 
 interface Kept<Found> {
-  version: number
+  version: Version
   found: Map<string, Found>
 }
 
@@ -17,7 +17,8 @@ export function whileUnchanged<Found>(
 ): (queries: Queries, key: string) => Promise<Found | undefined> {
   const keptOf = new WeakMap<Queries, Kept<Found>>()
   return async (queries, key) => {
-    const version = versionOf(queries)
+    const told = versionOf(queries)
+    const version = typeof told === 'object' ? await told : told
     if (version === undefined) return find(queries, key)
     let kept = keptOf.get(queries)
     if (kept?.version !== version || kept.found.size >= mostKept) {
@@ -25,9 +26,9 @@ export function whileUnchanged<Found>(
     }
     const known = kept.found.get(key)
     if (known !== undefined) return known
+    // It is as of that version or newer, and so it is at worst thrown away too early.
     const found = await find(queries, key)
-    // Unless something was written while it was read.
-    if (found !== undefined && versionOf(queries) === version) kept.found.set(key, found)
+    if (found !== undefined) kept.found.set(key, found)
     return found
   }
 }

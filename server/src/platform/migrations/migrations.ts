@@ -5,6 +5,7 @@ import { approvals } from './0003-approvals.ts'
 import { auditChain } from './0004-audit-chain.ts'
 import { idempotency } from './0005-idempotency.ts'
 import { legacyV1 } from './0006-legacy-v1.ts'
+import { authority } from './0007-authority.ts'
 
 /** In order, and forward only: what has once been released is never edited. docs/storage.md describes the result. */
 export const migrations: readonly Migration[] = [
@@ -14,4 +15,5 @@ export const migrations: readonly Migration[] = [
   auditChain,
   idempotency,
   legacyV1,
+  authority,
 ]

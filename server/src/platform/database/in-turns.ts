@@ -1,0 +1,17 @@
+/** One question for all who ask it at about the same time: its answer is never older than anyone's asking. */
+import { setImmediate as endOfTurn } from 'node:timers/promises'
+
+/** Those that come in one turn share an answer, and so do those that come while one is under way: the next. */
+export function inTurns<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
+  let current: Promise<unknown> = Promise.resolve()
+  let next: Promise<Answer> | undefined
+  const askNext = async () => {
+    await current
+    await endOfTurn()
+    next = undefined
+    const answer = ask()
+    current = answer.catch(() => undefined)
+    return answer
+  }
+  return () => (next ??= askNext())
+}

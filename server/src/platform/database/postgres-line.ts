@@ -1,0 +1,68 @@
+/**
+ * A connection of its own, past the pool, for the few statements that every call needs. Each is sent without waiting
+ * for the answers to those before it. Where the connection is not there it is made anew, and the pool serves meanwhile.
+ */
+import pg from 'pg'
+import type { Client, ClientConfig, QueryConfig } from 'pg'
+
+export interface Line {
+  /** Undefined where it is not connected at the moment. */
+  open: () => OpenLine | undefined
+  close: () => Promise<void>
+}
+
+export interface OpenLine {
+  /** Of this connection among those that the line has had. */
+  number: number
+  run: (query: QueryConfig) => Promise<object[]>
+}
+
+/** A server that is down is asked now and then, not by every call. */
+const pauseMs = 500
+
+/** `settings` is what each connection begins with. A pooler may pass them on only if it works by session. */
+export function createLine(options: ClientConfig, settings: string): Line {
+  let line: OpenLine | undefined
+  let client: Client | undefined
+  let connecting: Promise<void> | undefined
+  let failedAt = -Infinity
+  let isClosed = false
+  let number = 0
+
+  const connect = async () => {
+    const made = new pg.Client({ ...options, pipeline: true })
+    client = made
+    const lost = () => {
+      if (client === made) line = client = undefined
+    }
+    // Without a listener an error would end the process.
+    made.on('error', lost)
+    made.on('end', lost)
+    try {
+      await made.connect()
+      await made.query(settings)
+      if (client !== made) return
+      line = { number: ++number, run: async (query) => (await made.query<object>(query)).rows }
+    } catch {
+      failedAt = performance.now()
+      lost()
+      await made.end().catch(() => undefined)
+    } finally {
+      connecting = undefined
+    }
+  }
+
+  return {
+    open: () => {
+      if (!line && !isClosed && performance.now() - failedAt > pauseMs) connecting ??= connect()
+      return line
+    },
+    close: async () => {
+      isClosed = true
+      await connecting
+      const last = client
+      line = client = undefined
+      await last?.end()
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from 'kysely'
+import { migratedDatabase } from '../../../testkit/open-database.ts'
+import type { Queries } from '../database/database.ts'
+
+const tables = ['agents', 'connections', 'grants', 'providers', 'users']
+
+/** Written with every call, and read anew by the transaction that puts the call on record. */
+const notes = ['connections.last_used_at', 'grants.calls', 'grants.last_used_at']
+
+async function texts(queries: Queries, query: ReturnType<typeof sql<{ text: string }>>): Promise<string[]> {
+  return (await query.execute(queries)).rows.map(({ text }) => text)
+}
+
+test('every column that decides who may do what moves the last change', async (t) => {
+  const { queries } = (await migratedDatabase(t, 'postgres'))()
+  const columns = await texts(
+    queries,
+    sql`select table_name || '.' || column_name as text from information_schema.columns
+      where table_schema = current_schema() and table_name = any(${tables}) order by 1`,
+  )
+  const watched = await texts(
+    queries,
+    sql`select event_object_table || '.' || event_object_column as text
+      from information_schema.triggered_update_columns order by 1`,
+  )
+  const whole = ['agents', 'providers', 'users']
+  const expected = columns.filter((name) => !notes.includes(name) && !whole.includes(name.split('.')[0] ?? ''))
+  assert.deepEqual(watched.sort(), expected.sort())
+  const triggers = await texts(
+    queries,
+    sql`select event_object_table || ' ' || event_manipulation as text from information_schema.triggers order by 1`,
+  )
+  assert.deepEqual(triggers.sort(), tables.flatMap((table) => [`${table} DELETE`, `${table} UPDATE`]).sort())
+})
+
+test('the last change moves with the commit, once, and not with what is written of every call', async (t) => {
+  const database = (await migratedDatabase(t, 'postgres'))()
+  const { queries } = database
+  const lastChange = async () => texts(queries, sql`select last_change::text as text from authority`)
+  await queries.insertInto('users').values({ user_id: 'a', created_at: 0, requires_device: 0 }).execute()
+  const before = await lastChange()
+  await database.transaction(async (tx) => {
+    await tx.updateTable('users').set({ name: 'Ada' }).execute()
+    await tx.updateTable('users').set({ name: 'Ada Lovelace' }).execute()
+    assert.deepEqual(await lastChange(), before)
+  })
+  const after = await lastChange()
+  assert.notDeepEqual(after, before)
+  await queries.updateTable('grants').set({ calls: 1, last_used_at: 1 }).execute()
+  await queries.updateTable('connections').set({ last_used_at: 1 }).execute()
+  assert.deepEqual(await lastChange(), after)
+  await queries.deleteFrom('users').execute()
+  assert.notDeepEqual(await lastChange(), after)
+})
+
+test('those who change different things at once wait for no more than each other’s commit', async (t) => {
+  const database = (await migratedDatabase(t, 'postgres'))()
+  for (const id of ['a', 'b']) {
+    await database.queries.insertInto('users').values({ user_id: id, created_at: 0, requires_device: 0 }).execute()
+  }
+  const set = (tx: Queries, id: string) => tx.updateTable('users').set({ name: id }).where('user_id', '=', id).execute()
+  const started = performance.now()
+  await database.transaction(async (tx) => {
+    await set(tx, 'a')
+    await database.transaction((other) => set(other, 'b'))
+  })
+  assert.ok(performance.now() - started < 900, 'one has waited for the other')
+})
