@@ -1,5 +1,6 @@
 /** The tables of the record: what is put there at the end of a transaction, and what verify and retention read. */
 import { sql } from 'kysely'
+import type { RawBuilder } from 'kysely'
 import { noteEachOf } from '../platform/database/database.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { prepared } from '../platform/database/prepared.ts'
@@ -41,7 +42,7 @@ const columns = [...recordColumns, 'chain', 'position', 'hash', 'mac'] as const 
 export const auditChainStore = {
   insert: async (tx: Queries, rows: readonly LinkedRow[]): Promise<void> => {
     const noteEach = noteEachOf(tx)
-    await (noteEach ? noteEach(insertOne, rows.map(valuesOf)) : insertLists(tx, rows))
+    await (noteEach ? noteEach(insertOne, rows.map(valuesOf)) : insertAll(tx, listsOf(rows)))
   },
 
   insertHead: async (tx: Queries, head: SignedHead): Promise<void> => {
@@ -186,17 +187,19 @@ const types: Partial<Record<keyof LinkedRow, string>> = {
   mac: 'bytea',
 }
 
+export type RecordLists = Record<(typeof columns)[number], unknown[]>
+
 /** PostgreSQL plans one statement for any number of rows, where each column comes as a list. */
-const insertAll = prepared((tx: Queries, lists: Record<string, unknown[]>) => {
+export function insertingRecords(lists: RecordLists, beside: RawBuilder<unknown> = sql``): RawBuilder<object> {
   const names = sql.join(columns.map((column) => sql.ref(column)))
   const given = columns.map((column) => sql`cast(${lists[column]} as ${sql.raw(types[column] ?? 'text')}[])`)
   return sql<object>`
     insert into audit_records (${names})
-    select ${names} from unnest(${sql.join(given)}) with ordinality as given (${names}, place) order by place`.compile(
-    tx,
-  )
-})
-
-async function insertLists(tx: Queries, rows: readonly LinkedRow[]): Promise<void> {
-  await insertAll(tx, Object.fromEntries(columns.map((column) => [column, rows.map((row) => row[column])])))
+    select ${names} from unnest(${sql.join(given)}) with ordinality as given (${names}, place) ${beside} order by place`
 }
+
+export function listsOf(rows: readonly LinkedRow[]): RecordLists {
+  return Object.fromEntries(columns.map((column) => [column, rows.map((row) => row[column])])) as RecordLists
+}
+
+const insertAll = prepared((tx: Queries, lists: RecordLists) => insertingRecords(lists).compile(tx))

@@ -6,6 +6,7 @@
 import type { Clock } from '../platform/clock.ts'
 import { beforeCommit } from '../platform/database/database.ts'
 import type { CommitResult, Database, Queries } from '../platform/database/database.ts'
+import { isUndone } from '../platform/database/failures.ts'
 import { newId } from '../platform/ids.ts'
 import { redacted } from '../platform/secret.ts'
 import { issuedTokenPattern } from '../platform/tokens.ts'
@@ -38,6 +39,14 @@ export interface Committed {
 export interface AuditLog extends AuditStore {
   /** Many at once, in a transaction that is open. */
   appendAll: (tx: Queries, records: readonly AuditRecord[]) => void
+  /**
+   * The same, with a statement that puts the rows there and is a transaction by itself. False where it has not happened.
+   * Other records wait until it is over, so it may not wait for anything that somebody holds who has yet to record.
+   */
+  appendAtOnce: (
+    records: readonly AuditRecord[],
+    insert: (rows: readonly LinkedRow[]) => Promise<unknown> | undefined,
+  ) => Promise<boolean>
   /** Told after each commit that put something on record. A listener must not throw. */
   onCommit: (listener: (committed: Committed) => void) => void
   /** Signs how far this process's chain has come, unless that is signed already. */
@@ -59,6 +68,18 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
   let chain: Chain | undefined
   const commitListeners: ((committed: Committed) => void)[] = []
 
+  const goOnFrom = (next: Chain, result: CommitResult) => {
+    if (result === 'committed') chain = next
+    // It may be there or not, or come late: what follows hangs on a chain of its own.
+    if (result === 'unknown') chain = undefined
+  }
+
+  const tell = ({ head }: Chain, records: readonly RecordRow[], result: CommitResult) => {
+    if (result === 'undone') return
+    const committed = { chain: head.chain, records, isCertain: result === 'committed' }
+    for (const listener of commitListeners) listener(committed)
+  }
+
   const collect = (tx: Queries, row: LinkedRow): boolean => {
     const rows = waiting.get(tx)
     if (rows) return rows.push(row) > 0
@@ -72,13 +93,9 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
     }
     const ended = (result: CommitResult) => {
       waiting.delete(tx)
-      if (next && result === 'committed') chain = next
-      // It may be there or not, or come late: what follows hangs on a chain of its own.
-      if (next && result === 'unknown') chain = undefined
+      if (next) goOnFrom(next, result)
       release?.()
-      if (!next || result === 'undone') return
-      const committed = { chain: next.head.chain, records: added, isCertain: result === 'committed' }
-      for (const listener of commitListeners) listener(committed)
+      if (next) tell(next, added, result)
     }
     if (!beforeCommit(tx, { run, ended })) return false
     waiting.set(tx, added)
@@ -86,16 +103,34 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
   }
 
   const link = async (tx: Queries, added: readonly LinkedRow[]): Promise<Chain> => {
-    const base = chain ?? (await startChain(tx))
-    let { head } = base
-    for (const row of added) {
-      head = linked(head, row)
-      place(row, head)
-    }
-    const last = added.at(-1)
-    if (last) last.mac = macOf(base.key.macKey, head)
+    const next = linkedTo(chain ?? (await startChain(tx)), added)
     await auditChainStore.insert(tx, added)
-    return { ...base, head }
+    return next
+  }
+
+  const appendAtOnce: AuditLog['appendAtOnce'] = async (records, insert) => {
+    const rows = records.map((record) => toRow(record.auditId ?? newId('aud', record.at), record))
+    const release = await mutex.take()
+    let next: Chain | undefined
+    let result: CommitResult = 'undone'
+    try {
+      if (!chain) return false
+      next = linkedTo(chain, rows)
+      const inserting = insert(rows)
+      if (!inserting) return false
+      result = 'unknown'
+      await inserting
+      result = 'committed'
+      return true
+    } catch (error) {
+      if (!isUndone(error)) throw error
+      result = 'undone'
+      return false
+    } finally {
+      if (next) goOnFrom(next, result)
+      release()
+      if (next) tell(next, rows, result)
+    }
   }
 
   /** The first record names where the other chains stand, so that cutting one off there shows; it is signed at once. */
@@ -133,6 +168,7 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
         if (!collect(tx, row)) throw new Error('a record came after the end of its transaction')
       }
     },
+    appendAtOnce,
     onCommit: (listener) => {
       commitListeners.push(listener)
     },
@@ -146,6 +182,18 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
       return signed
     },
   }
+}
+
+/** Gives the rows their places in the chain, and says how it stands then. */
+function linkedTo(base: Chain, added: readonly LinkedRow[]): Chain {
+  let { head } = base
+  for (const row of added) {
+    head = linked(head, row)
+    place(row, head)
+  }
+  const last = added.at(-1)
+  if (last) last.mac = macOf(base.key.macKey, head)
+  return { ...base, head }
 }
 
 const noHash = new Uint8Array()

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { RawBuilder } from 'kysely'
 import type { Receipt } from '@sallyport/protocol/grants'
 import type {} from '../agents/agent-store.ts'
 import type {} from '../connections/connection-store.ts'
@@ -220,32 +221,35 @@ export const grantStore = {
 
 export type GrantStore = typeof grantStore
 
+/** Nothing is counted on a grant that has fewer calls left. */
 // Values, not `exists`: of those PostgreSQL might read a whole table at once, to look up a few rows in it.
+export function countingLiveCalls(tx: Queries, now: number, times: RawBuilder<number>) {
+  return tx
+    .updateTable('grants')
+    .set({ calls: sql`calls + ${times}`, last_used_at: now })
+    .where('revoked_at', 'is', null)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+    .where((eb) => eb.or([eb('max_calls', 'is', null), sql<boolean>`calls + ${times} <= max_calls`]))
+    .where(sql<boolean>`(select disabled_at is null from agents where agents.agent_id = grants.agent_id)`)
+    .where((eb) =>
+      eb.or([
+        eb('user_id', 'is', null),
+        sql<boolean>`(select disabled_at is null from users where users.user_id = grants.user_id)`,
+      ]),
+    )
+    .where((eb) =>
+      eb.or([
+        eb('connection_id', 'is', null),
+        sql<boolean>`(select connections.status = 'active' and providers.status = 'active'
+          from connections join providers using (provider_id)
+          where connections.connection_id = grants.connection_id)`,
+      ]),
+    )
+    .returning('grant_id')
+}
+
 const countLiveCalls = preparedForKeys<{ now: number }, { grant_id: string }>(
-  (tx, { now }, grantIds) =>
-    tx
-      .updateTable('grants')
-      .set({ calls: sql`calls + 1`, last_used_at: now })
-      .where(grantIds.holds('grant_id'))
-      .where('revoked_at', 'is', null)
-      .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
-      .where((eb) => eb.or([eb('max_calls', 'is', null), eb('calls', '<', eb.ref('max_calls'))]))
-      .where(sql<boolean>`(select disabled_at is null from agents where agents.agent_id = grants.agent_id)`)
-      .where((eb) =>
-        eb.or([
-          eb('user_id', 'is', null),
-          sql<boolean>`(select disabled_at is null from users where users.user_id = grants.user_id)`,
-        ]),
-      )
-      .where((eb) =>
-        eb.or([
-          eb('connection_id', 'is', null),
-          sql<boolean>`(select connections.status = 'active' and providers.status = 'active'
-            from connections join providers using (provider_id)
-            where connections.connection_id = grants.connection_id)`,
-        ]),
-      )
-      .returning('grant_id'),
+  (tx, { now }, grantIds) => countingLiveCalls(tx, now, sql.lit(1)).where(grantIds.holds('grant_id')),
   { isNote: true },
 )
 

@@ -16,6 +16,7 @@ import { createGroupCommit } from '../platform/database/group-commit.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import type { Call } from './call.ts'
+import type { CallRecordStore } from './call-record-store.ts'
 import { createPrepaidCalls } from './prepaid-calls.ts'
 
 export interface LedgerNeeds {
@@ -24,7 +25,8 @@ export interface LedgerNeeds {
   grants: GrantStore
   standings: StandingStore
   connections: Pick<ConnectionStore, 'markUsed'>
-  audit: Pick<AuditLog, 'appendAll'>
+  audit: Pick<AuditLog, 'appendAll' | 'appendAtOnce'>
+  callRecords: CallRecordStore
   clock: Clock
   log: Log
 }
@@ -61,7 +63,7 @@ interface Entry {
 
 export function createLedger(needs: LedgerNeeds): Ledger {
   const { database, audit, clock, log } = needs
-  const takeCall = createPrepaidCalls()
+  const prepaid = createPrepaidCalls()
 
   /** Why each may not go on, in their places: the rate first, then what the call stands on. */
   const judgeAll = async (tx: Queries, entries: readonly Entry[], at: Date) => {
@@ -77,7 +79,7 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     const takings: Promise<void>[] = []
     entries.forEach(({ call, kind }, index) => {
       const { rate } = call.route
-      const taking = countsOne(kind) && rate ? takeCall(tx, rate, at) : undefined
+      const taking = countsOne(kind) && rate ? prepaid.take(tx, rate, at) : undefined
       if (taking) takings.push(settle(index, taking))
     })
     if (takings.length > 0) await Promise.all(takings)
@@ -102,7 +104,26 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     )
     return refusals
   }
-  const group = createGroupCommit(database, write)
+  const writeAtOnce = async (entries: readonly Entry[]) => {
+    const at = clock()
+    const counting = entries.filter(({ kind }) => countsOne(kind))
+    const isUsual = entries.every(({ kind }) => kind !== 'token_renewed')
+    if (!isUsual || counting.some(({ call }) => isDueToBeMarked(call, at))) return false
+    const taking = prepaid.plan(counting.flatMap(({ call }) => call.route.rate ?? []))
+    if (!taking) return false
+    const grantIds = counting.map(({ call }) => call.standing.grant.grantId)
+    const records = entries.map((entry) => toRecord(entry, at))
+    let isDone = false
+    try {
+      isDone = await audit.appendAtOnce(records, (rows) =>
+        needs.callRecords.insertAtOnce(database, rows, grantIds, taking, at),
+      )
+      return isDone
+    } finally {
+      taking.ended(isDone)
+    }
+  }
+  const group = createGroupCommit(database, write, database.engine === 'postgres' ? writeAtOnce : undefined)
 
   /** In a transaction of its own, with what else belongs to it. */
   const writeAlone = async (tx: Queries, entry: Entry) => {

@@ -28,7 +28,7 @@ onBothDatabases('calls taken in advance', (engine) => {
   test('are no more than the limit allows, and come back one by one', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const clock = fixedClock()
-    const take = createPrepaidCalls()
+    const { take } = createPrepaidCalls()
     assert.equal(await call(database, take, clock.now(), 210), 200)
     clock.advance(0.05)
     assert.equal(await call(database, take, clock.now(), 3), 1)
@@ -40,7 +40,7 @@ onBothDatabases('calls taken in advance', (engine) => {
     const open = await migratedDatabase(t, engine)
     const [here, there] = [open(), open()]
     const clock = fixedClock()
-    const [takeHere, takeThere] = [createPrepaidCalls(), createPrepaidCalls()]
+    const [{ take: takeHere }, { take: takeThere }] = [createPrepaidCalls(), createPrepaidCalls()]
     assert.equal(await call(here, takeHere, clock.now(), 1), 1)
     assert.equal(await call(there, takeThere, clock.now(), 300), 190)
     assert.equal(await call(here, takeHere, clock.now(), 300), 9)
@@ -49,7 +49,7 @@ onBothDatabases('calls taken in advance', (engine) => {
   test('that come at once are counted each', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const clock = fixedClock()
-    const take = createPrepaidCalls()
+    const { take } = createPrepaidCalls()
     const all = database.transaction(async (tx) => {
       const calls = Array.from({ length: 60 }, async () => take(tx, { key: 'a', limit: perSecond(1, 50) }, clock.now()))
       return (await Promise.allSettled(calls)).filter(({ status }) => status === 'fulfilled').length
@@ -60,7 +60,7 @@ onBothDatabases('calls taken in advance', (engine) => {
   test('leave other agents alone', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const clock = fixedClock()
-    const take = createPrepaidCalls()
+    const { take } = createPrepaidCalls()
     assert.equal(await call(database, take, clock.now(), 205), 200)
     assert.equal(await call(database, take, clock.now(), 5, 'b'), 5)
   })

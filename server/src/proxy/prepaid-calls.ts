@@ -10,25 +10,83 @@ import type { RateLimit } from '../platform/rate-limits.ts'
 const share = 1 / 20
 const mostKept = 10_000
 
-/** Undefined, or resolves, where the agent may make one call more; otherwise rate_limited. */
-export type TakeCall = (tx: Queries, rate: { key: string; limit: RateLimit }, now: Date) => Promise<void> | undefined
+export interface Rate {
+  key: string
+  limit: RateLimit
+}
 
-export function createPrepaidCalls(): TakeCall {
+/** Undefined, or resolves, where the agent may make one call more; otherwise rate_limited. */
+export type TakeCall = (tx: Queries, rate: Rate, now: Date) => Promise<void> | undefined
+
+export interface PrepaidCalls {
+  take: TakeCall
+  /** What is to be taken so that all these calls may be made. Undefined where one statement can't take it. */
+  plan: (rates: readonly Rate[]) => PlannedTaking | undefined
+}
+
+export interface PlannedTaking {
+  /** Each is to be taken from once, as many as it says. */
+  keys: readonly string[]
+  limit: RateLimit
+  calls: number
+  /** To be told whether it was. */
+  ended: (isTaken: boolean) => void
+}
+
+const noLimit: RateLimit = { burst: 0, periodMs: 0 }
+
+export function createPrepaidCalls(): PrepaidCalls {
   const left = new Map<string, number>()
   const spend = (key: string): boolean => {
     const calls = left.get(key) ?? 0
     if (calls > 0) left.set(key, calls - 1)
     return calls > 0
   }
+  const keep = (key: string, calls: number) => {
+    if (left.size >= mostKept) left.clear()
+    left.set(key, (left.get(key) ?? 0) + calls)
+  }
   const takeMore = async (tx: Queries, key: string, limit: RateLimit, now: Date) => {
-    const few = Math.floor(limit.burst * share)
+    const few = fewOf(limit)
     if (few > 1 && (await tryTakeFromLimit(tx, key, limit, now, few))) {
-      if (left.size >= mostKept) left.clear()
-      left.set(key, (left.get(key) ?? 0) + few - 1)
+      keep(key, few - 1)
       return
     }
     // A call that came at the same time may have taken more than it needs.
     if (!spend(key)) await takeFromLimit(tx, key, limit, now)
   }
-  return (tx, { key, limit }, now) => (spend(key) ? undefined : takeMore(tx, key, limit, now))
+
+  return {
+    take: (tx, { key, limit }, now) => (spend(key) ? undefined : takeMore(tx, key, limit, now)),
+
+    plan: (rates) => {
+      const spent: string[] = []
+      const wanted = new Map<string, number>()
+      let limit: RateLimit | undefined
+      let isPossible = true
+      for (const rate of rates) {
+        if (spend(rate.key)) {
+          spent.push(rate.key)
+          continue
+        }
+        limit ??= rate.limit
+        wanted.set(rate.key, (wanted.get(rate.key) ?? 0) + 1)
+        if (rate.limit.burst !== limit.burst || rate.limit.periodMs !== limit.periodMs) isPossible = false
+      }
+      const calls = limit ? Math.max(1, fewOf(limit)) : 0
+      const ended = (isTaken: boolean) => {
+        if (isTaken) for (const [key, count] of wanted) keep(key, calls - count)
+        else for (const key of spent) keep(key, 1)
+      }
+      if (isPossible && [...wanted.values()].every((count) => count <= calls)) {
+        return { keys: [...wanted.keys()], limit: limit ?? noLimit, calls, ended }
+      }
+      ended(false)
+      return undefined
+    },
+  }
+}
+
+function fewOf({ burst }: RateLimit): number {
+  return Math.floor(burst * share)
 }

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { sql } from 'kysely'
+import { recorded } from '../../testkit/audit.ts'
+import { soon, startCalling } from '../../testkit/calling.ts'
+import type { Calling } from '../../testkit/calling.ts'
+import { insertGrant } from '../../testkit/grants.ts'
+import { proxyTo } from '../../testkit/proxy.ts'
+import { startService } from '../../testkit/service.ts'
+import { auditChainStore } from '../audit/audit-chain-store.ts'
+import { createAuditKeyStore } from '../audit/audit-key-store.ts'
+import { createAuditStore } from '../audit/audit-store.ts'
+import { looseRecordStore } from '../audit/loose-record-store.ts'
+import { verifyAudit } from '../audit/verify-audit.ts'
+import type { Grant } from '../grants/grant.ts'
+import { grantStore } from '../grants/grant-store.ts'
+
+interface Crowd extends Calling {
+  /** The status of each call: one by each of the agents, all at once. */
+  callByAll: () => Promise<number[]>
+  grantIds: string[]
+  /** How many statements went the short way. */
+  sent: () => number
+  callsOf: (grantId: string) => Promise<number>
+  attempts: (grantId: string) => Promise<number>
+  assertIntact: () => Promise<void>
+}
+
+/** So many agents with a grant each, on a service that has gone the short way before. */
+async function startCrowd(t: TestContext, count: number, terms: Partial<Grant> = {}): Promise<Crowd> {
+  const settings = { SALLYPORT_PROXY_BURST_PER_AGENT: '60', SALLYPORT_REGISTRATIONS_PER_MINUTE: '100' }
+  const calling = await startCalling(t, 'postgres', { settings })
+  const { service, upstream, userId, connectionId } = calling
+  const { database } = service
+  const { queries } = database
+  let sent = 0
+  const { atOnce } = database
+  database.atOnce = (query) => {
+    const sending = atOnce(query)
+    if (sending) sent++
+    return sending
+  }
+  while (sent === 0) assert.equal((await calling.proxy()).status, 200)
+  const calls: (() => Promise<number>)[] = []
+  const grantIds: string[] = []
+  for (let index = 0; index < count; index++) {
+    const { agentId, token } = await service.registerAgent()
+    const allowedHosts = [upstream.host]
+    const { grantId } = await insertGrant(service, { agentId, userId, connectionId, allowedHosts, ...terms })
+    grantIds.push(grantId)
+    const body = { grant_id: grantId, method: 'GET', url: upstream.url }
+    calls.push(async () => (await service.call('POST', '/v4/proxy', { token, body })).status)
+  }
+  return {
+    ...calling,
+    callByAll: () => Promise.all(calls.map((call) => call())),
+    grantIds,
+    sent: () => sent,
+    callsOf: async (grantId) => {
+      const query = queries.selectFrom('grants').select('calls').where('grant_id', '=', grantId)
+      return (await query.executeTakeFirstOrThrow()).calls
+    },
+    attempts: async (grantId) =>
+      (await recorded(service, 'proxy.attempt')).filter((one) => one.grant_id === grantId).length,
+    assertIntact: async () => {
+      const key = await createAuditKeyStore(service.vault).find(queries)
+      assert.ok(key)
+      const parts = { chains: auditChainStore, looseRecords: looseRecordStore, onProgress: () => undefined }
+      assert.deepEqual((await verifyAudit({ database, key, ...parts })).findings, [])
+    },
+  }
+}
+
+test('calls that come at once are counted and on record the short way', async (t) => {
+  const { callByAll, grantIds, sent, callsOf, attempts, assertIntact } = await startCrowd(t, 16)
+  const before = sent()
+  assert.deepEqual(new Set(await callByAll()), new Set([200]))
+  assert.ok(sent() > before)
+  for (const grantId of grantIds) assert.deepEqual([await callsOf(grantId), await attempts(grantId)], [1, 1])
+  await assertIntact()
+})
+
+test('one that was revoked is refused alone, and is not on record as an attempt', async (t) => {
+  const { service, callByAll, grantIds, callsOf, attempts, assertIntact, upstream } = await startCrowd(t, 16)
+  const [revoked = '', ...others] = grantIds
+  await callByAll()
+  const received = upstream.received.length
+  // It stood when it was judged: all that was read is still good, and the attempt finds it ended.
+  await sql`alter table grants disable trigger grants_changed`.execute(service.database.queries)
+  await grantStore.revoke(service.database.queries, revoked, 'user', service.clock.now())
+  assert.deepEqual(await callByAll(), [403, ...others.map(() => 200)])
+  assert.equal(upstream.received.length, received + others.length)
+  assert.deepEqual([await callsOf(revoked), await attempts(revoked)], [1, 1])
+  for (const grantId of others) assert.deepEqual([await callsOf(grantId), await attempts(grantId)], [2, 2])
+  await assertIntact()
+})
+
+test('no more calls are made than a grant allows, however many race', async (t) => {
+  const crowd = await startCrowd(t, 1, { maxCalls: 7 })
+  const [grantId = ''] = crowd.grantIds
+  const statuses = (await Promise.all(Array.from({ length: 20 }, () => crowd.callByAll()))).flat()
+  assert.deepEqual(
+    [statuses.filter((status) => status === 200).length, statuses.filter((status) => status === 403).length],
+    [7, 13],
+  )
+  assert.deepEqual([await crowd.callsOf(grantId), await crowd.attempts(grantId)], [7, 7])
+  await crowd.assertIntact()
+})
+
+test('the rate is kept where calls of one agent come at once', async (t) => {
+  const crowd = await startCrowd(t, 1)
+  const statuses = []
+  for (let round = 0; round < 5; round++) {
+    statuses.push(...(await Promise.all(Array.from({ length: 20 }, () => crowd.callByAll()))).flat())
+  }
+  assert.equal(statuses.filter((status) => status === 200).length, 60)
+  assert.equal(statuses.filter((status) => status === 429).length, 40)
+  assert.equal(await crowd.callsOf(crowd.grantIds[0] ?? ''), 60)
+})
+
+test('whoever ends a grant and then puts it on record does not wait for calls that wait for it', async (t) => {
+  const service = await startService(t, 'postgres')
+  const { database, vault, clock } = service
+  const audit = createAuditStore({ database, vault, clock: clock.now })
+  const proxy = await proxyTo(service, {}, { audit })
+  let sent = 0
+  const { atOnce } = database
+  database.atOnce = (query) => {
+    sent++
+    return atOnce(query)
+  }
+  while (!database.atOnce(sql`select 1`.compile(database.queries))) await new Promise(setImmediate)
+  await proxy.call()
+  const before = sent
+  let refused: Promise<void> | undefined
+  const ending = database.transaction(async (tx) => {
+    await grantStore.revoke(tx, proxy.grantId, 'user', clock.now())
+    refused = assert.rejects(proxy.call(), { code: 'grant_revoked' })
+    // By now the call has the chain, and waits for the grant.
+    while (sent === before) await new Promise(setImmediate)
+    await audit.append(tx, { event: 'grant.revoked', at: clock.now() })
+  })
+  await soon(ending)
+  await soon(refused ?? Promise.reject(new Error('nobody called')))
+  assert.equal((await recorded(service, 'proxy.attempt')).length, 1)
+})
+
+test('a statement without an answer leaves a new chain behind, and the calls go on', async (t) => {
+  const { service, callByAll, grantIds, attempts, assertIntact, sent } = await startCrowd(t, 3)
+  await callByAll()
+  const { database } = service
+  const { atOnce } = database
+  database.atOnce = (query) => {
+    const sending = atOnce(query)
+    if (!sending) return undefined
+    database.atOnce = atOnce
+    // It has happened, and nobody hears of it.
+    return sending.then(() => Promise.reject(new Error('Connection terminated unexpectedly')))
+  }
+  const before = sent()
+  assert.deepEqual(await callByAll(), [200, 200, 200])
+  assert.ok(sent() > before)
+  assert.deepEqual(await callByAll(), [200, 200, 200])
+  for (const grantId of grantIds) assert.ok((await attempts(grantId)) >= 3)
+  const { rows } = await sql`select distinct chain from audit_records where chain is not null`.execute(database.queries)
+  assert.ok(rows.length >= 2)
+  await assertIntact()
+})
+
+test('connections that an operator ends are made anew', async (t) => {
+  const { service, callByAll, grantIds, callsOf, sent, assertIntact } = await startCrowd(t, 2)
+  for (let round = 0; round < 3; round++) {
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`.execute(service.database.queries)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const before = sent()
+    let calls = 0
+    while (sent() === before && calls++ < 200) assert.deepEqual(await callByAll(), [200, 200])
+    assert.ok(sent() > before, 'the short way is not taken any more')
+  }
+  const [one = '', other = ''] = grantIds
+  assert.equal(await callsOf(one), await callsOf(other))
+  await assertIntact()
+})
+
+test('statements that the server has forgotten are no more than a detour', async (t) => {
+  const { service, callByAll, grantIds, callsOf, assertIntact } = await startCrowd(t, 4)
+  const { database } = service
+  await callByAll()
+  assert.ok(database.atOnce({ ...sql`discard all`.compile(database.queries), parameters: [] }))
+  assert.deepEqual(await callByAll(), [200, 200, 200, 200])
+  assert.deepEqual(await callByAll(), [200, 200, 200, 200])
+  for (const grantId of grantIds) assert.equal(await callsOf(grantId), 3)
+  await assertIntact()
+})

@@ -1,0 +1,69 @@
+/**
+ * The short way onto the record, where the engine has one: a statement that counts the calls, takes from their rates and
+ * puts the records there, as a transaction by itself. Where any of the calls may not be made it fails as a whole, and
+ * nothing has happened. Why that is, the long way tells.
+ */
+import { sql } from 'kysely'
+import { insertingRecords, listsOf } from '../audit/audit-chain-store.ts'
+import type { LinkedRow, RecordLists } from '../audit/audit-chain-store.ts'
+import { countingLiveCalls } from '../grants/grant-store.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
+import { listOf, preparedText } from '../platform/database/prepared.ts'
+import { takingFromLimits, timesOf } from '../platform/rate-limits.ts'
+import type { Times } from '../platform/rate-limits.ts'
+import type { PlannedTaking } from './prepaid-calls.ts'
+
+interface Values extends RecordLists, Times {
+  now: number
+  grantIds: readonly string[]
+  times: readonly number[]
+  keys: readonly string[]
+  grantCount: number
+  keyCount: number
+}
+
+const statement = preparedText((queries: Queries, values: Values) => {
+  const { now, grantIds, times, grantCount, keyCount } = values
+  const counted = countingLiveCalls(queries, now, sql.raw('counting.times'))
+    .from(
+      sql<object>`unnest(cast(${grantIds} as text[]), cast(${times} as bigint[]))`.as<'counting'>(
+        sql.raw('counting (id, times)'),
+      ),
+    )
+    .where(sql<boolean>`grants.grant_id = counting.id`)
+  const areAll = sql`(select count(*) from counted) = ${grantCount} and (select count(*) from taken) = ${keyCount}`
+  // To divide by zero is the way to fail that needs no function of our own. What nobody looks at would not be computed.
+  return sql<object>`
+    with counted as (${counted}),
+      taken as (${takingFromLimits(values, listOf(values.keys))}),
+      agreed as (select 1 / cast(${areAll} as integer) as one)
+    ${insertingRecords(values, sql`cross join agreed where agreed.one = 1`)}`.compile(queries)
+})
+
+export const callRecordStore = {
+  /** `grantIds` has the grant of each call that counts. Undefined where there is no such way at the moment. */
+  insertAtOnce: (
+    { atOnce, queries }: Database,
+    rows: readonly LinkedRow[],
+    grantIds: readonly string[],
+    { keys, limit, calls }: PlannedTaking,
+    now: Date,
+  ): Promise<unknown> | undefined => {
+    const times = new Map<string, number>()
+    for (const grantId of grantIds) times.set(grantId, (times.get(grantId) ?? 0) + 1)
+    return atOnce(
+      statement(queries, {
+        ...listsOf(rows),
+        ...timesOf({ limit, now, calls }),
+        now: now.getTime(),
+        grantIds: [...times.keys()],
+        times: [...times.values()],
+        keys,
+        grantCount: times.size,
+        keyCount: keys.length,
+      }),
+    )
+  },
+}
+
+export type CallRecordStore = typeof callRecordStore
