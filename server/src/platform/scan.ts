@@ -20,7 +20,7 @@ interface Exports {
   /** One where the text is whole. */
   endJson: () => number
   /** How many of `starts` were found in the block. */
-  findEscapeStarts: (length: number) => number
+  findEscapeStarts: (length: number, areQuotesWanted: boolean) => number
 }
 
 export const blockBytes = 32_768

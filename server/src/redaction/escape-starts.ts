@@ -1,4 +1,7 @@
-/** Where escapes can begin in a text, one after the other. One text at a time: who begins another has left the last. */
+/**
+ * Where escapes can begin in a text, one after the other; of bytes that none begins with, some. One text at a time: who
+ * begins another has left the last.
+ */
 import { block, blockBytes, findEscapeStarts, starts } from '../platform/scan.ts'
 import { isEscapeStart } from './escapes.ts'
 
@@ -10,10 +13,13 @@ let blockFrom = 0
 let blockTo = 0
 let found = 0
 let next = 0
+let areQuotesWanted = true
 
-export function beginStarts(from: number): void {
+/** `wanted`: the bytes that an escape is worth undoing for. */
+export function beginStarts(from: number, wanted: Uint8Array): void {
   blockFrom = blockTo = from
   found = next = 0
+  areQuotesWanted = wanted[0x22] === 1
 }
 
 /** The first one at or behind `from`, which never goes back; where there is none, `to`. */
@@ -30,7 +36,7 @@ export function nextStart(source: Buffer, from: number, to: number): number {
     blockFrom = Math.max(from, blockTo)
     blockTo = Math.min(to, blockFrom + blockBytes)
     block.set(source.subarray(blockFrom, blockTo))
-    found = findEscapeStarts(blockTo - blockFrom)
+    found = findEscapeStarts(blockTo - blockFrom, areQuotesWanted)
     next = 0
   }
 }

@@ -48,7 +48,7 @@ export function unescapeInto(
   to: number,
   { reach: usualReach, held, wanted }: Sought,
 ): boolean {
-  beginStarts(from)
+  beginStarts(from, wanted)
   let at = nextStart(source, from, to)
   if (at === to) return false
   reserve(view, to - from)
