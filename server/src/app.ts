@@ -110,8 +110,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   let isStopping = false
 
   const http = await createHttp({ config, clock, log })
-  measureResponses(http, metrics)
-  authenticateCalls(http, { ...needs, adminTokenHash: hashToken(adminToken) })
+  const measure = measureResponses(http, metrics)
+  const agentOf = authenticateCalls(http, { ...needs, adminTokenHash: hashToken(adminToken) })
   await describeRoutes(http, config.baseUrl)
   operationsRoutes(http, { config, database, metrics, isStopping: () => isStopping })
   agentGuideRoutes(http, new URL('../../SKILL.md', import.meta.url), config.baseUrl)
@@ -152,6 +152,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
         ? sandboxRoute(needs, standing)
         : connectionRoute({ ...needs, credentialOf }, standing),
     onOutcome: measureCalls(metrics, load),
+    agentOf,
+    measure,
   })
   await pageRoutes(http)
 

@@ -53,7 +53,10 @@ interface AuthenticateNeeds {
   clock: Clock
 }
 
-export function authenticateCalls(http: Http, needs: AuthenticateNeeds): void {
+/** The agent of a call that comes with nothing but its token; undefined where it is another's, or nobody's. */
+export type AgentOf = (authorization: string) => Promise<Agent | undefined>
+
+export function authenticateCalls(http: Http, needs: AuthenticateNeeds): AgentOf {
   http.addHook('onRoute', ({ url, config }) => {
     if (/^\/v\d/.test(url) && config?.allow === undefined) throw new Error(`${url} does not say whom it admits`)
   })
@@ -73,6 +76,10 @@ export function authenticateCalls(http: Http, needs: AuthenticateNeeds): void {
     if (!allow.includes(actor.kind)) throw wrongCredential(allow, actor.kind)
     request.actor = actor
   })
+  return async (authorization) => {
+    const actor = await byBearer(authorization, needs)
+    return actor.kind === 'agent' ? actor.agent : undefined
+  }
 }
 
 const credentialOf: Record<Actor['kind'], string> = {

@@ -9,11 +9,13 @@ export interface Metrics {
   /** What a collector reads. */
   text: () => Promise<string>
   counter: <L extends string>(name: string, help: string, labels: L[]) => Counter<L>
-  /** In seconds. */
-  histogram: <L extends string>(name: string, help: string, labels: L[]) => Histogram<L>
+  /** In seconds. Gives for each set of label values what takes its figures. */
+  histogram: (name: string, help: string, labels: string[]) => (...values: string[]) => Observe
   /** Read whenever somebody asks. */
   gauge: (name: string, help: string, read: () => number) => void
 }
+
+export type Observe = (seconds: number) => void
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
 
@@ -27,8 +29,22 @@ export function createMetrics(figuresOfAll?: () => Promise<Figures[]>): Metrics 
       return figuresOfAll ? AggregatorRegistry.aggregate(await figuresOfAll()).metrics() : registry.metrics()
     },
     counter: (name, help, labels) => new Counter({ name, help, labelNames: labels, registers: [registry] }),
-    histogram: (name, help, labels) =>
-      new Histogram({ name, help, labelNames: labels, buckets: seconds, registers: [registry] }),
+    histogram: (name, help, labels) => {
+      const flushes: (() => void)[] = []
+      const collect = () => {
+        for (const flush of flushes) flush()
+      }
+      const whole = { name, help, labelNames: labels, buckets: seconds, registers: [registry], collect }
+      const histogram = new Histogram(whole)
+      return (...values) => {
+        const one = histogram.labels(...values)
+        const { take, flush } = inBulk((figure) => {
+          one.observe(figure)
+        })
+        flushes.push(flush)
+        return take
+      }
+    },
     gauge: (name, help, read) => {
       const gauge: Gauge = new Gauge({
         name,
@@ -42,21 +58,37 @@ export function createMetrics(figuresOfAll?: () => Promise<Figures[]>): Metrics 
   }
 }
 
+const mostWaiting = 256
+
+/** The library takes many figures in a row in a fraction of the time that each takes by itself. */
+function inBulk(observe: Observe): { take: Observe; flush: () => void } {
+  const waiting: number[] = []
+  const flush = () => {
+    for (const figure of waiting) observe(figure)
+    waiting.length = 0
+  }
+  const take = (figure: number) => {
+    if (waiting.push(figure) === mostWaiting) flush()
+  }
+  return { take, flush }
+}
+
+export type MeasureResponse = (method: string, route: string, status: number, ms: number) => void
+
 /** Labelled by route, never by path: what callers make up must not become time series. */
-export function measureResponses(http: Http, { histogram }: Metrics): void {
-  const labels: ('method' | 'route' | 'status')[] = ['method', 'route', 'status']
+export function measureResponses(http: Http, { histogram }: Metrics): MeasureResponse {
+  const labels = ['method', 'route', 'status']
   const duration = histogram('sallyport_http_request_duration_seconds', 'How long answers took', labels)
-  // The library looks each set of labels up anew; there are only so many.
-  const observers = new Map<string, Histogram.Internal<'method' | 'route' | 'status'>>()
-  const observerOf = (method: string, route: string, status: number) => {
+  const observers = new Map<string, Observe>()
+  const measure: MeasureResponse = (method, route, status, ms) => {
     const key = `${method} ${route} ${status}`
-    let observer = observers.get(key)
-    if (!observer) observers.set(key, (observer = duration.labels(method, route, String(status))))
-    return observer
+    let observe = observers.get(key)
+    if (!observe) observers.set(key, (observe = duration(method, route, String(status))))
+    observe(ms / 1000)
   }
   http.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? '(none)'
-    observerOf(request.method, route, reply.statusCode).observe(reply.elapsedTime / 1000)
+    measure(request.method, request.routeOptions.url ?? '(none)', reply.statusCode, reply.elapsedTime)
     done()
   })
+  return measure
 }

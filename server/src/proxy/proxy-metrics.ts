@@ -6,7 +6,7 @@ import type { AgentLoad } from './load.ts'
 export function measureCalls(metrics: Metrics, load: AgentLoad): OnOutcome {
   const calls = metrics.counter('sallyport_proxy_calls_total', 'Proxied calls by outcome', ['outcome'])
   const redactions = metrics.counter('sallyport_redactions_total', 'Credentials taken out of answers', [])
-  const duration = metrics.histogram('sallyport_proxy_call_duration_seconds', 'How long answered calls took', [])
+  const observe = metrics.histogram('sallyport_proxy_call_duration_seconds', 'How long answered calls took', [])()
   const counters = {
     answered: calls.labels('answered'),
     failed: calls.labels('failed'),
@@ -17,6 +17,6 @@ export function measureCalls(metrics: Metrics, load: AgentLoad): OnOutcome {
     counters[outcome].inc()
     if (!seen) return
     if (seen.redactions > 0) redactions.inc(seen.redactions)
-    duration.observe(seen.ms / 1000)
+    observe(seen.ms / 1000)
   }
 }

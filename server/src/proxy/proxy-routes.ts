@@ -3,8 +3,10 @@ import { DryRunReply, ProxyBody, ProxyReply } from '@sallyport/protocol/proxy'
 import type { FastifyReply } from 'fastify'
 import { Type, type Static } from 'typebox'
 import { actingAgent } from '../authenticate.ts'
+import type { AgentOf } from '../authenticate.ts'
 import type { Config } from '../platform/config.ts'
 import type { Http } from '../platform/http/http.ts'
+import type { MeasureResponse } from '../platform/metrics.ts'
 import type { ProxyInput } from './call.ts'
 import { dryRun } from './dry-run.ts'
 import { readIdempotencyKey } from './idempotency.ts'
@@ -12,9 +14,17 @@ import { proxyCall } from './proxy-call.ts'
 import type { ProxyNeeds } from './proxy-call.ts'
 import type { ReadableAnswer } from './streamed-answer.ts'
 
-export function proxyRoutes(http: Http, needs: ProxyNeeds & { config: Pick<Config, 'proxyBodyBytes'> }): void {
+interface ProxyRouteNeeds extends ProxyNeeds {
+  config: ProxyNeeds['config'] & Pick<Config, 'proxyBodyBytes'>
+  agentOf: AgentOf
+  measure: MeasureResponse
+}
+
+const url = '/v4/proxy'
+
+export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
   http.post(
-    '/v4/proxy',
+    url,
     {
       config: { allow: ['agent'] },
       bodyLimit: needs.config.proxyBodyBytes,
@@ -49,6 +59,19 @@ export function proxyRoutes(http: Http, needs: ProxyNeeds & { config: Pick<Confi
       return plain.type('application/json; charset=utf-8').send(answer.envelope)
     },
   )
+  http.lane.open(http, {
+    url,
+    schema: ProxyBody,
+    bodyLimit: needs.config.proxyBodyBytes,
+    identify: needs.agentOf,
+    takes: (body) => !body.dry_run && !body.stream,
+    answer: async (agent, body, { requestId, onGone }) => {
+      const answer = await proxyCall(needs, agent, toInput(body), { requestId, idempotencyKey: undefined, onGone })
+      if (answer.kind !== 'whole') throw new Error('nobody asked for a stream')
+      return answer.envelope
+    },
+    measure: needs.measure,
+  })
 }
 
 function toInput(body: Static<typeof ProxyBody>): ProxyInput {

@@ -11,15 +11,16 @@ import type { Config } from '../config.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { ConfigError } from '../settings.ts'
-import { boundBodiesInFlight } from './bodies-in-flight.ts'
+import { boundBodiesInFlight, createBodiesInFlight } from './bodies-in-flight.ts'
 import { admitOrigins } from './cors.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
 import { replyToBrokenRequest, replyWithError } from './error-replies.ts'
-import { refuseOtherHosts } from './host-rule.ts'
+import { hostRule, refuseOtherHosts } from './host-rule.ts'
 import { readJsonBodies } from './json-bodies.ts'
+import { createLane } from './lane.ts'
 import { boundPipelining } from './pipelining.ts'
 import { logResponses } from './response-log.ts'
-import { setSecurityHeaders } from './security-headers.ts'
+import { securityHeaders, setSecurityHeaders } from './security-headers.ts'
 import { serializerCompiler } from './serialization.ts'
 import { letConnectionsGo } from './stopping.ts'
 import { validatorCompiler } from './validation.ts'
@@ -46,6 +47,17 @@ const nowhere = '/%EF%BF%BD'
 
 export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Http> {
   const logger: FastifyBaseLogger = log
+  const headers = securityHeaders(config.baseUrl)
+  const hostFault = hostRule(config.baseUrl)
+  const bodies = createBodiesInFlight(config.bodiesInFlightBytes)
+  const lane = createLane({
+    clock,
+    log,
+    headers: { ...headers, ...(config.corsOrigins.length > 0 && { vary: 'Origin' }) },
+    isOurHost: (request) => hostFault(request) === undefined,
+    isStopping: () => isStopping(),
+    bodies,
+  })
   const http: Http = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -59,7 +71,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
     // Idle connections are closed at a stop; those with a call on them are waited for.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    serverFactory: (listener) => createListener(config, listener),
+    serverFactory: (listener) => createListener(config, lane.before(listener)),
     clientErrorHandler: (error, socket) => {
       replyToBrokenRequest(error, socket, newId('req', clock()))
     },
@@ -75,15 +87,16 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
     reply.header('x-request-id', request.id)
     done()
   })
-  letConnectionsGo(http)
+  http.decorate('lane', lane)
+  const isStopping = letConnectionsGo(http)
   logResponses(http)
-  refuseOtherHosts(http, config.baseUrl)
+  refuseOtherHosts(http, hostFault, config.baseUrl)
   admitOrigins(http, config.corsOrigins)
   answerWhole(http)
-  boundBodiesInFlight(http, config.bodiesInFlightBytes)
+  boundBodiesInFlight(http, bodies)
   readJsonBodies(http)
   answerUnknownRoutes(http)
-  setSecurityHeaders(http, config.baseUrl)
+  setSecurityHeaders(http, headers)
   return http
 }
 

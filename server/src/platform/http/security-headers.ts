@@ -28,12 +28,15 @@ const onEveryAnswer = {
   'cache-control': 'no-store',
 }
 
-export function setSecurityHeaders(http: Http, baseUrl: URL): void {
+export function securityHeaders(baseUrl: URL): Record<string, string> {
   const isHttps = baseUrl.protocol === 'https:'
-  const headers = {
+  return {
     ...onEveryAnswer,
     ...(isHttps && { 'strict-transport-security': 'max-age=31536000; includeSubDomains' }),
   }
+}
+
+export function setSecurityHeaders(http: Http, headers: Record<string, string>): void {
   http.addHook('onRequest', (_request, reply, done) => {
     reply.headers(headers)
     done()

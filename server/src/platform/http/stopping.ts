@@ -2,8 +2,11 @@ import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Http } from './http.ts'
 
-/** At a stop, calls in flight are answered and told that the connection ends; every other connection is let go. */
-export function letConnectionsGo(http: Http): void {
+/**
+ * At a stop, calls in flight are answered and told that the connection ends; every other connection is let go. Returns
+ * whether it has come to that.
+ */
+export function letConnectionsGo(http: Http): () => boolean {
   const unused = new Set<Socket>()
   const { server } = http
   let isStopping = false
@@ -29,4 +32,5 @@ export function letConnectionsGo(http: Http): void {
       clearInterval(timer)
     })
   })
+  return () => isStopping
 }

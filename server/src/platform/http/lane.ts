@@ -1,0 +1,209 @@
+/**
+ * The lane: ordinary calls of the one route that is called all the time go past the framework. The rules are the same,
+ * and so are the functions that hold them. What is not ordinary, by its headers or its body, takes the usual way from
+ * there on, and is refused there where it is to be refused.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import type { Static, TSchema } from 'typebox'
+import type { Clock } from '../clock.ts'
+import { newId } from '../ids.ts'
+import type { Log } from '../log.ts'
+import type { BodiesInFlight } from './bodies-in-flight.ts'
+import { errorAnswer } from './error-replies.ts'
+import type { ErrorAnswer } from './error-replies.ts'
+import type { Http } from './http.ts'
+import { readPlainJson } from './json-bodies.ts'
+import { logResponse } from './response-log.ts'
+import { validatorCompiler } from './validation.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    lane: Lane
+  }
+}
+
+export interface Lane {
+  /** Calls come in by `before`, and go on to whoever opened the lane. */
+  open: <Caller, Schema extends TSchema>(http: Http, route: LaneRoute<Caller, Schema>) => void
+  before: (usual: RequestListener) => RequestListener
+}
+
+export interface LaneRoute<Caller, Schema extends TSchema> {
+  url: string
+  schema: Schema
+  bodyLimit: number
+  /** Before the body is read. Undefined where the usual way has to say what is wrong. */
+  identify: (authorization: string) => Promise<Caller | undefined>
+  /** Whether such a body is taken here. */
+  takes: (body: Static<Schema>) => boolean
+  /** JSON, as it goes out. */
+  answer: (caller: Caller, body: Static<Schema>, call: LaneCall) => Promise<string | Buffer>
+  measure: (method: string, route: string, status: number, ms: number) => void
+}
+
+export interface LaneCall {
+  requestId: string
+  /** Calls back once the caller has hung up before the answer was complete. */
+  onGone: (then: () => void) => void
+}
+
+interface LaneNeeds {
+  clock: Clock
+  log: Log
+  /** What stands in every answer. */
+  headers: Record<string, string>
+  isOurHost: (request: IncomingMessage) => boolean
+  isStopping: () => boolean
+  bodies: BodiesInFlight
+}
+
+type Take = (request: IncomingMessage, response: ServerResponse, usual: RequestListener) => void
+
+/** Larger bodies are rare, and cost more than the framework does. */
+const mostBytes = 65_536
+const json = /^application\/json(?:; ?charset=utf-8)?$/i
+/** With one of these a call is not ordinary. */
+const unusual = ['expect', 'idempotency-key', 'origin', 'transfer-encoding', 'upgrade']
+
+export function createLane(needs: LaneNeeds): Lane {
+  const takes = new Map<string, Take>()
+  /** Bodies that were read here, for the framework to read once more. */
+  const read = new WeakMap<IncomingMessage, Buffer>()
+  return {
+    open: (http, route) => {
+      takes.set(route.url, takeFor(needs, route, read))
+      http.addHook('preParsing', ({ raw }, _reply, payload, done) => {
+        const bytes = read.get(raw)
+        done(null, bytes ? Readable.from([bytes]) : payload)
+      })
+    },
+    before: (usual) => (request, response) => {
+      const take = request.method === 'POST' ? takes.get(request.url ?? '') : undefined
+      if (take) take(request, response, usual)
+      else usual(request, response)
+    },
+  }
+}
+
+function takeFor<Caller, Schema extends TSchema>(
+  needs: LaneNeeds,
+  route: LaneRoute<Caller, Schema>,
+  read: WeakMap<IncomingMessage, Buffer>,
+): Take {
+  const { url } = route
+  const validate = validatorCompiler({ schema: route.schema, method: 'POST', url, httpPart: 'body' })
+  const isValid = (body: unknown) => (validate(body) as { error?: unknown }).error === undefined
+  const most = Math.min(mostBytes, route.bodyLimit)
+  const head = Object.entries({ ...needs.headers, 'content-type': 'application/json; charset=utf-8' }).flat()
+
+  const isOrdinary = (request: IncomingMessage, length: number) =>
+    length > 0 &&
+    length <= most &&
+    json.test(request.headers['content-type'] ?? '') &&
+    unusual.every((name) => request.headers[name] === undefined) &&
+    needs.isOurHost(request) &&
+    !needs.isStopping()
+
+  const work = async (response: ServerResponse, caller: Caller, body: Static<Schema>, whenClosed: WhenClosed) => {
+    const requestId = newId('req', needs.clock())
+    const call: LaneCall = {
+      requestId,
+      onGone: (then) => {
+        if (response.closed) then()
+        else whenClosed.gone = then
+      },
+    }
+    const startedAt = performance.now()
+    let failed: ErrorAnswer | undefined
+    whenClosed.answered = () => {
+      const ms = performance.now() - startedAt
+      const { statusCode: status } = response
+      route.measure('POST', url, status, ms)
+      const line = { method: 'POST', route: url, status, ms, failure: failed?.failure }
+      logResponse(needs.log, line, requestId)
+    }
+    try {
+      send(response, 200, await route.answer(caller, body, call), requestId)
+    } catch (error) {
+      failed = errorAnswer(error, requestId)
+      send(response, failed.status, failed.body, requestId, failed.headers)
+    }
+  }
+
+  const send = (
+    response: ServerResponse,
+    status: number,
+    body: string | Buffer,
+    requestId: string,
+    more: Record<string, string> = {},
+  ) => {
+    const length = Buffer.byteLength(body)
+    const headers = [
+      ...head,
+      'x-request-id',
+      requestId,
+      'content-length',
+      String(length),
+      ...Object.entries(more).flat(),
+    ]
+    if (needs.isStopping()) headers.push('connection', 'close')
+    response.writeHead(status, headers).end(body)
+  }
+
+  return (request, response, usual) => {
+    const { authorization } = request.headers
+    const length = Number(request.headers['content-length'] ?? 0)
+    const release = authorization !== undefined && isOrdinary(request, length) ? needs.bodies.claim(length) : undefined
+    if (authorization === undefined || !release) {
+      usual(request, response)
+      return
+    }
+    const whenClosed = onceClosed(response, release)
+    const leave = () => {
+      release()
+      usual(request, response)
+    }
+    route.identify(authorization).then((caller) => {
+      if (caller === undefined) {
+        leave()
+        return
+      }
+      readBody(request, (bytes) => {
+        const body = readPlainJson(bytes) as Static<Schema> | undefined
+        if (body !== undefined && isValid(body) && route.takes(body)) {
+          void work(response, caller, body, whenClosed)
+          return
+        }
+        read.set(request, bytes)
+        leave()
+      })
+    }, leave)
+  }
+}
+
+interface WhenClosed {
+  answered?: () => void
+  gone?: () => void
+}
+
+function onceClosed(response: ServerResponse, release: () => void): WhenClosed {
+  const when: WhenClosed = {}
+  response.once('close', () => {
+    release()
+    if (response.writableFinished) when.answered?.()
+    else when.gone?.()
+  })
+  return when
+}
+
+/** A caller that hangs up meanwhile gets no answer, and none is made. */
+function readBody(request: IncomingMessage, then: (bytes: Buffer) => void): void {
+  const parts: Buffer[] = []
+  request.on('data', (part: Buffer) => {
+    parts.push(part)
+  })
+  request.on('end', () => {
+    then(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts))
+  })
+}
