@@ -1,6 +1,7 @@
-/** The real app on a real database, with a clock that stands still. It is called by inject(), without a port. */
+/** The real app on a real database, with a clock that stands still. It is called without a port. */
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import inject from 'light-my-request'
 import { createApp } from '../src/app.ts'
 import type { App } from '../src/app.ts'
 import { readConfig } from '../src/platform/config.ts'
@@ -100,7 +101,9 @@ export async function startService(
   })
 
   const call: TestService['call'] = async (method, path, { token, body, headers = {}, from } = {}) => {
-    const reply = await app.http.inject({
+    await app.http.ready()
+    // As a request comes from a socket: by the lane first.
+    const reply = await inject(app.http.lane.before(app.http.routing), {
       method: method as 'GET',
       url: path,
       headers: {

@@ -189,10 +189,14 @@ interface WhenClosed {
 
 function onceClosed(response: ServerResponse, release: () => void): WhenClosed {
   const when: WhenClosed = {}
+  let isFinished = false
+  response.once('finish', () => {
+    isFinished = true
+    when.answered?.()
+  })
   response.once('close', () => {
     release()
-    if (response.writableFinished) when.answered?.()
-    else when.gone?.()
+    if (!isFinished) when.gone?.()
   })
   return when
 }
