@@ -1,4 +1,5 @@
 /** The real app on a real database, with a clock that stands still. It is called without a port. */
+import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import inject from 'light-my-request'
@@ -102,8 +103,7 @@ export async function startService(
 
   const call: TestService['call'] = async (method, path, { token, body, headers = {}, from } = {}) => {
     await app.http.ready()
-    // As a request comes from a socket: by the lane first.
-    const reply = await inject(app.http.lane.before(app.http.routing), {
+    const reply = await inject(asFromSocket(app), {
       method: method as 'GET',
       url: path,
       headers: {
@@ -148,4 +148,11 @@ export async function startService(
       return { userId, token, cookie: `svc_session=${token}` }
     },
   }
+}
+
+/** As a request comes from a socket: by the lane first. */
+export function asFromSocket({ http }: Pick<App, 'http'>): RequestListener {
+  return http.lane.before((request, response) => {
+    http.routing(request, response)
+  })
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import inject from 'light-my-request'
 import { agentInSandbox } from '../../../testkit/sandbox.ts'
-import { startService } from '../../../testkit/service.ts'
+import { asFromSocket, startService } from '../../../testkit/service.ts'
 import type { TestService } from '../../../testkit/service.ts'
 
 interface Call {
@@ -19,14 +19,13 @@ function alike(text: string): string {
 }
 
 function ask({ app, config }: TestService, { headers, payload }: Call, how: 'lane' | 'usual') {
-  const { http } = app
   const request = {
     method: 'POST' as const,
     url: '/v4/proxy',
     payload,
     headers: { host: config.baseUrl.host, ...headers },
   }
-  return how === 'usual' ? http.inject(request) : inject(http.lane.before(http.routing), request)
+  return how === 'usual' ? app.http.inject(request) : inject(asFromSocket(app), request)
 }
 
 async function callsOf(service: TestService) {
