@@ -46,7 +46,7 @@ onBothDatabases('who asks', (engine) => {
     await insertGrant(service, { agentId: agent.agentId, userId: eve.userId, connectionId: null })
     await insertGrant(service, { agentId: other.agentId, userId: user.userId, connectionId: null })
     const used = clock.now().getTime() + 5_000
-    await database.queries.updateTable('grants').set({ calls: 3, last_used_at: used }).execute()
+    await database.queries.updateTable('grant_usage').set({ calls: 3, last_used_at: used }).execute()
     await call('POST', `/v4/grants/${second.body.grant_id}/revoke`, { token: user.token })
     const past = { grants: 2, active_grants: 1, calls: 6, last_call_at: new Date(used).toISOString() }
     assert.deepEqual(await historyOf(open), past)

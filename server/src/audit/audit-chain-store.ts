@@ -7,6 +7,8 @@ import { prepared } from '../platform/database/prepared.ts'
 import type { Sequence } from '../platform/database/tables.ts'
 import { recordColumns } from './audit-hash.ts'
 import type { Head, RecordRow } from './audit-hash.ts'
+import { insertPair, insertingPairs, pairListsOf, pairsIn } from './audit-pair-store.ts'
+import type { PairLists } from './audit-pair-store.ts'
 import type { SignedHead } from './signed-head.ts'
 
 interface SignedRow {
@@ -42,7 +44,12 @@ const columns = [...recordColumns, 'chain', 'position', 'hash', 'mac'] as const 
 export const auditChainStore = {
   insert: async (tx: Queries, rows: readonly LinkedRow[]): Promise<void> => {
     const noteEach = noteEachOf(tx)
-    await (noteEach ? noteEach(insertOne, rows.map(valuesOf)) : insertAll(tx, listsOf(rows)))
+    if (!noteEach) {
+      await insertAll(tx, listsOf(rows))
+      return
+    }
+    await noteEach(insertOne, rows.map(valuesOf))
+    await noteEach(insertPair, pairsIn(rows))
   },
 
   insertHead: async (tx: Queries, head: SignedHead): Promise<void> => {
@@ -187,7 +194,7 @@ const types: Partial<Record<keyof LinkedRow, string>> = {
   mac: 'bytea',
 }
 
-export type RecordLists = Record<(typeof columns)[number], unknown[]>
+export type RecordLists = Record<(typeof columns)[number], unknown[]> & PairLists
 
 /** PostgreSQL plans one statement for any number of rows, where each column comes as a list. */
 export function insertingRecords(lists: RecordLists, beside: RawBuilder<unknown> = sql``): RawBuilder<object> {
@@ -199,7 +206,10 @@ export function insertingRecords(lists: RecordLists, beside: RawBuilder<unknown>
 }
 
 export function listsOf(rows: readonly LinkedRow[]): RecordLists {
-  return Object.fromEntries(columns.map((column) => [column, rows.map((row) => row[column])])) as RecordLists
+  const lists = Object.fromEntries(columns.map((column) => [column, rows.map((row) => row[column])]))
+  return { ...lists, ...pairListsOf(rows) } as RecordLists
 }
 
-const insertAll = prepared((tx: Queries, lists: RecordLists) => insertingRecords(lists).compile(tx))
+const insertAll = prepared((tx: Queries, lists: RecordLists) =>
+  sql<object>`with paired as (${insertingPairs(lists)}) ${insertingRecords(lists)}`.compile(tx),
+)

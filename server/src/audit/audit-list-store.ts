@@ -4,10 +4,11 @@ import { followUps } from '@sallyport/protocol/audit'
 import type { AuditEvent, AuditOutcome } from '@sallyport/protocol/audit'
 import type { Queries } from '../platform/database/database.ts'
 import type { Page } from '../platform/database/paging.ts'
-import { lowestId } from '../platform/ids.ts'
 import { recordColumns } from './audit-hash.ts'
 import type { RecordRow } from './audit-hash.ts'
-import { idSlackMs } from './audit-record.ts'
+import { isListed } from './audit-pair-store.ts'
+import { candidatesOf, piecesOf, rangesOf, readInPieces } from './audit-range-store.ts'
+import type { Piece } from './audit-range-store.ts'
 import { holdsWords } from './audit-search.ts'
 
 /** Whose records: those of an agent, those that concern a user, or all. */
@@ -41,13 +42,15 @@ const lookedAt = 5_000
 /** What words are sought in has to be read; so many at a time, between which others have their turn. */
 const readAtOnce = 500
 
-/** Word for word as in the indexes, which serve only queries that repeat it. */
-const isListed = sql<boolean>`event not in ('proxy.hop', 'proxy.outcome')`
-
 export const outcomeOf = sql<AuditOutcome>`coalesce(
   (select o.outcome from audit_records o where o.audit_id = r.audit_id and o.event = 'proxy.outcome' limit 1),
   r.outcome,
   case r.event when 'proxy.attempt' then 'unknown' when 'proxy.refused' then 'refused' end)`
+
+interface Reading {
+  ranges: Awaited<ReturnType<typeof rangesOf>>
+  events: readonly AuditEvent[] | undefined
+}
 
 interface Wanted {
   limit: number
@@ -62,15 +65,21 @@ export const auditListStore = {
     filter: AuditFilter,
     wanted: Wanted,
   ): Promise<Page<ListedRecord>> => {
-    const { rows, nextCursor } = await (filter.words ? search : readPage)(queries, scope, filter, wanted)
+    const reading = { ranges: await rangesOf(queries, scope), events: scope.events }
+    const { rows, nextCursor } = await (filter.words ? search : readPage)(queries, reading, filter, wanted)
     return { records: await withFollowUps(queries, rows), nextCursor }
   },
 
   find: async (queries: Queries, scope: AuditScope, auditId: string): Promise<ListedRecord | undefined> => {
-    const rows: RecordRow[] = await candidatesOf(queries, scope, {}, undefined)
+    const { agentId, userId, events } = scope
+    const rows: RecordRow[] = await queries
+      .selectFrom('audit_records')
       .select(recordColumns)
       .where('audit_id', '=', auditId)
-      .$if(scope.events !== undefined, (query) => query.where('event', 'in', scope.events ?? []))
+      .where(isListed)
+      .$if(agentId !== undefined, (query) => query.where('agent_id', '=', agentId ?? ''))
+      .$if(userId !== undefined, (query) => query.where('user_id', '=', userId ?? ''))
+      .$if(events !== undefined, (query) => query.where('event', 'in', events ?? []))
       .limit(1)
       .execute()
     return (await withFollowUps(queries, rows))[0]
@@ -79,38 +88,45 @@ export const auditListStore = {
 
 export type AuditListStore = typeof auditListStore
 
-/** Those that may be looked at, newest first: an index finds them. */
-export function candidatesOf(
-  queries: Queries,
-  scope: AuditScope,
-  { since, until }: Pick<AuditFilter, 'since' | 'until'>,
-  before: string | undefined,
-) {
-  return queries
-    .selectFrom('audit_records')
-    .where(isListed)
-    .$if(scope.agentId !== undefined, (query) => query.where('agent_id', '=', scope.agentId ?? ''))
-    .$if(scope.userId !== undefined, (query) => query.where('user_id', '=', scope.userId ?? ''))
-    .$if(before !== undefined, (query) => query.where('audit_id', '<', before ?? ''))
-    .$if(since !== undefined, (query) => query.where('audit_id', '>=', idAt(since, -idSlackMs)))
-    .$if(until !== undefined, (query) => query.where('audit_id', '<', idAt(until, idSlackMs)))
-    .orderBy('audit_id', 'desc')
-}
-
 async function readPage(
   queries: Queries,
-  scope: AuditScope,
+  { ranges, events }: Reading,
   filter: AuditFilter,
   { limit, before }: Wanted,
   most = lookedAt,
-): Promise<{ rows: RecordRow[]; nextCursor: string | null }> {
-  const { agentId, grantId, connectionId, provider, event, outcome, since, until } = filter
-  const candidates = candidatesOf(queries, scope, filter, before)
-  const rows: RecordRow[] = await queries
-    .selectFrom(candidates.select(recordColumns).limit(most).as('r'))
+): Promise<Piece<RecordRow>> {
+  const { since, until } = filter
+  // The pieces of a page share what may be looked at for it; each can still fill it.
+  const share = Math.max(limit, Math.ceil(most / piecesOf(ranges)))
+  return readInPieces(
+    ranges,
+    limit,
+    (row) => row.audit_id,
+    async (some, from) => {
+      const part = { ranges: some, since, until, before, from }
+      const candidates = candidatesOf(queries, part, recordColumns, { limit: share })
+      const rows = await matching(queries, candidates, events, filter)
+        .limit(limit + 1)
+        .execute()
+      const page = rows.slice(0, limit)
+      if (rows.length > limit) return { rows: page, nextCursor: page.at(-1)?.audit_id ?? null }
+      const last = await candidatesOf(queries, part, ['audit_id'], { limit: 1, offset: share - 1 }).executeTakeFirst()
+      return { rows: page, nextCursor: last?.audit_id ?? null }
+    },
+  )
+}
+
+function matching(
+  queries: Queries,
+  candidates: ReturnType<typeof candidatesOf<keyof RecordRow>>,
+  events: readonly AuditEvent[] | undefined,
+  { agentId, grantId, connectionId, provider, event, outcome, since, until, words }: AuditFilter,
+) {
+  return queries
+    .selectFrom(candidates.as('r'))
     .select(recordColumns)
-    .$if(scope.events !== undefined, (query) => query.where('event', 'in', scope.events ?? []))
-    .$if(filter.words !== undefined, (query) => query.where('event', 'in', ['proxy.attempt', 'proxy.refused']))
+    .$if(events !== undefined, (query) => query.where('event', 'in', events ?? []))
+    .$if(words !== undefined, (query) => query.where('event', 'in', ['proxy.attempt', 'proxy.refused']))
     .$if(agentId !== undefined, (query) => query.where('agent_id', '=', agentId ?? ''))
     .$if(grantId !== undefined, (query) => query.where('grant_id', '=', grantId ?? ''))
     .$if(connectionId !== undefined, (query) => query.where('connection_id', '=', connectionId ?? ''))
@@ -120,24 +136,14 @@ async function readPage(
     .$if(since !== undefined, (query) => query.where('at', '>=', since?.getTime() ?? 0))
     .$if(until !== undefined, (query) => query.where('at', '<', until?.getTime() ?? 0))
     .orderBy('audit_id', 'desc')
-    .limit(limit + 1)
-    .execute()
-  const page = rows.slice(0, limit)
-  if (rows.length > limit) return { rows: page, nextCursor: page.at(-1)?.audit_id ?? null }
-  const last = await candidates
-    .select('audit_id')
-    .offset(most - 1)
-    .limit(1)
-    .executeTakeFirst()
-  return { rows: page, nextCursor: last?.audit_id ?? null }
 }
 
-async function search(queries: Queries, scope: AuditScope, filter: AuditFilter, { limit, before }: Wanted) {
+async function search(queries: Queries, reading: Reading, filter: AuditFilter, { limit, before }: Wanted) {
   const found: RecordRow[] = []
   let cursor: string | null | undefined = before
   for (let looked = 0; looked < lookedAt; looked += readAtOnce) {
     const wanted = { limit: readAtOnce, before: cursor }
-    const { rows, nextCursor } = await readPage(queries, scope, filter, wanted, readAtOnce)
+    const { rows, nextCursor } = await readPage(queries, reading, filter, wanted, readAtOnce)
     found.push(...rows.filter(({ detail }) => holdsWords(detail, filter.words ?? [])))
     if (found.length > limit) return { rows: found.slice(0, limit), nextCursor: found[limit - 1]?.audit_id ?? null }
     if (nextCursor === null) return { rows: found, nextCursor }
@@ -161,8 +167,4 @@ async function withFollowUps(queries: Queries, rows: readonly RecordRow[]): Prom
           .execute()
   const byCall = Map.groupBy(found, ({ audit_id }) => audit_id)
   return rows.map((row) => ({ ...row, followUps: byCall.get(row.audit_id) ?? [] }))
-}
-
-function idAt(time: Date | undefined, offsetMs: number): string {
-  return lowestId('aud', new Date((time?.getTime() ?? 0) + offsetMs))
 }

@@ -3,7 +3,10 @@ import { sql } from 'kysely'
 import type { AuditEvent, AuditOutcome } from '@sallyport/protocol/audit'
 import type { Queries } from '../platform/database/database.ts'
 import type { AuditFilter, AuditScope } from './audit-list-store.ts'
-import { candidatesOf, outcomeOf } from './audit-list-store.ts'
+import { recordColumns } from './audit-hash.ts'
+import { outcomeOf } from './audit-list-store.ts'
+import { candidatesOf, rangesOf, readInPieces } from './audit-range-store.ts'
+import type { Part } from './audit-range-store.ts'
 
 export interface SeriesRow {
   auditId: string
@@ -20,22 +23,34 @@ export interface SeriesRow {
 
 export const auditSeriesStore = {
   /** All that was looked at, calls or not, so that whoever goes on knows from where. */
-  read: (
+  read: async (
     queries: Queries,
     scope: AuditScope,
-    span: Pick<AuditFilter, 'since' | 'until'>,
+    { since, until }: Pick<AuditFilter, 'since' | 'until'>,
     { limit, before }: { limit: number; before: string | undefined },
-  ): Promise<SeriesRow[]> =>
-    queries
-      .selectFrom(candidatesOf(queries, scope, span, before).selectAll().limit(limit).as('r'))
-      .select(['r.audit_id as auditId', 'r.event', 'r.at', 'r.agent_id as agentId', 'r.grant_id as grantId'])
-      .select(['r.connection_id as connectionId', 'r.provider', outcomeOf.as('outcome')])
-      .select(
-        sql<string | null>`case when r.event = 'proxy.refused' and r.outcome is null then r.detail end`.as('summary'),
-      )
-      .orderBy('r.audit_id', 'desc')
-      .$castTo<SeriesRow>()
-      .execute(),
+  ): Promise<SeriesRow[]> => {
+    const ranges = await rangesOf(queries, scope)
+    const idOf = ({ auditId }: SeriesRow) => auditId
+    const { rows } = await readInPieces(ranges, limit, idOf, async (some, from) => {
+      const part = { ranges: some, since, until, before, from }
+      const found = await readPart(queries, part, limit)
+      return { rows: found, nextCursor: found.length < limit ? null : (found.at(-1)?.auditId ?? null) }
+    })
+    return rows
+  },
 }
 
 export type AuditSeriesStore = typeof auditSeriesStore
+
+function readPart(queries: Queries, part: Part, limit: number): Promise<SeriesRow[]> {
+  return queries
+    .selectFrom(candidatesOf(queries, part, recordColumns, { limit }).as('r'))
+    .select(['r.audit_id as auditId', 'r.event', 'r.at', 'r.agent_id as agentId', 'r.grant_id as grantId'])
+    .select(['r.connection_id as connectionId', 'r.provider', outcomeOf.as('outcome')])
+    .select(
+      sql<string | null>`case when r.event = 'proxy.refused' and r.outcome is null then r.detail end`.as('summary'),
+    )
+    .orderBy('r.audit_id', 'desc')
+    .$castTo<SeriesRow>()
+    .execute()
+}

@@ -1,7 +1,11 @@
-/** Records that hang on no chain, because there was none yet, or that stand outside of theirs, where nobody put them. */
+/**
+ * Records that hang on no chain, because there was none yet, that stand outside of theirs, where nobody put them, or that
+ * stand in no list, because somebody took that away.
+ */
 import { sql } from 'kysely'
 import type { Queries } from '../platform/database/database.ts'
 import type {} from './audit-chain-store.ts'
+import { isListed } from './audit-pair-store.ts'
 
 export interface OutsideRecord {
   chain: string
@@ -17,6 +21,19 @@ export const looseRecordStore = {
       where chain is not null and (position is null or position <= coalesce(
         (select audit_stubs.position from audit_stubs where audit_stubs.chain = audit_records.chain), 0))
       order by chain, position limit ${limit}`.execute(queries)
+    return rows
+  },
+
+  /** Of records between a user and an agent one each of those whose lists do not lead to it. */
+  listUnlisted: async (queries: Queries, limit: number): Promise<OutsideRecord[]> => {
+    const { rows } = await sql<OutsideRecord>`
+      select coalesce(chain, 'none') as chain, position, audit_id as ${sql.ref('auditId')} from audit_records join (
+        select min(audit_id) as first from audit_records
+        where user_id is not null and agent_id is not null and ${isListed} and not exists (
+          select 1 from audit_pairs
+          where audit_pairs.user_id = audit_records.user_id and audit_pairs.agent_id = audit_records.agent_id)
+        group by user_id, agent_id order by 1 limit ${limit}
+      ) unlisted on audit_id = first where ${isListed}`.execute(queries)
     return rows
   },
 

@@ -69,6 +69,10 @@ export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[
     const words = 'it stands where no walk along the chain comes: the service did not put it there'
     findings.push({ chain, position: position ?? 0, auditId, words })
   }
+  for (const { chain, position, auditId } of await looseRecords.listUnlisted(queries, shownOutside)) {
+    const words = 'the lists of its user and its agent no longer lead to it'
+    findings.push({ chain, position: position ?? 0, auditId, words })
+  }
   const unchained = await store.countUnchained(queries)
   const foreseen = foreseenUnchained(starts, all.size)
   if (unchained > foreseen) {

@@ -136,7 +136,8 @@ onBothDatabases('grants over HTTP', (engine) => {
       const { grantId } = await insertGrant(service, { ...common, ...terms })
       expected.get(status)?.push(grantId)
       if (written) {
-        await service.database.queries.updateTable('grants').set(written).where('grant_id', '=', grantId).execute()
+        const table = 'calls' in written ? 'grant_usage' : 'grants'
+        await service.database.queries.updateTable(table).set(written).where('grant_id', '=', grantId).execute()
       }
     }
     await service.call('DELETE', `/v4/connections/${ended}`, { token: service.user.token })
@@ -340,8 +341,6 @@ onBothDatabases('grants over HTTP', (engine) => {
       const { code, field } = reply.body.error
       return [reply.status, code, field]
     }
-    const write = (values: object) =>
-      service.database.queries.updateTable('grants').set(values).where('grant_id', '=', grantId).execute()
     assert.deepEqual(await refusal({ url: 'https://api.example.org/v1/ada/mail' }), [403, 'host_not_allowed', 'url'])
     assert.deepEqual(await refusal({ url: 'https://a.example.com:8443/v1/a/mail' }), [400, 'invalid_url', 'url'])
     assert.deepEqual(await refusal({ url: 'http://api.example.com/v1/ada/mail' }), [400, 'invalid_url', 'url'])
@@ -349,7 +348,7 @@ onBothDatabases('grants over HTTP', (engine) => {
     for (const path of ['/v1/ada', '/v1/ada/mailbox', '/v1/ada/mail/..%2f..%2fadmin', '/v1/ada/mail/%2e%2e/secret']) {
       assert.deepEqual(await refusal({ url: `https://api.example.com${path}` }), [403, 'path_not_allowed', 'url'], path)
     }
-    const used = await service.database.queries.selectFrom('grants').select(['calls', 'last_used_at']).execute()
+    const used = await service.database.queries.selectFrom('grant_usage').select(['calls', 'last_used_at']).execute()
     assert.deepEqual(
       used.map((row) => ({ ...row })),
       [{ calls: 0, last_used_at: null }],
@@ -357,7 +356,7 @@ onBothDatabases('grants over HTTP', (engine) => {
     assert.deepEqual((await recorded(service, 'proxy.')).map(({ event, detail }) => [event, detail.code]).slice(0, 1), [
       ['proxy.refused', 'host_not_allowed'],
     ])
-    await write({ calls: 2 })
+    await service.database.queries.updateTable('grant_usage').set({ calls: 2 }).execute()
     assert.deepEqual(await refusal(), [403, 'grant_exhausted', undefined])
     service.clock.advance(1)
     assert.deepEqual(await refusal(), [403, 'grant_expired', undefined])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { startConnectionTest } from '../../testkit/connections.ts'
 import { insertGrant } from '../../testkit/grants.ts'
@@ -11,12 +12,12 @@ import type { Queries } from '../platform/database/database.ts'
 import { grantStore } from './grant-store.ts'
 
 async function callsOf({ database }: TestService, grantId: string): Promise<unknown> {
-  const query = database.queries.selectFrom('grants').select(['calls', 'last_used_at'])
+  const query = database.queries.selectFrom('grant_usage').select(['calls', 'last_used_at'])
   return { ...(await query.where('grant_id', '=', grantId).executeTakeFirst()) }
 }
 
-async function countCall(queries: Queries, grantId: string, now: Date): Promise<boolean | undefined> {
-  return (await grantStore.countCalls(queries, [grantId], now))[0]
+async function countCall({ database }: TestService, grantId: string, now: Date): Promise<boolean | undefined> {
+  return (await database.transaction((tx) => grantStore.countCalls(tx, [grantId], now)))[0]
 }
 
 onBothDatabases('grants', (engine) => {
@@ -52,7 +53,7 @@ onBothDatabases('grants', (engine) => {
     const service = await startService(t, engine)
     const { grantId } = await agentInSandbox(service)
     const now = service.clock.now()
-    const count = () => service.database.transaction((tx) => countCall(tx, grantId, now))
+    const count = () => countCall(service, grantId, now)
     assert.deepEqual(new Set(await Promise.all(Array.from({ length: 12 }, count))), new Set([true]))
     assert.deepEqual(await callsOf(service, grantId), { calls: 12, last_used_at: now.getTime() })
   })
@@ -64,7 +65,8 @@ onBothDatabases('grants', (engine) => {
     await queries.updateTable('grants').set({ max_calls: 2 }).where('grant_id', '=', few.grantId).execute()
     const grantIds = [few, many, few, few, many].map(({ grantId }) => grantId)
     const now = service.clock.now()
-    assert.deepEqual(await grantStore.countCalls(queries, grantIds, now), [true, true, true, false, true])
+    const counted = await service.database.transaction((tx) => grantStore.countCalls(tx, grantIds, now))
+    assert.deepEqual(counted, [true, true, true, false, true])
     assert.deepEqual(await callsOf(service, few.grantId), { calls: 2, last_used_at: now.getTime() })
   })
 
@@ -73,22 +75,66 @@ onBothDatabases('grants', (engine) => {
     const { grantId } = await agentInSandbox(here)
     await here.database.queries.updateTable('grants').set({ max_calls: 5 }).where('grant_id', '=', grantId).execute()
     const now = here.clock.now()
-    const count = (_: unknown, index: number) =>
-      (index % 2 ? here : there).database.transaction((tx) => countCall(tx, grantId, now))
-    const counted = await Promise.all(Array.from({ length: 24 }, count))
+    const count = (_: unknown, index: number) => countCall(index % 2 ? here : there, grantId, now)
+    const counted = await Promise.all(Array.from({ length: 32 }, count))
     assert.equal(counted.filter(Boolean).length, 5)
     assert.deepEqual(await callsOf(here, grantId), { calls: 5, last_used_at: now.getTime() })
   })
 
+  test('a call that is counted while its grant is being revoked waits, and is not counted', async (t) => {
+    const [here, there] = await startInstances(t, engine)
+    const { agentId, grantId } = await agentInSandbox(here)
+    const now = here.clock.now()
+    for (const revoke of [
+      (tx: Queries) => grantStore.revoke(tx, grantId, 'user', now),
+      (tx: Queries) => grantStore.revokeOtherSandboxes(tx, agentId, 'grt_other', now),
+    ]) {
+      let counting: Promise<unknown> = Promise.resolve()
+      await here.database.transaction(async (tx) => {
+        await revoke(tx)
+        counting = countCall(there, grantId, now)
+        assert.equal(await Promise.race([counting, sleep(100, 'waits')]), 'waits')
+      })
+      assert.equal(await counting, false)
+      const again = here.database.queries.updateTable('grants').set({ revoked_at: null, revoked_by: null })
+      await again.where('grant_id', '=', grantId).execute()
+      await here.database.queries.updateTable('grant_usage').set({ is_open: 1 }).execute()
+    }
+    assert.equal(await countCall(there, grantId, now), true)
+  })
+
+  test('a revocation waits for the call that is being counted', async (t) => {
+    const [here, there] = await startInstances(t, engine)
+    const { grantId } = await agentInSandbox(here)
+    const now = here.clock.now()
+    let revoking: Promise<unknown> = Promise.resolve()
+    await here.database.transaction(async (tx) => {
+      assert.deepEqual(await grantStore.countCalls(tx, [grantId], now), [true])
+      revoking = there.database.transaction((other) => grantStore.revoke(other, grantId, 'user', now))
+      assert.equal(await Promise.race([revoking, sleep(100, 'waits')]), 'waits')
+    })
+    assert.equal(await revoking, true)
+    assert.equal(await countCall(here, grantId, now), false)
+    assert.deepEqual(await callsOf(here, grantId), { calls: 1, last_used_at: now.getTime() })
+  })
+
+  test('what was counted goes with its grant', async (t) => {
+    const service = await startService(t, engine)
+    const { agentId, grantId } = await agentInSandbox(service)
+    const { queries } = service.database
+    await queries.deleteFrom('sandboxes').where('agent_id', '=', agentId).execute()
+    await grantStore.dropSandboxesEndedBefore(queries, new Date('2026-11-15T13:00:00.001Z'))
+    assert.deepEqual(await callsOf(service, grantId), {})
+  })
+
   test('no call is counted on a grant whose connection was revoked or whose user was disabled', async (t) => {
     const service = await startConnectionTest(t, engine)
-    const { queries } = service.database
     const { agentId } = await service.registerAgent()
     const { userId, token } = service.user
     const [ended, live] = [await service.connect(), await service.connect(service.user, 'bob')]
     const cut = await insertGrant(service, { agentId, userId, connectionId: ended })
     const other = await insertGrant(service, { agentId, userId, connectionId: live })
-    const count = ({ grantId }: { grantId: string }) => countCall(queries, grantId, service.clock.now())
+    const count = ({ grantId }: { grantId: string }) => countCall(service, grantId, service.clock.now())
     assert.deepEqual([await count(cut), await count(other)], [true, true])
     await service.call('DELETE', `/v4/connections/${ended}`, { token })
     assert.deepEqual([await count(cut), await count(other)], [false, true])
@@ -100,7 +146,7 @@ onBothDatabases('grants', (engine) => {
   test('no call is counted on a grant that expired or was revoked, or of an agent that was disabled', async (t) => {
     const service = await startService(t, engine)
     const { queries } = service.database
-    const count = (grantId: string, now = service.clock.now()) => countCall(queries, grantId, now)
+    const count = (grantId: string, now = service.clock.now()) => countCall(service, grantId, now)
 
     const expired = await agentInSandbox(service)
     assert.equal(await count(expired.grantId, new Date('2026-11-15T12:59:59.999Z')), true)

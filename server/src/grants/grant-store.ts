@@ -1,16 +1,15 @@
 import { sql } from 'kysely'
-import type { RawBuilder } from 'kysely'
 import type { Receipt } from '@sallyport/protocol/grants'
 import type {} from '../agents/agent-store.ts'
 import type {} from '../connections/connection-store.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
-import { preparedForKeys } from '../platform/database/prepared.ts'
-import { inWaves } from '../platform/database/together.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type {} from '../providers/provider-store.ts'
 import type {} from '../sessions/user-store.ts'
+import { closeUsage, countCalls, openUsage } from './grant-usage-store.ts'
+import type { UsageRow } from './grant-usage-store.ts'
 import type { Grant, GrantStatus, RevokedBy } from './grant.ts'
 
 interface GrantRow {
@@ -24,8 +23,6 @@ interface GrantRow {
   allowed_methods: string | null
   allowed_paths: string | null
   max_calls: number | null
-  calls: number
-  last_used_at: number | null
   created_at: number
   expires_at: number | null
   revoked_at: number | null
@@ -72,8 +69,6 @@ export const grantStore = {
         allowed_methods: grant.allowedMethods && JSON.stringify(grant.allowedMethods),
         allowed_paths: grant.allowedPaths && JSON.stringify(grant.allowedPaths),
         max_calls: grant.maxCalls,
-        calls: 0,
-        last_used_at: null,
         created_at: grant.createdAt.getTime(),
         expires_at: grant.expiresAt?.getTime() ?? null,
         revoked_at: null,
@@ -82,6 +77,7 @@ export const grantStore = {
         receipt: receipt && JSON.stringify(receipt),
       })
       .execute()
+    await openUsage(tx, grant.grantId)
   },
 
   findOfAgent: async (queries: Queries, agentId: string, grantId: string): Promise<Grant | undefined> => {
@@ -175,20 +171,7 @@ export const grantStore = {
     return row?.receipt == null ? undefined : (JSON.parse(row.receipt) as Receipt)
   },
 
-  /**
-   * Counts a call on each of these grants, of which one may stand there several times, where it has one left and all that
-   * it stands on is live in this very transaction; false where that is not so.
-   */
-  countCalls: async (tx: Queries, grantIds: readonly string[], now: Date): Promise<boolean[]> => {
-    const counted: boolean[] = []
-    for (const wave of inWaves([...grantIds.entries()], ([, grantId]) => grantId)) {
-      const ids = wave.map(([, grantId]) => grantId)
-      const rows = await countLiveCalls(tx, { now: now.getTime() }, ids)
-      const through = new Set(rows.map((row) => row.grant_id))
-      for (const [index, grantId] of wave) counted[index] = through.has(grantId)
-    }
-    return counted
-  },
+  countCalls,
 
   /** False where it was revoked already. */
   revoke: async (tx: Queries, grantId: string, by: RevokedBy, now: Date): Promise<boolean> => {
@@ -199,19 +182,23 @@ export const grantStore = {
       .where('revoked_at', 'is', null)
       .returning('grant_id')
       .executeTakeFirst()
+    if (row) await closeUsage(tx, [grantId])
     return row !== undefined
   },
 
   /** All sandbox grants of the agent but this one. */
   revokeOtherSandboxes: async (tx: Queries, agentId: string, grantId: string, now: Date): Promise<void> => {
-    await tx
+    const rows = await tx
       .updateTable('grants')
       .set({ revoked_at: now.getTime(), revoked_by: 'sandbox' })
       .where('agent_id', '=', agentId)
       .where('kind', '=', 'sandbox')
       .where('grant_id', '<>', grantId)
       .where('revoked_at', 'is', null)
+      .returning('grant_id')
       .execute()
+    const revoked = rows.map((row) => row.grant_id)
+    await closeUsage(tx, revoked)
   },
 
   dropSandboxesEndedBefore: async (tx: Queries, before: Date): Promise<void> => {
@@ -220,38 +207,6 @@ export const grantStore = {
 }
 
 export type GrantStore = typeof grantStore
-
-/** Nothing is counted on a grant that has fewer calls left. */
-// Values, not `exists`: of those PostgreSQL might read a whole table at once, to look up a few rows in it.
-export function countingLiveCalls(tx: Queries, now: number, times: RawBuilder<number>) {
-  return tx
-    .updateTable('grants')
-    .set({ calls: sql`calls + ${times}`, last_used_at: now })
-    .where('revoked_at', 'is', null)
-    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
-    .where((eb) => eb.or([eb('max_calls', 'is', null), sql<boolean>`calls + ${times} <= max_calls`]))
-    .where(sql<boolean>`(select disabled_at is null from agents where agents.agent_id = grants.agent_id)`)
-    .where((eb) =>
-      eb.or([
-        eb('user_id', 'is', null),
-        sql<boolean>`(select disabled_at is null from users where users.user_id = grants.user_id)`,
-      ]),
-    )
-    .where((eb) =>
-      eb.or([
-        eb('connection_id', 'is', null),
-        sql<boolean>`(select connections.status = 'active' and providers.status = 'active'
-          from connections join providers using (provider_id)
-          where connections.connection_id = grants.connection_id)`,
-      ]),
-    )
-    .returning('grant_id')
-}
-
-const countLiveCalls = preparedForKeys<{ now: number }, { grant_id: string }>(
-  (tx, { now }, grantIds) => countingLiveCalls(tx, now, sql.lit(1)).where(grantIds.holds('grant_id')),
-  { isNote: true },
-)
 
 const columns = [
   'grants.grant_id',
@@ -264,8 +219,8 @@ const columns = [
   'grants.allowed_methods',
   'grants.allowed_paths',
   'grants.max_calls',
-  'grants.calls',
-  'grants.last_used_at',
+  'grant_usage.calls',
+  'grant_usage.last_used_at',
   'grants.created_at',
   'grants.expires_at',
   'grants.revoked_at',
@@ -275,16 +230,19 @@ const columns = [
 /** SQLite has numbers for truth. */
 type Truth = boolean | number
 
+type FoundationRow = Omit<GrantRow, 'receipt' | 'is_signed'> & Omit<UsageRow, 'is_open'> & { is_cut_off: Truth }
+
 // The rules of statusOf, word for word; null is neither true nor false, so each part says what it means by it.
 const isCutOff = sql<Truth>`(coalesce(connections.status = 'revoked', false) or users.disabled_at is not null)`
 const isRevoked = sql<boolean>`(grants.revoked_at is not null or ${isCutOff})`
 const isPast = (now: Date) => sql<boolean>`coalesce(grants.expires_at <= ${now.getTime()}, false)`
-const isOver = (now: Date) => sql<boolean>`(${isPast(now)} or coalesce(grants.calls >= grants.max_calls, false))`
+const isOver = (now: Date) => sql<boolean>`(${isPast(now)} or coalesce(grant_usage.calls >= grants.max_calls, false))`
 
 /** With what it stands on: a connection that ended, or a user who was disabled, ends it too. */
 export function foundationOf(queries: Queries) {
   return queries
     .selectFrom('grants')
+    .innerJoin('grant_usage', 'grant_usage.grant_id', 'grants.grant_id')
     .leftJoin('connections', 'connections.connection_id', 'grants.connection_id')
     .leftJoin('users', 'users.user_id', 'grants.user_id')
     .select(columns)
@@ -309,7 +267,7 @@ async function pageThrough(
   return pageOf(rows.map(toGrant), page.limit, ({ grantId }) => grantId)
 }
 
-export function toGrant(row: Omit<GrantRow, 'receipt' | 'is_signed'> & { is_cut_off: Truth }): Grant {
+export function toGrant(row: FoundationRow): Grant {
   return {
     grantId: row.grant_id,
     agentId: row.agent_id,

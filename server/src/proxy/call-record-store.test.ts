@@ -58,7 +58,7 @@ async function startCrowd(t: TestContext, count: number, terms: Partial<Grant> =
     grantIds,
     sent: () => sent,
     callsOf: async (grantId) => {
-      const query = queries.selectFrom('grants').select('calls').where('grant_id', '=', grantId)
+      const query = queries.selectFrom('grant_usage').select('calls').where('grant_id', '=', grantId)
       return (await query.executeTakeFirstOrThrow()).calls
     },
     attempts: async (grantId) =>

@@ -6,7 +6,8 @@
 import { sql } from 'kysely'
 import { insertingRecords, listsOf } from '../audit/audit-chain-store.ts'
 import type { LinkedRow, RecordLists } from '../audit/audit-chain-store.ts'
-import { countingLiveCalls } from '../grants/grant-store.ts'
+import { insertingPairs } from '../audit/audit-pair-store.ts'
+import { countingLiveCalls } from '../grants/grant-usage-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { listOf, preparedText } from '../platform/database/prepared.ts'
 import { takingFromLimits, timesOf } from '../platform/rate-limits.ts'
@@ -30,13 +31,15 @@ const statement = preparedText((queries: Queries, values: Values) => {
         sql.raw('counting (id, times)'),
       ),
     )
-    .where(sql<boolean>`grants.grant_id = counting.id`)
+    .where(sql<boolean>`grant_usage.grant_id = counting.id`)
+    .returning('grant_id')
   const areAll = sql`(select count(*) from counted) = ${grantCount} and (select count(*) from taken) = ${keyCount}`
   // To divide by zero is the way to fail that needs no function of our own. What nobody looks at would not be computed.
   return sql<object>`
     with counted as (${counted}),
       taken as (${takingFromLimits(values, listOf(values.keys))}),
-      agreed as (select 1 / cast(${areAll} as integer) as one)
+      agreed as (select 1 / cast(${areAll} as integer) as one),
+      paired as (${insertingPairs(values)})
     ${insertingRecords(values, sql`cross join agreed where agreed.one = 1`)}`.compile(queries)
 })
 

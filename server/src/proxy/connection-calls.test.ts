@@ -17,7 +17,7 @@ async function rowsOf({ service }: Calling) {
   const { queries } = service.database
   return {
     connection: await queries.selectFrom('connections').selectAll().executeTakeFirstOrThrow(),
-    grant: await queries.selectFrom('grants').selectAll().executeTakeFirstOrThrow(),
+    usage: await queries.selectFrom('grant_usage').selectAll().executeTakeFirstOrThrow(),
     records: await queries.selectFrom('audit_records').selectAll().where('event', 'like', 'proxy.%').execute(),
   }
 }
@@ -57,9 +57,9 @@ onBothDatabases('a call on an account', (engine) => {
     calling.service.clock.advance(90)
     await calling.proxy({ url: `${calling.upstream.url}?q=a-value` })
     await calling.records()
-    const { connection, grant, records } = await rowsOf(calling)
+    const { connection, usage, records } = await rowsOf(calling)
     const now = calling.service.clock.now().getTime()
-    assert.deepEqual([connection.last_used_at, grant.last_used_at, grant.calls], [now, now, 1])
+    assert.deepEqual([connection.last_used_at, usage.last_used_at, usage.calls], [now, now, 1])
     assert.deepEqual(
       records.map(({ event }) => event),
       ['proxy.attempt', 'proxy.outcome'],

@@ -29,7 +29,7 @@ onBothDatabases('the load of an agent', (engine) => {
     assert.equal((await calling.proxy()).status, 429)
     const { queries } = calling.service.database
     const { calls } = await queries
-      .selectFrom('grants')
+      .selectFrom('grant_usage')
       .select('calls')
       .where('grant_id', '=', calling.grantId)
       .executeTakeFirstOrThrow()

@@ -108,7 +108,7 @@ onBothDatabases('a proxied call', (engine) => {
     await assert.rejects(call())
     assert.deepEqual(received, [])
     const { calls } = await service.database.queries
-      .selectFrom('grants')
+      .selectFrom('grant_usage')
       .select('calls')
       .where('grant_id', '=', grantId)
       .executeTakeFirstOrThrow()

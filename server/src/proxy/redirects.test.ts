@@ -52,7 +52,7 @@ onBothDatabases('a redirect', (engine) => {
     )
     assert.deepEqual([...new Set(records.map(({ audit_id }) => audit_id))], [body.audit_id])
     const { queries } = calling.service.database
-    const { calls } = await queries.selectFrom('grants').select('calls').executeTakeFirstOrThrow()
+    const { calls } = await queries.selectFrom('grant_usage').select('calls').executeTakeFirstOrThrow()
     assert.equal(calls, 2)
   })
 

@@ -19,7 +19,7 @@ function tokens({ upstream }: Calling): (string | undefined)[] {
 }
 
 async function callsCounted({ service }: Calling): Promise<number> {
-  return (await service.database.queries.selectFrom('grants').select('calls').executeTakeFirstOrThrow()).calls
+  return (await service.database.queries.selectFrom('grant_usage').select('calls').executeTakeFirstOrThrow()).calls
 }
 
 onBothDatabases('a token that the upstream refuses', (engine) => {

@@ -155,7 +155,7 @@ test('a client that hung up while its call was put on record is not called for (
   const turn = Promise.withResolvers<undefined>()
   const held = Promise.withResolvers<undefined>()
   const holding = database.transaction(async (tx) => {
-    await sql`lock table grants in exclusive mode`.execute(tx)
+    await sql`lock table grant_usage in exclusive mode`.execute(tx)
     held.resolve(undefined)
     await turn.promise
   })
@@ -163,7 +163,7 @@ test('a client that hung up while its call was put on record is not called for (
   const request = await calling.open()
   request.on('error', () => undefined)
   const [{ socket }] = (await soon(once(app.http.server, 'request'))) as [IncomingMessage]
-  const waits = sql`select 1 from pg_locks where not granted and relation = 'grants'::regclass`
+  const waits = sql`select 1 from pg_locks where not granted and relation = 'grant_usage'::regclass`
   for (let tries = 0; (await waits.execute(database.queries)).rows.length === 0; tries++) {
     assert.ok(tries < 200, 'the call never came as far as that')
     await sleep(25)

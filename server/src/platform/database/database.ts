@@ -34,7 +34,10 @@ export interface Shortcut {
 export interface ShortcutInTransaction {
   /** On behalf of the transaction that is open: for reads, and for notes. */
   read: RunDirectly
-  /** One note many times over, each with values of its own. A statement for all of them at once would take longer. */
+  /**
+   * One note many times over, each with values of its own; returns how many rows each changed. A statement for all of
+   * them at once would take longer.
+   */
   noteEach: NoteEach
 }
 
@@ -42,7 +45,7 @@ export type Version = number | string
 
 /** Undefined where it can't be done this way at the moment. */
 export type RunDirectly = (query: CompiledQuery) => Promise<object[]> | undefined
-export type NoteEach = (text: string, rows: readonly (readonly unknown[])[]) => Promise<void>
+export type NoteEach = (text: string, rows: readonly (readonly unknown[])[]) => Promise<number[]>
 
 const shortcuts = new WeakMap<Queries, Shortcut>()
 const shortcutsInside = new WeakMap<Queries, ShortcutInTransaction>()

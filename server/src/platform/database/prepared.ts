@@ -1,7 +1,7 @@
 /** Statements of the hot path: built and compiled once per engine, then run with new values. */
 import { PostgresAdapter, sql } from 'kysely'
 import type { Compilable, CompiledQuery, RawBuilder } from 'kysely'
-import { shortcutOf } from './database.ts'
+import { noteEachOf, shortcutOf } from './database.ts'
 import type { Queries } from './database.ts'
 
 /** Stands for a value that is not known yet, by its name. */
@@ -32,10 +32,28 @@ export function preparedText<Values extends object, Row>(
     const engine = queries.getExecutor().adapter.constructor
     let query = compiled.get(engine)
     if (!query) compiled.set(engine, (query = compile(build(queries, placeholders as Values))))
-    const parameters = query.parameters.map((one) =>
-      typeof one === 'symbol' ? values[one.description as keyof Values] : one,
+    return { ...query, parameters: filledIn(query.parameters, values) }
+  }
+}
+
+function filledIn(parameters: readonly unknown[], values: object): unknown[] {
+  const named = values as Record<string, unknown>
+  return parameters.map((one) => (typeof one === 'symbol' ? named[one.description ?? ''] : one))
+}
+
+/** For a note that is made many times over: says how many rows each changed. Undefined where the engine has no way for it. */
+export function preparedForEach<Values extends object>(
+  build: (queries: Queries, values: Values) => Compilable,
+): (tx: Queries, each: readonly Values[]) => Promise<number[]> | undefined {
+  let query: CompiledQuery | undefined
+  return (tx, each) => {
+    const noteEach = noteEachOf(tx)
+    if (!noteEach) return undefined
+    const { sql: text, parameters } = (query ??= compile(build(tx, placeholders as Values)))
+    return noteEach(
+      text,
+      each.map((values) => filledIn(parameters, values)),
     )
-    return { ...query, parameters }
   }
 }
 

@@ -16,7 +16,7 @@ import { DatabaseFileLost, isBusy } from './failures.ts'
 const blockingWaitMs = 50
 const patienceMs = 5_000
 const keptStatements = 500
-const cacheKibibytes = 64 * 1024
+const cacheKibibytes = 16 * 1024
 const checkpointPages = 4_000
 const readsTrustMs = 10
 
@@ -106,7 +106,7 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
         use(
           ({ writer }) => {
             const { statement } = shortcutTo(writer, text)
-            for (const values of rows) statement.run(...(values as SQLInputValue[]))
+            return rows.map((values) => Number(statement.run(...(values as SQLInputValue[])).changes))
           },
           { isRead: false },
         ),

@@ -7,7 +7,7 @@ import type { Queries } from '../database/database.ts'
 const tables = ['agents', 'connections', 'grants', 'providers', 'users']
 
 /** Written with every call, and read anew by the transaction that puts the call on record. */
-const notes = ['connections.last_used_at', 'grants.calls', 'grants.last_used_at']
+const notes = ['connections.last_used_at']
 
 async function texts(queries: Queries, query: ReturnType<typeof sql<{ text: string }>>): Promise<string[]> {
   return (await query.execute(queries)).rows.map(({ text }) => text)
@@ -48,7 +48,7 @@ test('the last change moves with the commit, once, and not with what is written 
   })
   const after = await lastChange()
   assert.notDeepEqual(after, before)
-  await queries.updateTable('grants').set({ calls: 1, last_used_at: 1 }).execute()
+  await queries.updateTable('grant_usage').set({ calls: 1, last_used_at: 1 }).execute()
   await queries.updateTable('connections').set({ last_used_at: 1 }).execute()
   assert.deepEqual(await lastChange(), after)
   await queries.deleteFrom('users').execute()

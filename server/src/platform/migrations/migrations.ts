@@ -6,6 +6,7 @@ import { auditChain } from './0004-audit-chain.ts'
 import { idempotency } from './0005-idempotency.ts'
 import { legacyV1 } from './0006-legacy-v1.ts'
 import { authority } from './0007-authority.ts'
+import { cheaperCalls } from './0008-cheaper-calls.ts'
 
 /** In order, and forward only: what has once been released is never edited. docs/storage.md describes the result. */
 export const migrations: readonly Migration[] = [
@@ -16,4 +17,5 @@ export const migrations: readonly Migration[] = [
   idempotency,
   legacyV1,
   authority,
+  cheaperCalls,
 ]

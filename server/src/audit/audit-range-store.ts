@@ -1,0 +1,133 @@
+/**
+ * Where the records of somebody are: in ranges, each of which an index holds in order. What an agent did for itself is
+ * one, what it did for each user another. However many there are, no other record is looked at.
+ */
+import { PostgresAdapter } from 'kysely'
+import type { Queries } from '../platform/database/database.ts'
+import { lowestId } from '../platform/ids.ts'
+import type { AuditFilter, AuditScope } from './audit-list-store.ts'
+import { auditPairStore, isListed } from './audit-pair-store.ts'
+import { idSlackMs } from './audit-record.ts'
+import type { RecordRow } from './audit-hash.ts'
+
+/** Null stands for nobody, undefined for anybody. */
+interface Range {
+  agentId?: string | null
+  userId?: string | null
+}
+
+/** The part of some ranges that is looked at: below `before`, down to `from`. */
+export interface Part extends Pick<AuditFilter, 'since' | 'until'> {
+  ranges: readonly Range[]
+  before: string | undefined
+  from: string | undefined
+}
+
+/** Newest first, complete down to the cursor, or to the end where that is null. */
+export interface Piece<Row> {
+  rows: Row[]
+  nextCursor: string | null
+}
+
+/** One statement merges so many. */
+const mostMerged = 30
+
+export async function rangesOf(queries: Queries, { agentId, userId }: AuditScope): Promise<Range[]> {
+  if (agentId !== undefined && userId !== undefined) return [{ agentId, userId }]
+  if (agentId !== undefined) {
+    const users = await auditPairStore.usersOf(queries, agentId)
+    return [null, ...users].map((one) => ({ agentId, userId: one }))
+  }
+  if (userId !== undefined) {
+    const agents = await auditPairStore.agentsOf(queries, userId)
+    return [null, ...agents].map((one) => ({ agentId: one, userId }))
+  }
+  return [{}]
+}
+
+/** What stands in the part, newest first; merged as it is read, so that a limit bounds what is looked at. */
+export function candidatesOf<Column extends keyof RecordRow>(
+  queries: Queries,
+  { ranges, ...bounds }: Part,
+  columns: readonly Column[],
+  { limit, offset = 0 }: { limit: number; offset?: number },
+) {
+  const [first = {}, ...others] = ranges
+  // PostgreSQL reads a part of a union in order only where that is said of it, and SQLite only where it is not.
+  const isEachOrdered = others.length > 0 && queries.getExecutor().adapter instanceof PostgresAdapter
+  const inRange = (range: Range) => {
+    const rows = within(queries, range, bounds).select(columns)
+    if (!isEachOrdered) return rows
+    return queries
+      .selectFrom(
+        rows
+          .orderBy('audit_id', 'desc')
+          .limit(limit + offset)
+          .as('audit_records'),
+      )
+      .select(columns as readonly never[]) as unknown as typeof rows
+  }
+  return inRange(first)
+    .$if(others.length > 0, (query) => query.unionAll(others.map(inRange)))
+    .orderBy('audit_id', 'desc')
+    .limit(limit)
+    .$if(offset > 0, (query) => query.offset(offset))
+    .$castTo<Pick<RecordRow, Column>>()
+}
+
+function within(queries: Queries, { agentId, userId }: Range, { since, until, before, from }: Omit<Part, 'ranges'>) {
+  return queries
+    .selectFrom('audit_records')
+    .where(isListed)
+    .$if(agentId === null, (query) => query.where('agent_id', 'is', null))
+    .$if(userId === null, (query) => query.where('user_id', 'is', null))
+    .$if(typeof agentId === 'string', (query) => query.where('agent_id', '=', agentId ?? ''))
+    .$if(typeof userId === 'string', (query) => query.where('user_id', '=', userId ?? ''))
+    .$if(before !== undefined, (query) => query.where('audit_id', '<', before ?? ''))
+    .$if(from !== undefined, (query) => query.where('audit_id', '>=', from ?? ''))
+    .$if(since !== undefined, (query) => query.where('audit_id', '>=', idAt(since, -idSlackMs)))
+    .$if(until !== undefined, (query) => query.where('audit_id', '<', idAt(until, idSlackMs)))
+}
+
+/** How many statements it takes to read them. */
+export function piecesOf(ranges: readonly Range[]): number {
+  return Math.ceil(ranges.length / mostMerged)
+}
+
+/**
+ * Reads more ranges than one statement takes: so many at a time, between which others have their turn, and each no
+ * further down than what is known already goes.
+ */
+export async function readInPieces<Row>(
+  ranges: readonly Range[],
+  limit: number,
+  idOf: (row: Row) => string,
+  read: (ranges: readonly Range[], from: string | undefined) => Promise<Piece<Row>>,
+): Promise<Piece<Row>> {
+  let known = await read(ranges.slice(0, mostMerged), undefined)
+  for (let start = mostMerged; start < ranges.length; start += mostMerged) {
+    await new Promise(setImmediate)
+    const more = await read(ranges.slice(start, start + mostMerged), known.nextCursor ?? undefined)
+    known = joined(known, more, limit, idOf)
+  }
+  return known
+}
+
+/** Complete down to where both are. */
+function joined<Row>(one: Piece<Row>, other: Piece<Row>, limit: number, idOf: (row: Row) => string): Piece<Row> {
+  const [nextCursor = null] = [one.nextCursor, other.nextCursor]
+    .filter((cursor) => cursor !== null)
+    .sort()
+    .reverse()
+  const rows = [...one.rows, ...other.rows]
+    .filter((row) => nextCursor === null || idOf(row) >= nextCursor)
+    .sort((a, b) => (idOf(a) < idOf(b) ? 1 : -1))
+  if (rows.length <= limit) return { rows, nextCursor }
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  return { rows: page, nextCursor: last === undefined ? nextCursor : idOf(last) }
+}
+
+function idAt(time: Date | undefined, offsetMs: number): string {
+  return lowestId('aud', new Date((time?.getTime() ?? 0) + offsetMs))
+}

@@ -1,0 +1,88 @@
+/**
+ * How often grants are called, and when last. Every call writes here: rows so narrow that many share a page, while the
+ * terms of the grant stay untouched.
+ */
+import { sql } from 'kysely'
+import type { RawBuilder } from 'kysely'
+import type { Queries } from '../platform/database/database.ts'
+import { preparedForEach, preparedForKeys } from '../platform/database/prepared.ts'
+import { inWaves } from '../platform/database/together.ts'
+
+export interface UsageRow {
+  grant_id: string
+  calls: number
+  last_used_at: number | null
+  /** 0 once the grant is revoked. PostgreSQL lets a call that waited for this row see what is new in it, and only there. */
+  is_open: number
+}
+
+declare module '../platform/database/tables.ts' {
+  interface Tables {
+    grant_usage: UsageRow
+  }
+}
+
+/** Every grant has its row, from its beginning to its end. */
+export async function openUsage(tx: Queries, grantId: string): Promise<void> {
+  await tx.insertInto('grant_usage').values({ grant_id: grantId, calls: 0, last_used_at: null, is_open: 1 }).execute()
+}
+
+/** In the transaction that revokes them: it waits for calls that are being counted, and none is counted after it. */
+export async function closeUsage(tx: Queries, grantIds: readonly string[]): Promise<void> {
+  if (grantIds.length === 0) return
+  await tx.updateTable('grant_usage').set({ is_open: 0 }).where('grant_id', 'in', grantIds).execute()
+}
+
+/**
+ * Counts a call on each of these grants, of which one may stand there several times, where it has one left and all that
+ * it stands on is live in this very transaction; false where that is not so.
+ */
+export async function countCalls(tx: Queries, grantIds: readonly string[], now: Date): Promise<boolean[]> {
+  const at = now.getTime()
+  const each = countEach(
+    tx,
+    grantIds.map((grantId) => ({ grantId, now: at })),
+  )
+  if (each) return (await each).map((changes) => changes === 1)
+  const counted: boolean[] = []
+  for (const wave of inWaves([...grantIds.entries()], ([, grantId]) => grantId)) {
+    const ids = wave.map(([, grantId]) => grantId)
+    const rows = await countTogether(tx, { now: at }, ids)
+    const through = new Set(rows.map((row) => row.grant_id))
+    for (const [index, grantId] of wave) counted[index] = through.has(grantId)
+  }
+  return counted
+}
+
+/** Nothing is counted on a grant that has fewer calls left. */
+// Values, not `exists`: of those PostgreSQL might read a whole table at once, to look up a few rows in it.
+export function countingLiveCalls(tx: Queries, now: number, times: RawBuilder<number>) {
+  return tx
+    .updateTable('grant_usage')
+    .set({ calls: sql`grant_usage.calls + ${times}`, last_used_at: now })
+    .where('is_open', '=', sql.lit(1))
+    .where(
+      sql<boolean>`(
+        select revoked_at is null
+          and (expires_at is null or expires_at > ${now})
+          and (max_calls is null or grant_usage.calls + ${times} <= max_calls)
+          and (select disabled_at is null from agents where agents.agent_id = grants.agent_id)
+          and (user_id is null or (select disabled_at is null from users where users.user_id = grants.user_id))
+          and (connection_id is null or (select connections.status = 'active' and providers.status = 'active'
+            from connections join providers using (provider_id)
+            where connections.connection_id = grants.connection_id))
+        from grants where grants.grant_id = grant_usage.grant_id)`,
+    )
+}
+
+const one = sql.lit(1)
+
+/** One after the other: without a list of what it changed SQLite needs no table of its own for each statement. */
+const countEach = preparedForEach<{ grantId: string; now: number }>((tx, { grantId, now }) =>
+  countingLiveCalls(tx, now, one).where('grant_id', '=', grantId),
+)
+
+const countTogether = preparedForKeys<{ now: number }, { grant_id: string }>(
+  (tx, { now }, grantIds) => countingLiveCalls(tx, now, one).where(grantIds.holds('grant_id')).returning('grant_id'),
+  { isNote: true },
+)
