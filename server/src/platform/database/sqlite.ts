@@ -16,6 +16,7 @@ import { DatabaseFileLost, isBusy } from './failures.ts'
 const blockingWaitMs = 50
 const patienceMs = 5_000
 const keptStatements = 500
+/** Enough for what calls touch. A commit in which a page of an index was split looks through all of it. */
 const cacheKibibytes = 16 * 1024
 const checkpointPages = 4_000
 const readsTrustMs = 10
