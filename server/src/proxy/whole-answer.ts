@@ -30,22 +30,25 @@ export async function wholeAnswer(
   const { status } = response
   const { host } = last.destination
   const contentEncoding = contentEncodingOf(response.headers)
-  const decoded = await decodeWhole(response.body, contentEncoding, maxBytes, host)
+  // Nothing is awaited that is there already: most answers are small, and plain JSON.
+  const decoded =
+    contentEncoding === '' ? response.body : await decodeWhole(response.body, contentEncoding, maxBytes, host)
   // What has no body may say how long it would be.
   const isWithoutBody = last.method === 'HEAD' || status === 304
   // How well a body was compressed tells what in it is alike: a guess, and the credential.
   const keepsLength = isWithoutBody && contentEncoding === ''
   const headers = answerHeaders(response.headers, redactor, { keepsLength })
-  const shown = await redactor.body(decoded)
-  const { body, encoding } = await envelopeBody(shown, contentTypeOf(response.headers), redactor)
+  const searched = redactor.body(decoded)
+  const shown = searched instanceof Promise ? await searched : searched
+  const contentType = contentTypeOf(response.headers)
+  const { body, encoding } = isJson(shown, contentType)
+    ? asJson(shown)
+    : await envelopeBody(shown, contentType, redactor)
   const before = `{"status":${status},"headers":${JSON.stringify(headers)},"body":`
-  const rest = {
-    body_encoding: encoding,
-    redactions: redactor.count(),
-    dropped_headers: first.droppedHeaders,
-    audit_id: first.auditId,
-  }
-  return { envelope: around(before, body, `,${JSON.stringify(rest).slice(1)}`), bytes: shown.length }
+  const dropped = JSON.stringify(first.droppedHeaders)
+  const counted = `"body_encoding":"${encoding}","redactions":${redactor.count()}`
+  const after = `,${counted},"dropped_headers":${dropped},"audit_id":"${first.auditId}"}`
+  return { envelope: around(before, body, after), bytes: shown.length }
 }
 
 const smallBytes = 65_536
@@ -62,10 +65,16 @@ interface EnvelopeBody {
   encoding: 'json' | 'text' | 'base64'
 }
 
+function isJson(bytes: Buffer, contentType: string): boolean {
+  return /^application\/(?:[^;]+\+)?json\b/i.test(contentType) && isJsonText(bytes)
+}
+
+function asJson(body: Buffer): EnvelopeBody {
+  return { body, encoding: 'json' }
+}
+
 async function envelopeBody(bytes: Buffer, contentType: string, redactor: Redactor): Promise<EnvelopeBody> {
   if (bytes.length === 0) return { body: '""', encoding: 'text' }
-  if (/^application\/(?:[^;]+\+)?json\b/i.test(contentType) && isJsonText(bytes))
-    return { body: bytes, encoding: 'json' }
   const text = await textOf(bytes, contentType, redactor)
   return text === undefined
     ? { body: `"${bytes.toString('base64')}"`, encoding: 'base64' }

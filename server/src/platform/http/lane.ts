@@ -148,7 +148,8 @@ function takeFor<Caller, Schema extends TSchema>(
       ...Object.entries(more).flat(),
     ]
     if (needs.isStopping()) headers.push('connection', 'close')
-    response.writeHead(status, headers).end(body)
+    // Where it takes a byte for each character it is ASCII, which goes out as it is.
+    response.writeHead(status, headers).end(body, length === body.length ? 'latin1' : 'utf8')
   }
 
   return (request, response, usual) => {
