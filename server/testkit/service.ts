@@ -47,6 +47,8 @@ export interface TestService {
   adminToken: string
   log: string[]
   call: (method: string, path: string, call?: Call) => Promise<Reply>
+  /** From now on, all that answers hold, as they leave. */
+  keepAnswers: () => string[]
   registerAgent: (name?: string) => Promise<{ agentId: string; token: string }>
   logIn: (whom?: object) => Promise<{ userId: string; token: string; cookie: string }>
 }
@@ -101,6 +103,7 @@ export async function startService(
     await database.close()
   })
 
+  const answers: string[][] = []
   const call: TestService['call'] = async (method, path, { token, body, headers = {}, from } = {}) => {
     await app.http.ready()
     const reply = await inject(asFromSocket(app), {
@@ -115,6 +118,7 @@ export async function startService(
       ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
       ...(from === undefined ? {} : { remoteAddress: from }),
     })
+    for (const kept of answers) kept.push(JSON.stringify(reply.headers), reply.payload)
     const isJson = String(reply.headers['content-type']).startsWith('application/json')
     return {
       status: reply.statusCode,
@@ -134,6 +138,11 @@ export async function startService(
     adminToken: adminToken.reveal(),
     log,
     call,
+    keepAnswers: () => {
+      const kept: string[] = []
+      answers.push(kept)
+      return kept
+    },
     registerAgent: async (name = 'an agent') => {
       const { status, body, text } = await call('POST', '/v4/agents/register', { body: { name } })
       if (status !== 201) throw new Error(`registration answered ${status}: ${text}\n${log.slice(-5).join('')}`)

@@ -29,20 +29,6 @@ function assertHidden(secrets: Iterable<string>, where: string, found: Buffer): 
   }
 }
 
-/** Keeps each answer, its headers too, as it leaves. */
-function keepAnswers({ app }: ConnectionTest): string[] {
-  const answers: string[] = []
-  const { http } = app
-  const inject = http.inject.bind(http) as (options: object) => Promise<{ headers: object; payload: string }>
-  const keeping = async (options: object) => {
-    const reply = await inject(options)
-    answers.push(JSON.stringify(reply.headers), reply.payload)
-    return reply
-  }
-  Object.assign(http, { inject: keeping })
-  return answers
-}
-
 async function connectByDevice({ call, oauth, user, clock }: ConnectionTest, account: string): Promise<void> {
   const { token } = user
   const { body } = await call('POST', '/v4/oauth/device/start', { token, body: { provider_slug: slug } })
@@ -61,7 +47,7 @@ onBothDatabases('what a provider gave us', (engine) => {
     const test = await startConnectionTest(t, engine, { settings: { SALLYPORT_LOG_LEVEL: 'debug' } })
     const { call, oauth, user, clock, log, start, follow, connect } = test
     const { token } = user
-    const answers = keepAnswers(test)
+    const answers = test.keepAnswers()
     const states: string[] = []
     const begin = async () => {
       const page = await start(user)
