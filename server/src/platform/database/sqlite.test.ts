@@ -117,8 +117,10 @@ test('two processes that write at once lose nothing', async (t) => {
 test('several processes may open a new file at once', async (t) => {
   const file = join(temporaryFolder(t), 'sallyport.db')
   const code = `
-    const database = openSqlite(file)
-    await sql\`create table if not exists t (x)\`.execute(database.queries)`
+    for (let index = 0; index < 40; index++) {
+      const database = openSqlite(file + index)
+      await sql\`create table if not exists t (x)\`.execute(database.queries)
+    }`
   const openers = Array.from({ length: 4 }, () => otherProcess(file, code))
   await Promise.all(openers.map(({ ready }) => ready))
   for (const { child } of openers) child.stdin.write('go')

@@ -186,7 +186,7 @@ interface Prepared {
 function openFile(file: string): Handle {
   // Of several processes that open a new file one sets it up; there is nothing yet that could go on meanwhile.
   const database = new DatabaseSync(file, { timeout: patienceMs, enableForeignKeyConstraints: true })
-  database.exec('pragma journal_mode = wal')
+  keepLog(database)
   database.exec('pragma synchronous = full')
   // What was deleted must not be left in the file's free pages: a retired data key, or a value sealed under it.
   database.exec('pragma secure_delete = on')
@@ -199,6 +199,21 @@ function openFile(file: string): Handle {
   const logInodes = new Map([`${file}-wal`, `${file}-shm`].map((log) => [log, inodeOf(log)]))
   const reader = new DatabaseSync(file, { timeout: blockingWaitMs, readOnly: true })
   return { writer: linkTo(database), reader: linkTo(reader), inode: statSync(file).ino, logInodes }
+}
+
+/** Of two that switch a new file over at the same time SQLite turns one away at once, however patient it is. */
+function keepLog(database: DatabaseSync): void {
+  const deadline = performance.now() + patienceMs
+  for (;;) {
+    try {
+      database.exec('pragma journal_mode = wal')
+      return
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error
+      // Nothing goes on here yet that could be held up.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1 + Math.random() * 10)
+    }
+  }
 }
 
 function linkTo(database: DatabaseSync): Link {
