@@ -37,7 +37,9 @@ export function boundBodiesInFlight(http: Http, bodies: BodiesInFlight): void {
       done(new ServiceError('rate_limited', { retryAfterSeconds: 1 }))
       return
     }
-    reply.raw.once('close', release)
+    // Who hung up while it was asked who they are closes nothing any more.
+    if (reply.raw.closed) release()
+    else reply.raw.once('close', release)
     done()
   })
 }
