@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import inject from 'light-my-request'
 import { agentInSandbox } from '../../../testkit/sandbox.ts'
 import { asFromSocket, startService } from '../../../testkit/service.ts'
@@ -116,6 +119,30 @@ test('a call in the lane is logged and measured as any other', async (t) => {
   )
 })
 
+test('an answer takes as long as its caller waits, also for its body to be read', async (t) => {
+  const service = await startService(t, 'sqlite')
+  const { http } = service.app
+  const { ordinary } = await callsOf(service)
+  assert.ok(ordinary)
+  await http.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = http.server.address() as AddressInfo
+  const { headers, payload } = ordinary
+  const request = httpRequest({
+    ...{ host: '127.0.0.1', port, path: '/v4/proxy', method: 'POST', agent: false },
+    headers: { host: service.config.baseUrl.host, ...headers, 'content-length': payload.length },
+  })
+  request.write(payload.slice(0, 10))
+  await once(http.server, 'request')
+  await sleep(60)
+  service.log.length = 0
+  const [response] = (await once(request.end(payload.slice(10)), 'response')) as [IncomingMessage]
+  response.resume()
+  await once(response, 'end')
+  const line = service.log.find((text) => text.includes('POST /v4/proxy 200')) ?? '{}'
+  const { ms } = JSON.parse(line) as { ms?: number }
+  assert.ok(ms !== undefined && ms >= 50, line)
+})
+
 test('who hangs up within a body leaves its room to others', async (t) => {
   const service = await startService(t, 'sqlite', { SALLYPORT_BODIES_IN_FLIGHT_BYTES: '2000000' })
   const { http } = service.app
@@ -136,9 +163,9 @@ test('who hangs up within a body leaves its room to others', async (t) => {
       return socket
     })
     await Promise.all(sockets.map((socket) => once(socket, 'connect')))
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await sleep(50)
     for (const socket of sockets) socket.destroy()
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await sleep(50)
   }
   assert.equal((await proxy()).status, 200)
 })

@@ -105,7 +105,13 @@ function takeFor<Caller, Schema extends TSchema>(
     needs.isOurHost(request) &&
     !needs.isStopping()
 
-  const work = async (response: ServerResponse, caller: Caller, body: Static<Schema>, whenClosed: WhenClosed) => {
+  const work = async (
+    response: ServerResponse,
+    caller: Caller,
+    body: Static<Schema>,
+    whenClosed: WhenClosed,
+    startedAt: number,
+  ) => {
     const requestId = newId('req', needs.clock())
     const call: LaneCall = {
       requestId,
@@ -114,7 +120,6 @@ function takeFor<Caller, Schema extends TSchema>(
         else whenClosed.gone = then
       },
     }
-    const startedAt = performance.now()
     let failed: ErrorAnswer | undefined
     whenClosed.answered = () => {
       const ms = performance.now() - startedAt
@@ -153,6 +158,8 @@ function takeFor<Caller, Schema extends TSchema>(
   }
 
   return (request, response, usual) => {
+    // An answer takes as long as its caller waits, also for the database to say who that is.
+    const startedAt = performance.now()
     const { authorization } = request.headers
     const length = Number(request.headers['content-length'] ?? 0)
     const release = authorization !== undefined && isOrdinary(request, length) ? needs.bodies.claim(length) : undefined
@@ -173,7 +180,7 @@ function takeFor<Caller, Schema extends TSchema>(
       readBody(request, (bytes) => {
         const body = readPlainJson(bytes) as Static<Schema> | undefined
         if (body !== undefined && isValid(body) && route.takes(body)) {
-          void work(response, caller, body, whenClosed)
+          void work(response, caller, body, whenClosed, startedAt)
           return
         }
         read.set(request, bytes)
