@@ -69,6 +69,14 @@ test('all problems are told at once', () => {
   )
 })
 
+test('a whole request may not take less time than its headers', () => {
+  refuses(
+    { SALLYPORT_REQUEST_TIMEOUT_SECONDS: '9' },
+    'SALLYPORT_REQUEST_TIMEOUT_SECONDS: got "9"; takes no less than SALLYPORT_HEADERS_TIMEOUT_SECONDS.',
+  )
+  readConfig({ SALLYPORT_REQUEST_TIMEOUT_SECONDS: '9', SALLYPORT_HEADERS_TIMEOUT_SECONDS: '9' })
+})
+
 test('a base URL has a scheme, a host and nothing more', () => {
   for (const value of ['https://vault.example.com', 'http://localhost:8787/', 'https://[2001:db8::1]:8443']) {
     takes({ SALLYPORT_BASE_URL: value })

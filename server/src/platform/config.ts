@@ -321,6 +321,11 @@ function contradictions(config: Plain & Sources): string[] {
   if (config.metricsPort === config.port) {
     problems.push(`SALLYPORT_METRICS_PORT: got "${config.metricsPort}"; takes another port than PORT.`)
   }
+  if (config.requestTimeoutSeconds < config.headersTimeoutSeconds) {
+    problems.push(
+      `SALLYPORT_REQUEST_TIMEOUT_SECONDS: got "${config.requestTimeoutSeconds}"; takes no less than SALLYPORT_HEADERS_TIMEOUT_SECONDS.`,
+    )
+  }
   if (databaseUrl.isSet && !isPostgresUrl(databaseUrl.read()?.reveal() ?? '')) {
     problems.push('DATABASE_URL takes a URL that starts with postgres://, such as postgres://user@host/name.')
   }
