@@ -8,6 +8,7 @@ import { startInstances } from '../../testkit/instances.ts'
 import { startService } from '../../testkit/service.ts'
 import type { TestService } from '../../testkit/service.ts'
 import { agentInSandbox } from '../../testkit/sandbox.ts'
+import { agentStore } from '../agents/agent-store.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { grantStore } from './grant-store.ts'
 
@@ -101,6 +102,22 @@ onBothDatabases('grants', (engine) => {
       await here.database.queries.updateTable('grant_usage').set({ is_open: 1 }).execute()
     }
     assert.equal(await countCall(there, grantId, now), true)
+  })
+
+  test('a call that waited for another is judged by what stands then', async (t) => {
+    const [here, there] = await startInstances(t, engine)
+    const { agentId, grantId } = await agentInSandbox(here)
+    const now = here.clock.now()
+    let counting: Promise<unknown> = Promise.resolve()
+    await here.database.transaction(async (tx) => {
+      assert.deepEqual(await grantStore.countCalls(tx, [grantId], now), [true])
+      counting = countCall(there, grantId, now)
+      assert.equal(await Promise.race([counting, sleep(100, 'waits')]), 'waits')
+      // SQLite has one writer: there it is part of what the call waits for.
+      await agentStore.disable(engine === 'sqlite' ? tx : there.database.queries, agentId, now)
+    })
+    assert.equal(await counting, false)
+    assert.deepEqual(await callsOf(here, grantId), { calls: 1, last_used_at: now.getTime() })
   })
 
   test('a revocation waits for the call that is being counted', async (t) => {

@@ -38,12 +38,14 @@ export async function closeUsage(tx: Queries, grantIds: readonly string[]): Prom
  * it stands on is live in this very transaction; false where that is not so.
  */
 export async function countCalls(tx: Queries, grantIds: readonly string[], now: Date): Promise<boolean[]> {
+  if (grantIds.length === 0) return []
   const at = now.getTime()
   const each = countEach(
     tx,
     grantIds.map((grantId) => ({ grantId, now: at })),
   )
   if (each) return (await each).map((changes) => changes === 1)
+  await waitForRows(tx, {}, [...new Set(grantIds)])
   const counted: boolean[] = []
   for (const wave of inWaves([...grantIds.entries()], ([, grantId]) => grantId)) {
     const ids = wave.map(([, grantId]) => grantId)
@@ -80,6 +82,19 @@ const one = sql.lit(1)
 /** One after the other: without a list of what it changed SQLite needs no table of its own for each statement. */
 const countEach = preparedForEach<{ grantId: string; now: number }>((tx, { grantId, now }) =>
   countingLiveCalls(tx, now, one).where('grant_id', '=', grantId),
+)
+
+/**
+ * PostgreSQL judges agents, users and connections as they were when a statement began, however long it then waited for a
+ * row: so the waiting is over before the one that judges begins. In order, so that of two none waits for the other in turn.
+ */
+const waitForRows = preparedForKeys<object, object>((tx, _values, grantIds) =>
+  tx
+    .selectFrom('grant_usage')
+    .select('grant_id')
+    .where(grantIds.holds('grant_id'))
+    .orderBy('grant_id')
+    .forNoKeyUpdate(),
 )
 
 const countTogether = preparedForKeys<{ now: number }, { grant_id: string }>(
