@@ -73,3 +73,18 @@ onBothDatabases('migrating', (engine) => {
     await assert.rejects(pingDatabase(database), /migrations/)
   })
 })
+
+test('migrating on PostgreSQL may take longer than other statements', async (t) => {
+  const database = (await migratedDatabase(t, 'postgres'))()
+  const limit = `current_setting('statement_timeout')`
+  const long = {
+    number: migrations.length + 1,
+    name: 'long',
+    statements: () => [`create table seen as select ${limit}`],
+  }
+  await migrate(database, clock, [...migrations, long])
+  const { rows } = await sql`select current_setting from seen`.execute(database.queries)
+  assert.deepEqual(rows, [{ current_setting: '0' }])
+  const after = await sql`select current_setting('statement_timeout')`.execute(database.queries)
+  assert.deepEqual(after.rows, [{ current_setting: '30s' }])
+})

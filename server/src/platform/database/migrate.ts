@@ -55,6 +55,8 @@ export class DatabaseTooNew extends Error {
 export async function migrate(database: Database, clock: Clock, known = migrations): Promise<Migration[]> {
   const types = columnTypes[database.engine]
   return database.transaction(async (tx) => {
+    // An index over a long record takes as long as it takes, and so do those who wait for it.
+    if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
     await lockSchema(database, tx)
     await sql`create table if not exists migrations (
       number integer primary key, name text not null, applied_at ${sql.raw(types.number)} not null
