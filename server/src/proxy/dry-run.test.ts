@@ -36,6 +36,16 @@ onBothDatabases('a dry run', (engine) => {
     assert.equal((await calling.proxy()).status, 200)
   })
 
+  test('knows of every call that was made before it', async (t) => {
+    const calling = await startCalling(t, engine, { terms: { maxCalls: 2 } })
+    for (const calls of [0, 1, 2]) {
+      const { allowed, reason, grant } = (await calling.proxy({ dry_run: true })).body
+      const expected = calls < 2 ? [true, undefined, 'active'] : [false, 'grant_exhausted', 'expired']
+      assert.deepEqual([allowed, reason, grant.status, grant.calls], [...expected, calls])
+      assert.equal((await calling.proxy()).status, calls < 2 ? 200 : 403)
+    }
+  })
+
   test('says why not, in the words of the refusal', async (t) => {
     const calling = await startCalling(t, engine, { terms: { allowedMethods: ['GET'], allowedPaths: ['/things'] } })
     const { queries } = calling.service.database

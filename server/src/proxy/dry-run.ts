@@ -14,7 +14,6 @@ import type { Known, ProxyInput } from './call.ts'
 import { judge } from './judge.ts'
 import type { JudgeNeeds } from './judge.ts'
 import type { AgentLoad } from './load.ts'
-import type { Route } from './upstream.ts'
 
 export interface DryRunNeeds extends JudgeNeeds {
   load: AgentLoad
@@ -38,19 +37,18 @@ async function judged(needs: JudgeNeeds, agent: Agent, input: ProxyInput, reques
   const known: Known = {}
   const grant = () => (known.standing ? termsOf(known.standing.grant, needs.clock()) : null)
   try {
-    const { route } = await judge(needs, agent, input, requestId, known)
-    const { name, prefix } = route.injection
-    await takeRate(needs, route)
+    // In a transaction, where what was counted is of this moment: a call would find it there too.
+    const { name, prefix } = await needs.database.transaction(async (queries) => {
+      const { route } = await judge(needs, agent, input, requestId, known, { queries })
+      if (route.rate) await takeFromLimit(queries, route.rate.key, route.rate.limit, needs.clock())
+      return route.injection
+    })
     return { allowed: true, would_inject: { header: name, value: `${prefix}${redacted}` }, grant: grant() }
   } catch (error) {
     // What is malformed is no call that could be allowed; and too many are too many, also of these.
     if (!(error instanceof ServiceError) || [400, 429].includes(errorKinds[error.code].status)) throw error
     return { allowed: false, reason: error.code, would_inject: null, grant: grant() }
   }
-}
-
-async function takeRate({ database, clock }: JudgeNeeds, { rate }: Route): Promise<void> {
-  if (rate) await database.transaction((tx) => takeFromLimit(tx, rate.key, rate.limit, clock()))
 }
 
 function termsOf(grant: Grant, now: Date): DryRunReply['grant'] {

@@ -33,9 +33,9 @@ export async function judge(
   input: ProxyInput,
   requestId: string,
   known: Known,
-  { mayBeUsedUp = false } = {},
+  { mayBeUsedUp = false, queries = needs.database.queries } = {},
 ): Promise<Call> {
-  const standing = await needs.standings.find(needs.database.queries, agentId, input.grantId)
+  const standing = await needs.standings.find(queries, agentId, input.grantId)
   if (!standing) throw new ServiceError('grant_not_found', { field: 'grant_id' })
   const { grant } = standing
   const now = needs.clock()
