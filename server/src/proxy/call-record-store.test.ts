@@ -108,6 +108,15 @@ test('no more calls are made than a grant allows, however many race', async (t) 
   await crowd.assertIntact()
 })
 
+test('a grant that is used up holds up others once, not with every call', async (t) => {
+  const { callByAll, grantIds, callsOf, sent } = await startCrowd(t, 1, { maxCalls: 1 })
+  assert.deepEqual([await callByAll(), await callByAll()], [[200], [403]])
+  const before = sent()
+  assert.deepEqual([await callByAll(), await callByAll()], [[403], [403]])
+  assert.equal(sent(), before)
+  assert.equal(await callsOf(grantIds[0] ?? ''), 1)
+})
+
 test('the rate is kept where calls of one agent come at once', async (t) => {
   const crowd = await startCrowd(t, 1)
   const statuses = []

@@ -132,7 +132,14 @@ export function createLedger(needs: LedgerNeeds): Ledger {
   }
 
   return {
-    attempt: (call) => group.commit({ call, kind: 'attempt', detail: call.facts }),
+    attempt: async (call) => {
+      try {
+        await group.commit({ call, kind: 'attempt', detail: call.facts })
+      } catch (error) {
+        if (error instanceof ServiceError && error.code === 'grant_exhausted') noteUsedUp(call)
+        throw error
+      }
+    },
 
     attemptUnless: (call, settled) =>
       database.transaction(async (tx) => {
@@ -205,6 +212,11 @@ async function markUsed({ connections }: LedgerNeeds, tx: Queries, { standing: {
   await connections.markUsed(tx, connection.connectionId, at)
   // What was read may serve other calls too.
   connection.lastUsedAt = at
+}
+
+/** What was read may serve other calls too, which would be refused with all that goes on record beside them. */
+function noteUsedUp({ standing: { grant } }: Call): void {
+  grant.calls = Math.max(grant.calls, grant.maxCalls ?? 0)
 }
 
 /** It ended since it was judged: says how. */
