@@ -47,11 +47,6 @@ export const outcomeOf = sql<AuditOutcome>`coalesce(
   r.outcome,
   case r.event when 'proxy.attempt' then 'unknown' when 'proxy.refused' then 'refused' end)`
 
-interface Reading {
-  ranges: Awaited<ReturnType<typeof rangesOf>>
-  events: readonly AuditEvent[] | undefined
-}
-
 interface Wanted {
   limit: number
   before: string | undefined
@@ -65,8 +60,7 @@ export const auditListStore = {
     filter: AuditFilter,
     wanted: Wanted,
   ): Promise<Page<ListedRecord>> => {
-    const reading = { ranges: await rangesOf(queries, scope), events: scope.events }
-    const { rows, nextCursor } = await (filter.words ? search : readPage)(queries, reading, filter, wanted)
+    const { rows, nextCursor } = await (filter.words ? search : readPage)(queries, scope, filter, wanted)
     return { records: await withFollowUps(queries, rows), nextCursor }
   },
 
@@ -90,12 +84,13 @@ export type AuditListStore = typeof auditListStore
 
 async function readPage(
   queries: Queries,
-  { ranges, events }: Reading,
+  scope: AuditScope,
   filter: AuditFilter,
   { limit, before }: Wanted,
   most = lookedAt,
 ): Promise<Piece<RecordRow>> {
   const { since, until } = filter
+  const ranges = await rangesOf(queries, scope, before)
   // The pieces of a page share what may be looked at for it; each can still fill it.
   const share = Math.max(limit, Math.ceil(most / piecesOf(ranges)))
   return readInPieces(
@@ -105,7 +100,7 @@ async function readPage(
     async (some, from) => {
       const part = { ranges: some, since, until, before, from }
       const candidates = candidatesOf(queries, part, recordColumns, { limit: share })
-      const rows = await matching(queries, candidates, events, filter)
+      const rows = await matching(queries, candidates, scope.events, filter)
         .limit(limit + 1)
         .execute()
       const page = rows.slice(0, limit)
@@ -138,12 +133,12 @@ function matching(
     .orderBy('audit_id', 'desc')
 }
 
-async function search(queries: Queries, reading: Reading, filter: AuditFilter, { limit, before }: Wanted) {
+async function search(queries: Queries, scope: AuditScope, filter: AuditFilter, { limit, before }: Wanted) {
   const found: RecordRow[] = []
   let cursor: string | null | undefined = before
   for (let looked = 0; looked < lookedAt; looked += readAtOnce) {
     const wanted = { limit: readAtOnce, before: cursor }
-    const { rows, nextCursor } = await readPage(queries, reading, filter, wanted, readAtOnce)
+    const { rows, nextCursor } = await readPage(queries, scope, filter, wanted, readAtOnce)
     found.push(...rows.filter(({ detail }) => holdsWords(detail, filter.words ?? [])))
     if (found.length > limit) return { rows: found.slice(0, limit), nextCursor: found[limit - 1]?.audit_id ?? null }
     if (nextCursor === null) return { rows: found, nextCursor }

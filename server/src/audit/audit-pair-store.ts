@@ -16,16 +16,47 @@ declare module '../platform/database/tables.ts' {
 /** Word for word as in the indexes, which serve only queries that repeat it. */
 export const isListed = sql<boolean>`event not in ('proxy.hop', 'proxy.outcome')`
 
-export const auditPairStore = {
-  usersOf: async (queries: Queries, agentId: string): Promise<string[]> => {
-    const rows = await queries.selectFrom('audit_pairs').select('user_id').where('agent_id', '=', agentId).execute()
-    return rows.map((row) => row.user_id)
-  },
+/** Somebody with whom there are records, and the newest of them. */
+export interface Counterpart {
+  id: string
+  newest: string
+}
 
-  agentsOf: async (queries: Queries, userId: string): Promise<string[]> => {
-    const rows = await queries.selectFrom('audit_pairs').select('agent_id').where('user_id', '=', userId).execute()
-    return rows.map((row) => row.agent_id)
-  },
+/** Those who have records with somebody below `before`, whose record is the newest first. */
+async function counterpartsOf(
+  queries: Queries,
+  own: 'agent_id' | 'user_id',
+  id: string,
+  before: string | undefined,
+): Promise<Counterpart[]> {
+  const rows = await queries
+    .selectFrom('audit_pairs')
+    .select(own === 'agent_id' ? 'user_id as id' : 'agent_id as id')
+    .select((eb) =>
+      eb
+        .selectFrom('audit_records')
+        .select('audit_id')
+        .whereRef('audit_records.user_id', '=', 'audit_pairs.user_id')
+        .whereRef('audit_records.agent_id', '=', 'audit_pairs.agent_id')
+        .where(isListed)
+        .$if(before !== undefined, (query) => query.where('audit_id', '<', before ?? ''))
+        .orderBy('audit_id', 'desc')
+        .limit(1)
+        .as('newest'),
+    )
+    .where(own, '=', id)
+    .execute()
+  return rows
+    .flatMap(({ id: other, newest }) => (newest === null ? [] : { id: other, newest }))
+    .sort((a, b) => (a.newest < b.newest ? 1 : -1))
+}
+
+export const auditPairStore = {
+  usersOf: (queries: Queries, agentId: string, before?: string): Promise<Counterpart[]> =>
+    counterpartsOf(queries, 'agent_id', agentId, before),
+
+  agentsOf: (queries: Queries, userId: string, before?: string): Promise<Counterpart[]> =>
+    counterpartsOf(queries, 'user_id', userId, before),
 }
 
 // Most are known, which writes nothing. Not remembered here: a file can be replaced by an older one under us.

@@ -8,7 +8,7 @@ import type { Engine, Queries } from '../platform/database/database.ts'
 import { recordColumns } from './audit-hash.ts'
 import type { AuditScope } from './audit-list-store.ts'
 import { auditListStore } from './audit-list-store.ts'
-import { candidatesOf, rangesOf } from './audit-range-store.ts'
+import { candidatesOf, rangesOf, readInPieces } from './audit-range-store.ts'
 import type { AuditRecord } from './audit-record.ts'
 import { auditSeriesStore } from './audit-series-store.ts'
 import { createAuditStore } from './audit-store.ts'
@@ -92,6 +92,22 @@ onBothDatabases('the list of an agent or a user', (engine) => {
     })
     assert.ok((await rangesOf(database.queries, { agentId: 'agt_a' })).length > 45)
     for (const limit of [9, 64, 200]) assert.deepEqual(await all({ agentId: 'agt_a' }, limit), expected)
+  })
+
+  test('asks only those who have something on the page, however many others there are', async (t) => {
+    const { database, put } = await startLists(t, engine)
+    await database.transaction(async (tx) => {
+      for (let count = 0; count < 300; count++) await put(tx, { agentId: 'agt_a', userId: `usr_${count}` })
+    })
+    const ranges = await rangesOf(database.queries, { agentId: 'agt_a' })
+    assert.deepEqual([ranges.length, ranges[1]?.userId, ranges[300]?.userId], [301, 'usr_299', 'usr_0'])
+    let asked = 0
+    const { rows } = await readInPieces(ranges, 50, String, (some) => {
+      asked++
+      const ids = some.flatMap(({ newest }) => newest ?? [])
+      return Promise.resolve({ rows: ids, nextCursor: null })
+    })
+    assert.deepEqual([rows.length, asked], [50, 2])
   })
 
   test('is filtered and searched over all of them, each page within its share', async (t) => {

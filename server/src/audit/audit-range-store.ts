@@ -14,6 +14,8 @@ import type { RecordRow } from './audit-hash.ts'
 interface Range {
   agentId?: string | null
   userId?: string | null
+  /** The newest record that it holds, where that is known. */
+  newest?: string
 }
 
 /** The part of some ranges that is looked at: below `before`, down to `from`. */
@@ -32,15 +34,16 @@ export interface Piece<Row> {
 /** One statement merges so many. */
 const mostMerged = 30
 
-export async function rangesOf(queries: Queries, { agentId, userId }: AuditScope): Promise<Range[]> {
+/** Those that hold anything below `before`, the one with the newest record first. */
+export async function rangesOf(queries: Queries, { agentId, userId }: AuditScope, before?: string): Promise<Range[]> {
   if (agentId !== undefined && userId !== undefined) return [{ agentId, userId }]
   if (agentId !== undefined) {
-    const users = await auditPairStore.usersOf(queries, agentId)
-    return [null, ...users].map((one) => ({ agentId, userId: one }))
+    const users = await auditPairStore.usersOf(queries, agentId, before)
+    return [{ agentId, userId: null }, ...users.map(({ id, newest }) => ({ agentId, userId: id, newest }))]
   }
   if (userId !== undefined) {
-    const agents = await auditPairStore.agentsOf(queries, userId)
-    return [null, ...agents].map((one) => ({ agentId: one, userId }))
+    const agents = await auditPairStore.agentsOf(queries, userId, before)
+    return [{ agentId: null, userId }, ...agents.map(({ id, newest }) => ({ agentId: id, userId, newest }))]
   }
   return [{}]
 }
@@ -96,7 +99,7 @@ export function piecesOf(ranges: readonly Range[]): number {
 
 /**
  * Reads more ranges than one statement takes: so many at a time, between which others have their turn, and each no
- * further down than what is known already goes.
+ * further down than what is known already goes. Where that is above all that the others hold, they are not asked.
  */
 export async function readInPieces<Row>(
   ranges: readonly Range[],
@@ -106,6 +109,8 @@ export async function readInPieces<Row>(
 ): Promise<Piece<Row>> {
   let known = await read(ranges.slice(0, mostMerged), undefined)
   for (let start = mostMerged; start < ranges.length; start += mostMerged) {
+    const newest = ranges[start]?.newest
+    if (known.nextCursor !== null && newest !== undefined && newest < known.nextCursor) break
     await new Promise(setImmediate)
     const more = await read(ranges.slice(start, start + mostMerged), known.nextCursor ?? undefined)
     known = joined(known, more, limit, idOf)
