@@ -85,8 +85,9 @@ const countEach = preparedForEach<{ grantId: string; now: number }>((tx, { grant
 )
 
 /**
- * PostgreSQL judges agents, users and connections as they were when a statement began, however long it then waited for a
- * row: so the waiting is over before the one that judges begins. In order, so that of two none waits for the other in turn.
+ * PostgreSQL judges agents, users and connections as they were when a statement began, however long it then waited for
+ * a row: so the waiting is over before the one that judges begins. In order, so that of two none waits for the other in
+ * turn.
  */
 const waitForRows = preparedForKeys<object, object>((tx, _values, grantIds) =>
   tx
