@@ -155,10 +155,11 @@ test('whoever ends a grant and then puts it on record does not wait for calls th
   assert.equal((await recorded(service, 'proxy.attempt')).length, 1)
 })
 
-test('a statement without an answer leaves a new chain behind, and the calls go on', async (t) => {
-  const { service, callByAll, grantIds, attempts, assertIntact, sent } = await startCrowd(t, 3)
+test('a statement without an answer ends its calls, each counted and on record once, and leaves a new chain', async (t) => {
+  const { service, upstream, callByAll, grantIds, callsOf, attempts, assertIntact, sent } = await startCrowd(t, 3)
   await callByAll()
   const { database } = service
+  const reached = upstream.received.length
   const { atOnce } = database
   database.atOnce = (query) => {
     const sending = atOnce(query)
@@ -168,10 +169,11 @@ test('a statement without an answer leaves a new chain behind, and the calls go 
     return sending.then(() => Promise.reject(new Error('Connection terminated unexpectedly')))
   }
   const before = sent()
-  assert.deepEqual(await callByAll(), [200, 200, 200])
+  assert.deepEqual(await callByAll(), [503, 503, 503])
   assert.ok(sent() > before)
+  assert.equal(upstream.received.length, reached)
   assert.deepEqual(await callByAll(), [200, 200, 200])
-  for (const grantId of grantIds) assert.ok((await attempts(grantId)) >= 3)
+  for (const grantId of grantIds) assert.deepEqual([await callsOf(grantId), await attempts(grantId)], [3, 3])
   const { rows } = await sql`select distinct chain from audit_records where chain is not null`.execute(database.queries)
   assert.ok(rows.length >= 2)
   await assertIntact()

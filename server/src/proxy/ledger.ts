@@ -123,7 +123,11 @@ export function createLedger(needs: LedgerNeeds): Ledger {
       taking.ended(isDone)
     }
   }
-  const group = createGroupCommit(database, write, database.engine === 'postgres' ? writeAtOnce : undefined)
+  const group = createGroupCommit(database, write, {
+    writeAtOnce: database.engine === 'postgres' ? writeAtOnce : undefined,
+    // A call that was put on record twice would be counted twice; an outcome that is not there would be unknown.
+    mayRepeat: ({ kind }) => kind === 'outcome',
+  })
 
   /** In a transaction of its own, with what else belongs to it. */
   const writeAlone = async (tx: Queries, entry: Entry) => {

@@ -33,11 +33,15 @@ async function startNumbers(t: Test, engine: Parameters<typeof startService>[1])
   const { database, config } = await startService(t, engine)
   await sql`create table numbers (n integer primary key)`.execute(database.queries)
   let transactions = 0
+  let answerLostAt = 0
+  const repeatable = new Set<Work>()
   const counted: Database = {
     ...database,
-    transaction: (work) => {
+    transaction: async (work) => {
       transactions++
-      return database.transaction(work)
+      const result = await database.transaction(work)
+      if (transactions === answerLostAt) throw new Error('Connection terminated unexpectedly')
+      return result
     },
   }
   const other = openDatabase(config)
@@ -46,8 +50,12 @@ async function startNumbers(t: Test, engine: Parameters<typeof startService>[1])
     await sql`insert into numbers (n) values (${n})`.execute(tx)
   }
   return {
-    group: createGroupCommit(counted, doTogether),
+    group: createGroupCommit(counted, doTogether, { mayRepeat: (work) => repeatable.has(work) }),
     write,
+    repeatable,
+    loseNextAnswer: () => {
+      answerLostAt = transactions + 1
+    },
     transactions: () => transactions,
     committed: async () => {
       const { rows } = await sql<{ n: number }>`select n from numbers order by n`.execute(other.queries)
@@ -116,6 +124,22 @@ onBothDatabases('entries that share a commit', (engine) => {
     assert.deepEqual(await committed(), [1, 2])
     await group.commit(write(3))
     assert.deepEqual(await committed(), [1, 2, 3])
+  })
+
+  test('are not written again where they may be there, unless that does no harm', async (t) => {
+    const { group, write, repeatable, loseNextAnswer, transactions, committed } = await startNumbers(t, engine)
+    let times = 0
+    const harmless: Work = async (tx) => {
+      await sql`insert into numbers (n) values (${++times * 10})`.execute(tx)
+    }
+    repeatable.add(harmless)
+    loseNextAnswer()
+    const results = await Promise.allSettled([group.commit(write(1)), group.commit(harmless), group.commit(write(2))])
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['rejected', 'fulfilled', 'rejected'],
+    )
+    assert.deepEqual([transactions(), await committed()], [2, [1, 2, 10, 20]])
   })
 
   test('take along what may wait, which is written by itself where nobody comes', async (t) => {

@@ -4,6 +4,7 @@
  */
 import type { ServiceError } from '../errors.ts'
 import type { Database, Queries } from './database.ts'
+import { isUnavailable } from './failures.ts'
 
 export interface GroupCommit<Entry> {
   /** Resolves once the entry is on disk, or rejects with what it was refused for. */
@@ -23,8 +24,12 @@ export type WriteTogether<Entry> = (
   entries: readonly Entry[],
 ) => Promise<readonly (ServiceError | undefined)[]>
 
-/** All of them, the short way. False where that could not be: then nothing was written. */
-export type WriteAtOnce<Entry> = (entries: readonly Entry[]) => Promise<boolean>
+interface GroupOptions<Entry> {
+  /** All of them, the short way. False where that could not be: then nothing was written. */
+  writeAtOnce?: ((entries: readonly Entry[]) => Promise<boolean>) | undefined
+  /** Of what is written twice, where nobody knows whether it was written, nothing worse comes. */
+  mayRepeat: (entry: Entry) => boolean
+}
 
 interface Waiting<Entry> {
   entry: Entry
@@ -39,7 +44,7 @@ const mostTurns = 4
 export function createGroupCommit<Entry>(
   database: Database,
   write: WriteTogether<Entry>,
-  writeAtOnce: WriteAtOnce<Entry> = () => Promise.resolve(false),
+  { writeAtOnce = () => Promise.resolve(false), mayRepeat }: GroupOptions<Entry>,
 ): GroupCommit<Entry> {
   let waiting: Waiting<Entry>[] = []
   let isScheduled = false
@@ -61,8 +66,13 @@ export function createGroupCommit<Entry>(
         some[0]?.reject(error)
         return
       }
-      // One of them may be the cause: none has to suffer for another's sake.
-      for (const one of some) await commitTogether([one])
+      // One of them may be the cause: none has to suffer for another's sake. But what may be there already is not
+      // written again: whoever waits for it is told that it failed.
+      const isUncertain = isUnavailable(error)
+      for (const one of some) {
+        if (isUncertain && !mayRepeat(one.entry)) one.reject(error)
+        else await commitTogether([one])
+      }
     }
   }
   const run = async () => {
