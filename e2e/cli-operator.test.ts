@@ -197,7 +197,7 @@ describe('wrong input gets one line and the right code', { concurrency: 4 }, () 
   }
 })
 
-test('it runs on Node 20, where one is there', async (t) => {
+test('it runs on Node 20, where one is there, and so does the command of the service', async (t) => {
   const cli = await shared().registered()
   const folders = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'node'))
   const versions = await Promise.all(
@@ -214,6 +214,8 @@ test('it runs on Node 20, where one is there', async (t) => {
     t.skip('no Node 20 is in the PATH')
     return
   }
+  const executable = join(import.meta.dirname, '../server/bin/sallyport-server.mjs')
+  assert.match((await execute(node, [executable, '--help'])).stdout, /audit verify/)
   const started = await cli.run(['sandbox', '--json'], { node })
   assert.equal(JSON.parse(started.stdout).first_call.authorization, 'Bearer [REDACTED]', started.stderr)
   const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'raw', version: '1' } }

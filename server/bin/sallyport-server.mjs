@@ -1,12 +1,13 @@
 #!/usr/bin/env node
 // Starts the built service, under Node 24 or newer whatever `node` is here.
 import { spawn } from 'node:child_process'
-import { createRequire, enableCompileCache } from 'node:module'
+// Older versions lack some of it, and must come far enough to hand over.
+import * as module from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   // Compiled code is kept from one start to the next, beside its source: nobody else can write there.
-  enableCompileCache(fileURLToPath(new URL('../dist/compile-cache', import.meta.url)))
+  module.enableCompileCache(fileURLToPath(new URL('../dist/compile-cache', import.meta.url)))
   const { runCommandLine } = await import('../dist/sallyport-server.js')
   await runCommandLine(process.argv.slice(2))
 } else {
@@ -24,7 +25,7 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
 
 function findPinnedNode() {
   try {
-    return createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/bin/node`)
+    return module.createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/bin/node`)
   } catch {
     return undefined
   }
