@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { generateClientKey, LegacyError } from '@sallyport/sdk'
 import { onBothDatabases } from '../server/testkit/databases.ts'
 import { startCuttingRelay } from './cutting-relay.ts'
-import { baseUrlOf, clientOf, roomyForLegacy, serviceFingerprint, through, valuesOf } from './legacy-clients.ts'
+import { baseUrlOf, clientOf, keyFor, roomyForLegacy, serviceFingerprint, through, valuesOf } from './legacy-clients.ts'
 import { runServer, sharedService, startService } from './running-service.ts'
 
 const withCode = (code: string) => (error: unknown) => error instanceof LegacyError && error.code === code
@@ -37,11 +37,11 @@ onBothDatabases('a client of the legacy protocol', (engine) => {
     await client.save('mine', [{ key: 'a', value: 1 }])
     const again = await clientOf(service(), { key })
     assert.deepEqual(valuesOf(await again.client.read('mine', ['a'])), { a: 1 })
-    const newKey = await generateClientKey(2048)
+    const newKey = await keyFor(service())
     await again.client.rotate(newKey)
     const { client: late } = await clientOf(service(), { key })
     await assert.rejects(late.read('mine', ['a']), withCode('key_retired'))
-    await assert.rejects(late.rotate(await generateClientKey(2048)), withCode('key_retired'))
+    await assert.rejects(late.rotate(await keyFor(service())), withCode('key_retired'))
     const { client: moved } = await clientOf(service(), { key: newKey })
     assert.deepEqual(valuesOf(await moved.read('mine', ['a'])), { a: 1 })
   })
@@ -90,7 +90,7 @@ onBothDatabases('a client of the legacy protocol', (engine) => {
       relay.lose(what)
       await client.refresh()
       relay.lose(what)
-      const newKey = await generateClientKey(2048)
+      const newKey = await keyFor(own)
       await client.rotate(newKey)
       relay.lose(what)
       assert.deepEqual(valuesOf(await client.read('lost', ['a'])), { a: what })
@@ -107,7 +107,7 @@ onBothDatabases('a client of the legacy protocol', (engine) => {
     relay.leadTo(own.port)
     const { client } = await clientOf(own, { baseUrl: relay.url })
     await client.save('rotated', [{ key: 'a', value: 1 }])
-    const newKey = await generateClientKey(2048)
+    const newKey = await keyFor(own)
     relay.lose('answer')
     relay.lose('request', 100)
     await assert.rejects(client.rotate(newKey), withCode('no_answer'))

@@ -1,6 +1,7 @@
 /** Clients of the legacy protocol for the tests that need some, and what a test that plays the relay needs of them. */
-import { createLegacyClient, generateClientKey } from '@sallyport/sdk'
+import { createLegacyClient, importClientKey } from '@sallyport/sdk'
 import type { ClientKey, LegacyClient, LegacyClientOptions } from '@sallyport/sdk'
+import { giveRunningServiceKey, keyPair } from '../server/testkit/legacy-v1.ts'
 import type { Environment, RunningService } from './running-service.ts'
 
 /** Many of them register from one address. */
@@ -12,17 +13,29 @@ export const roomyForLegacy: Environment = {
 
 export const baseUrlOf = ({ port }: RunningService) => `http://localhost:${port}`
 
+const withKey = new WeakSet<RunningService>()
+const keysGiven = new WeakMap<RunningService, number>()
+
 /** What an operator would have told. */
 export async function serviceFingerprint(service: RunningService): Promise<string> {
+  if (!withKey.has(service)) await giveRunningServiceKey(service.env)
+  withKey.add(service)
   const { body } = await service.call('GET', '/v1/authai/public-key')
   return body.fingerprint as string
+}
+
+/** A key that no other client of this service has: made once, since that is slow, and known to other services. */
+export function keyFor(service: RunningService): Promise<ClientKey> {
+  const index = keysGiven.get(service) ?? 0
+  keysGiven.set(service, index + 1)
+  return importClientKey(keyPair(index).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
 }
 
 export async function clientOf(
   service: RunningService,
   options: Partial<LegacyClientOptions> = {},
 ): Promise<{ client: LegacyClient; key: ClientKey }> {
-  const key = options.key ?? (await generateClientKey(2048))
+  const key = options.key ?? (await keyFor(service))
   const serviceKeyFingerprint = options.serviceKeyFingerprint ?? (await serviceFingerprint(service))
   return { client: createLegacyClient({ baseUrl: baseUrlOf(service), ...options, key, serviceKeyFingerprint }), key }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { onBothDatabases } from '../server/testkit/databases.ts'
+import { keyPair } from '../server/testkit/legacy-v1.ts'
 import { findPython } from '../server/testkit/python.ts'
 import { baseUrlOf, roomyForLegacy, serviceFingerprint } from './legacy-clients.ts'
 import { startService } from './running-service.ts'
@@ -23,7 +24,10 @@ async function runPeer(script: string, ...args: string[]): Promise<string> {
 onBothDatabases('a client in Python', (engine) => {
   test('lives its whole life: registers, saves, reads, refreshes, binds, rotates', options, async (t) => {
     const service = await startService(t, engine, roomyForLegacy)
-    const output = await runPeer('life.py', baseUrlOf(service), await serviceFingerprint(service))
+    // It makes keys of its own for the vectors: here they would be four more on each database.
+    const keys = [2048, 2048, 3072, 4096].map((bits, index) => keyPair(index, bits))
+    const pems = keys.map(({ privateKey }) => privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
+    const output = await runPeer('life.py', baseUrlOf(service), await serviceFingerprint(service), ...pems)
     const steps = output
       .trimEnd()
       .split('\n')

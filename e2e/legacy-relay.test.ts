@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { resultProof } from '@sallyport/protocol/v1/binding'
-import { generateClientKey, LegacyError } from '@sallyport/sdk'
+import { LegacyError } from '@sallyport/sdk'
 import { openEnvelope, seal } from '../sdk/src/legacy-v1/envelope.ts'
 import { fingerprintOf, publicPem } from '../sdk/src/legacy-v1/keys.ts'
-import { clientOf, roomyForLegacy, through, valuesOf } from './legacy-clients.ts'
+import { clientOf, keyFor, roomyForLegacy, through, valuesOf } from './legacy-clients.ts'
 import type { Relay } from './legacy-clients.ts'
 import { sharedService } from './running-service.ts'
 
@@ -43,7 +43,7 @@ describe('a relay', () => {
   }
 
   test('with a replaced service key gets nothing from a client that pinned the true one', async () => {
-    const own = await generateClientKey(2048)
+    const own = await keyFor(service())
     const pem = await publicPem(own.publicKey)
     const fingerprint = await fingerprintOf(own.publicKey)
     const heard: string[] = []
@@ -57,7 +57,7 @@ describe('a relay', () => {
   })
 
   test('with a replaced service key in the answer to a registration is not listened to', async () => {
-    const own = await generateClientKey(2048)
+    const own = await keyFor(service())
     const pem = await publicPem(own.publicKey)
     const heard: unknown[] = []
     const relay: Relay = {
@@ -74,7 +74,7 @@ describe('a relay', () => {
   })
 
   test('with a challenge of its own in the answer to a registration does not get to own what the client saves', async () => {
-    const own = await generateClientKey(2048)
+    const own = await keyFor(service())
     const stored: unknown[] = []
     const { key, ...relayed } = await clientOf(service(), {
       fetch: through({
@@ -144,7 +144,7 @@ describe('a relay', () => {
   test('that keeps a rotation to itself and answers in its place does not lock the client out', async () => {
     const { client, key, relay, goesOnAsBefore } = await startRelayed()
     const client_uuid = await client.register()
-    const newKey = await generateClientKey(2048)
+    const newKey = await keyFor(service())
     const nonce = new Uint8Array(32).fill(7)
     const forged = async () => {
       const challenge = challengeOf(client_uuid, nonce)
@@ -167,7 +167,7 @@ describe('a relay', () => {
   })
 
   test("with another client's envelope, a recipient or a new key of its own is refused, and all stays as it was", async () => {
-    const own = await publicPem((await generateClientKey(2048)).publicKey)
+    const own = await publicPem((await keyFor(service())).publicKey)
     const heard: any = {}
     const listening: Relay = {
       request: (_path, body) => {
@@ -184,7 +184,7 @@ describe('a relay', () => {
     const save = () => client.save('mine', [{ key: 'a', value: 'new' }])
     const read = () => client.read('mine', ['a'])
     const rotate = async () => {
-      await client.rotate(await generateClientKey(2048))
+      await client.rotate(await keyFor(service()))
     }
     const swaps: [string, (body: any) => object, () => Promise<unknown>][] = [
       ["another's data", (body) => ({ ...body, data_envelope }), save],

@@ -2,12 +2,23 @@
 import assert from 'node:assert/strict'
 import { createPublicKey } from 'node:crypto'
 import { test } from 'node:test'
+import type { TestContext } from 'node:test'
 import { onBothDatabases } from '../server/testkit/databases.ts'
-import { authEnvelope, keyPair, open, read, refresh, register, save, saveBody } from '../server/testkit/legacy-v1.ts'
+import {
+  authEnvelope,
+  giveRunningServiceKey,
+  keyPair,
+  open,
+  read,
+  refresh,
+  register,
+  save,
+  saveBody,
+} from '../server/testkit/legacy-v1.ts'
 import type { TestClient, TestEnvelope } from '../server/testkit/legacy-v1.ts'
 import { freePort } from '../server/testkit/ports.ts'
 import { runServer, startService } from './running-service.ts'
-import type { RunningService } from './running-service.ts'
+import type { Engine, RunningService } from './running-service.ts'
 
 const roomy = { SALLYPORT_V1_REGISTRATIONS_PER_MINUTE: '1000', SALLYPORT_V1_REGISTRATIONS_PER_KEY: '1000' }
 const clock = { now: () => new Date() }
@@ -15,9 +26,15 @@ const keys = ['a', 'b', 'c', 'd', 'e']
 
 const on = ({ call }: RunningService) => ({ call, clock })
 
+async function startWithKey(t: TestContext, engine: Engine): Promise<RunningService> {
+  const service = await startService(t, engine, roomy)
+  await giveRunningServiceKey(service.env)
+  return service
+}
+
 onBothDatabases('the legacy protocol, running', (engine) => {
   test('a kill in the middle of saves: an answered one is there, an unanswered one whole or not at all', async (t) => {
-    const service = await startService(t, engine, roomy)
+    const service = await startWithKey(t, engine)
     const workers = await Promise.all(
       [0, 1, 2, 3].map(async (index) => ({
         ...{ client: await register(on(service), keyPair(index)), sent: 0, answered: 0 },
@@ -60,7 +77,7 @@ onBothDatabases('the legacy protocol, running', (engine) => {
   })
 
   test('a lost answer is recovered by registering again, and what was done stays done', async (t) => {
-    const service = await startService(t, engine, roomy)
+    const service = await startWithKey(t, engine)
     const client = await register(on(service))
     const body = saveBody(on(service), client, [{ key: 'a', value: 1 }])
     const lost = await service.call('POST', '/v1/kv/save', { body })
@@ -73,7 +90,7 @@ onBothDatabases('the legacy protocol, running', (engine) => {
   })
 
   test('v1-key rotate gives the running service a new key, and envelopes for the former still open', async (t) => {
-    const service = await startService(t, engine, roomy)
+    const service = await startWithKey(t, engine)
     const client = await register(on(service))
     const { code, stdout, stderr } = await runServer(t, ['v1-key', 'rotate'], service.env)
     assert.equal(code, 0, stderr)

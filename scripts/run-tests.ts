@@ -59,6 +59,7 @@ try {
     TEST_SQLITE_TEMPLATE: sqliteTemplate,
     // Whatever a test that was killed leaves goes with the folder: memory is not to fill up.
     TMPDIR: folder,
+    TEST_KEYS: join(folder, 'keys'),
     // The processes load the same modules.
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/compiled'),
     ...(showsSlowest && { TEST_FILE_TIMES: times, NODE_OPTIONS: `--import=${measuring}` }),

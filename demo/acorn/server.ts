@@ -54,7 +54,7 @@ export async function startAcorn(wish: {
   const accounts = Object.fromEntries(
     [...mailboxes].map(([id, { name, email }]) => [id, { name, email, email_verified: true }]),
   )
-  const provider = await createProvider(origin, store, {
+  const provider = createProvider(origin, store, {
     apiScopes: Object.keys(mailScopes),
     pages: shown,
     accounts,

@@ -54,6 +54,10 @@ def new_key(bits=2048):
     return rsa.generate_private_key(public_exponent=65537, key_size=bits)
 
 
+def read_private_key(pem):
+    return serialization.load_pem_private_key(pem.encode("ascii"), None)
+
+
 def private_pem(key):
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

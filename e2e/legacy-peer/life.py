@@ -1,4 +1,6 @@
-"""The whole life of a client against a running service: `life.py <address> <fingerprint of the service's key>`.
+"""The whole life of a client against a running service: `life.py <address> <fingerprint of the service's key> <keys>`.
+
+The keys are four private ones in PEM: the client's, a thief's, a friend's, and the client's next.
 
 Prints a line of JSON for each thing that came out as it should, and ends with an error at the first that did not.
 """
@@ -35,8 +37,9 @@ ITEMS = [
 ]
 
 
-def live(base, pinned):
-    client = Client(base, pinned, ksp1.new_key(2048))
+def live(base, pinned, *pems):
+    first, thief, friend, second = map(ksp1.read_private_key, pems)
+    client = Client(base, pinned, first)
     client.register(client_label="peer", client_key_id="first", metadata={"made_by": "another hand"})
     say("registered", client_uuid=client.client_uuid)
 
@@ -55,8 +58,8 @@ def live(base, pinned):
     say("wrote again")
 
     replay(client)
-    bindings(client)
-    rotation(client)
+    bindings(client, thief, friend)
+    rotation(client, second)
     unbound(client)
     say("done")
 
@@ -74,7 +77,7 @@ def replay(client):
     say("refreshed, and a used challenge was refused", code=code)
 
 
-def bindings(client):
+def bindings(client, thief, friend):
     """What a relay could try: another payload under this authentication, or a recipient of its own."""
     mine = client.payload({"v": "ksp1", "type": "kv.save", "namespace": "peer", "items": ITEMS})
     other = client.payload({"v": "ksp1", "type": "kv.save", "namespace": "peer", "items": ITEMS[:1]})
@@ -83,22 +86,19 @@ def bindings(client):
     swap = lambda: client.operate("/v1/kv/save", payload, aad, {"data_envelope": other})
     swapped = refused(400, "invalid_auth_envelope", swap)
 
-    thief = ksp1.new_key(2048)
     query = client.payload({"v": "ksp1", "type": "kv.read", "namespace": "peer/things", "keys": ["plain"]})
     body = {"query_envelope": query, "recipient_public_key": ksp1.public_pem(thief.public_key())}
     aad = ksp1.auth_binding(query_envelope=query)
     redirect = lambda: client.operate("/v1/kv/read", client.auth_payload("kv.read"), aad, body)
     redirected = refused(400, "invalid_auth_envelope", redirect)
 
-    friend = ksp1.new_key(3072)
     result = client.read("peer/things", ["plain"], recipient=friend)
     expect("a recipient that is bound reads it", result["items"][0]["value"] == "later")
     say("bound", swapped=swapped, redirected=redirected)
 
 
-def rotation(client):
+def rotation(client, new_key):
     old_key, uuid = client.key, client.client_uuid
-    new_key = ksp1.new_key(4096)
     stale = dict(client.challenge)
     answer = client.rotate(new_key, new_client_key_id="second", new_client_label="peer, later")
     expect("the identity stays", client.client_uuid == uuid)
@@ -125,4 +125,4 @@ def unbound(client):
 
 
 if __name__ == "__main__":
-    live(*sys.argv[1:3])
+    live(*sys.argv[1:])

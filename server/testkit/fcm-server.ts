@@ -1,5 +1,5 @@
 /** Firebase as far as a server sees it: a token endpoint for service accounts, and the messages of one project. */
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { createPublicKey, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import type { Clock } from '../src/platform/clock.ts'
 import type { Environment } from '../src/platform/settings.ts'
 import { sharedAuthority } from './certificates.ts'
 import { temporaryFolder } from './databases.ts'
+import { keptKey } from './kept-keys.ts'
 import { readJwt } from './signed-jwt.ts'
 import { startTlsUpstream } from './tls-upstream.ts'
 
@@ -38,7 +39,8 @@ const project = 'a-project'
 const clientEmail = 'push@a-project.iam.gserviceaccount.com'
 
 export async function startFcmServer(t: Pick<TestContext, 'after'>, clock: Clock): Promise<FcmServer> {
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const privateKey = keptKey('fcm-account')
+  const publicKey = createPublicKey(privateKey)
   const authority = await sharedAuthority()
   const certificate = await authority.issue({ names: ['localhost'], addresses: ['127.0.0.1', '::1'] })
   const received: FcmMessage[] = []

@@ -15,7 +15,15 @@ import {
 } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { createServiceKeyStore } from '../src/legacy-v1/service-key-store.ts'
+import { systemClock } from '../src/platform/clock.ts'
+import { readConfig } from '../src/platform/config.ts'
+import type { Database } from '../src/platform/database/database.ts'
+import { masterKeySource, openDatabase } from '../src/platform/instance.ts'
 import { Secret } from '../src/platform/secret.ts'
+import type { Environment } from '../src/platform/settings.ts'
+import { openVault } from '../src/platform/vault/vault.ts'
+import type { Vault } from '../src/platform/vault/vault.ts'
+import { keptKey } from './kept-keys.ts'
 import type { Reply, TestService } from './service.ts'
 
 export interface KeyPair {
@@ -38,15 +46,17 @@ export interface TestEnvelope {
   aad?: string
 }
 
-const pool: KeyPair[] = []
-
 /** Making one is slow. Those of one test are all different; another test may get them again. */
-export function keyPair(index: number): KeyPair {
-  return (pool[index] ??= newKeyPair())
+export function keyPair(index: number, modulusLength = 2048): KeyPair {
+  return pairOf(keptKey(`legacy-client-${index}`, modulusLength))
 }
 
-export function newKeyPair(modulusLength = 2048, publicExponent = 65_537): KeyPair {
-  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength, publicExponent })
+export function newKeyPair(modulusLength: number, publicExponent = 65_537): KeyPair {
+  return pairOf(generateKeyPairSync('rsa', { modulusLength, publicExponent }).privateKey)
+}
+
+function pairOf(privateKey: KeyObject): KeyPair {
+  const publicKey = createPublicKey(privateKey)
   const spki = publicKey.export({ type: 'spki', format: 'der' })
   const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
   return { publicKey, privateKey, pem, spki, fingerprint: `SHA256:${sha256(spki)}` }
@@ -125,20 +135,29 @@ interface Service extends Partial<Pick<TestService, 'database' | 'vault'>> {
   clock: Pick<TestService['clock'], 'now'>
 }
 
-let sharedServiceKey: KeyPair | undefined
-
 /** Gives the service a key where it has none: each would else make its own, which takes a second. */
-async function giveServiceKey({ database, vault, clock }: Service): Promise<void> {
-  if (!database || !vault) return
-  sharedServiceKey ??= newKeyPair(3072)
-  const { pem, privateKey } = sharedServiceKey
+async function giveServiceKey(database: Database, vault: Vault, now: Date): Promise<void> {
+  const { pem, privateKey } = pairOf(keptKey('legacy-service', 3072))
   const pkcs8 = new Secret(privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64'))
   const key = { keyId: 'shared', publicKey: pem, privateKey: pkcs8 }
-  await database.transaction((tx) => createServiceKeyStore(vault).insertFirst(tx, key, clock.now()))
+  await database.transaction((tx) => createServiceKeyStore(vault).insertFirst(tx, key, now))
+}
+
+/** The same for one in another process, which has started: which keys there are it reads with every call. */
+export async function giveRunningServiceKey(env: Environment): Promise<void> {
+  const config = readConfig(env)
+  const database = openDatabase(config)
+  try {
+    const vault = await openVault({ database, readMasterKeys: masterKeySource(config).read, clock: systemClock })
+    await giveServiceKey(database, vault, systemClock())
+  } finally {
+    await database.close()
+  }
 }
 
 export async function register(service: Service, key = keyPair(0), members: object = {}): Promise<TestClient> {
-  await giveServiceKey(service)
+  const { database, vault, clock } = service
+  if (database && vault) await giveServiceKey(database, vault, clock.now())
   const reply = await service.call('POST', '/v1/authai/register', { body: { client_public_key: key.pem, ...members } })
   assert.equal(reply.status, 201, reply.text)
   return {

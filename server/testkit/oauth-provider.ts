@@ -1,9 +1,8 @@
 /** oidc-provider, set up for the tests and the demo: keys of its own, S256 always required. */
-import { generateKeyPair, randomBytes } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
-import { promisify } from 'node:util'
+import { randomBytes } from 'node:crypto'
 import Provider from 'oidc-provider'
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider'
+import { keptKey } from './kept-keys.ts'
 import { plainPages } from './oauth-pages.ts'
 import type { OAuthPages } from './oauth-pages.ts'
 import type { OAuthStore } from './oauth-store.ts'
@@ -29,16 +28,11 @@ export interface ProviderOptions {
   issParameter?: boolean
 }
 
-let signingKey: Promise<{ privateKey: KeyObject }> | undefined
-
-export async function createProvider(issuer: string, store: OAuthStore, options: ProviderOptions): Promise<Provider> {
-  // One for all servers of the process: making it takes longer than most tests.
-  signingKey ??= promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
-  const { privateKey } = await signingKey
+export function createProvider(issuer: string, store: OAuthStore, options: ProviderOptions): Provider {
   const provider = new Provider(issuer, {
     ...configurationOf(options),
     adapter: store.adapter,
-    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kty: 'RSA', use: 'sig', alg: 'RS256' }] },
+    jwks: { keys: [{ ...keptKey('oauth-provider').export({ format: 'jwk' }), kty: 'RSA', use: 'sig', alg: 'RS256' }] },
     cookies: { keys: [randomBytes(32).toString('hex')] },
   })
   provider.proxy = true

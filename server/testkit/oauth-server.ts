@@ -70,7 +70,7 @@ export async function startOAuthServer(
   const store = createOAuthStore()
   const { promise: running, resolve: runs } = Promise.withResolvers<Awaited<ReturnType<typeof createProvider>>>()
   const front = await startFront(t, authority, options.port ?? 0, async (origin) => {
-    const provider = await createProvider(origin, store, options)
+    const provider = createProvider(origin, store, options)
     const oauth = provider.callback()
     runs(provider)
     return (request, response) => {

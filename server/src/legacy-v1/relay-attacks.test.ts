@@ -7,7 +7,6 @@ import {
   authAad,
   authEnvelope,
   keyPair,
-  newKeyPair,
   open,
   proofOf,
   queryPayload,
@@ -132,7 +131,7 @@ onBothDatabases('relay attacks', (engine) => {
 
   test('a replaced service key gets nothing that the service opens, and its fingerprint shows', async (t) => {
     const { service, victim } = await start(t, engine)
-    const replaced = newKeyPair(3072)
+    const replaced = keyPair(0, 3072)
     const { body } = await service.call('GET', '/v1/authai/public-key')
     assert.notEqual(body.fingerprint, replaced.fingerprint)
     const fooled = { ...victim, serviceKey: createPublicKey(replaced.pem) }

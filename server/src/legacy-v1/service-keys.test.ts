@@ -5,7 +5,7 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { recorded } from '../../testkit/audit.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { startInstances } from '../../testkit/instances.ts'
-import { authPayload, newKeyPair, refusal, register, seal, succeed } from '../../testkit/legacy-v1.ts'
+import { authPayload, keyPair, refusal, register, seal, succeed } from '../../testkit/legacy-v1.ts'
 import { startService } from '../../testkit/service.ts'
 import type { TestService } from '../../testkit/service.ts'
 import { stored } from '../../testkit/stored.ts'
@@ -106,7 +106,7 @@ onBothDatabases("the service's own v1 key", (engine) => {
 const sealing = { keyId: undefined, aad: new Uint8Array() }
 
 test('RSA runs beside the event loop', async () => {
-  const { spki, privateKey } = newKeyPair(3072)
+  const { spki, privateKey } = keyPair(0, 3072)
   const queue = createRsaQueue(64)
   const parts = await sealParts(queue, await importPublicKey(spki), Buffer.from('{}'), sealing)
   const key = await importPrivateKey(privateKey.export({ type: 'pkcs8', format: 'der' }))
@@ -126,7 +126,7 @@ test('RSA runs beside the event loop', async () => {
 })
 
 test('where RSA fails, a random key goes on to fail at GCM: the same work is done', async () => {
-  const { spki, privateKey } = newKeyPair(2048)
+  const { spki, privateKey } = keyPair(0)
   let runs = 0
   const queue = createRsaQueue(64)
   const counting = { run: <T>(work: () => Promise<T>) => queue.run(work).finally(() => runs++) }

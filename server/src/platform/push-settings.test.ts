@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { onBothDatabases, temporaryFolder } from '../../testkit/databases.ts'
 import { fixedClock } from '../../testkit/clock.ts'
+import { keptKey } from '../../testkit/kept-keys.ts'
 import { startService } from '../../testkit/service.ts'
 import { stored } from '../../testkit/stored.ts'
 import { readConfig } from './config.ts'
@@ -32,9 +33,7 @@ function fileOf(t: TestContext, content: string): string {
 
 const ec = (namedCurve: string) =>
   generateKeyPairSync('ec', { namedCurve }).privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
-const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  .privateKey.export({ format: 'pem', type: 'pkcs8' })
-  .toString()
+const rsa = keptKey('fcm-account').export({ format: 'pem', type: 'pkcs8' }).toString()
 
 const account = {
   project_id: 'a-project',
