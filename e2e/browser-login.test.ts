@@ -33,6 +33,8 @@ inBrowser('a person signs in with a provider, and is sent back to the page', [no
   const names = (await page.context().cookies(`${base}/v4/auth/`)).map(({ name }) => name)
   assert.ok(names.includes('svc_session') && !names.includes('svc_login'), names.join())
   await page.goto(`${base}/account`)
+  // Until its list of sessions is there, the page would ask for it when it is signed out.
+  await page.getByText('This one', { exact: true }).waitFor()
   await press(page, 'Sign out')
   await sees(page, 'Sign in')
   await follow(page, byGitHub)

@@ -80,7 +80,9 @@ describe('the package of the SDK', () => {
       }
       const app = join(folder, 'app')
       writeFileSync(join(app, 'main.mjs'), script)
-      const { stdout } = await run(node, [join(app, 'main.mjs'), baseUrl], { cwd: app })
+      // What is meant for the Node of the tests would not do for another.
+      const env = { ...process.env, NODE_OPTIONS: '' }
+      const { stdout } = await run(node, [join(app, 'main.mjs'), baseUrl], { cwd: app, env })
       assert.equal(stdout.trim(), '200 Bearer [REDACTED] true true true')
     })
   }
