@@ -11,6 +11,7 @@ import json
 import os
 import re
 
+import cryptography
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
@@ -54,10 +55,6 @@ def new_key(bits=2048):
     return rsa.generate_private_key(public_exponent=65537, key_size=bits)
 
 
-def read_private_key(pem):
-    return serialization.load_pem_private_key(pem.encode("ascii"), None)
-
-
 def private_pem(key):
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -77,7 +74,10 @@ def read_public_key(pem):
 
 
 def read_private_key(pem):
-    return serialization.load_pem_private_key(pem.encode("ascii"), password=None)
+    """For keys of the tests: to look whether their primes are prime takes as long as to make them."""
+    knows = int(cryptography.__version__.split(".")[0]) >= 39
+    options = {"unsafe_skip_rsa_key_validation": True} if knows else {}
+    return serialization.load_pem_private_key(pem.encode("ascii"), None, **options)
 
 
 def fingerprint(key):
