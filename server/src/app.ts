@@ -110,7 +110,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   let isStopping = false
 
   const http = await createHttp({ config, clock, log })
-  const measure = measureResponses(http, metrics)
+  const measureRoute = measureResponses(http, metrics)
   const agentOf = authenticateCalls(http, { ...needs, adminTokenHash: hashToken(adminToken) })
   await describeRoutes(http, config.baseUrl)
   operationsRoutes(http, { config, database, metrics, isStopping: () => isStopping })
@@ -153,7 +153,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
         : connectionRoute({ ...needs, credentialOf }, standing),
     onOutcome: measureCalls(metrics, load),
     agentOf,
-    measure,
+    measureRoute,
   })
   await pageRoutes(http)
 

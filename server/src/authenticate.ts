@@ -22,7 +22,7 @@ import type { SessionStore } from './sessions/session-store.ts'
 import type { User } from './sessions/user.ts'
 
 export type Actor =
-  | { kind: 'agent'; agent: Agent; tokenHash: Uint8Array }
+  | { kind: 'agent'; agent: Agent; tokenHash: Buffer }
   | { kind: 'user'; user: User; session: Session }
   | { kind: 'device'; user: User; device: Device }
   | { kind: 'admin' }
@@ -76,9 +76,26 @@ export function authenticateCalls(http: Http, needs: AuthenticateNeeds): AgentOf
     if (!allow.includes(actor.kind)) throw wrongCredential(allow, actor.kind)
     request.actor = actor
   })
+  return agentByToken(needs)
+}
+
+const mostKept = 10_000
+
+/** To hash a token takes longer than to find its agent. Those that were good are kept; whether one still is, is asked. */
+function agentByToken(needs: AuthenticateNeeds): AgentOf {
+  const hashes = new Map<string, Buffer>()
   return async (authorization) => {
-    const actor = await byBearer(authorization, needs)
-    return actor.kind === 'agent' ? actor.agent : undefined
+    const hash = hashes.get(authorization)
+    const actor = hash ? await byAgentToken(hash, needs) : await byBearer(authorization, needs)
+    if (actor?.kind !== 'agent') {
+      hashes.delete(authorization)
+      return undefined
+    }
+    if (!hash) {
+      if (hashes.size >= mostKept) hashes.clear()
+      hashes.set(authorization, actor.tokenHash)
+    }
+    return actor.agent
   }
 }
 

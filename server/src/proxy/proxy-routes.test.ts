@@ -74,11 +74,20 @@ onBothDatabases('the proxy', (engine) => {
     assertRefused(await proxy(), [403, 'grant_expired'])
   })
 
-  test('a disabled agent is refused with its next call', async (t) => {
+  test('a disabled agent is refused with its next call, although its token was good before', async (t) => {
     const service = await startService(t, engine)
     const { proxy, agentId } = await agentInSandbox(service)
+    for (let call = 0; call < 2; call++) assert.equal((await proxy()).status, 200)
     await service.call('POST', `/v4/agents/${agentId}/disable`, { token: service.adminToken })
-    assertRefused(await proxy(), [401, 'unauthenticated'])
+    for (let call = 0; call < 2; call++) assertRefused(await proxy(), [401, 'unauthenticated'])
+  })
+
+  test('a token that was good before is refused with the next call once another has replaced it', async (t) => {
+    const service = await startService(t, engine)
+    const { proxy, token } = await agentInSandbox(service)
+    for (let call = 0; call < 2; call++) assert.equal((await proxy()).status, 200)
+    await service.call('POST', '/v4/agents/rotate-token', { token })
+    for (let call = 0; call < 2; call++) assertRefused(await proxy(), [401, 'unauthenticated'])
   })
 
   test('hosts, methods and paths outside the grant are refused', async (t) => {

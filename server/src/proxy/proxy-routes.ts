@@ -6,7 +6,7 @@ import { actingAgent } from '../authenticate.ts'
 import type { AgentOf } from '../authenticate.ts'
 import type { Config } from '../platform/config.ts'
 import type { Http } from '../platform/http/http.ts'
-import type { MeasureResponse } from '../platform/metrics.ts'
+import type { MeasureRoute } from '../platform/metrics.ts'
 import type { ProxyInput } from './call.ts'
 import { dryRun } from './dry-run.ts'
 import { readIdempotencyKey } from './idempotency.ts'
@@ -17,7 +17,7 @@ import type { ReadableAnswer } from './streamed-answer.ts'
 interface ProxyRouteNeeds extends ProxyNeeds {
   config: ProxyNeeds['config'] & Pick<Config, 'proxyBodyBytes'>
   agentOf: AgentOf
-  measure: MeasureResponse
+  measureRoute: MeasureRoute
 }
 
 const url = '/v4/proxy'
@@ -70,7 +70,7 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
       if (answer.kind !== 'whole') throw new Error('nobody asked for a stream')
       return answer.envelope
     },
-    measure: needs.measure,
+    measure: needs.measureRoute('POST', url),
   })
 }
 

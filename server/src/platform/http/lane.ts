@@ -39,7 +39,7 @@ export interface LaneRoute<Caller, Schema extends TSchema> {
   takes: (body: Static<Schema>) => boolean
   /** JSON, as it goes out. */
   answer: (caller: Caller, body: Static<Schema>, call: LaneCall) => Promise<string | Buffer>
-  measure: (method: string, route: string, status: number, ms: number) => void
+  measure: (status: number, ms: number) => void
 }
 
 export interface LaneCall {
@@ -124,9 +124,8 @@ function takeFor<Caller, Schema extends TSchema>(
     whenClosed.answered = () => {
       const ms = performance.now() - startedAt
       const { statusCode: status } = response
-      route.measure('POST', url, status, ms)
-      const line = { method: 'POST', route: url, status, ms, failure: failed?.failure }
-      logResponse(needs.log, line, requestId)
+      route.measure(status, ms)
+      logResponse(needs.log, { method: 'POST', route: url, status, ms, failure: failed?.failure }, requestId)
     }
     try {
       send(response, 200, await route.answer(caller, body, call), requestId)

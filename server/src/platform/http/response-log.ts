@@ -22,9 +22,9 @@ export function logResponses(http: Http): void {
 
 /** `requestId` where the log does not know it. */
 export function logResponse(log: Log, answered: Answered, requestId?: string): void {
-  const { failure, ms, ...what } = answered
-  const isOurFault = what.status >= 500
+  const isOurFault = answered.status >= 500
   if (!isOurFault && !log.isLevelEnabled('info')) return
+  const { failure, ms, ...what } = answered
   const line = {
     ...(requestId !== undefined && { request_id: requestId }),
     ...what,
