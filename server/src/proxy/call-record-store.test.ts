@@ -155,7 +155,15 @@ test('whoever ends a grant and then puts it on record does not wait for calls th
   assert.equal((await recorded(service, 'proxy.attempt')).length, 1)
 })
 
-test('a statement without an answer ends its calls, each counted and on record once, and leaves a new chain', async (t) => {
+for (const [kind, lost, status] of [
+  ['without an answer', 'Connection terminated unexpectedly', 503],
+  ['that failed nobody knows how', 'something else', 500],
+] as const) {
+  test(`a statement ${kind} ends its calls, each counted and on record once, and leaves a new chain`, (t) =>
+    endsItsCalls(t, lost, status))
+}
+
+async function endsItsCalls(t: TestContext, lost: string, status: number) {
   const { service, upstream, callByAll, grantIds, callsOf, attempts, assertIntact, sent } = await startCrowd(t, 3)
   await callByAll()
   const { database } = service
@@ -165,12 +173,10 @@ test('a statement without an answer ends its calls, each counted and on record o
     const sending = atOnce(query)
     const isOfCalls = query.parameters.some((list) => Array.isArray(list) && list.includes('proxy.attempt'))
     // It has happened, and nobody hears of it.
-    return sending && isOfCalls
-      ? sending.then(() => Promise.reject(new Error('Connection terminated unexpectedly')))
-      : sending
+    return sending && isOfCalls ? sending.then(() => Promise.reject(new Error(lost))) : sending
   }
   const before = sent()
-  assert.deepEqual(await callByAll(), [503, 503, 503])
+  assert.deepEqual(await callByAll(), [status, status, status])
   database.atOnce = atOnce
   assert.ok(sent() > before)
   assert.equal(upstream.received.length, reached)
@@ -179,7 +185,7 @@ test('a statement without an answer ends its calls, each counted and on record o
   const { rows } = await sql`select distinct chain from audit_records where chain is not null`.execute(database.queries)
   assert.ok(rows.length >= 2)
   await assertIntact()
-})
+}
 
 test('connections that an operator ends are made anew', async (t) => {
   const { service, callByAll, grantIds, callsOf, sent, assertIntact } = await startCrowd(t, 2)

@@ -25,7 +25,7 @@ export type WriteTogether<Entry> = (
 ) => Promise<readonly (ServiceError | undefined)[]>
 
 interface GroupOptions<Entry> {
-  /** All of them, the short way. False where that could not be: then nothing was written. */
+  /** All of them, the short way. False where that could not be: then nothing was written. Rejects where nobody knows. */
   writeAtOnce?: ((entries: readonly Entry[]) => Promise<boolean>) | undefined
   /** Of what is written twice, where nobody knows whether it was written, nothing worse comes. */
   mayRepeat: (entry: Entry) => boolean
@@ -52,9 +52,13 @@ export function createGroupCommit<Entry>(
   let current: Promise<void> | undefined
 
   const commitTogether = async (some: readonly Waiting<Entry>[]): Promise<void> => {
+    let isUncertain = false
     try {
       const entries = some.map(({ entry }) => entry)
-      const areWritten = await writeAtOnce(entries)
+      const areWritten = await writeAtOnce(entries).catch((error: unknown) => {
+        isUncertain = true
+        throw error
+      })
       const refusals = areWritten ? [] : await database.transaction((tx) => write(tx, entries))
       some.forEach(({ resolve, reject }, index) => {
         const refusal = refusals[index]
@@ -68,7 +72,7 @@ export function createGroupCommit<Entry>(
       }
       // One of them may be the cause: none has to suffer for another's sake. But what may be there already is not
       // written again: whoever waits for it is told that it failed.
-      const isUncertain = isUnavailable(error)
+      isUncertain ||= isUnavailable(error)
       for (const one of some) {
         if (isUncertain && !mayRepeat(one.entry)) one.reject(error)
         else await commitTogether([one])
