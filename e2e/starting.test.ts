@@ -51,6 +51,19 @@ describe('a start', { concurrency: 2 }, () => {
     }
   })
 
+  test('serves the reference with all its parts, which lie beside what is built', async (t) => {
+    const { port } = await startService(t, 'sqlite')
+    const base = `http://localhost:${port}/docs`
+    const page = await (await fetch(base)).text()
+    const parts = [...page.matchAll(/(?:src|href)="([^"]+\.(?:js|css|png))"/g)].map(([, part = '']) => part)
+    assert.ok(parts.some((part) => part.endsWith('swagger-ui-bundle.js')))
+    for (const part of parts) {
+      const answer = await fetch(new URL(part, base))
+      assert.equal(answer.status, 200, part)
+      assert.ok((await answer.text()).length > 100, part)
+    }
+  })
+
   test('goes on after an admin has disabled the owner, without a link', async (t) => {
     const service = await startService(t, 'sqlite')
     const token = service.adminToken
