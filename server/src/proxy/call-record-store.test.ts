@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { recorded } from '../../testkit/audit.ts'
 import { soon, startCalling } from '../../testkit/calling.ts'
@@ -212,4 +213,30 @@ test('statements that the server has forgotten are no more than a detour', async
   assert.deepEqual(await callByAll(), [200, 200, 200, 200])
   for (const grantId of grantIds) assert.equal(await callsOf(grantId), 3)
   await assertIntact()
+})
+
+test('what is read to count a call does not grow with the number of grants', async (t) => {
+  const others = 2_000
+  const { service, callByAll, grantIds } = await startCrowd(t, 4)
+  const { queries } = service.database
+  const [like = ''] = grantIds
+  await sql`
+    insert into grants
+    select (jsonb_populate_record(one, jsonb_build_object('grant_id', 'grt_' || number))).*
+    from grants one cross join generate_series(1, ${sql.lit(others)}) number where grant_id = ${like}`.execute(queries)
+  await sql`
+    insert into grant_usage (grant_id, calls, is_open)
+    select grant_id, 0, 1 from grants where grant_id not in (select grant_id from grant_usage)`.execute(queries)
+  const rowsRead = async () => {
+    // The server sums up what a connection has read once a second, at the end of a statement.
+    await sleep(1_100)
+    assert.deepEqual(await callByAll(), [200, 200, 200, 200])
+    const { rows } = await sql<{ sum: number }>`
+      select cast(sum(idx_tup_read) as bigint) as sum from pg_stat_user_indexes where relname = 'grant_usage'
+    `.execute(queries)
+    return Number(rows[0]?.sum)
+  }
+  const before = await rowsRead()
+  assert.deepEqual(await callByAll(), [200, 200, 200, 200])
+  assert.ok((await rowsRead()) - before < others)
 })
