@@ -10,7 +10,8 @@ import type { Device } from './devices/device.ts'
 import type { DeviceStore } from './devices/device-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
-import type { Database } from './platform/database/database.ts'
+import { versionOf } from './platform/database/database.ts'
+import type { Database, Version } from './platform/database/database.ts'
 import { ServiceError } from './platform/errors.ts'
 import type { Http } from './platform/http/http.ts'
 import { hasCookie, onlyCookie } from './platform/http/cookies.ts'
@@ -54,7 +55,13 @@ interface AuthenticateNeeds {
 }
 
 /** The agent of a call that comes with nothing but its token; undefined where it is another's, or nobody's. */
-export type AgentOf = (authorization: string) => Promise<Agent | undefined>
+export type AgentOf = (authorization: string) => Promise<KnownAgent | undefined>
+
+export interface KnownAgent {
+  agent: Agent
+  /** What the database said when it was asked: also good for what else is asked in the same moment. */
+  asOf: Version | undefined
+}
 
 export function authenticateCalls(http: Http, needs: AuthenticateNeeds): AgentOf {
   http.addHook('onRoute', ({ url, config }) => {
@@ -85,8 +92,9 @@ const mostKept = 10_000
 function agentByToken(needs: AuthenticateNeeds): AgentOf {
   const hashes = new Map<string, Buffer>()
   return async (authorization) => {
+    const asOf = await versionOf(needs.database.queries)
     const hash = hashes.get(authorization)
-    const actor = hash ? await byAgentToken(hash, needs) : await byBearer(authorization, needs)
+    const actor = hash ? await byAgentToken(hash, needs, asOf) : await byBearer(authorization, needs)
     if (actor?.kind !== 'agent') {
       hashes.delete(authorization)
       return undefined
@@ -95,7 +103,7 @@ function agentByToken(needs: AuthenticateNeeds): AgentOf {
       if (hashes.size >= mostKept) hashes.clear()
       hashes.set(authorization, actor.tokenHash)
     }
-    return actor.agent
+    return { agent: actor.agent, asOf }
   }
 }
 
@@ -165,8 +173,12 @@ async function byBearer(authorization: string, needs: AuthenticateNeeds): Promis
   return actor
 }
 
-async function byAgentToken(tokenHash: Buffer, { database, agents }: AuthenticateNeeds): Promise<Actor | undefined> {
-  const agent = await agents.findByTokenHash(database.queries, tokenHash)
+async function byAgentToken(
+  tokenHash: Buffer,
+  { database, agents }: AuthenticateNeeds,
+  asOf?: Version,
+): Promise<Extract<Actor, { kind: 'agent' }> | undefined> {
+  const agent = await agents.findByTokenHash(database.queries, tokenHash, asOf)
   return agent && !agent.disabledAt ? { kind: 'agent', agent, tokenHash } : undefined
 }
 

@@ -1,4 +1,4 @@
-import type { Queries } from '../platform/database/database.ts'
+import type { Queries, Version } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
 import { preparedForKeys } from '../platform/database/prepared.ts'
@@ -57,8 +57,8 @@ export const agentStore = {
       .execute()
   },
 
-  findByTokenHash: (queries: Queries, tokenHash: Uint8Array): Promise<Agent | undefined> =>
-    findByHash(queries, Buffer.from(tokenHash).toString('latin1')),
+  findByTokenHash: (queries: Queries, tokenHash: Uint8Array, asOf?: Version): Promise<Agent | undefined> =>
+    findByHash(queries, Buffer.from(tokenHash).toString('latin1'), asOf),
 
   list: async (queries: Queries, page: PageRequest<'active' | 'disabled'>): Promise<Page<Agent>> => {
     const rows = await queries

@@ -1,5 +1,5 @@
 import type {} from '../connections/connection-store.ts'
-import type { Queries } from '../platform/database/database.ts'
+import type { Queries, Version } from '../platform/database/database.ts'
 import { preparedForKeys } from '../platform/database/prepared.ts'
 import type { KeyList } from '../platform/database/prepared.ts'
 import { together } from '../platform/database/together.ts'
@@ -51,8 +51,8 @@ const findStanding = whileUnchanged(async (queries: Queries, grantId: string): P
 
 export const standingStore = {
   /** How often it was called, and when last, may be of a moment ago, except in a transaction. */
-  find: async (queries: Queries, agentId: string, grantId: string): Promise<Standing | undefined> => {
-    const standing = await findStanding(queries, grantId)
+  find: async (queries: Queries, agentId: string, grantId: string, asOf?: Version): Promise<Standing | undefined> => {
+    const standing = await findStanding(queries, grantId, asOf)
     // Another agent's grant is none.
     return standing?.grant.agentId === agentId ? standing : undefined
   },

@@ -6,7 +6,7 @@ import type { Agent } from '../agents/agent.ts'
 import type { Config } from '../platform/config.ts'
 import { createRedactor } from '../redaction/redactor.ts'
 import { admit } from './admit.ts'
-import type { AdmitNeeds } from './admit.ts'
+import type { AdmitNeeds, Admission } from './admit.ts'
 import type { Call, ProxyInput } from './call.ts'
 import { CallerGone, takeOff } from './flight.ts'
 import type { Flight, FlightNeeds } from './flight.ts'
@@ -21,9 +21,7 @@ export interface ProxyNeeds extends AdmitNeeds, FlightNeeds {
   config: AdmitNeeds['config'] & Pick<Config, 'proxyAnswerBytes' | 'proxyIdleSeconds'>
 }
 
-export interface Caller {
-  requestId: string
-  idempotencyKey: string | undefined
+export interface Caller extends Admission {
   /** Calls back once the caller has hung up before the answer was complete. */
   onGone: (then: () => void) => void
 }

@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { agentInSandbox } from '../../testkit/sandbox.ts'
 import { startService } from '../../testkit/service.ts'
@@ -88,6 +94,35 @@ onBothDatabases('the proxy', (engine) => {
     for (let call = 0; call < 2; call++) assert.equal((await proxy()).status, 200)
     await service.call('POST', '/v4/agents/rotate-token', { token })
     for (let call = 0; call < 2; call++) assertRefused(await proxy(), [401, 'unauthenticated'])
+  })
+
+  test('a call whose body was long on its way is judged by what holds once it is there', async (t) => {
+    const service = await startService(t, engine)
+    const { proxy, token, grantId, echoUrl } = await agentInSandbox(service)
+    assert.equal((await proxy({ method: 'POST' })).status, 200)
+    const { http } = service.app
+    await http.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = http.server.address() as AddressInfo
+    const body = JSON.stringify({ grant_id: grantId, method: 'POST', url: echoUrl })
+    const request = httpRequest({ host: '127.0.0.1', port, path: '/v4/proxy', method: 'POST', agent: false })
+    request.setHeaders(
+      new Headers({
+        host: service.config.baseUrl.host,
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'content-length': String(body.length),
+      }),
+    )
+    request.write(body.slice(0, 20))
+    // Who calls is known by then, and nobody asks anything else meanwhile.
+    await sleep(200)
+    await alterGrant(service, grantId, { allowed_methods: '["GET"]' })
+    request.end(body.slice(20))
+    const [answer] = (await once(request, 'response')) as [IncomingMessage]
+    assert.deepEqual(
+      [answer.statusCode, ((await json(answer)) as Reply['body']).error.code],
+      [403, 'method_not_allowed'],
+    )
   })
 
   test('hosts, methods and paths outside the grant are refused', async (t) => {

@@ -65,8 +65,9 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
     bodyLimit: needs.config.proxyBodyBytes,
     identify: needs.agentOf,
     takes: (body) => !body.dry_run && !body.stream,
-    answer: async (agent, body, { requestId, onGone }) => {
-      const answer = await proxyCall(needs, agent, toInput(body), { requestId, idempotencyKey: undefined, onGone })
+    answer: async ({ agent, asOf }, body, { requestId, isPrompt, onGone }) => {
+      const caller = { requestId, idempotencyKey: undefined, onGone, asOf: isPrompt ? asOf : undefined }
+      const answer = await proxyCall(needs, agent, toInput(body), caller)
       if (answer.kind !== 'whole') throw new Error('nobody asked for a stream')
       return answer.envelope
     },

@@ -12,12 +12,15 @@ interface Kept<Found> {
   found: Map<string, Found>
 }
 
+/** `asOf` is what the engine said a moment ago, where that is good enough. */
+export type FindUnchanged<Found> = (queries: Queries, key: string, asOf?: Version) => Promise<Found | undefined>
+
 export function whileUnchanged<Found>(
   find: (queries: Queries, key: string) => Promise<Found | undefined>,
-): (queries: Queries, key: string) => Promise<Found | undefined> {
+): FindUnchanged<Found> {
   const keptOf = new WeakMap<Queries, Kept<Found>>()
-  return async (queries, key) => {
-    const told = versionOf(queries)
+  return async (queries, key, asOf) => {
+    const told = asOf ?? versionOf(queries)
     const version = typeof told === 'object' ? await told : told
     if (version === undefined) return find(queries, key)
     let kept = keptOf.get(queries)

@@ -44,6 +44,8 @@ export interface LaneRoute<Caller, Schema extends TSchema> {
 
 export interface LaneCall {
   requestId: string
+  /** It came at once as a whole: what was asked for its sake before its body was read is of this moment. */
+  isPrompt: boolean
   /** Calls back once the caller has hung up before the answer was complete. */
   onGone: (then: () => void) => void
 }
@@ -62,6 +64,7 @@ type Take = (request: IncomingMessage, response: ServerResponse, usual: RequestL
 
 /** Larger bodies are rare, and cost more than the framework does. */
 const mostBytes = 65_536
+const promptMs = 10
 const json = /^application\/json(?:; ?charset=utf-8)?$/i
 /** With one of these a call is not ordinary. */
 const unusual = ['expect', 'idempotency-key', 'origin', 'transfer-encoding', 'upgrade']
@@ -110,11 +113,12 @@ function takeFor<Caller, Schema extends TSchema>(
     caller: Caller,
     body: Static<Schema>,
     whenClosed: WhenClosed,
-    startedAt: number,
+    { startedAt, isPrompt }: { startedAt: number; isPrompt: boolean },
   ) => {
     const requestId = newId('req', needs.clock())
     const call: LaneCall = {
       requestId,
+      isPrompt,
       onGone: (then) => {
         if (response.closed) then()
         else whenClosed.gone = then
@@ -176,10 +180,12 @@ function takeFor<Caller, Schema extends TSchema>(
         leave()
         return
       }
+      const knownAt = performance.now()
       readBody(request, (bytes) => {
+        const isPrompt = performance.now() - knownAt < promptMs
         const body = readPlainJson(bytes) as Static<Schema> | undefined
         if (body !== undefined && isValid(body) && route.takes(body)) {
-          void work(response, caller, body, whenClosed, startedAt)
+          void work(response, caller, body, whenClosed, { startedAt, isPrompt })
           return
         }
         read.set(request, bytes)
