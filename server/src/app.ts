@@ -17,6 +17,7 @@ import { eventRoutes } from './events/event-routes.ts'
 import { createListeners } from './events/listeners.ts'
 import { createCallsInFlight } from './grants/calls-in-flight.ts'
 import { grantRoutes } from './grants/grant-routes.ts'
+import type { Standing } from './grants/standing.ts'
 import { healthRoutes } from './health/health-routes.ts'
 import { legacyV1Routes } from './legacy-v1/legacy-v1-routes.ts'
 import { createOutside } from './outside.ts'
@@ -30,6 +31,7 @@ import { createHttp } from './platform/http/http.ts'
 import type { Http } from './platform/http/http.ts'
 import { describeRoutes } from './platform/http/openapi.ts'
 import { operationsRoutes } from './platform/http/operations-routes.ts'
+import { keptWith } from './platform/kept-with.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics, measureResponses } from './platform/metrics.ts'
 import type { Figures, Metrics } from './platform/metrics.ts'
@@ -147,10 +149,12 @@ export async function createApp(given: AppNeeds): Promise<App> {
     ledger,
     callsInFlight,
     load,
-    routeOf: (standing) =>
+    // What a call stands on is kept from one call to the next.
+    routeOf: keptWith((standing: Standing) =>
       standing.grant.kind === 'sandbox'
         ? sandboxRoute(needs, standing)
         : connectionRoute({ ...needs, credentialOf }, standing),
+    ),
     onOutcome: measureCalls(metrics, load),
     agentOf,
     measureRoute,

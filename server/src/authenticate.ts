@@ -92,7 +92,8 @@ const mostKept = 10_000
 function agentByToken(needs: AuthenticateNeeds): AgentOf {
   const hashes = new Map<string, Buffer>()
   return async (authorization) => {
-    const asOf = await versionOf(needs.database.queries)
+    const told = versionOf(needs.database.queries)
+    const asOf = typeof told === 'object' ? await told : told
     const hash = hashes.get(authorization)
     const actor = hash ? await byAgentToken(hash, needs, asOf) : await byBearer(authorization, needs)
     if (actor?.kind !== 'agent') {

@@ -57,7 +57,7 @@ export const agentStore = {
       .execute()
   },
 
-  findByTokenHash: (queries: Queries, tokenHash: Uint8Array, asOf?: Version): Promise<Agent | undefined> =>
+  findByTokenHash: (queries: Queries, tokenHash: Uint8Array, asOf?: Version) =>
     findByHash(queries, Buffer.from(tokenHash).toString('latin1'), asOf),
 
   list: async (queries: Queries, page: PageRequest<'active' | 'disabled'>): Promise<Page<Agent>> => {

@@ -4,7 +4,10 @@
  */
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
+import { createCrowd } from '../platform/crowd.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { createStop } from '../platform/stop-signal.ts'
+import type { Stop } from '../platform/stop-signal.ts'
 import { endOf } from './grant.ts'
 import type { GrantStore } from './grant-store.ts'
 import { providerDisabled } from './standing.ts'
@@ -20,13 +23,13 @@ interface CallsInFlightNeeds {
 
 export interface CallsInFlight {
   /** From now on until it is done the call ends with its grant: the signal's reason is the error to answer with. */
-  begin: (grantId: string) => { signal: AbortSignal; abort: (reason: Error) => void; done: () => void }
+  begin: (grantId: string) => Stop & { done: () => void }
   /** Ends the calls whose grants have ended. Asks nothing while there is none, or while it is asking already. */
   check: () => Promise<void>
 }
 
 export function createCallsInFlight({ database, grants, clock }: CallsInFlightNeeds): CallsInFlight {
-  const calls = new Map<string, Set<AbortController>>()
+  const calls = createCrowd<Stop & { grantId: string }>()
   let isAsking = false
 
   const endThoseOf = async (grantIds: string[]) => {
@@ -35,32 +38,21 @@ export function createCallsInFlight({ database, grants, clock }: CallsInFlightNe
     for (const { grant, isAgentDisabled, isProviderDisabled } of ended) {
       const code = isAgentDisabled ? 'unauthenticated' : endOf(grant, now)
       const reason = code ? new ServiceError(code) : isProviderDisabled ? providerDisabled() : undefined
-      if (reason) for (const call of calls.get(grant.grantId) ?? []) call.abort(reason)
+      for (const call of calls.all()) if (reason && call.grantId === grant.grantId) call.abort(reason)
     }
   }
 
   return {
     begin: (grantId) => {
-      const call = new AbortController()
-      const ofGrant = calls.get(grantId) ?? new Set()
-      calls.set(grantId, ofGrant.add(call))
-      return {
-        signal: call.signal,
-        abort: (reason) => {
-          call.abort(reason)
-        },
-        done: () => {
-          ofGrant.delete(call)
-          if (ofGrant.size === 0 && calls.get(grantId) === ofGrant) calls.delete(grantId)
-        },
-      }
+      const { signal, abort } = createStop()
+      return { signal, abort, done: calls.enter({ grantId, signal, abort }) }
     },
 
     check: async () => {
-      if (isAsking || calls.size === 0) return
+      const underWay = [...new Set(calls.all().map(({ grantId }) => grantId))]
+      if (isAsking || underWay.length === 0) return
       isAsking = true
       try {
-        const underWay = [...calls.keys()]
         for (let from = 0; from < underWay.length; from += atOnce) await endThoseOf(underWay.slice(from, from + atOnce))
       } finally {
         isAsking = false

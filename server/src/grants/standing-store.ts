@@ -51,10 +51,11 @@ const findStanding = whileUnchanged(async (queries: Queries, grantId: string): P
 
 export const standingStore = {
   /** How often it was called, and when last, may be of a moment ago, except in a transaction. */
-  find: async (queries: Queries, agentId: string, grantId: string, asOf?: Version): Promise<Standing | undefined> => {
-    const standing = await findStanding(queries, grantId, asOf)
+  find: (queries: Queries, agentId: string, grantId: string, asOf?: Version) => {
     // Another agent's grant is none.
-    return standing?.grant.agentId === agentId ? standing : undefined
+    const own = (standing: Standing | undefined) => (standing?.grant.agentId === agentId ? standing : undefined)
+    const found = findStanding(queries, grantId, asOf)
+    return found instanceof Promise ? found.then(own) : own(found)
   },
 }
 

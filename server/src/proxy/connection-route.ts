@@ -5,7 +5,7 @@ import type { Egress, EgressRequest, SuppliedBy } from '../platform/egress/egres
 import { ServiceError } from '../platform/errors.ts'
 import { perSecond } from '../platform/rate-limits.ts'
 import type { CredentialOf } from './credentials.ts'
-import type { Route, Upstream, UpstreamRequest } from './upstream.ts'
+import type { HeaderList, Route, Upstream, UpstreamRequest } from './upstream.ts'
 
 interface ConnectionRouteNeeds {
   config: { proxyRatePerAgent: number; proxyBurstPerAgent: number }
@@ -36,13 +36,11 @@ function whoSupplied({ source }: StandingProvider): SuppliedBy {
 
 /** Sockets are shared by the calls of one connection alone: a confused upstream can't give one user another's answer. */
 function httpsUpstream(egress: Egress, pool: string, suppliedBy: SuppliedBy): Upstream {
-  const outward = ({ timeoutMs: wholeMs, firstByteMs, maxBytes, ...request }: UpstreamRequest): EgressRequest => ({
-    ...request,
-    headers: [...request.headers, ['accept-encoding', acceptedEncodings]],
-    pool,
-    suppliedBy,
-    limits: { wholeMs, firstByteMs, maxBytes },
-  })
+  const outward = (request: UpstreamRequest): EgressRequest => {
+    const { url, method, body, signal, firstByteMs, timeoutMs: wholeMs, maxBytes } = request
+    const headers: HeaderList = [...request.headers, ['accept-encoding', acceptedEncodings]]
+    return { url, method, headers, body, signal, pool, suppliedBy, limits: { wholeMs, firstByteMs, maxBytes } }
+  }
   return {
     whole: (request) => egress.collect(outward(request)),
     streamed: (request) => egress.request(outward(request)),

@@ -1,4 +1,5 @@
 /** The provider's own endpoints that hand out, take in or end credentials. They are never proxied. */
+import { keptWith } from '../platform/kept-with.ts'
 import { remembered } from '../platform/remembered.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import { compilePath, matchesRule } from '../providers/presets/api-path.ts'
@@ -43,16 +44,9 @@ function isAt(rule: PathRule, isItsHost: boolean, readings: readonly PathReading
 }
 
 /** What a call stands on is kept from one call to the next. */
-const known = new WeakMap<Metadata, Endpoint[]>()
-
-function endpointsOf(metadata: Metadata): Endpoint[] {
-  let endpoints = known.get(metadata)
-  if (!endpoints) {
-    endpoints = endpointsIn(members.map((member) => metadata[member] ?? '').join(' '))
-    known.set(metadata, endpoints)
-  }
-  return endpoints
-}
+const endpointsOf = keptWith((metadata: Metadata) =>
+  endpointsIn(members.map((member) => metadata[member] ?? '').join(' ')),
+)
 
 const endpointsIn = remembered((text): Endpoint[] =>
   text

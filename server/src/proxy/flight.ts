@@ -2,6 +2,7 @@
 import type { CallsInFlight } from '../grants/calls-in-flight.ts'
 import type { Clock } from '../platform/clock.ts'
 import { ServiceError } from '../platform/errors.ts'
+import type { StopSignal } from '../platform/stop-signal.ts'
 import type { Call } from './call.ts'
 import type { KeyedCall } from './idempotency.ts'
 import type { Idempotency } from './idempotency-store.ts'
@@ -33,7 +34,7 @@ export interface Told extends Seen {
 
 export interface Flight {
   /** Aborted once the call may not go on; its reason is the error to answer with. */
-  signal: AbortSignal
+  signal: StopSignal
   /** Ends it for another reason. */
   abort: (reason: Error) => void
   /** From here on the upstream may have heard of it. */

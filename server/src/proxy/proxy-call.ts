@@ -4,6 +4,7 @@
  */
 import type { Agent } from '../agents/agent.ts'
 import type { Config } from '../platform/config.ts'
+import type { StopSignal } from '../platform/stop-signal.ts'
 import { createRedactor } from '../redaction/redactor.ts'
 import { admit } from './admit.ts'
 import type { AdmitNeeds, Admission } from './admit.ts'
@@ -91,7 +92,7 @@ async function stream(needs: ProxyNeeds, first: Call, flight: Flight): Promise<R
 }
 
 /** The answer to the caller does not wait until the upstream has noticed, nor for what it then says. */
-function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+function unlessAborted<T>(signal: StopSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => {
       reject(signal.reason as Error)

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../platform/clock.ts'
 import { ServiceError } from '../platform/errors.ts'
+import type { StopSignal } from '../platform/stop-signal.ts'
 import { createRedactor } from '../redaction/redactor.ts'
 import type { Call } from './call.ts'
 import type { Flight } from './flight.ts'
@@ -45,7 +46,9 @@ export async function send<Response extends UpstreamHead>(
     const timeoutMs = Math.ceil(deadline - performance.now())
     if (timeoutMs <= 0) throw new ServiceError('upstream_timeout')
     leavesNow()
-    return exchange({ ...toRequest(call, credential), timeoutMs, signal, maxBytes })
+    const { method, destination, body, firstByteMs } = call
+    const headers = withCredential(call.headers, credential)
+    return exchange({ method, url: destination.url, headers, body, firstByteMs, timeoutMs, signal, maxBytes })
   }
   const credentialOf = ({ route }: Call, refused?: number): Credential | Promise<Credential> => {
     signal.throwIfAborted()
@@ -104,7 +107,7 @@ async function unlessUnavailable(
 }
 
 /** Who can't wait any longer leaves. The token goes on being renewed: others wait for it too. */
-function inTime<T>(work: Promise<T>, deadline: number, signal: AbortSignal): Promise<T> {
+function inTime<T>(work: Promise<T>, deadline: number, signal: StopSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
       reject(signal.reason as Error)
@@ -123,7 +126,6 @@ function inTime<T>(work: Promise<T>, deadline: number, signal: AbortSignal): Pro
   })
 }
 
-function toRequest({ method, destination, headers, body, firstByteMs }: Call, { header }: Credential) {
-  const injected: HeaderList = [...headers, [header.name, header.value.reveal()]]
-  return { method, url: destination.url, headers: injected, body, firstByteMs }
+function withCredential(headers: HeaderList, { header }: Credential): HeaderList {
+  return [...headers, [header.name, header.value.reveal()]]
 }

@@ -2,6 +2,7 @@
  * An answer that is passed on as it comes: the upstream's own status, headers and body, through the same redactor, in
  * constant memory. Whatever a browser would take for ours is left out.
  */
+import type { StopSignal } from '../platform/stop-signal.ts'
 import { decodeStream } from '../platform/egress/decoding.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { contentEncodingOf, streamedHeaders } from './answer-headers.ts'
@@ -20,7 +21,7 @@ export interface StreamedAnswer {
 /** One that somebody has to read to its end, or else give up. */
 export interface ReadableAnswer extends StreamedAnswer {
   /** Aborted once nothing more of it may be passed on, not even what came before. */
-  signal: AbortSignal
+  signal: StopSignal
   giveUp: (reason: Error) => void
 }
 

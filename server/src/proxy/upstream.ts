@@ -1,5 +1,6 @@
 import type { RateLimit } from '../platform/rate-limits.ts'
 import type { Secret } from '../platform/secret.ts'
+import type { StopSignal } from '../platform/stop-signal.ts'
 import type { Injection } from '../providers/provider.ts'
 import type { SecretForms } from '../redaction/secret-forms.ts'
 import type { ProviderRules } from './policy.ts'
@@ -17,7 +18,7 @@ export interface UpstreamRequest {
   /** Of the answer's body, as it comes. */
   maxBytes: number
   /** Aborted once the call may not go on: the request ends, and so does the body of its answer. */
-  signal: AbortSignal
+  signal: StopSignal
 }
 
 /** What came back, as it came: not decoded, not redacted. */

@@ -33,6 +33,8 @@ const lowerMark = redacted.toLowerCase()
 /** One window takes about 2 ms where it is nothing but escapes. */
 const windowBytes = 32_768
 const turnMs = 5
+const mostNames = 32
+const longestName = 50
 const done = -1
 /** Header text is written here to be searched, as bytes. */
 const headerBytes = Buffer.allocUnsafeSlow(16_384)
@@ -52,6 +54,11 @@ export function createRedactor(first: SecretForms, newest: () => SecretForms = (
     count += spans.length
     return replaceInText(value, spans)
   }
+  /** In either case: as it came, and as it is handed on. */
+  const headerName = (value: string): string =>
+    value.length < minRedactable
+      ? value.toLowerCase()
+      : redactText(redactText(value, false).toLowerCase(), true).replaceAll(lowerMark, redacted)
   const finish = (bytes: Buffer, spans: Span[]): Buffer => {
     if (spans.length === 0) return bytes
     const replaced = replaceSpans(bytes, { spans, covered: 0, to: bytes.length })
@@ -60,11 +67,16 @@ export function createRedactor(first: SecretForms, newest: () => SecretForms = (
   }
   return {
     text: (value) => redactText(value, false),
-    // In either case: as it came, and as it is handed on.
-    headerName: (value) =>
-      value.length < minRedactable
-        ? value.toLowerCase()
-        : redactText(redactText(value, false).toLowerCase(), true).replaceAll(lowerMark, redacted),
+    headerName: (value) => {
+      const { plainNames } = newest()
+      const known = plainNames.get(value)
+      if (known !== undefined) return known
+      const before = count
+      const name = headerName(value)
+      if (plainNames.size >= mostNames) plainNames.clear()
+      if (count === before && value.length <= longestName) plainNames.set(value, name)
+      return name
+    },
     body: (bytes) => {
       const forms = newest()
       if (bytes.length < minRedactable || !forms.search) return bytes

@@ -13,6 +13,8 @@ export interface SecretForms extends Sought {
   readonly longestPattern: number
   /** No form takes more bytes than that. */
   readonly longestForm: number
+  /** Names of headers that were found to hold none, in lower case by how they came: an upstream uses few. */
+  readonly plainNames: Map<string, string>
 }
 
 /** Characters of base64 that hold bits of a secret too, on one side; and the signs that fill it up. */
@@ -38,6 +40,7 @@ export function compileSecrets(secrets: readonly Secret[]): SecretForms {
     longestPattern,
     reach: longestPattern + sharedCharacters,
     longestForm: longest * bytesPerCharacter,
+    plainNames: new Map(),
     held: isUsual ? usualBytes : anyByte,
     wanted: wantedBytes(revealed),
   }

@@ -12,26 +12,35 @@ interface Kept<Found> {
   found: Map<string, Found>
 }
 
-/** `asOf` is what the engine said a moment ago, where that is good enough. */
-export type FindUnchanged<Found> = (queries: Queries, key: string, asOf?: Version) => Promise<Found | undefined>
+/** At once where it is known. `asOf` is what the engine said a moment ago, where that is good enough. */
+export type FindUnchanged<Found> = (
+  queries: Queries,
+  key: string,
+  asOf?: Version,
+) => Found | undefined | Promise<Found | undefined>
 
 export function whileUnchanged<Found>(
   find: (queries: Queries, key: string) => Promise<Found | undefined>,
 ): FindUnchanged<Found> {
   const keptOf = new WeakMap<Queries, Kept<Found>>()
-  return async (queries, key, asOf) => {
-    const told = asOf ?? versionOf(queries)
-    const version = typeof told === 'object' ? await told : told
+  const findAsOf = (queries: Queries, key: string, version: Version | undefined) => {
     if (version === undefined) return find(queries, key)
     let kept = keptOf.get(queries)
     if (kept?.version !== version || kept.found.size >= mostKept) {
       keptOf.set(queries, (kept = { version, found: new Map() }))
     }
-    const known = kept.found.get(key)
-    if (known !== undefined) return known
+    return kept.found.get(key) ?? findAndKeep(queries, key, kept)
+  }
+  const findAndKeep = async (queries: Queries, key: string, kept: Kept<Found>) => {
     // It is as of that version or newer, and so it is at worst thrown away too early.
     const found = await find(queries, key)
     if (found !== undefined) kept.found.set(key, found)
     return found
+  }
+  return (queries, key, asOf) => {
+    const told = asOf ?? versionOf(queries)
+    return typeof told === 'object'
+      ? told.then((version) => findAsOf(queries, key, version))
+      : findAsOf(queries, key, told)
   }
 }

@@ -2,6 +2,7 @@
  * The only way out of the process: https to addresses that were judged after name resolution, verified, never
  * redirected, bounded in time and size. It trusts the operator's list and Node's TLS; neither URLs nor name servers.
  */
+import type { StopSignal } from '../stop-signal.ts'
 import { createAllowList } from './allow-list.ts'
 import type { AllowEntry, SuppliedBy } from './allow-list.ts'
 import { collect } from './collect.ts'
@@ -33,7 +34,7 @@ export interface EgressRequest {
   body: Buffer | undefined
   suppliedBy: SuppliedBy
   limits?: Partial<EgressLimits>
-  signal?: AbortSignal
+  signal?: StopSignal
   /** Sockets are shared only among requests of the same pool and supplier. */
   pool?: string
 }
@@ -78,10 +79,11 @@ export function createEgress(needs: {
 
   const over =
     <T>(protocol: Protocol, read: (shared: SharedSockets, call: Exchange) => Promise<T>, maySendAgain = false) =>
-    async ({ suppliedBy, limits, pool, ...rest }: EgressRequest): Promise<T> => {
-      judgeUrl(list, rest.url, suppliedBy)
-      const shared = pools.enter({ origin: rest.url.origin, suppliedBy, protocol, name: pool ?? '' })
-      return read(shared, { ...rest, limits: { ...requestLimits, ...limits }, maySendAgain })
+    async ({ url, method, headers, body, suppliedBy, limits: given, signal, pool = '' }: EgressRequest): Promise<T> => {
+      judgeUrl(list, url, suppliedBy)
+      const shared = pools.enter({ origin: url.origin, suppliedBy, protocol, name: pool })
+      const limits = { ...requestLimits, ...given }
+      return read(shared, { url, method, headers, body, limits, signal, maySendAgain })
     }
 
   return {

@@ -5,11 +5,13 @@
 import { STATUS_CODES } from 'node:http'
 import type { Dispatcher } from 'undici'
 import './cut-off-streams.ts'
+import { watchDeadline } from './deadlines.ts'
 import { failureOf, hasEndedSession, isOurFault, notDecodable, timedOut, tooLarge, unreachable } from './failures.ts'
 import { areTooMany, isOddlyTransferred, pairsOf, sendable } from './header-lists.ts'
 import type { HeaderPairs } from './header-lists.ts'
 import type { SharedSockets } from './pools.ts'
 import { ServiceError } from '../errors.ts'
+import type { StopSignal } from '../stop-signal.ts'
 
 export interface EgressLimits {
   /** From the call to a connection that can be written to: name, TCP and TLS. At most 10 s. */
@@ -28,7 +30,7 @@ export interface Exchange {
   headers: HeaderPairs
   body: Buffer | undefined
   limits: EgressLimits
-  signal?: AbortSignal | undefined
+  signal?: StopSignal | undefined
   /** What the upstream says it has not looked at (RFC 9113 §8.7) may be sent once more. Not where each try is recorded. */
   maySendAgain?: boolean
 }
@@ -51,8 +53,6 @@ export interface Receiver {
 /** Early hints and the like, of which a handful is usual. */
 const maxInterimAnswers = 16
 
-const longestTimerMs = 2_147_483_647
-
 /** Returns the way to give it up. */
 export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiver): (reason: Error) => void {
   const { limits, signal, url } = call
@@ -70,7 +70,7 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
 
   const finish = () => {
     isOver = true
-    clearTimeout(timer)
+    letDeadlineGo()
     signal?.removeEventListener('abort', onAbort)
     shared.leave()
   }
@@ -86,32 +86,13 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
     fail(signal?.reason as Error)
   }
 
-  /** One timer for all stages: it is set anew only where a stage ends sooner than the one before. */
-  const onTimer = () => {
-    const now = performance.now()
-    const due = Math.min(stageEndsAt, endsAt)
-    if (now < due) {
-      armTimer(due, now)
-      return
-    }
+  const check = (now: number) => {
+    if (now < Math.min(stageEndsAt, endsAt)) return
     // The connection may be dead without anybody having said so, and over HTTP/2 the next call would ride on it.
     if (controller) shared.retire()
     fail(timedOut(host, endsAt <= stageEndsAt ? 'end' : stage))
   }
-  let firesAt = 0
-  let timer: NodeJS.Timeout | undefined
-  const armTimer = (due: number, now: number) => {
-    firesAt = due
-    clearTimeout(timer)
-    timer = setTimeout(onTimer, Math.min(Math.ceil(due - now), longestTimerMs))
-  }
-  const enterStage = (next: typeof stage, ms: number) => {
-    stage = next
-    const now = performance.now()
-    stageEndsAt = now + ms
-    const due = Math.min(stageEndsAt, endsAt)
-    if (due < firesAt) armTimer(due, now)
-  }
+  const letDeadlineGo = watchDeadline(check)
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
@@ -121,7 +102,8 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
         started.abort(failure)
         return
       }
-      enterStage('answer', limits.firstByteMs)
+      stage = 'answer'
+      stageEndsAt = performance.now() + limits.firstByteMs
     },
     onRequestSent() {
       isSent = true
@@ -175,8 +157,11 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
     },
   }
   const request = {
-    ...{ origin: url.origin, path: `${url.pathname}${url.search}`, method: call.method },
-    ...{ headers: sendable(call.headers), body: call.body ?? null },
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
+    method: call.method,
+    headers: sendable(call.headers),
+    body: call.body ?? null,
   }
   const dispatch = () => {
     if (isOver) return
@@ -187,7 +172,6 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
     }
   }
 
-  armTimer(Math.min(stageEndsAt, endsAt), startedAt)
   if (signal?.aborted) onAbort()
   else signal?.addEventListener('abort', onAbort)
   dispatch()

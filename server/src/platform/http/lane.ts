@@ -144,17 +144,11 @@ function takeFor<Caller, Schema extends TSchema>(
     status: number,
     body: string | Buffer,
     requestId: string,
-    more: Record<string, string> = {},
+    more?: Record<string, string>,
   ) => {
     const length = Buffer.byteLength(body)
-    const headers = [
-      ...head,
-      'x-request-id',
-      requestId,
-      'content-length',
-      String(length),
-      ...Object.entries(more).flat(),
-    ]
+    const headers = [...head, 'x-request-id', requestId, 'content-length', String(length)]
+    if (more) headers.push(...Object.entries(more).flat())
     if (needs.isStopping()) headers.push('connection', 'close')
     // Where it takes a byte for each character it is ASCII, which goes out as it is.
     response.writeHead(status, headers).end(body, length === body.length ? 'latin1' : 'utf8')

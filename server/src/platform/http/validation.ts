@@ -4,6 +4,7 @@
  */
 import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
 import type { FastifySchemaValidationError } from 'fastify'
+import { keptWith } from '../kept-with.ts'
 import { oncePerSchema } from './once-per-schema.ts'
 
 /** The part of a schema that speaks of members. */
@@ -75,18 +76,13 @@ function findTooManyMembers(
   return undefined
 }
 
-const knownObjects = new WeakMap<object, [string, ObjectSchema][]>()
-
 /** Those of an object's members that may be objects themselves. */
-function objectsIn(properties: Record<string, ObjectSchema>): [string, ObjectSchema][] {
-  const known = knownObjects.get(properties)
-  if (known) return known
-  const isObject = ({ properties: inner, additionalProperties, maxProperties }: ObjectSchema) =>
-    inner !== undefined || additionalProperties === false || maxProperties !== undefined
-  const objects = Object.entries(properties).filter(([, member]) => isObject(member))
-  knownObjects.set(properties, objects)
-  return objects
-}
+const objectsIn = keptWith((properties: Record<string, ObjectSchema>) =>
+  Object.entries(properties).filter(
+    ([, { properties: inner, additionalProperties, maxProperties }]) =>
+      inner !== undefined || additionalProperties === false || maxProperties !== undefined,
+  ),
+)
 
 function fault(keyword: string, instancePath: string, schemaPath: string, message: string, params = {}) {
   return { keyword, instancePath, schemaPath, message, params }
