@@ -1,8 +1,5 @@
 /** The part of an AbortSignal that we use. */
-export interface StopSignal {
-  readonly aborted: boolean
-  readonly reason: unknown
-  throwIfAborted: () => void
+export interface StopSignal extends Pick<AbortSignal, 'aborted' | 'reason' | 'throwIfAborted'> {
   addEventListener: (event: 'abort', listener: () => void) => void
   removeEventListener: (event: 'abort', listener: () => void) => void
 }

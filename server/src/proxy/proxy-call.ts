@@ -95,7 +95,7 @@ async function stream(needs: ProxyNeeds, first: Call, flight: Flight): Promise<R
 function unlessAborted<T>(signal: StopSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => {
-      reject(signal.reason)
+      reject(signal.reason as Error)
     })
     work.then(resolve, reject)
   })

@@ -110,7 +110,7 @@ async function unlessUnavailable(
 function inTime<T>(work: Promise<T>, deadline: number, signal: StopSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
-      reject(signal.reason)
+      reject(signal.reason as Error)
     }
     const onTime = () => {
       reject(new ServiceError('provider_unavailable', { detail: 'no token in time' }))
