@@ -34,3 +34,25 @@ test('who leaves while others are told does not keep them from hearing it', () =
   abort(new Error('over'))
   assert.deepEqual(told, ['first', 'second'])
 })
+
+test('one who fails keeps nobody else from hearing it, and is not passed over', async () => {
+  const { signal, abort } = createStop()
+  const failure = new Error('a mistake')
+  const uncaught = new Promise((resolve) => {
+    // In place of the test runner, which would take it for a failure of the test.
+    const others = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException')
+    process.once('uncaughtException', (error) => {
+      for (const listener of others) process.on('uncaughtException', listener)
+      resolve(error)
+    })
+  })
+  const told: string[] = []
+  signal.addEventListener('abort', () => {
+    throw failure
+  })
+  signal.addEventListener('abort', () => told.push('second'))
+  abort(new Error('over'))
+  assert.deepEqual(told, ['second'])
+  assert.equal(await uncaught, failure)
+})

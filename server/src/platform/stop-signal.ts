@@ -35,8 +35,19 @@ export function createStop(): Stop {
     abort: (why) => {
       if (reason) return
       reason = why
-      for (const listener of listeners) listener()
+      for (const listener of listeners) tell(listener)
       listeners = []
     },
+  }
+}
+
+/** One that fails keeps nobody else from being told; it ends the process, as anything does that nobody expected. */
+function tell(listener: () => void): void {
+  try {
+    listener()
+  } catch (error) {
+    process.nextTick(() => {
+      throw error
+    })
   }
 }

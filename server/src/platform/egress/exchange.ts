@@ -87,7 +87,7 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
   }
 
   const check = (now: number) => {
-    if (now < Math.min(stageEndsAt, endsAt)) return
+    if (isOver || now < Math.min(stageEndsAt, endsAt)) return
     // The connection may be dead without anybody having said so, and over HTTP/2 the next call would ride on it.
     if (controller) shared.retire()
     fail(timedOut(host, endsAt <= stageEndsAt ? 'end' : stage))
