@@ -59,7 +59,7 @@ export type AgentOf = (authorization: string) => Promise<KnownAgent | undefined>
 
 export interface KnownAgent {
   agent: Agent
-  /** What the database said when it was asked: also good for what else is asked in the same moment. */
+  /** What the database said, where it was asked: also good for what else is asked in the same moment. */
   asOf: Version | undefined
 }
 
@@ -92,9 +92,9 @@ const mostKept = 10_000
 function agentByToken(needs: AuthenticateNeeds): AgentOf {
   const hashes = new Map<string, Buffer>()
   return async (authorization) => {
-    const told = versionOf(needs.database.queries)
-    const asOf = typeof told === 'object' ? await told : told
     const hash = hashes.get(authorization)
+    const told = hash && versionOf(needs.database.queries)
+    const asOf = typeof told === 'object' ? await told : told
     const actor = hash ? await byAgentToken(hash, needs, asOf) : await byBearer(authorization, needs)
     if (actor?.kind !== 'agent') {
       hashes.delete(authorization)

@@ -22,10 +22,9 @@ const mostPooled = 8
  * Keys alone are looked up here. A table must not be read from end to end for them, be it by its index: one that was
  * never analysed, or was when it was small, looks as if that were cheaper.
  */
-const byKeys = ['seqscan', 'hashjoin', 'mergejoin']
-  .map((way) => `set enable_${way} = off`)
-  .concat('set plan_cache_mode = force_generic_plan')
-  .join('; ')
+const byKeys = `
+  set plan_cache_mode = force_generic_plan;
+  set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off`
 
 /** Whoever has the row may be waiting for the record's chain, which is ours until the commit: better do it otherwise. */
 const patientBriefly = 'set lock_timeout = 50'
