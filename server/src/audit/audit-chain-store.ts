@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 import { noteEachOf } from '../platform/database/database.ts'
-import type { Queries } from '../platform/database/database.ts'
+import type { Note, Queries } from '../platform/database/database.ts'
 import { prepared } from '../platform/database/prepared.ts'
 import type { Sequence } from '../platform/database/tables.ts'
 import { recordColumns } from './audit-hash.ts'
@@ -48,8 +48,7 @@ export const auditChainStore = {
       await insertAll(tx, listsOf(rows))
       return
     }
-    await noteEach(insertOne, rows.map(valuesOf))
-    await noteEach(insertPair, pairsIn(rows))
+    for (const note of notesOf(rows)) await noteEach(note)
   },
 
   insertHead: async (tx: Queries, head: SignedHead): Promise<void> => {
@@ -163,6 +162,14 @@ function toSignedRow({ chain, position, hash, at, signature }: SignedHead): Sign
 }
 
 export type AuditChainStore = typeof auditChainStore
+
+/** How they are put there on SQLite. */
+export function notesOf(rows: readonly LinkedRow[]): Note[] {
+  return [
+    { text: insertOne, rows: rows.map(valuesOf) },
+    { text: insertPair, rows: pairsIn(rows) },
+  ]
+}
 
 const insertOne = `insert into audit_records (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`
 

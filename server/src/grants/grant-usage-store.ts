@@ -4,8 +4,9 @@
  */
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
-import type { Queries } from '../platform/database/database.ts'
-import { preparedForEach, preparedForKeys } from '../platform/database/prepared.ts'
+import { noteEachOf } from '../platform/database/database.ts'
+import type { Note, Queries } from '../platform/database/database.ts'
+import { preparedForKeys, preparedNote } from '../platform/database/prepared.ts'
 import { inWaves } from '../platform/database/together.ts'
 
 export interface UsageRow {
@@ -40,11 +41,8 @@ export async function closeUsage(tx: Queries, grantIds: readonly string[]): Prom
 export async function countCalls(tx: Queries, grantIds: readonly string[], now: Date): Promise<boolean[]> {
   if (grantIds.length === 0) return []
   const at = now.getTime()
-  const each = countEach(
-    tx,
-    grantIds.map((grantId) => ({ grantId, now: at })),
-  )
-  if (each) return (await each).map((changes) => changes === 1)
+  const noteEach = noteEachOf(tx)
+  if (noteEach) return (await noteEach(noteOfCalls(tx, grantIds, at))).map((changes) => changes === 1)
   await waitForRows(tx, {}, [...new Set(grantIds)])
   const counted: boolean[] = []
   for (const wave of inWaves([...grantIds.entries()], ([, grantId]) => grantId)) {
@@ -80,9 +78,17 @@ export function countingLiveCalls(tx: Queries, now: number, times: RawBuilder<nu
 const one = sql.lit(1)
 
 /** One after the other: without a list of what it changed SQLite needs no table of its own for each statement. */
-const countEach = preparedForEach<{ grantId: string; now: number }>((tx, { grantId, now }) =>
+const countEach = preparedNote<{ grantId: string; now: number }>((tx, { grantId, now }) =>
   countingLiveCalls(tx, now, one).where('grant_id', '=', grantId),
 )
+
+/** The same on SQLite, as a note: each time it changes the grant's row, or none. */
+export function noteOfCalls(queries: Queries, grantIds: readonly string[], now: number): Note {
+  return countEach(
+    queries,
+    grantIds.map((grantId) => ({ grantId, now })),
+  )
+}
 
 /**
  * PostgreSQL judges agents, users and connections as they were when a statement began, however long it then waited for

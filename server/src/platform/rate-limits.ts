@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
+import type { RawBuilder } from 'kysely'
 import { ServiceError } from './errors.ts'
-import type { Queries } from './database/database.ts'
-import { preparedForKeys } from './database/prepared.ts'
+import type { Note, Queries } from './database/database.ts'
+import { preparedForKeys, preparedNote } from './database/prepared.ts'
 import type { KeyList } from './database/prepared.ts'
 import { inWaves, together } from './database/together.ts'
 
@@ -46,18 +47,36 @@ export interface Times {
 }
 
 // All instances take in the same order, so that none waits for another that waits for it.
-export function takingFromLimits({ first, time, takenMs, latest, impossible }: Times, keys: KeyList) {
+export function takingFromLimits(times: Times, keys: KeyList) {
   return sql<{ key: string }>`
     with taken (key) as (${keys.rows})
     insert into rate_limits (key, full_at)
-    select distinct key, cast(${first} as bigint) from taken where true order by key
-    on conflict (key) do update set full_at = ${takenMs} + case
+    select distinct key, cast(${times.first} as bigint) from taken where true order by key
+    on conflict (key) ${takingAgain(times)}
+    returning key`
+}
+
+function takingAgain({ time, takenMs, latest, impossible }: Times): RawBuilder<unknown> {
+  return sql`do update set full_at = ${takenMs} + case
       when rate_limits.full_at > ${impossible} then ${latest}
       when rate_limits.full_at > ${time} then rate_limits.full_at
       else ${time} end
-    where rate_limits.full_at <= ${latest} or rate_limits.full_at > ${impossible}
-    returning key`
+    where rate_limits.full_at <= ${latest} or rate_limits.full_at > ${impossible}`
 }
+
+/** The same on SQLite, as a note: each time it changes the bucket's row, or none. */
+export function noteOfTakings(queries: Queries, keys: readonly string[], times: Times): Note {
+  return takeEach(
+    queries,
+    keys.map((key) => ({ ...times, key })),
+  )
+}
+
+const takeEach = preparedNote<Times & { key: string }>((queries, taking) =>
+  sql`
+    insert into rate_limits (key, full_at) values (${taking.key}, ${taking.first})
+    on conflict (key) ${takingAgain(taking)}`.compile(queries),
+)
 
 const takeAll = preparedForKeys<Times, { key: string }>(
   (queries, times, keys) => takingFromLimits(times, keys).compile(queries),

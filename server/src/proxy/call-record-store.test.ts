@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { recorded } from '../../testkit/audit.ts'
 import { soon, startCalling } from '../../testkit/calling.ts'
 import type { Calling } from '../../testkit/calling.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
 import { insertGrant } from '../../testkit/grants.ts'
 import { proxyTo } from '../../testkit/proxy.ts'
 import { startService } from '../../testkit/service.ts'
@@ -16,31 +17,43 @@ import { looseRecordStore } from '../audit/loose-record-store.ts'
 import { verifyAudit } from '../audit/verify-audit.ts'
 import type { Grant } from '../grants/grant.ts'
 import { grantStore } from '../grants/grant-store.ts'
+import type { Engine } from '../platform/database/database.ts'
 
 interface Crowd extends Calling {
   /** The status of each call: one by each of the agents, all at once. */
   callByAll: () => Promise<number[]>
   grantIds: string[]
-  /** How many statements went the short way. */
+  /** How many commits went the short way. */
   sent: () => number
+  /** What happens around the next of them that has calls, instead of the commit alone. */
+  aroundNext: (work: (commit: () => Promise<unknown> | undefined) => Promise<unknown>) => void
   callsOf: (grantId: string) => Promise<number>
   attempts: (grantId: string) => Promise<number>
   assertIntact: () => Promise<void>
 }
 
 /** So many agents with a grant each, on a service that has gone the short way before. */
-async function startCrowd(t: TestContext, count: number, terms: Partial<Grant> = {}): Promise<Crowd> {
+async function startCrowd(t: TestContext, engine: Engine, count: number, terms: Partial<Grant> = {}): Promise<Crowd> {
   const settings = { SALLYPORT_PROXY_BURST_PER_AGENT: '60', SALLYPORT_REGISTRATIONS_PER_MINUTE: '100' }
-  const calling = await startCalling(t, 'postgres', { settings })
+  const calling = await startCalling(t, engine, { settings })
   const { service, upstream, userId, connectionId } = calling
   const { database } = service
   const { queries } = database
   let sent = 0
-  const { atOnce } = database
-  database.atOnce = (query) => {
-    const sending = atOnce(query)
+  let around: Parameters<Crowd['aroundNext']>[0] | undefined
+  const watched = <T>(isOfCalls: boolean, commit: () => Promise<T> | undefined): Promise<T> | undefined => {
+    const work = isOfCalls ? around : undefined
+    if (work) around = undefined
+    const sending = work ? (work(commit) as Promise<T>) : commit()
     if (sending) sent++
     return sending
+  }
+  const isAttempt = (value: unknown) => typeof value === 'string' && value.includes('proxy.attempt')
+  const { atOnce, noteAtOnce } = database
+  database.atOnce = (query) => watched(query.parameters.some(isAttempt), () => atOnce(query))
+  database.noteAtOnce = (notes) => {
+    const isOfCalls = notes.some(({ rows }) => rows.some((values) => values.some(isAttempt)))
+    return watched(isOfCalls, () => noteAtOnce(notes))
   }
   while (sent === 0) assert.equal((await calling.proxy()).status, 200)
   const calls: (() => Promise<number>)[] = []
@@ -58,6 +71,9 @@ async function startCrowd(t: TestContext, count: number, terms: Partial<Grant> =
     callByAll: () => Promise.all(calls.map((call) => call())),
     grantIds,
     sent: () => sent,
+    aroundNext: (work) => {
+      around = work
+    },
     callsOf: async (grantId) => {
       const query = queries.selectFrom('grant_usage').select('calls').where('grant_id', '=', grantId)
       return (await query.executeTakeFirstOrThrow()).calls
@@ -73,60 +89,73 @@ async function startCrowd(t: TestContext, count: number, terms: Partial<Grant> =
   }
 }
 
-test('calls that come at once are counted and on record the short way', async (t) => {
-  const { callByAll, grantIds, sent, callsOf, attempts, assertIntact } = await startCrowd(t, 16)
-  const before = sent()
-  assert.deepEqual(new Set(await callByAll()), new Set([200]))
-  assert.ok(sent() > before)
-  for (const grantId of grantIds) assert.deepEqual([await callsOf(grantId), await attempts(grantId)], [1, 1])
-  await assertIntact()
-})
+onBothDatabases('calls that go on record the short way', (engine) => {
+  test('calls that come at once are counted and on record the short way', async (t) => {
+    const { callByAll, grantIds, sent, callsOf, attempts, assertIntact } = await startCrowd(t, engine, 16)
+    const before = sent()
+    assert.deepEqual(new Set(await callByAll()), new Set([200]))
+    assert.ok(sent() > before)
+    for (const grantId of grantIds) assert.deepEqual([await callsOf(grantId), await attempts(grantId)], [1, 1])
+    await assertIntact()
+  })
 
-test('one that was revoked is refused alone, and is not on record as an attempt', async (t) => {
-  const { service, callByAll, grantIds, callsOf, attempts, assertIntact, upstream } = await startCrowd(t, 16)
-  const [revoked = '', ...others] = grantIds
-  await callByAll()
-  const received = upstream.received.length
-  // It stood when it was judged: all that was read is still good, and the attempt finds it ended.
-  await sql`alter table grants disable trigger grants_changed`.execute(service.database.queries)
-  await grantStore.revoke(service.database.queries, revoked, 'user', service.clock.now())
-  assert.deepEqual(await callByAll(), [403, ...others.map(() => 200)])
-  assert.equal(upstream.received.length, received + others.length)
-  assert.deepEqual([await callsOf(revoked), await attempts(revoked)], [1, 1])
-  for (const grantId of others) assert.deepEqual([await callsOf(grantId), await attempts(grantId)], [2, 2])
-  await assertIntact()
-})
+  test('one that was revoked is refused alone, and is not on record as an attempt', async (t) => {
+    const crowd = await startCrowd(t, engine, 16)
+    const { service, callByAll, grantIds, callsOf, attempts, assertIntact, upstream } = crowd
+    const [revoked = '', ...others] = grantIds
+    await callByAll()
+    const received = upstream.received.length
+    // It stood when it was judged, and the attempt finds it ended.
+    crowd.aroundNext(async (commit) => {
+      await grantStore.revoke(service.database.queries, revoked, 'user', service.clock.now())
+      await commit()
+    })
+    assert.deepEqual(await callByAll(), [403, ...others.map(() => 200)])
+    assert.equal(upstream.received.length, received + others.length)
+    assert.deepEqual([await callsOf(revoked), await attempts(revoked)], [1, 1])
+    for (const grantId of others) assert.deepEqual([await callsOf(grantId), await attempts(grantId)], [2, 2])
+    await assertIntact()
+  })
 
-test('no more calls are made than a grant allows, however many race', async (t) => {
-  const crowd = await startCrowd(t, 1, { maxCalls: 7 })
-  const [grantId = ''] = crowd.grantIds
-  const statuses = (await Promise.all(Array.from({ length: 20 }, () => crowd.callByAll()))).flat()
-  assert.deepEqual(
-    [statuses.filter((status) => status === 200).length, statuses.filter((status) => status === 403).length],
-    [7, 13],
-  )
-  assert.deepEqual([await crowd.callsOf(grantId), await crowd.attempts(grantId)], [7, 7])
-  await crowd.assertIntact()
-})
+  test('no more calls are made than a grant allows, however many race', async (t) => {
+    const crowd = await startCrowd(t, engine, 1, { maxCalls: 7 })
+    const [grantId = ''] = crowd.grantIds
+    const statuses = (await Promise.all(Array.from({ length: 20 }, () => crowd.callByAll()))).flat()
+    assert.deepEqual(
+      [statuses.filter((status) => status === 200).length, statuses.filter((status) => status === 403).length],
+      [7, 13],
+    )
+    assert.deepEqual([await crowd.callsOf(grantId), await crowd.attempts(grantId)], [7, 7])
+    await crowd.assertIntact()
+  })
 
-test('a grant that is used up holds up others once, not with every call', async (t) => {
-  const { callByAll, grantIds, callsOf, sent } = await startCrowd(t, 1, { maxCalls: 1 })
-  assert.deepEqual([await callByAll(), await callByAll()], [[200], [403]])
-  const before = sent()
-  assert.deepEqual([await callByAll(), await callByAll()], [[403], [403]])
-  assert.equal(sent(), before)
-  assert.equal(await callsOf(grantIds[0] ?? ''), 1)
-})
+  test('a grant that is used up holds up others once, not with every call', async (t) => {
+    const { callByAll, grantIds, callsOf, sent } = await startCrowd(t, engine, 1, { maxCalls: 1 })
+    assert.deepEqual([await callByAll(), await callByAll()], [[200], [403]])
+    const before = sent()
+    assert.deepEqual([await callByAll(), await callByAll()], [[403], [403]])
+    assert.equal(sent(), before)
+    assert.equal(await callsOf(grantIds[0] ?? ''), 1)
+  })
 
-test('the rate is kept where calls of one agent come at once', async (t) => {
-  const crowd = await startCrowd(t, 1)
-  const statuses = []
-  for (let round = 0; round < 5; round++) {
-    statuses.push(...(await Promise.all(Array.from({ length: 20 }, () => crowd.callByAll()))).flat())
+  test('the rate is kept where calls of one agent come at once', async (t) => {
+    const crowd = await startCrowd(t, engine, 1)
+    const statuses = []
+    for (let round = 0; round < 5; round++) {
+      statuses.push(...(await Promise.all(Array.from({ length: 20 }, () => crowd.callByAll()))).flat())
+    }
+    assert.equal(statuses.filter((status) => status === 200).length, 60)
+    assert.equal(statuses.filter((status) => status === 429).length, 40)
+    assert.equal(await crowd.callsOf(crowd.grantIds[0] ?? ''), 60)
+  })
+
+  for (const [kind, lost, status] of [
+    ['without an answer', 'Connection terminated unexpectedly', 503],
+    ['that failed nobody knows how', 'something else', 500],
+  ] as const) {
+    test(`a commit ${kind} ends its calls, each counted and on record once, and leaves a new chain`, (t) =>
+      endsItsCalls(t, engine, lost, status))
   }
-  assert.equal(statuses.filter((status) => status === 200).length, 60)
-  assert.equal(statuses.filter((status) => status === 429).length, 40)
-  assert.equal(await crowd.callsOf(crowd.grantIds[0] ?? ''), 60)
 })
 
 test('whoever ends a grant and then puts it on record does not wait for calls that wait for it', async (t) => {
@@ -156,40 +185,30 @@ test('whoever ends a grant and then puts it on record does not wait for calls th
   assert.equal((await recorded(service, 'proxy.attempt')).length, 1)
 })
 
-for (const [kind, lost, status] of [
-  ['without an answer', 'Connection terminated unexpectedly', 503],
-  ['that failed nobody knows how', 'something else', 500],
-] as const) {
-  test(`a statement ${kind} ends its calls, each counted and on record once, and leaves a new chain`, (t) =>
-    endsItsCalls(t, lost, status))
-}
-
-async function endsItsCalls(t: TestContext, lost: string, status: number) {
-  const { service, upstream, callByAll, grantIds, callsOf, attempts, assertIntact, sent } = await startCrowd(t, 3)
+async function endsItsCalls(t: TestContext, engine: Engine, lost: string, status: number) {
+  const crowd = await startCrowd(t, engine, 3)
+  const { service, upstream, callByAll, grantIds, callsOf, attempts, assertIntact, sent, aroundNext } = crowd
   await callByAll()
-  const { database } = service
   const reached = upstream.received.length
-  const { atOnce } = database
-  database.atOnce = (query) => {
-    const sending = atOnce(query)
-    const isOfCalls = query.parameters.some((one) => typeof one === 'string' && one.includes('proxy.attempt'))
-    // It has happened, and nobody hears of it.
-    return sending && isOfCalls ? sending.then(() => Promise.reject(new Error(lost))) : sending
-  }
+  // It has happened, and nobody hears of it.
+  aroundNext(async (commit) => {
+    await commit()
+    throw new Error(lost)
+  })
   const before = sent()
   assert.deepEqual(await callByAll(), [status, status, status])
-  database.atOnce = atOnce
   assert.ok(sent() > before)
   assert.equal(upstream.received.length, reached)
   assert.deepEqual(await callByAll(), [200, 200, 200])
   for (const grantId of grantIds) assert.deepEqual([await callsOf(grantId), await attempts(grantId)], [3, 3])
-  const { rows } = await sql`select distinct chain from audit_records where chain is not null`.execute(database.queries)
+  const { queries } = service.database
+  const { rows } = await sql`select distinct chain from audit_records where chain is not null`.execute(queries)
   assert.ok(rows.length >= 2)
   await assertIntact()
 }
 
 test('connections that an operator ends are made anew', async (t) => {
-  const { service, callByAll, grantIds, callsOf, sent, assertIntact } = await startCrowd(t, 2)
+  const { service, callByAll, grantIds, callsOf, sent, assertIntact } = await startCrowd(t, 'postgres', 2)
   for (let round = 0; round < 3; round++) {
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`.execute(service.database.queries)
@@ -205,7 +224,7 @@ test('connections that an operator ends are made anew', async (t) => {
 })
 
 test('statements that the server has forgotten are no more than a detour', async (t) => {
-  const { service, callByAll, grantIds, callsOf, assertIntact } = await startCrowd(t, 4)
+  const { service, callByAll, grantIds, callsOf, assertIntact } = await startCrowd(t, 'postgres', 4)
   const { database } = service
   await callByAll()
   assert.ok(database.atOnce({ ...sql`discard all`.compile(database.queries), parameters: [] }))
@@ -217,7 +236,7 @@ test('statements that the server has forgotten are no more than a detour', async
 
 test('what is read to count a call does not grow with the number of grants', async (t) => {
   const others = 2_000
-  const { service, callByAll, grantIds } = await startCrowd(t, 4)
+  const { service, callByAll, grantIds } = await startCrowd(t, 'postgres', 4)
   const { queries } = service.database
   const [like = ''] = grantIds
   await sql`

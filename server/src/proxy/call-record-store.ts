@@ -1,16 +1,16 @@
 /**
- * The short way onto the record, where the engine has one: a statement that counts the calls, takes from their rates and
- * puts the records there, as a transaction by itself. Where any of the calls may not be made it fails as a whole, and
- * nothing has happened. Why that is, the long way tells.
+ * The short way onto the record, past all that is done around other transactions: the calls are counted, taken from their
+ * rates and put on record. Where any of them may not be made it fails as a whole, and nothing has happened. Why that is,
+ * the long way tells.
  */
 import { sql } from 'kysely'
-import { insertingRecords, listsOf } from '../audit/audit-chain-store.ts'
+import { insertingRecords, listsOf, notesOf } from '../audit/audit-chain-store.ts'
 import type { LinkedRow, RecordLists } from '../audit/audit-chain-store.ts'
 import { insertingPairs } from '../audit/audit-pair-store.ts'
-import { countingLiveCalls } from '../grants/grant-usage-store.ts'
+import { countingLiveCalls, noteOfCalls } from '../grants/grant-usage-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { listOf, preparedText } from '../platform/database/prepared.ts'
-import { takingFromLimits, timesOf } from '../platform/rate-limits.ts'
+import { noteOfTakings, takingFromLimits, timesOf } from '../platform/rate-limits.ts'
 import type { Times } from '../platform/rate-limits.ts'
 import type { PlannedTaking } from './prepaid-calls.ts'
 
@@ -46,19 +46,28 @@ const statement = preparedText((queries: Queries, values: Values) => {
 export const callRecordStore = {
   /** `grantIds` has the grant of each call that counts. Undefined where there is no such way at the moment. */
   insertAtOnce: (
-    { atOnce, queries }: Database,
+    { engine, atOnce, noteAtOnce, queries }: Database,
     rows: readonly LinkedRow[],
     grantIds: readonly string[],
     { keys, limit, calls }: PlannedTaking,
     now: Date,
   ): Promise<unknown> | undefined => {
+    const at = now.getTime()
+    const taken = timesOf({ limit, now, calls })
+    if (engine === 'sqlite') {
+      return noteAtOnce([
+        { ...noteOfCalls(queries, grantIds, at), mustChange: true },
+        { ...noteOfTakings(queries, keys, taken), mustChange: true },
+        ...notesOf(rows),
+      ])
+    }
     const times = new Map<string, number>()
     for (const grantId of grantIds) times.set(grantId, (times.get(grantId) ?? 0) + 1)
     return atOnce(
       statement(queries, {
         ...listsOf(rows),
-        ...timesOf({ limit, now, calls }),
-        now: now.getTime(),
+        ...taken,
+        now: at,
         grantIds: [...times.keys()],
         times: [...times.values()],
         keys,

@@ -124,7 +124,7 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     }
   }
   const group = createGroupCommit(database, write, {
-    writeAtOnce: database.engine === 'postgres' ? writeAtOnce : undefined,
+    writeAtOnce,
     // A call that was put on record twice would be counted twice; an outcome that is not there would be unknown.
     mayRepeat: ({ kind }) => kind === 'outcome',
   })

@@ -5,10 +5,11 @@ import { recorded } from '../../testkit/audit.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { proxyTo, textResponse, upstreamToken } from '../../testkit/proxy.ts'
 import { startService } from '../../testkit/service.ts'
+import type { AuditRecord } from '../audit/audit-record.ts'
 import { createAuditStore } from '../audit/audit-store.ts'
+import type { AuditLog } from '../audit/audit-store.ts'
 import { grantStore } from '../grants/grant-store.ts'
 import { ServiceError } from '../platform/errors.ts'
-import type { AuditLog } from '../audit/audit-store.ts'
 
 function refusedWith(code: string) {
   return (error: unknown) => error instanceof ServiceError && error.code === code
@@ -129,11 +130,21 @@ onBothDatabases('a proxied call', (engine) => {
   test('is answered although its outcome could not be put on record, and the log says so', async (t) => {
     const service = await startService(t, engine)
     const real = createAuditStore({ ...service, clock: service.clock.now })
-    const appendAll: AuditLog['appendAll'] = (tx, records) => {
+    const assertFits = (records: readonly AuditRecord[]) => {
       if (records.some(({ event }) => event === 'proxy.outcome')) throw new Error('disk full')
-      real.appendAll(tx, records)
     }
-    const { call } = await proxyTo(service, {}, { audit: { ...real, appendAll } })
+    const audit: AuditLog = {
+      ...real,
+      appendAll: (tx, records) => {
+        assertFits(records)
+        real.appendAll(tx, records)
+      },
+      appendAtOnce: async (records, insert) => {
+        assertFits(records)
+        return real.appendAtOnce(records, insert)
+      },
+    }
+    const { call } = await proxyTo(service, {}, { audit })
     const { auditId, body } = await call()
     assert.equal(body, 'ok')
     assert.deepEqual(

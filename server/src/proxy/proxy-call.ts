@@ -5,6 +5,7 @@
 import type { Agent } from '../agents/agent.ts'
 import type { Config } from '../platform/config.ts'
 import type { StopSignal } from '../platform/stop-signal.ts'
+import { turnsEnd } from '../platform/turns-end.ts'
 import { createRedactor } from '../redaction/redactor.ts'
 import { admit } from './admit.ts'
 import type { AdmitNeeds, Admission } from './admit.ts'
@@ -59,7 +60,11 @@ async function whole(needs: ProxyNeeds, first: Call, flight: Flight): Promise<En
   const maxBytes = needs.config.proxyAnswerBytes
   const { response, credential, call } = await send(needs, first, flight, {
     maxBytes,
-    exchange: (request) => first.route.upstream.whole(request),
+    exchange: async (request) => {
+      const response = await first.route.upstream.whole(request)
+      await turnsEnd()
+      return response
+    },
     giveUp: () => undefined,
   })
   const redactor = createRedactor(credential.forms, credential.newestForms)

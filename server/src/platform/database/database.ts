@@ -19,6 +19,11 @@ export interface Database {
    * Undefined where the engine has no such thing, or not at the moment.
    */
   atOnce: RunDirectly
+  /**
+   * Notes that are a transaction by themselves, on the engine that has no such statement: all of them or, where one that
+   * has to change a row finds none, `Undone`. Undefined as above.
+   */
+  noteAtOnce: (notes: readonly Note[]) => Promise<void> | undefined
   close: () => Promise<void>
 }
 
@@ -27,6 +32,7 @@ export interface Shortcut {
   /** Only for what reads. What others have begun to write is not seen. */
   read: RunDirectly
   inTransaction?: ShortcutInTransaction
+  noteAtOnce?: Database['noteAtOnce']
   /** Differs whenever something that decides who may do what was written since, here or by another process. */
   version: () => Version | Promise<Version | undefined>
 }
@@ -34,18 +40,23 @@ export interface Shortcut {
 export interface ShortcutInTransaction {
   /** On behalf of the transaction that is open: for reads, and for notes. */
   read: RunDirectly
-  /**
-   * One note many times over, each with values of its own; returns how many rows each changed. A statement for all of
-   * them at once would take longer.
-   */
+  /** Returns how many rows each changed. A statement for all of them at once would take longer. */
   noteEach: NoteEach
 }
 
 export type Version = number | string
 
+/** One statement, run once with each of these values. */
+export interface Note {
+  text: string
+  rows: readonly (readonly unknown[])[]
+  /** Each time it has to change a row. */
+  mustChange?: boolean
+}
+
 /** Undefined where it can't be done this way at the moment. */
 export type RunDirectly = (query: CompiledQuery) => Promise<object[]> | undefined
-export type NoteEach = (text: string, rows: readonly (readonly unknown[])[]) => Promise<number[]>
+export type NoteEach = (note: Note) => Promise<number[]>
 
 const shortcuts = new WeakMap<Queries, Shortcut>()
 const shortcutsInside = new WeakMap<Queries, ShortcutInTransaction>()
@@ -103,6 +114,7 @@ export function createDatabase(engine: Engine, dialect: Dialect, shortcut?: Shor
       }
     },
     atOnce: () => undefined,
+    noteAtOnce: shortcut?.noteAtOnce ?? (() => undefined),
     close: () => queries.destroy(),
   }
 }

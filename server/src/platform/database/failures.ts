@@ -34,6 +34,14 @@ export class DatabaseFileLost extends Error {
   }
 }
 
+/** Nothing of a transaction happened, as was wished where a part of it could not. */
+export class Undone extends Error {
+  constructor(cause?: unknown) {
+    super('nothing was written', { cause })
+    this.name = 'Undone'
+  }
+}
+
 export function isBusy(error: unknown): boolean {
   const code = sqliteCode(error)
   return code === sqliteBusy || code === sqliteLocked
@@ -44,9 +52,9 @@ export function isRetryable(error: unknown): boolean {
   return ['40001', '40P01'].includes(sqlState(error) ?? '')
 }
 
-/** The server said that the statement failed; where it says nothing, or that it goes down, nobody knows. */
+/** The engine said that it failed; where a server says nothing, or that it goes down, nobody knows. */
 export function isUndone(error: unknown): boolean {
-  return /^(0A|2[2356]|4[02]|5[345]|57014)/.test(sqlState(error) ?? '')
+  return error instanceof Undone || /^(0A|2[2356]|4[02]|5[345]|57014)/.test(sqlState(error) ?? '')
 }
 
 /** The database can't be reached or written to. It may come back by itself. */

@@ -1,8 +1,8 @@
 /** Statements of the hot path: built and compiled once per engine, then run with new values. */
 import { PostgresAdapter, sql } from 'kysely'
 import type { Compilable, CompiledQuery, RawBuilder } from 'kysely'
-import { noteEachOf, shortcutOf } from './database.ts'
-import type { Queries } from './database.ts'
+import { shortcutOf } from './database.ts'
+import type { Note, Queries } from './database.ts'
 
 /** Stands for a value that is not known yet, by its name. */
 const placeholders = new Proxy({}, { get: (_target, name) => Symbol(String(name)) })
@@ -41,19 +41,14 @@ function filledIn(parameters: readonly unknown[], values: object): unknown[] {
   return parameters.map((one) => (typeof one === 'symbol' ? named[one.description ?? ''] : one))
 }
 
-/** For a note that is made many times over: says how many rows each changed. Undefined where the engine has no way for it. */
-export function preparedForEach<Values extends object>(
-  build: (queries: Queries, values: Values) => Compilable,
-): (tx: Queries, each: readonly Values[]) => Promise<number[]> | undefined {
+/** For SQLite: a note that is made many times over, each time with values of its own. */
+export function preparedNote<Values extends object>(
+  build: (queries: Queries, values: Values) => Compilable | CompiledQuery,
+): (queries: Queries, each: readonly Values[]) => Note {
   let query: CompiledQuery | undefined
-  return (tx, each) => {
-    const noteEach = noteEachOf(tx)
-    if (!noteEach) return undefined
-    const { sql: text, parameters } = (query ??= compile(build(tx, placeholders as Values)))
-    return noteEach(
-      text,
-      each.map((values) => filledIn(parameters, values)),
-    )
+  return (queries, each) => {
+    const { sql: text, parameters } = (query ??= compile(build(queries, placeholders as Values)))
+    return { text, rows: each.map((values) => filledIn(parameters, values)) }
   }
 }
 

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import { keys, newSqliteFile, put } from '../../../testkit/sqlite-file.ts'
+import { versionOf } from './database.ts'
+import { isUndone } from './failures.ts'
 import { openSqlite } from './sqlite.ts'
 
 /** Another process that runs this code, with `openSqlite`, `sql` and the file at hand, once it is told to. */
@@ -189,4 +192,78 @@ test('a write says how many rows it changed', async (t) => {
   for (const key of ['a', 'b', 'c']) await put(database.queries, key)
   const [result] = await database.queries.deleteFrom('rate_limits').where('key', '>', 'a').execute()
   assert.equal(result?.numDeletedRows, 2n)
+})
+
+test('notes at once are on disk as a whole, or nothing of them is', async (t) => {
+  const { database } = await newSqliteFile(t)
+  const note = (...rows: string[][]) => ({
+    text: 'insert or ignore into rate_limits (key, full_at) values (?, ?)',
+    rows,
+  })
+  await database.noteAtOnce([note(['a', '1'], ['b', '1']), note(['a', '2'])])
+  assert.deepEqual(await keys(database), ['a', 'b'])
+
+  const unchanging = database.noteAtOnce([note(['c', '1']), { ...note(['d', '1'], ['a', '2']), mustChange: true }])
+  await assert.rejects(unchanging ?? Promise.resolve(), isUndone)
+  const failing = database.noteAtOnce([
+    note(['c', '1']),
+    { text: 'insert into rate_limits (key) values (?)', rows: [['d']] },
+  ])
+  await assert.rejects(failing ?? Promise.resolve(), isUndone)
+  assert.deepEqual(await keys(database), ['a', 'b'])
+  await database.transaction((tx) => put(tx, 'e'))
+  assert.deepEqual(await keys(database), ['a', 'b', 'e'])
+})
+
+test('of notes at once whose commit fails nobody says that nothing happened', async (t) => {
+  const { database } = await newSqliteFile(t)
+  await sql`pragma foreign_keys = on`.execute(database.queries)
+  const failing = database.noteAtOnce([
+    { text: 'pragma defer_foreign_keys = on', rows: [[]] },
+    { text: `insert into login_tokens values (?, 'nobody', 0, 0, null)`, rows: [[Buffer.of(1)]] },
+  ])
+  await assert.rejects(
+    failing ?? Promise.resolve(),
+    (error) => error instanceof Error && /FOREIGN KEY/.test(error.message) && !isUndone(error),
+  )
+  await database.transaction((tx) => put(tx, 'a'))
+  assert.deepEqual(await keys(database), ['a'])
+})
+
+test('notes are not made at once within a transaction, while another process writes, or where the file is gone', async (t) => {
+  const { database, file } = await newSqliteFile(t)
+  const note = { text: 'insert into rate_limits (key, full_at) values (?, ?)', rows: [['a', '1']] }
+  await database.transaction(async (tx) => {
+    assert.equal(database.noteAtOnce([note]), undefined)
+    await put(tx, 'b')
+    assert.equal(database.noteAtOnce([note]), undefined)
+  })
+  const other = new DatabaseSync(file)
+  other.exec('begin immediate')
+  assert.equal(database.noteAtOnce([note]), undefined)
+  other.exec('rollback')
+  other.close()
+  assert.deepEqual(await keys(database), ['b'])
+  await database.noteAtOnce([note])
+  assert.deepEqual(await keys(database), ['a', 'b'])
+  renameSync(file, `${file}-away`)
+  assert.equal(database.noteAtOnce([note]), undefined)
+  renameSync(`${file}-away`, file)
+})
+
+test('what another process wrote is known to whoever asks after it, in the same turn too', async (t) => {
+  const { database, file } = await newSqliteFile(t)
+  const other = new DatabaseSync(file)
+  const versions = await new Promise<unknown[]>((resolve) => {
+    setImmediate(() => {
+      const before = [versionOf(database.queries), versionOf(database.queries)]
+      other.exec(`insert into rate_limits (key, full_at) values ('a', '1')`)
+      process.nextTick(() => {
+        resolve([...before, versionOf(database.queries)])
+      })
+    })
+  })
+  other.close()
+  assert.equal(versions[0], versions[1])
+  assert.notEqual(versions[1], versions[2])
 })

@@ -9,8 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import type { CompiledQuery, DatabaseConnection, Driver, Kysely, QueryResult } from 'kysely'
 import { createDatabase } from './database.ts'
-import type { Database, Shortcut } from './database.ts'
-import { DatabaseFileLost, isBusy } from './failures.ts'
+import type { Database, Note, Shortcut } from './database.ts'
+import { DatabaseFileLost, Undone, isBusy } from './failures.ts'
 
 /** SQLite itself waits on our thread; past this we wait on a timer instead, so that other calls go on. */
 const blockingWaitMs = 50
@@ -47,7 +47,7 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
   /** Moves with what is written here; `seen` is what the file said of what others wrote when it was asked last. */
   let version = 0
   let seen: unknown
-  /** How much this process had written, in whatever file, when it was asked; undefined once the turn is over. */
+  /** How much this process had written, in whatever file, when it was asked; undefined once those who came together know. */
   let askedAt: number | undefined
   const look = (isRead: boolean) => {
     const now = performance.now()
@@ -103,41 +103,63 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
       }),
     inTransaction: {
       read: (query) => use(({ writer }) => rowsOf(writer, query), { isRead: false }),
-      noteEach: (text, rows) =>
-        use(
-          ({ writer }) => {
-            const { statement } = shortcutTo(writer, text)
-            return rows.map((values) => Number(statement.run(...(values as SQLInputValue[])).changes))
-          },
-          { isRead: false },
-        ),
+      noteEach: (note) => use(({ writer }) => makeNote(writer, note), { isRead: false }),
     },
-    // Once for all calls that one turn of the event loop brings: each of them had come before the turn began.
+    noteAtOnce: (notes) => {
+      if (isInTransaction) return undefined
+      try {
+        look(false)
+        begin(handle)
+      } catch {
+        // Whoever waits for the file, or says what is wrong with it, takes the long way.
+        return undefined
+      }
+      return noteAll(handle, notes)
+    },
+    // Once for all calls that are taken together: each of them had come before.
     version: () => {
       if (askedAt === writes) return version
       if (!isInTransaction) look(true)
       const told = dataVersion(handle.writer)
       if (told === undefined || told !== seen) version++
       seen = told
-      if (askedAt === undefined) setImmediate(() => (askedAt = undefined))
+      if (askedAt === undefined) process.nextTick(() => (askedAt = undefined))
       askedAt = writes
       return version
     },
+  }
+  const begin = ({ writer }: Handle) => {
+    prepare(writer, 'begin immediate').statement.run()
+    // In the same breath: no read may take this connection for free.
+    isInTransaction = true
+    endedBy = undefined
+  }
+  const rollback = () => {
+    isInTransaction = false
+    hasWritten = false
+    if (handle.writer.database.isTransaction) handle.writer.database.exec('rollback')
+  }
+  /** Without a pause: nobody else comes between. */
+  const noteAll = async ({ writer }: Handle, notes: readonly Note[]): Promise<void> => {
+    let isCommitting = false
+    try {
+      for (const note of notes) {
+        const changes = makeNote(writer, note)
+        if (note.mustChange && changes.includes(0)) throw new Undone()
+      }
+      isCommitting = true
+      prepare(writer, 'commit').statement.run()
+      isInTransaction = false
+    } catch (error) {
+      rollback()
+      throw isCommitting || error instanceof Undone ? error : new Undone(error)
+    }
   }
   const driver: Driver = {
     init: () => Promise.resolve(),
     acquireConnection: () => Promise.resolve(connection),
     releaseConnection: () => Promise.resolve(),
-    beginTransaction: () =>
-      use(
-        ({ writer }) => {
-          prepare(writer, 'begin immediate').statement.run()
-          // In the same breath: no read may take this connection for free.
-          isInTransaction = true
-          endedBy = undefined
-        },
-        { isRead: false },
-      ),
+    beginTransaction: () => use(begin, { isRead: false }),
     commitTransaction: () =>
       use(
         ({ writer }) => {
@@ -149,9 +171,7 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
         { isRead: false },
       ),
     rollbackTransaction: () => {
-      isInTransaction = false
-      hasWritten = false
-      if (handle.writer.database.isTransaction) handle.writer.database.exec('rollback')
+      rollback()
       return Promise.resolve()
     },
     destroy: () => {
@@ -273,6 +293,12 @@ function changesRows({ query }: CompiledQuery): boolean {
 /** How many rows it has changed so far. Most of what looks for work to be done finds none. */
 function changesOf(link: Link): unknown {
   return shortcutTo(link, 'select total_changes()').statement.get()?.[0]
+}
+
+/** How many rows it changed each time. */
+function makeNote(link: Link, { text, rows }: Note): number[] {
+  const { statement } = shortcutTo(link, text)
+  return rows.map((values) => Number(statement.run(...(values as SQLInputValue[])).changes))
 }
 
 function execute<Row>(link: Link, { sql, parameters }: CompiledQuery): QueryResult<Row> {

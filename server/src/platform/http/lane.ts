@@ -9,6 +9,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Clock } from '../clock.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
+import { turnsEnd } from '../turns-end.ts'
 import type { BodiesInFlight } from './bodies-in-flight.ts'
 import { errorAnswer } from './error-replies.ts'
 import type { ErrorAnswer } from './error-replies.ts'
@@ -60,7 +61,7 @@ interface LaneNeeds {
   bodies: BodiesInFlight
 }
 
-type Take = (request: IncomingMessage, response: ServerResponse, usual: RequestListener) => void
+type Take = (request: IncomingMessage, response: ServerResponse, usual: RequestListener) => Promise<void>
 
 /** Larger bodies are rare, and cost more than the framework does. */
 const mostBytes = 65_536
@@ -83,7 +84,7 @@ export function createLane(needs: LaneNeeds): Lane {
     },
     before: (usual) => (request, response) => {
       const take = request.method === 'POST' ? takes.get(request.url ?? '') : undefined
-      if (take) take(request, response, usual)
+      if (take) void take(request, response, usual)
       else usual(request, response)
     },
   }
@@ -154,9 +155,12 @@ function takeFor<Caller, Schema extends TSchema>(
     response.writeHead(status, headers).end(body, length === body.length ? 'latin1' : 'utf8')
   }
 
-  return (request, response, usual) => {
+  return async (request, response, usual) => {
     // An answer takes as long as its caller waits, also for the database to say who that is.
     const startedAt = performance.now()
+    await turnsEnd()
+    // Nobody would hear of its end any more.
+    if (response.closed) return
     const { authorization } = request.headers
     const length = Number(request.headers['content-length'] ?? 0)
     const release = authorization !== undefined && isOrdinary(request, length) ? needs.bodies.claim(length) : undefined
