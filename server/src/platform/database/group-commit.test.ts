@@ -142,6 +142,23 @@ onBothDatabases('entries that share a commit', (engine) => {
     assert.deepEqual([transactions(), await committed()], [2, [1, 2, 10, 20]])
   })
 
+  test('wait for each other where several came the last time; whoever came alone goes at once', async (t) => {
+    const { group, write, transactions } = await startNumbers(t, engine)
+    const twoInTurns = async (one: number, other: number) => {
+      const first = group.commit(write(one))
+      await nextTurn()
+      await Promise.all([first, group.commit(write(other))])
+    }
+    await Promise.all([group.commit(write(1)), group.commit(write(2))])
+    assert.equal(transactions(), 1)
+    await twoInTurns(3, 4)
+    assert.equal(transactions(), 2)
+    await group.commit(write(5))
+    assert.equal(transactions(), 3)
+    await twoInTurns(6, 7)
+    assert.equal(transactions(), 5)
+  })
+
   test('take along what may wait, which is written by itself where nobody comes', async (t) => {
     const { group, write, transactions, committed } = await startNumbers(t, engine)
     const waiting = group.commitLater(write(1))

@@ -39,7 +39,9 @@ interface Waiting<Entry> {
 
 const maxTogether = 64
 const laterMs = 20
-const mostTurns = 4
+const mostTurns = 16
+/** So many in a row have to bring nobody new. */
+const quietTurns = 2
 
 export function createGroupCommit<Entry>(
   database: Database,
@@ -50,6 +52,9 @@ export function createGroupCommit<Entry>(
   let isScheduled = false
   let later: NodeJS.Timeout | undefined
   let current: Promise<void> | undefined
+  /** How many are waited for, and whether it was more than one the last time. */
+  let urgent = 0
+  let isSwarming = false
 
   const commitTogether = async (some: readonly Waiting<Entry>[]): Promise<void> => {
     let isUncertain = false
@@ -83,6 +88,8 @@ export function createGroupCommit<Entry>(
     while (waiting.length > 0) {
       const some = waiting.slice(0, maxTogether)
       waiting = waiting.slice(maxTogether)
+      if (urgent > 0) isSwarming = urgent > 1
+      urgent = 0
       await commitTogether(some)
     }
     current = undefined
@@ -94,18 +101,19 @@ export function createGroupCommit<Entry>(
     // Somebody else may have been quicker. A run of nothing would be over before it is noted, and stay noted for good.
     if (waiting.length > 0) current ??= run()
   }
-  /** Once a turn of the event loop has brought nobody new: calls tend to come in swarms. */
-  const startAfter = (turns: number, known: number) => {
+  /** Calls tend to come in swarms, whose last are not far behind. */
+  const gather = (turns: number, known: number, quiet: number) => {
     setImmediate(() => {
-      const isSwarming = waiting.length > known && waiting.length < maxTogether
-      if (isSwarming && turns > 1) startAfter(turns - 1, waiting.length)
-      else start()
+      const stillQuiet = waiting.length > known ? 0 : quiet + 1
+      if (stillQuiet === quietTurns || turns === 1 || waiting.length >= maxTogether) start()
+      else gather(turns - 1, waiting.length, stillQuiet)
     })
   }
   const hurry = () => {
     if (isScheduled || current) return
     isScheduled = true
-    startAfter(mostTurns, waiting.length)
+    if (isSwarming) gather(mostTurns, waiting.length, 0)
+    else process.nextTick(start)
   }
   const enter = (entry: Entry): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -115,6 +123,7 @@ export function createGroupCommit<Entry>(
   return {
     commit: (entry) => {
       const done = enter(entry)
+      urgent++
       hurry()
       return done
     },

@@ -1,5 +1,4 @@
 /** One question for all who ask it at about the same time: its answer is never older than anyone's asking. */
-import { setImmediate as endOfTurn } from 'node:timers/promises'
 
 /** Those that come in one turn share an answer, and so do those that come while one is under way: the next. */
 export function inTurns<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
@@ -7,11 +6,17 @@ export function inTurns<Answer>(ask: () => Promise<Answer>): () => Promise<Answe
   let next: Promise<Answer> | undefined
   const askNext = async () => {
     await current
-    await endOfTurn()
+    await afterAllOfThem()
     next = undefined
     const answer = ask()
     current = answer.catch(() => undefined)
     return answer
   }
   return () => (next ??= askNext())
+}
+
+function afterAllOfThem(): Promise<void> {
+  return new Promise((resolve) => {
+    process.nextTick(resolve)
+  })
 }
