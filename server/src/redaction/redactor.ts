@@ -32,7 +32,7 @@ const empty = Buffer.alloc(0)
 const lowerMark = redacted.toLowerCase()
 /** One window takes about 2 ms where it is nothing but escapes. */
 const windowBytes = 32_768
-const turnMs = 5
+const turnMs = 2
 const mostNames = 32
 const longestName = 50
 const done = -1
