@@ -56,8 +56,9 @@ export const callRecordStore = {
     const taken = timesOf({ limit, now, calls })
     if (engine === 'sqlite') {
       return noteAtOnce([
-        { ...noteOfCalls(queries, grantIds, at), mustChange: true },
+        // What fails most often goes first: an agent may well be at its rate.
         { ...noteOfTakings(queries, keys, taken), mustChange: true },
+        { ...noteOfCalls(queries, grantIds, at), mustChange: true },
         ...notesOf(rows),
       ])
     }

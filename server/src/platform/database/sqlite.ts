@@ -150,6 +150,8 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
       isCommitting = true
       prepare(writer, 'commit').statement.run()
       isInTransaction = false
+      // To begin may have meant to wait for another who wrote.
+      writes++
     } catch (error) {
       rollback()
       throw isCommitting || error instanceof Undone ? error : new Undone(error)
