@@ -23,7 +23,7 @@ function startAsking() {
   return { asked, ask, answer }
 }
 
-test('those who ask in one turn share an answer', async () => {
+test('those who ask in one breath share an answer', async () => {
   const { asked, ask, answer } = startAsking()
   const answers = [ask(), ask(), ask()]
   await nextTurn()
