@@ -15,6 +15,7 @@ import type { Database, Version } from './platform/database/database.ts'
 import { ServiceError } from './platform/errors.ts'
 import type { Http } from './platform/http/http.ts'
 import { hasCookie, onlyCookie } from './platform/http/cookies.ts'
+import { keep } from './platform/keep.ts'
 import { Secret } from './platform/secret.ts'
 import { hashToken, isSameHash, isWellFormedToken } from './platform/tokens.ts'
 import { isDueToBeSeen, sessionEnds, statusOf } from './sessions/session.ts'
@@ -86,8 +87,6 @@ export function authenticateCalls(http: Http, needs: AuthenticateNeeds): AgentOf
   return agentByToken(needs)
 }
 
-const mostKept = 10_000
-
 /** To hash a token takes longer than to find its agent. Those that were good are kept; whether one still is, is asked. */
 function agentByToken(needs: AuthenticateNeeds): AgentOf {
   const hashes = new Map<string, Buffer>()
@@ -100,10 +99,7 @@ function agentByToken(needs: AuthenticateNeeds): AgentOf {
       hashes.delete(authorization)
       return undefined
     }
-    if (!hash) {
-      if (hashes.size >= mostKept) hashes.clear()
-      hashes.set(authorization, actor.tokenHash)
-    }
+    if (!hash) keep(hashes, authorization, actor.tokenHash)
     return { agent: actor.agent, asOf }
   }
 }

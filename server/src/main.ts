@@ -78,8 +78,11 @@ async function serveCalls(
   firstProcess?: FirstProcess,
 ): Promise<void> {
   const instance = await openInstance(config)
-  const { egressAllow, egressCaFile } = config
-  const egress = createEgress({ allow: egressAllow, ...(egressCaFile && { ca: egressCaFile.pem }) })
+  const { egressAllow, egressCaFile, workers } = config
+  const egress = createEgress({
+    ...{ allow: egressAllow, processes: workers },
+    ...(egressCaFile && { ca: egressCaFile.pem }),
+  })
   const figuresOfAll = firstProcess && { figuresOfAll: firstProcess.figuresOfAll }
   const given = { config, unknownSettings, ...instance, egress, clock: systemClock, log }
   const app = await createApp({ ...given, ...figuresOfAll })

@@ -6,6 +6,7 @@ import { isRefreshDue } from '../connections/connection.ts'
 import type { FreshTokenOf } from '../connections/fresh-token.ts'
 import type { StandingConnection, StandingProvider } from '../grants/standing.ts'
 import type { Clock } from '../platform/clock.ts'
+import { keep } from '../platform/keep.ts'
 import { Secret } from '../platform/secret.ts'
 import { compileSecrets } from '../redaction/secret-forms.ts'
 import type { Credential } from './upstream.ts'
@@ -24,8 +25,6 @@ export type CredentialOf = (
   refused?: number,
 ) => Credential | Promise<Credential>
 
-const mostKept = 10_000
-
 export function createCredentials({ freshToken, clock }: { freshToken: FreshTokenOf; clock: Clock }): CredentialOf {
   const kept = new Map<string, Kept>()
   const open = async (
@@ -42,9 +41,7 @@ export function createCredentials({ freshToken, clock }: { freshToken: FreshToke
       version,
       wasAwaited: false,
     }
-    kept.delete(connectionId)
-    if (kept.size >= mostKept) kept.delete(kept.keys().next().value ?? '')
-    kept.set(connectionId, {
+    keep(kept, connectionId, {
       version,
       sealedClientSecret,
       headerName: injection.name,

@@ -1,9 +1,9 @@
 import type { Queries } from '../platform/database/database.ts'
 import { prepared } from '../platform/database/prepared.ts'
+import { keep } from '../platform/keep.ts'
 import type {} from './idempotency-store.ts'
 
 const readAgainMs = 60_000
-const keptShares = 10_000
 
 /**
  * How much each agent has stored. It is added up once a minute, and what this instance stores is counted in between:
@@ -18,8 +18,7 @@ export function createShares() {
       const [sum] = await sumOf(queries, { agent_id: agentId })
       // PostgreSQL gives sums of 64-bit numbers as text.
       const bytes = Number(sum?.bytes ?? 0)
-      if (shares.size >= keptShares) shares.clear()
-      shares.set(agentId, { bytes, readAt: now.getTime() })
+      keep(shares, agentId, { bytes, readAt: now.getTime() })
       return bytes
     },
 

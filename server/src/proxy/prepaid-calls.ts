@@ -3,12 +3,12 @@
  * in advance, so that not every call has to write there; a crash loses an agent no more than those.
  */
 import type { Queries } from '../platform/database/database.ts'
+import { keep } from '../platform/keep.ts'
 import { takeFromLimit, tryTakeFromLimit } from '../platform/rate-limits.ts'
 import type { RateLimit } from '../platform/rate-limits.ts'
 
 /** Of what an agent may call at once. */
 const share = 1 / 20
-const mostKept = 10_000
 
 export interface Rate {
   key: string
@@ -42,14 +42,13 @@ export function createPrepaidCalls(): PrepaidCalls {
     if (calls > 0) left.set(key, calls - 1)
     return calls > 0
   }
-  const keep = (key: string, calls: number) => {
-    if (left.size >= mostKept) left.clear()
-    left.set(key, (left.get(key) ?? 0) + calls)
+  const add = (key: string, calls: number) => {
+    keep(left, key, (left.get(key) ?? 0) + calls)
   }
   const takeMore = async (tx: Queries, key: string, limit: RateLimit, now: Date) => {
     const few = fewOf(limit)
     if (few > 1 && (await tryTakeFromLimit(tx, key, limit, now, few))) {
-      keep(key, few - 1)
+      add(key, few - 1)
       return
     }
     // A call that came at the same time may have taken more than it needs.
@@ -75,8 +74,8 @@ export function createPrepaidCalls(): PrepaidCalls {
       }
       const calls = limit ? Math.max(1, fewOf(limit)) : 0
       const ended = (isTaken: boolean) => {
-        if (isTaken) for (const [key, count] of wanted) keep(key, calls - count)
-        else for (const key of spent) keep(key, 1)
+        if (isTaken) for (const [key, count] of wanted) add(key, calls - count)
+        else for (const key of spent) add(key, 1)
       }
       if (isPossible && [...wanted.values()].every((count) => count <= calls)) {
         return { keys: [...wanted.keys()], limit: limit ?? noLimit, calls, ended }

@@ -2,10 +2,9 @@
  * What was read is kept as long as nothing was written since, here or by another process: the engine says whether it
  * was. Where it can't say, or in a transaction, everything is read anew.
  */
+import { keep } from '../keep.ts'
 import { versionOf } from './database.ts'
 import type { Queries, Version } from './database.ts'
-
-const mostKept = 10_000
 
 interface Kept<Found> {
   version: Version
@@ -26,15 +25,13 @@ export function whileUnchanged<Found>(
   const findAsOf = (queries: Queries, key: string, version: Version | undefined) => {
     if (version === undefined) return find(queries, key)
     let kept = keptOf.get(queries)
-    if (kept?.version !== version || kept.found.size >= mostKept) {
-      keptOf.set(queries, (kept = { version, found: new Map() }))
-    }
+    if (kept?.version !== version) keptOf.set(queries, (kept = { version, found: new Map() }))
     return kept.found.get(key) ?? findAndKeep(queries, key, kept)
   }
   const findAndKeep = async (queries: Queries, key: string, kept: Kept<Found>) => {
     // It is as of that version or newer, and so it is at worst thrown away too early.
     const found = await find(queries, key)
-    if (found !== undefined) kept.found.set(key, found)
+    if (found !== undefined) keep(kept.found, key, found)
     return found
   }
   return (queries, key, asOf) => {

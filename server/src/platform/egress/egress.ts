@@ -16,6 +16,7 @@ import { judgeName } from './judge-name.ts'
 import { judgePageUrl, judgeUrl } from './judge-url.ts'
 import { createPools } from './pools.ts'
 import type { PoolBounds, Protocol, SharedSockets } from './pools.ts'
+import { socketBound } from './socket-bound.ts'
 import { stream } from './streamed-answer.ts'
 import type { StreamedAnswer } from './streamed-answer.ts'
 import { createTrust } from './trust.ts'
@@ -64,16 +65,19 @@ const connectMs = 10_000
 const requestLimits: EgressLimits = { connectMs, firstByteMs: 30_000, wholeMs: 60_000, maxBytes: 10_485_760 }
 const fetchLimits: EgressLimits = { connectMs, firstByteMs: 15_000, wholeMs: 15_000, maxBytes: 1_048_576 }
 
-const usualBounds: PoolBounds = { maxSocketsPerPool: 32, maxSockets: 2048 }
+const maxSocketsPerPool = 32
 
 export function createEgress(needs: {
   allow: readonly AllowEntry[]
   ca?: string
   lookup?: Lookup
+  /** How many share the memory of this machine. */
+  processes?: number
   bounds?: PoolBounds
 }): Egress {
   const list = createAllowList(needs.allow)
-  const { lookup = askNameServer, bounds = usualBounds } = needs
+  const { lookup = askNameServer, processes = 1 } = needs
+  const bounds = needs.bounds ?? { maxSocketsPerPool, maxSockets: socketBound(processes) }
   const trust = createTrust(needs.ca)
   const pools = createPools({ list, lookup, trust, connectMs, bounds })
 

@@ -26,8 +26,6 @@ export interface SharedSockets {
   pool: Pool
   /** Calls that were begun and have not ended. */
   inFlight: number
-  /** When it was used last, as a count of uses. */
-  lastUse: number
   /** One call of it came to its end. */
   leave: () => void
   /** The next call gets other sockets; those under way end as they would have. */
@@ -76,10 +74,10 @@ export function createPools(needs: {
   bounds: PoolBounds
 }): Pools {
   const { bounds } = needs
+  /** Whose last use is the longest ago comes first. */
   const standing = new Map<string, SharedSockets>()
   /** Forgotten, but not yet without a socket. */
   const ending = new Set<Pool>()
-  let uses = 0
 
   const end = (key: string, shared: SharedSockets) => {
     if (standing.get(key) === shared) standing.delete(key)
@@ -89,11 +87,11 @@ export function createPools(needs: {
     void pool.close().finally(() => ending.delete(pool))
   }
   const letOneGo = () => {
-    let idle: [string, SharedSockets] | undefined
-    for (const one of standing) {
-      if (one[1].inFlight === 0 && (!idle || one[1].lastUse < idle[1].lastUse)) idle = one
+    for (const [key, shared] of standing) {
+      if (shared.inFlight > 0) continue
+      end(key, shared)
+      return
     }
-    if (idle) end(...idle)
   }
   const sockets = createSockets(bounds.maxSockets, letOneGo)
   const connectorFor = (suppliedBy: SuppliedBy, protocol: Protocol) =>
@@ -120,7 +118,7 @@ export function createPools(needs: {
       if (sockets.isShort() || pool.stats.connected === 0) end(key, shared)
     }
     const shared: SharedSockets = {
-      ...{ pool, inFlight: 0, lastUse: 0 },
+      ...{ pool, inFlight: 0 },
       leave: () => {
         shared.inFlight--
         // After a failure there may be no socket whose end would tell.
@@ -135,7 +133,6 @@ export function createPools(needs: {
       if (isHttp2) end(key, shared)
       else endIfUnused()
     })
-    standing.set(key, shared)
     return shared
   }
 
@@ -144,7 +141,8 @@ export function createPools(needs: {
       const key = `${place.suppliedBy} ${place.protocol} ${place.origin} ${place.name}`
       const shared = standing.get(key) ?? open(key, place)
       shared.inFlight++
-      shared.lastUse = ++uses
+      standing.delete(key)
+      standing.set(key, shared)
       return shared
     },
     size: () => ({ pools: standing.size, sockets: sockets.count() }),

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { join } from 'node:path'
+import { openFilesIn, socketBound } from './socket-bound.ts'
+
+const gibibyte = 1024 ** 3
+
+const bounds: [what: string, processes: number, memoryBytes: number, openFiles: number, bound: number][] = [
+  ['the files, where memory is plenty', 1, 32 * gibibyte, 3000, 2000],
+  ['the memory, where files are plenty', 1, 2 * gibibyte, Infinity, 2982],
+  ['the memory is one for all processes', 4, 2 * gibibyte, Infinity, 745],
+  ['the files are each process’s own', 4, 32 * gibibyte, 3000, 2000],
+  ['enough to work with on the smallest', 1, gibibyte / 64, 20, 64],
+]
+for (const [what, processes, memoryBytes, openFiles, bound] of bounds) {
+  test(`how many sockets may stand: ${what}`, () => {
+    assert.equal(socketBound(processes, { memoryBytes, openFiles }), bound)
+  })
+}
+
+test('the limit on files is read as Linux writes it', () => {
+  const line = (files: string) =>
+    `Limit                     Soft Limit           Hard Limit           Units     \n` +
+    `Max processes             96373                96373                processes \n` +
+    `Max open files            ${files}                524288               files     \n`
+  assert.equal(openFilesIn(line('1024')), 1024)
+  assert.equal(openFilesIn(line('unlimited')), Infinity)
+  assert.equal(openFilesIn('what another system says'), 1024)
+})
+
+test('a process that may open fewer files holds fewer sockets', () => {
+  const module = pathToFileURL(join(import.meta.dirname, 'socket-bound.ts')).href
+  const script = `import(${JSON.stringify(module)}).then(({ socketBound }) => console.log(socketBound(1)))`
+  const boundUnder = (files: number) => {
+    const command = `ulimit -n ${files} && exec "$0" -e "$1"`
+    return Number(spawnSync('sh', ['-c', command, process.execPath, script], { encoding: 'utf8' }).stdout)
+  }
+  assert.equal(boundUnder(300), 200)
+  assert.equal(boundUnder(600), 400)
+})
