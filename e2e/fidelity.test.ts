@@ -1,7 +1,7 @@
 /** What a caller gets when an upstream behaves like this or like that: whole, and as a stream. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { behaviours, oddPath, startOddUpstream } from '../server/testkit/odd-upstream.ts'
+import { behaviours, longText, oddPath, startOddUpstream } from '../server/testkit/odd-upstream.ts'
 import type { Oddity } from '../server/testkit/odd-upstream.ts'
 import type { RawUpstream } from '../server/testkit/raw-http.ts'
 import { startCalling } from './calling.ts'
@@ -45,6 +45,8 @@ const buffered: Record<Oddity, Expected> = {
   'latin-1 text': text('gé'),
   binary: bytes(0x89, 0x50, 0x4e, 0x47, 0, 0xff),
   'no type': text('{"hello":"world"}'),
+  'long json': { status: 200, body: [longText], body_encoding: 'json' },
+  'long text': text(longText),
   'head with a body': text(''),
   'no content with a body': { ...text(''), status: 204 },
   'not modified with a length': { ...text(''), status: 304 },

@@ -31,6 +31,9 @@ function dribble(socket: TLSSocket, bytes: Buffer, everyMs: number): void {
   }, everyMs)
 }
 
+/** More than goes out in one piece. */
+export const longText = 'Zwölf Boxkämpfer\n'.repeat(20_000)
+
 const zipped = gzipSync(hello)
 const bombBytes = 64 * 1024 ** 2
 
@@ -64,6 +67,8 @@ export const behaviours = {
   'latin-1 text': says(whole('200 OK', ['content-type: text/plain; charset=iso-8859-1'], Buffer.from([0x67, 0xe9]))),
   binary: says(whole('200 OK', ['content-type: image/png'], Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0xff]))),
   'no type': says(whole('200 OK', [], hello)),
+  'long json': says(whole('200 OK', [json], JSON.stringify([longText]))),
+  'long text': says(whole('200 OK', [text], longText)),
 
   'head with a body': says(whole('200 OK', [json], hello)),
   'no content with a body': says(whole('204 No Content', [json], hello)),

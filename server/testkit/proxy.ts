@@ -14,6 +14,7 @@ import { proxyCall } from '../src/proxy/proxy-call.ts'
 import type { Caller, ProxyNeeds, ProxyReply } from '../src/proxy/proxy-call.ts'
 import { createRefusals } from '../src/proxy/refusals.ts'
 import type { HeaderList, Route, Upstream, UpstreamRequest } from '../src/proxy/upstream.ts'
+import { joined } from '../src/proxy/whole-answer.ts'
 import { compileSecrets } from '../src/redaction/secret-forms.ts'
 import { createStores } from '../src/stores.ts'
 import { agentInSandbox } from './sandbox.ts'
@@ -131,7 +132,7 @@ export async function proxyTo(
     call: async (input, caller) => {
       const answer = await reply(input, caller).finally(() => ledger.flush())
       if (answer.kind === 'streamed') throw new Error('the answer is streamed')
-      return opened(answer.envelope)
+      return opened(joined(answer.envelope))
     },
   }
 }
@@ -155,7 +156,7 @@ function answering(answer: (request: UpstreamRequest) => Promise<TestResponse>):
   }
 }
 
-function opened(envelope: string | Buffer): TestAnswer {
+function opened(envelope: Buffer): TestAnswer {
   const { body_encoding, dropped_headers, audit_id, ...rest } = JSON.parse(envelope.toString()) as Record<string, any>
   return {
     ...(rest as Pick<TestAnswer, 'status' | 'headers' | 'body' | 'redactions'>),

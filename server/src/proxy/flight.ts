@@ -7,6 +7,7 @@ import type { Call } from './call.ts'
 import type { KeyedCall } from './idempotency.ts'
 import type { Idempotency } from './idempotency-store.ts'
 import type { Ledger } from './ledger.ts'
+import { joined } from './whole-answer.ts'
 import type { Envelope } from './whole-answer.ts'
 
 export interface FlightNeeds {
@@ -82,7 +83,7 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
         void ledger.outcome(call, 'answered', detail)
         return
       }
-      const kept = typeof envelope === 'string' ? Buffer.from(envelope) : envelope
+      const kept = envelope === undefined ? undefined : joined(envelope)
       await ledger.outcome(call, 'answered', detail, (tx) => idempotency.conclude(tx, keyed, kept, clock()))
       idempotency.ended(keyed)
     },

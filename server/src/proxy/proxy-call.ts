@@ -38,7 +38,7 @@ export async function proxyCall(
   caller: Caller,
 ): Promise<ProxyReply> {
   const admitted = await admit(needs, agent, input, caller)
-  if (admitted.kind === 'stored') return { kind: 'whole', envelope: admitted.envelope }
+  if (admitted.kind === 'stored') return { kind: 'whole', envelope: [admitted.envelope] }
   const { call, keyed, leave } = admitted
   const flight = takeOff(needs, call, keyed, leave)
   caller.onGone(() => {

@@ -13,6 +13,7 @@ import { readIdempotencyKey } from './idempotency.ts'
 import { proxyCall } from './proxy-call.ts'
 import type { ProxyNeeds } from './proxy-call.ts'
 import type { ReadableAnswer } from './streamed-answer.ts'
+import { joined } from './whole-answer.ts'
 
 interface ProxyRouteNeeds extends ProxyNeeds {
   config: ProxyNeeds['config'] & Pick<Config, 'proxyBodyBytes'>
@@ -56,7 +57,7 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
       if (answer.kind === 'streamed') return passOn(reply, answer)
       // It is JSON already: the schema tells readers of it, and writes nothing.
       const plain: FastifyReply = reply
-      return plain.type('application/json; charset=utf-8').send(answer.envelope)
+      return plain.type('application/json; charset=utf-8').send(joined(answer.envelope))
     },
   )
   http.lane.open(http, {

@@ -10,8 +10,12 @@ import { answerHeaders, contentEncodingOf, contentTypeOf } from './answer-header
 import type { Call } from './call.ts'
 import type { WholeResponse } from './upstream.ts'
 
-/** What is small goes out as a text, with its head in one piece; what is large is not copied more often than needed. */
-export type Envelope = string | Buffer
+/** What is small goes out as a text, with its head in one piece; what is large in parts, so that it is not copied. */
+export type Envelope = string | readonly Buffer[]
+
+export function joined(envelope: Envelope): Buffer {
+  return typeof envelope === 'string' ? Buffer.from(envelope) : Buffer.concat(envelope)
+}
 
 export interface WholeAnswer {
   /** As it goes to the agent. */
@@ -56,7 +60,7 @@ const smallBytes = 65_536
 function around(before: string, body: string | Buffer, after: string): Envelope {
   if (typeof body === 'string') return `${before}${body}${after}`
   if (body.length <= smallBytes) return `${before}${body.toString()}${after}`
-  return Buffer.concat([Buffer.from(before), body, Buffer.from(after)])
+  return [Buffer.from(before), body, Buffer.from(after)]
 }
 
 interface EnvelopeBody {

@@ -38,8 +38,8 @@ export interface LaneRoute<Caller, Schema extends TSchema> {
   identify: (authorization: string) => Promise<Caller | undefined>
   /** Whether such a body is taken here. */
   takes: (body: Static<Schema>) => boolean
-  /** JSON, as it goes out. */
-  answer: (caller: Caller, body: Static<Schema>, call: LaneCall) => Promise<string | Buffer>
+  /** JSON, as it goes out: a text, or its bytes in parts. */
+  answer: (caller: Caller, body: Static<Schema>, call: LaneCall) => Promise<string | readonly Buffer[]>
   measure: (status: number, ms: number) => void
 }
 
@@ -136,23 +136,26 @@ function takeFor<Caller, Schema extends TSchema>(
       send(response, 200, await route.answer(caller, body, call), requestId)
     } catch (error) {
       failed = errorAnswer(error, requestId)
-      send(response, failed.status, failed.body, requestId, failed.headers)
+      send(response, failed.status, [failed.body], requestId, failed.headers)
     }
   }
 
   const send = (
     response: ServerResponse,
     status: number,
-    body: string | Buffer,
+    body: string | readonly Buffer[],
     requestId: string,
     more?: Record<string, string>,
   ) => {
-    const length = Buffer.byteLength(body)
+    const isText = typeof body === 'string'
+    const length = isText ? Buffer.byteLength(body) : body.reduce((sum, part) => sum + part.length, 0)
     const headers = [...head, 'x-request-id', requestId, 'content-length', String(length)]
     if (more) headers.push(...Object.entries(more).flat())
     if (needs.isStopping()) headers.push('connection', 'close')
+    response.writeHead(status, headers)
     // Where it takes a byte for each character it is ASCII, which goes out as it is.
-    response.writeHead(status, headers).end(body, length === body.length ? 'latin1' : 'utf8')
+    if (isText) response.end(body, length === body.length ? 'latin1' : 'utf8')
+    else endWith(response, body)
   }
 
   return async (request, response, usual) => {
@@ -191,6 +194,14 @@ function takeFor<Caller, Schema extends TSchema>(
       })
     }, leave)
   }
+}
+
+/** Head and parts in one go to the system, without being joined before. */
+function endWith(response: ServerResponse, parts: readonly Buffer[]): void {
+  response.cork()
+  for (const part of parts) response.write(part)
+  response.end()
+  response.uncork()
 }
 
 interface WhenClosed {
