@@ -34,19 +34,19 @@ export async function* notSilent(
   { abort }: Pick<Flight, 'abort'>,
   idleMs: number,
 ): AsyncGenerator<Uint8Array> {
-  const source = body[Symbol.asyncIterator]()
+  // While the caller takes its time with what came, the upstream can't be heard.
+  let isListening = true
+  const silence = setTimeout(() => {
+    if (isListening) abort(new ServiceError('upstream_timeout'))
+  }, idleMs)
   try {
-    for (;;) {
-      const silence = setTimeout(() => {
-        abort(new ServiceError('upstream_timeout'))
-      }, idleMs)
-      const next: IteratorResult<Uint8Array, unknown> = await source.next().finally(() => {
-        clearTimeout(silence)
-      })
-      if (next.done) return
-      yield next.value
+    for await (const chunk of body) {
+      isListening = false
+      yield chunk
+      isListening = true
+      silence.refresh()
     }
   } finally {
-    await source.return?.()
+    clearTimeout(silence)
   }
 }
