@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { ServiceError } from '../platform/errors.ts'
 import { outgoing } from './outgoing.ts'
 import type { GivenRequest } from './outgoing.ts'
@@ -191,4 +193,21 @@ test('a GET or HEAD has no body', () => {
     refuses({ method, bodyBase64: 'AAAA' }, 'body_base64')
   }
   assert.equal(sent({ method: 'DELETE', body: 'x' }).body?.toString(), 'x')
+})
+
+test('a header name that is none is not kept, however long it is', () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const held = () => {
+    collect()
+    // What the engine itself knows of an object's members goes after the object.
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const before = held()
+  for (let index = 0; index < 50; index++) {
+    const name = Buffer.alloc(1_000_000, `${index} `).toString('latin1')
+    assert.throws(() => sent({ headers: { [name]: 'v' } }))
+  }
+  assert.ok(held() - before < 10_000_000)
 })

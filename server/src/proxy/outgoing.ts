@@ -67,8 +67,9 @@ const neverSent = new Set([
 /** Some servers still take the second for the first, and Azure has its own. */
 const ranges = new Set(['range', 'request-range', 'x-ms-range', 'if-range'])
 
-const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const noHeaderValue = /[^\t\x20-\x7e\x80-\xff]/
+const maxName = 200
 const maxValue = 8192
 const maxHeaderBytes = 32 * 1024
 
@@ -99,9 +100,10 @@ function outgoingHeaders(
   const injected = headerNamed(injects).hyphened
   let bytes = 0
   for (const [name, value] of Object.entries(given)) {
-    // A longer one is none, and need not be kept.
-    const { lower, hyphened, isWellFormed, isNeverSent, isRange } = headerNamed(name.slice(0, 201))
-    if (!isWellFormed) throw refused(name, 'A header name is malformed.')
+    // Not even a part of a longer one is remembered: it would hold on to the whole.
+    const known = name.length > maxName ? undefined : headerNamed(name)
+    if (!known?.isWellFormed) throw refused(name, 'A header name is malformed.')
+    const { lower, hyphened, isNeverSent, isRange } = known
     if (value.length > maxValue || noHeaderValue.test(value)) {
       throw refused(name, 'A header value is too long or holds a character that no header takes.')
     }
@@ -120,5 +122,5 @@ function outgoingHeaders(
 }
 
 function refused(name: string, message: string): ServiceError {
-  return new ServiceError('invalid_field', { field: `headers.${name.slice(0, 200)}`, message })
+  return new ServiceError('invalid_field', { field: `headers.${name.slice(0, maxName)}`, message })
 }

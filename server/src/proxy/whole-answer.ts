@@ -14,7 +14,9 @@ import type { WholeResponse } from './upstream.ts'
 export type Envelope = string | readonly Buffer[]
 
 export function joined(envelope: Envelope): Buffer {
-  return typeof envelope === 'string' ? Buffer.from(envelope) : Buffer.concat(envelope)
+  if (typeof envelope === 'string') return Buffer.from(envelope)
+  const [only, ...more] = envelope
+  return only && more.length === 0 ? only : Buffer.concat(envelope)
 }
 
 export interface WholeAnswer {

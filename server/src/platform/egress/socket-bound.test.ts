@@ -12,6 +12,7 @@ const bounds: [what: string, processes: number, memoryBytes: number, openFiles: 
   ['the memory, where files are plenty', 1, 2 * gibibyte, Infinity, 2982],
   ['the memory is one for all processes', 4, 2 * gibibyte, Infinity, 745],
   ['the files are each process’s own', 4, 32 * gibibyte, 3000, 2000],
+  ['no more than there are ports', 1, 512 * gibibyte, Infinity, 20_000],
   ['enough to work with on the smallest', 1, gibibyte / 64, 20, 64],
 ]
 for (const [what, processes, memoryBytes, openFiles, bound] of bounds) {

@@ -14,6 +14,8 @@ const shareOfFiles = 2 / 3
 /** What most systems allow at least, where nothing says how many there may be. */
 const usualFiles = 1024
 const fewest = 64
+/** There are not many more ports to reach one address from. */
+const most = 20_000
 
 export interface Means {
   memoryBytes: number
@@ -22,7 +24,7 @@ export interface Means {
 
 export function socketBound(processes: number, { memoryBytes, openFiles }: Means = meansHere()): number {
   const affordable = Math.min((memoryBytes * shareOfMemory) / processes / bytesOfOne, openFiles * shareOfFiles)
-  return Math.max(fewest, Math.floor(affordable))
+  return Math.max(fewest, Math.min(most, Math.floor(affordable)))
 }
 
 function meansHere(): Means {
