@@ -79,10 +79,8 @@ async function serveCalls(
 ): Promise<void> {
   const instance = await openInstance(config)
   const { egressAllow, egressCaFile, workers } = config
-  const egress = createEgress({
-    ...{ allow: egressAllow, processes: workers },
-    ...(egressCaFile && { ca: egressCaFile.pem }),
-  })
+  const trusted = egressCaFile && { ca: egressCaFile.pem }
+  const egress = createEgress({ allow: egressAllow, processes: workers, ...trusted })
   const figuresOfAll = firstProcess && { figuresOfAll: firstProcess.figuresOfAll }
   const given = { config, unknownSettings, ...instance, egress, clock: systemClock, log }
   const app = await createApp({ ...given, ...figuresOfAll })

@@ -201,7 +201,6 @@ function endWith(response: ServerResponse, parts: readonly Buffer[]): void {
   response.cork()
   for (const part of parts) response.write(part)
   response.end()
-  response.uncork()
 }
 
 interface WhenClosed {
