@@ -5,6 +5,7 @@ import { mutedAgentRoutes } from './access-requests/muted-agent-routes.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
 import { auditSeriesRoutes } from './audit/audit-series-routes.ts'
+import { keepJournal } from './audit/keep-journal.ts'
 import { headText } from './audit/signed-head.ts'
 import { authenticateCalls } from './authenticate.ts'
 import { connectRoutes } from './connections/connect-routes.ts'
@@ -84,6 +85,8 @@ export interface App {
   /** What is due outside: providers that have to be asked, callbacks, pushes. */
   catchUp: () => Promise<void>
   flushRefusals: () => Promise<void>
+  /** Resolves once what was called so far is in the tables, with how it ended. */
+  settle: () => Promise<void>
   /** Signs how far the record has come, and tells the log, where it can be kept out of the service's reach. */
   signRecord: () => Promise<void>
   /** Ends calls under way whose grants have ended; nothing to do while there are none. */
@@ -114,6 +117,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const http = await createHttp({ config, clock, log })
   const measureRoute = measureResponses(http, metrics)
   const agentOf = authenticateCalls(http, { ...needs, adminTokenHash: hashToken(adminToken) })
+  await keepJournal(http, { audit: stores.audit, isAlone: config.workers === 1, log })
   await describeRoutes(http, config.baseUrl)
   operationsRoutes(http, { config, database, metrics, isStopping: () => isStopping })
   agentGuideRoutes(http, new URL('../../SKILL.md', import.meta.url), config.baseUrl)
@@ -170,6 +174,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
     sweep: () => sweep(needs),
     catchUp: outside.catchUp,
     flushRefusals: () => refusals.flush(),
+    settle: ledger.flush,
     signRecord: async () => {
       const head = await stores.audit.signHead()
       if (head) log.info({ head: headText(head) }, 'the record so far is signed')

@@ -5,7 +5,7 @@ import { noteEachOf } from '../platform/database/database.ts'
 import type { Note, Queries } from '../platform/database/database.ts'
 import { prepared } from '../platform/database/prepared.ts'
 import type { Sequence } from '../platform/database/tables.ts'
-import { recordColumns } from './audit-hash.ts'
+import { recordColumns, recordValues } from './audit-hash.ts'
 import type { Head, RecordRow } from './audit-hash.ts'
 import { insertPair, insertingPairs, pairListsOf, pairsIn } from './audit-pair-store.ts'
 import type { PairLists } from './audit-pair-store.ts'
@@ -37,6 +37,13 @@ declare module '../platform/database/tables.ts' {
 
 export interface LinkedRow extends RecordRow, Head {
   mac: Uint8Array | null
+}
+
+const noHash = new Uint8Array()
+
+/** A record whose place in the chain is known at the end of its transaction. */
+export function placeless(row: RecordRow): LinkedRow {
+  return { ...row, chain: '', position: 0, hash: noHash, mac: null }
 }
 
 const columns = [...recordColumns, 'chain', 'position', 'hash', 'mac'] as const satisfies (keyof LinkedRow)[]
@@ -173,25 +180,8 @@ export function notesOf(rows: readonly LinkedRow[]): Note[] {
 
 const insertOne = `insert into audit_records (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`
 
-/** In the order of the columns, one by one: it is the hottest of all writes. */
 function valuesOf(row: LinkedRow): unknown[] {
-  return [
-    row.audit_id,
-    row.event,
-    row.at,
-    row.request_id,
-    row.agent_id,
-    row.user_id,
-    row.grant_id,
-    row.connection_id,
-    row.provider,
-    row.outcome,
-    row.detail,
-    row.chain,
-    row.position,
-    row.hash,
-    row.mac,
-  ]
+  return [...recordValues(row), row.chain, row.position, row.hash, row.mac]
 }
 
 const types: Partial<Record<keyof LinkedRow, string>> = {

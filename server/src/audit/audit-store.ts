@@ -5,19 +5,20 @@
  */
 import type { Clock } from '../platform/clock.ts'
 import { beforeCommit } from '../platform/database/database.ts'
-import type { CommitResult, Database, Queries } from '../platform/database/database.ts'
+import type { CommitResult, Database, Note, Queries } from '../platform/database/database.ts'
 import { isUndone } from '../platform/database/failures.ts'
 import { newId } from '../platform/ids.ts'
 import { redacted } from '../platform/secret.ts'
 import { issuedTokenPattern } from '../platform/tokens.ts'
 import type { Vault } from '../platform/vault/vault.ts'
-import { auditChainStore } from './audit-chain-store.ts'
+import { auditChainStore, placeless } from './audit-chain-store.ts'
 import type { LinkedRow } from './audit-chain-store.ts'
 import { emptyChain, linked, macOf } from './audit-hash.ts'
 import type { Head, RecordRow } from './audit-hash.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
 import type { AuditKey } from './audit-key-store.ts'
 import type { AuditRecord } from './audit-record.ts'
+import { createCallJournal } from './call-journal-store.ts'
 import { headsToName, namedHeads, startDetail } from './chain-start.ts'
 import { createMutex } from './mutex.ts'
 import { signHead } from './signed-head.ts'
@@ -47,6 +48,16 @@ export interface AuditLog extends AuditStore {
     records: readonly AuditRecord[],
     insert: (rows: readonly LinkedRow[]) => Promise<unknown> | undefined,
   ) => Promise<boolean>
+  /**
+   * Takes up what a process before this one left in its journal, and keeps one from now on, if it is to and the database
+   * has one. Returns how many pages there held something that is none of ours.
+   */
+  openJournal: (options: { isKept: boolean }) => Promise<number>
+  keepsJournal: () => boolean
+  /** Calls, in the journal: on disk when it returns, in the tables soon. False where it can't be at the moment. */
+  journal: (records: readonly AuditRecord[]) => boolean
+  /** Resolves once all that is in the journal is in the tables. Whoever reads those asks for it first. */
+  settle: () => Promise<void>
   /** Told after each commit that put something on record. A listener must not throw. */
   onCommit: (listener: (committed: Committed) => void) => void
   /** Signs how far this process's chain has come, unless that is signed already. */
@@ -59,7 +70,20 @@ interface Chain {
   key: AuditKey
 }
 
-export function createAuditStore(needs: { database: Database; vault: Vault; clock: Clock }): AuditLog {
+interface AuditNeeds {
+  database: Database
+  vault: Vault
+  clock: Clock
+  /** Calls that were made a moment ago come into the tables: what else is to be noted of them there. */
+  notesOfCalls?: (rows: readonly RecordRow[]) => Note[]
+}
+
+/** So much at once holds up nobody for long. */
+const mostWaiting = 128
+const settleMs = 100
+const retryMs = 1_000
+
+export function createAuditStore(needs: AuditNeeds): AuditLog {
   const { database, clock } = needs
   const keys = createAuditKeyStore(needs.vault)
   const waiting = new WeakMap<Queries, LinkedRow[]>()
@@ -67,6 +91,8 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
   /** As committed. None before the first record, and after a commit of which nobody knows whether it happened. */
   let chain: Chain | undefined
   const commitListeners: ((committed: Committed) => void)[] = []
+  const calls = createCallJournal(database, needs.notesOfCalls)
+  let settling: NodeJS.Timeout | undefined
 
   const goOnFrom = (next: Chain, result: CommitResult) => {
     if (result === 'committed') chain = next
@@ -80,20 +106,23 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
     for (const listener of commitListeners) listener(committed)
   }
 
-  const collect = (tx: Queries, row: LinkedRow): boolean => {
-    const rows = waiting.get(tx)
-    if (rows) return rows.push(row) > 0
-    const added = [row]
+  /** Nothing is collected where only what is in the journal has to go. */
+  const collect = (tx: Queries, ...rows: LinkedRow[]): boolean => {
+    const before = waiting.get(tx)
+    if (before) return before.push(...rows) > 0
+    let added = rows
     let next: Chain | undefined
     let release: (() => void) | undefined
     const run = async () => {
       waiting.delete(tx)
       release = await mutex.take()
-      next = await link(tx, added)
+      added = [...(await calls.handOver(tx)), ...added]
+      if (added.length > 0) next = await link(tx, added)
     }
     const ended = (result: CommitResult) => {
       waiting.delete(tx)
       if (next) goOnFrom(next, result)
+      if (release) calls.handedOver(result)
       release?.()
       if (next) tell(next, added, result)
     }
@@ -108,14 +137,27 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
     return next
   }
 
-  const appendAtOnce: AuditLog['appendAtOnce'] = async (records, insert) => {
+  const appendAtOnce: AuditLog['appendAtOnce'] = (records, insert) => {
     const rows = records.map((record) => toRow(record.auditId ?? newId('aud', record.at), record))
+    return linkAtOnce(() => rows, insert)
+  }
+
+  const linkAtOnce = async (
+    rowsToLink: () => readonly LinkedRow[],
+    insert: (rows: readonly LinkedRow[]) => Promise<unknown> | undefined,
+    ended?: (result: CommitResult) => void,
+  ): Promise<boolean> => {
     const release = await mutex.take()
-    let next: Chain | undefined
+    if (!chain) {
+      release()
+      return false
+    }
+    const rows = rowsToLink()
+    const next = linkedTo(chain, rows)
     let result: CommitResult = 'undone'
     try {
-      if (!chain) return false
-      next = linkedTo(chain, rows)
+      // Somebody else may have been quicker with all of them.
+      if (rows.length === 0) return true
       const inserting = insert(rows)
       if (!inserting) return false
       result = 'unknown'
@@ -127,9 +169,10 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
       result = 'undone'
       return false
     } finally {
-      if (next) goOnFrom(next, result)
+      goOnFrom(next, result)
+      ended?.(result)
       release()
-      if (next) tell(next, rows, result)
+      tell(next, rows, result)
     }
   }
 
@@ -148,6 +191,22 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
     await auditChainStore.insert(tx, [row])
     await auditChainStore.insertHead(tx, signHead('head', head, now, key.privateKey))
     return { head, signedPosition: head.position, key }
+  }
+
+  const settle = async (): Promise<void> => {
+    if (calls.waiting() === 0) return
+    const isDone = await linkAtOnce(calls.handOverAtOnce, calls.insertAtOnce, calls.handedOver)
+    if (!isDone) await database.transaction((tx) => Promise.resolve(collect(tx)))
+  }
+
+  /** Where it fails, no call takes the way through the journal until it has succeeded. */
+  const settleLater = (ms: number) => {
+    settling ??= setTimeout(() => {
+      settling = undefined
+      settle().catch(() => {
+        settleLater(retryMs)
+      })
+    }, ms).unref()
   }
 
   const append: AuditStore['append'] = async (queries, record) => {
@@ -169,6 +228,23 @@ export function createAuditStore(needs: { database: Database; vault: Vault; cloc
       }
     },
     appendAtOnce,
+    openJournal: async ({ isKept }) => {
+      if (database.engine !== 'sqlite') return 0
+      const key = await database.transaction((tx) => keys.findOrMake(tx, clock()))
+      const strangePages = calls.open(key.journalKey)
+      await settle()
+      if (!isKept) calls.close()
+      return strangePages
+    },
+    keepsJournal: () => calls.isKept(),
+    journal: (records) => {
+      if (!calls.write(records.map((record) => toRow(record.auditId ?? newId('aud', record.at), record)))) return false
+      // Not before the call that it is about has gone out.
+      if (calls.waiting() >= mostWaiting) setImmediate(() => void settle().catch(() => undefined))
+      settleLater(settleMs)
+      return true
+    },
+    settle,
     onCommit: (listener) => {
       commitListeners.push(listener)
     },
@@ -196,11 +272,8 @@ function linkedTo(base: Chain, added: readonly LinkedRow[]): Chain {
   return { ...base, head }
 }
 
-const noHash = new Uint8Array()
-
-/** Its place in the chain is known at the end of the transaction. */
 function toRow(auditId: string, record: AuditRecord): LinkedRow {
-  return {
+  return placeless({
     audit_id: auditId,
     event: record.event,
     at: record.at.getTime(),
@@ -213,15 +286,13 @@ function toRow(auditId: string, record: AuditRecord): LinkedRow {
     outcome: record.outcome ?? null,
     // A path can hold a token that its caller put there by mistake.
     detail: JSON.stringify(record.detail ?? {}).replaceAll(issuedTokenPattern, redacted),
-    chain: '',
-    position: 0,
-    hash: noHash,
-    mac: null,
-  }
+  })
 }
 
 function place(row: LinkedRow, { chain, position, hash }: Head): void {
   row.chain = chain
   row.position = position
   row.hash = hash
+  // It may have been the last of a commit that was undone.
+  row.mac = null
 }

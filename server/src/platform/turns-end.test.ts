@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { beforeEach, test } from 'node:test'
 import { turnsEnd } from './turns-end.ts'
+
+// As long as nobody knows otherwise, others may come.
+beforeEach(async () => {
+  void turnsEnd()
+  void turnsEnd()
+  await nextTurn()
+})
 
 test('what one turn brings goes on together, step by step', async () => {
   const steps: string[] = []
@@ -25,17 +33,29 @@ test('what one turn brings goes on together, step by step', async () => {
 test('what the next turn brings waits for its own end', async () => {
   await turnsEnd()
   let isOver = false
-  const next = turnsEnd().then(() => (isOver = true))
+  const next = turnsEnd()?.then(() => (isOver = true))
   await Promise.resolve()
   assert.equal(isOver, false)
   await next
+  assert.ok(isOver)
 })
 
 test('one that fails takes nobody with it', async () => {
-  const failing = turnsEnd().then(() => {
+  const failing = Promise.resolve(turnsEnd()).then(() => {
     throw new Error('mine')
   })
-  const other = turnsEnd().then(() => 'goes on')
+  const other = Promise.resolve(turnsEnd()).then(() => 'goes on')
   await assert.rejects(failing, /mine/)
   assert.equal(await other, 'goes on')
+})
+
+test('who has come alone for a while waits for nobody, until there is company again', async () => {
+  for (let turn = 0; turn < 16; turn++) await turnsEnd()
+  assert.equal(turnsEnd(), undefined)
+  await nextTurn()
+  assert.equal(turnsEnd(), undefined)
+  assert.equal(turnsEnd(), undefined, 'the second of a turn: only the next one knows')
+  await nextTurn()
+  assert.ok(turnsEnd())
+  await nextTurn()
 })

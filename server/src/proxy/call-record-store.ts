@@ -6,9 +6,10 @@
 import { sql } from 'kysely'
 import { insertingRecords, listsOf, notesOf } from '../audit/audit-chain-store.ts'
 import type { LinkedRow, RecordLists } from '../audit/audit-chain-store.ts'
+import type { RecordRow } from '../audit/audit-hash.ts'
 import { insertingPairs } from '../audit/audit-pair-store.ts'
-import { countingLiveCalls, noteOfCalls } from '../grants/grant-usage-store.ts'
-import type { Database, Queries } from '../platform/database/database.ts'
+import { countingLiveCalls, noteOfCalls, noteOfMadeCalls } from '../grants/grant-usage-store.ts'
+import type { Database, Note, Queries } from '../platform/database/database.ts'
 import { listOf, preparedText } from '../platform/database/prepared.ts'
 import { noteOfTakings, takingFromLimits, timesOf } from '../platform/rate-limits.ts'
 import type { Times } from '../platform/rate-limits.ts'
@@ -80,3 +81,15 @@ export const callRecordStore = {
 }
 
 export type CallRecordStore = typeof callRecordStore
+
+/** Of calls that went on record before they were counted. */
+export function notesOfMadeCalls(rows: readonly RecordRow[]): Note[] {
+  const made = rows.filter(
+    ({ event, detail }) => event === 'proxy.attempt' || (event === 'proxy.hop' && isRedirect(detail)),
+  )
+  return [noteOfMadeCalls(made.map(({ grant_id: grantId, at }) => ({ grantId, at })))]
+}
+
+function isRedirect(detail: string): boolean {
+  return (JSON.parse(detail) as { why?: unknown }).why === 'redirect'
+}

@@ -1,4 +1,5 @@
 import type { Standing } from '../grants/standing.ts'
+import type { Version } from '../platform/database/database.ts'
 import type { Destination } from './destination.ts'
 import type { HeaderList, Route } from './upstream.ts'
 
@@ -28,6 +29,8 @@ export interface Known {
 export interface Call {
   agentId: string
   standing: Standing
+  /** As of this the standing was read, if that is known. */
+  asOf: Version | undefined
   route: Route
   auditId: string
   requestId: string

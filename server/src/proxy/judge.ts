@@ -67,6 +67,7 @@ export async function judge(
   return {
     agentId,
     standing,
+    asOf,
     route,
     auditId: newId('aud', now),
     requestId,

@@ -11,6 +11,7 @@ import type { GrantStore } from '../grants/grant-store.ts'
 import { assertStands } from '../grants/standing.ts'
 import type { StandingStore } from '../grants/standing-store.ts'
 import type { Clock } from '../platform/clock.ts'
+import { versionOf } from '../platform/database/database.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { createGroupCommit } from '../platform/database/group-commit.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -18,6 +19,7 @@ import type { Log } from '../platform/log.ts'
 import type { Call } from './call.ts'
 import type { CallRecordStore } from './call-record-store.ts'
 import { createPrepaidCalls } from './prepaid-calls.ts'
+import type { Rate } from './prepaid-calls.ts'
 
 export interface LedgerNeeds {
   database: Database
@@ -25,7 +27,7 @@ export interface LedgerNeeds {
   grants: GrantStore
   standings: StandingStore
   connections: Pick<ConnectionStore, 'markUsed'>
-  audit: Pick<AuditLog, 'appendAll' | 'appendAtOnce'>
+  audit: Pick<AuditLog, 'appendAll' | 'appendAtOnce' | 'keepsJournal' | 'journal' | 'settle'>
   callRecords: CallRecordStore
   clock: Clock
   log: Log
@@ -59,22 +61,19 @@ interface Entry {
   kind: 'attempt' | 'redirect' | 'token_renewed' | 'outcome'
   outcome?: 'answered' | 'failed'
   detail: NonNullable<AuditRecord['detail']>
+  /** Of this rate one call was taken for it. */
+  spent?: Rate | undefined
 }
 
 export function createLedger(needs: LedgerNeeds): Ledger {
   const { database, audit, clock, log } = needs
-  const prepaid = createPrepaidCalls()
+  const prepaid = createPrepaidCalls(audit.keepsJournal)
 
   /** Why each may not go on, in their places: the rate first, then what the call stands on. */
   const judgeAll = async (tx: Queries, entries: readonly Entry[], at: Date) => {
     const refusals: (ServiceError | undefined)[] = entries.map(() => undefined)
     const settle = async (index: number, work: Promise<unknown>) => {
-      try {
-        await work
-      } catch (error) {
-        if (!(error instanceof ServiceError)) throw error
-        refusals[index] = error
-      }
+      refusals[index] = await refusalOf(work)
     }
     const takings: Promise<void>[] = []
     entries.forEach(({ call, kind }, index) => {
@@ -108,9 +107,9 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     const at = clock()
     const counting = entries.filter(({ kind }) => countsOne(kind))
     const isUsual = entries.every(({ kind }) => kind !== 'token_renewed')
-    if (!isUsual || counting.some(({ call }) => isDueToBeMarked(call, at))) return false
+    if (!isUsual || counting.some(({ call }) => isDueToBeMarked(call, at))) return undefined
     const taking = prepaid.plan(counting.flatMap(({ call }) => call.route.rate ?? []))
-    if (!taking) return false
+    if (!taking) return undefined
     const grantIds = counting.map(({ call }) => call.standing.grant.grantId)
     const records = entries.map((entry) => toRecord(entry, at))
     let isDone = false
@@ -118,16 +117,56 @@ export function createLedger(needs: LedgerNeeds): Ledger {
       isDone = await audit.appendAtOnce(records, (rows) =>
         needs.callRecords.insertAtOnce(database, rows, grantIds, taking, at),
       )
-      return isDone
+      return isDone ? [] : undefined
     } finally {
       taking.ended(isDone)
     }
   }
-  const group = createGroupCommit(database, write, {
-    writeAtOnce,
-    // A call that was put on record twice would be counted twice; an outcome that is not there would be unknown.
-    mayRepeat: ({ kind }) => kind === 'outcome',
-  })
+  // A call that was put on record twice would be counted twice; an outcome that is not there would be unknown.
+  const mayRepeat = ({ kind }: Entry) => kind === 'outcome'
+  const group = createGroupCommit(database, write, { writeAtOnce, mayRepeat })
+
+  /** They go out only if by now, with all of it on disk, nothing has changed that they stand on. */
+  const writeInJournal = async (entries: readonly Entry[]) => {
+    const at = clock()
+    if (!audit.journal(entries.map((entry) => toRecord(entry, at)))) {
+      for (const entry of entries) giveBack(entry)
+      return writeAtOnce(entries)
+    }
+    const version = await versionOf(database.queries)
+    const refusals: (ServiceError | undefined)[] = []
+    for (const [index, { call, kind }] of entries.entries()) {
+      if (kind !== 'outcome' && call.asOf !== version) refusals[index] = await refusalNow(call, at)
+    }
+    return refusals
+  }
+  const journal = createGroupCommit(database, write, { writeAtOnce: writeInJournal, mayRepeat })
+
+  /** It is on record as an attempt, which came to nothing. */
+  const refusalNow = async (call: Call, at: Date): Promise<ServiceError | undefined> => {
+    const refusal = await refusalOf(assertStillStands(needs, database.queries, call, at))
+    if (refusal) void outcome(call, 'failed', { code: refusal.code, ms: 0 })
+    return refusal
+  }
+
+  /** Into the journal goes what needs no look at the tables. */
+  const isPlain = (entry: Entry): boolean => {
+    const { call, kind } = entry
+    if (!audit.keepsJournal()) return false
+    if (!countsOne(kind)) return true
+    return call.standing.grant.maxCalls === null && !isDueToBeMarked(call, clock()) && spend(entry)
+  }
+  const spend = (entry: Entry): boolean => {
+    const { rate } = entry.call.route
+    if (!rate) return true
+    if (prepaid.trySpend(rate)) entry.spent = rate
+    return entry.spent !== undefined
+  }
+  const giveBack = (entry: Entry) => {
+    if (entry.spent) prepaid.giveBack(entry.spent)
+    entry.spent = undefined
+  }
+  const groupOf = (entry: Entry) => (isPlain(entry) ? journal : group)
 
   /** In a transaction of its own, with what else belongs to it. */
   const writeAlone = async (tx: Queries, entry: Entry) => {
@@ -135,10 +174,27 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     if (refusal) throw refusal
   }
 
+  const outcome: Ledger['outcome'] = async (call, how, detail, more) => {
+    const entry: Entry = { call, kind: 'outcome', outcome: how, detail }
+    try {
+      if (!more) await groupOf(entry).commitLater(entry)
+      else
+        await database.transaction(async (tx) => {
+          await writeAlone(tx, entry)
+          await more(tx)
+        })
+    } catch (error) {
+      // The attempt is on record; the outcome stays unknown, and the answer is not withheld for it.
+      log.error({ err: error, audit_id: call.auditId }, 'an outcome could not be put on record')
+    }
+  }
+
+  const commit = (entry: Entry) => groupOf(entry).commit(entry)
+
   return {
     attempt: async (call) => {
       try {
-        await group.commit({ call, kind: 'attempt', detail: call.facts })
+        await commit({ call, kind: 'attempt', detail: call.facts })
       } catch (error) {
         if (error instanceof ServiceError && error.code === 'grant_exhausted') noteUsedUp(call)
         throw error
@@ -156,24 +212,24 @@ export function createLedger(needs: LedgerNeeds): Ledger {
       await assertStillStands(needs, database.queries, call, clock())
     },
 
-    nextAttempt: (call, why) => group.commit({ call, kind: why, detail: { ...call.facts, why } }),
+    nextAttempt: (call, why) => commit({ call, kind: why, detail: { ...call.facts, why } }),
 
-    outcome: async (call, outcome, detail, more) => {
-      const entry: Entry = { call, kind: 'outcome', outcome, detail }
-      try {
-        if (!more) await group.commitLater(entry)
-        else
-          await database.transaction(async (tx) => {
-            await writeAlone(tx, entry)
-            await more(tx)
-          })
-      } catch (error) {
-        // The attempt is on record; the outcome stays unknown, and the answer is not withheld for it.
-        log.error({ err: error, audit_id: call.auditId }, 'an outcome could not be put on record')
-      }
+    outcome,
+
+    flush: async () => {
+      await Promise.all([group.flush(), journal.flush()])
+      await audit.settle()
     },
+  }
+}
 
-    flush: () => group.flush(),
+async function refusalOf(work: Promise<unknown>): Promise<ServiceError | undefined> {
+  try {
+    await work
+    return undefined
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    return error
   }
 }
 

@@ -5,7 +5,7 @@ import { startService } from '../../testkit/service.ts'
 
 onBothDatabases('long URLs', (engine) => {
   test('what an agent can make the record of one call hold is bounded', async (t) => {
-    const { call, config, database, registerAgent } = await startService(t, engine)
+    const { app, call, config, database, registerAgent } = await startService(t, engine)
     const { token } = await registerAgent()
     const { grant_id, echo_url } = (await call('POST', '/v4/sandbox/start', { token })).body
     const origin = config.baseUrl.origin
@@ -16,6 +16,7 @@ onBothDatabases('long URLs', (engine) => {
       `${echo_url}?${Array.from({ length: 1200 }, (_, index) => `p${index}`).join('&')}`,
     ]
     for (const url of urls) await call('POST', '/v4/proxy', { token, body: { grant_id, method: 'GET', url } })
+    await app.settle()
     const records = await database.queries
       .selectFrom('audit_records')
       .select(['event', 'detail'])

@@ -19,14 +19,12 @@ export interface GroupCommit<Entry> {
  * Writes entries that came at about the same time. A refusal is one entry's own affair and leaves the others alone: it
  * stands in that entry's place in what is returned, and what was written for it is not undone.
  */
-export type WriteTogether<Entry> = (
-  tx: Queries,
-  entries: readonly Entry[],
-) => Promise<readonly (ServiceError | undefined)[]>
+export type WriteTogether<Entry> = (tx: Queries, entries: readonly Entry[]) => Promise<Refusals>
+export type Refusals = readonly (ServiceError | undefined)[]
 
 interface GroupOptions<Entry> {
-  /** All of them, the short way. False where that could not be: then nothing was written. Rejects where nobody knows. */
-  writeAtOnce?: ((entries: readonly Entry[]) => Promise<boolean>) | undefined
+  /** All of them, the short way. Undefined where that could not be: then nothing was written. Rejects where nobody knows. */
+  writeAtOnce?: ((entries: readonly Entry[]) => Promise<Refusals | undefined>) | undefined
   /** Of what is written twice, where nobody knows whether it was written, nothing worse comes. */
   mayRepeat: (entry: Entry) => boolean
 }
@@ -46,7 +44,7 @@ const quietTurns = 2
 export function createGroupCommit<Entry>(
   database: Database,
   write: WriteTogether<Entry>,
-  { writeAtOnce = () => Promise.resolve(false), mayRepeat }: GroupOptions<Entry>,
+  { writeAtOnce = () => Promise.resolve(undefined), mayRepeat }: GroupOptions<Entry>,
 ): GroupCommit<Entry> {
   let waiting: Waiting<Entry>[] = []
   let isScheduled = false
@@ -60,11 +58,11 @@ export function createGroupCommit<Entry>(
     let isUncertain = false
     try {
       const entries = some.map(({ entry }) => entry)
-      const areWritten = await writeAtOnce(entries).catch((error: unknown) => {
+      const written = await writeAtOnce(entries).catch((error: unknown) => {
         isUncertain = true
         throw error
       })
-      const refusals = areWritten ? [] : await database.transaction((tx) => write(tx, entries))
+      const refusals = written ?? (await database.transaction((tx) => write(tx, entries)))
       some.forEach(({ resolve, reject }, index) => {
         const refusal = refusals[index]
         if (refusal) reject(refusal)

@@ -11,6 +11,10 @@ import type { CompiledQuery, DatabaseConnection, Driver, Kysely, QueryResult } f
 import { createDatabase } from './database.ts'
 import type { Database, Note, Shortcut } from './database.ts'
 import { DatabaseFileLost, Undone, isBusy } from './failures.ts'
+import { openJournalFile } from './journal-file.ts'
+import type { JournalFile } from './journal-file.ts'
+import { openLogHead } from './log-head.ts'
+import type { LogHead } from './log-head.ts'
 
 /** SQLite itself waits on our thread; past this we wait on a timer instead, so that other calls go on. */
 const blockingWaitMs = 50
@@ -32,6 +36,10 @@ export function openSqlite(file: string): Database {
   return createDatabase('sqlite', dialect, shortcut)
 }
 
+export function journalOf(file: string): string {
+  return `${file}-calls`
+}
+
 /** Of all databases that this process has open: what one of them writes, another may have read a moment ago. */
 let writes = 0
 
@@ -49,6 +57,7 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
   let seen: unknown
   /** How much this process had written, in whatever file, when it was asked; undefined once those who came together know. */
   let askedAt: number | undefined
+  let journal: JournalFile | undefined
   const look = (isRead: boolean) => {
     const now = performance.now()
     if (isRead && now - lookedAt < readsTrustMs) return
@@ -116,13 +125,33 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
       }
       return noteAll(handle, notes)
     },
+    openJournal: (key) => {
+      const opened = openJournalFile(journalOf(file), key)
+      if (!opened) return undefined
+      journal?.close()
+      journal = opened
+      return {
+        ...opened,
+        close: () => {
+          opened.close()
+          journal = undefined
+        },
+        append: (entry) => {
+          // What others wrote until it was on disk is to be asked for anew.
+          writes++
+          return opened.append(entry)
+        },
+      }
+    },
     // Once for all calls that are taken together: each of them had come before.
     version: () => {
       if (askedAt === writes) return version
       if (!isInTransaction) look(true)
-      const told = dataVersion(handle.writer)
-      if (told === undefined || told !== seen) version++
-      seen = told
+      if (!handle.logHead.isSame()) {
+        const told = dataVersion(handle.writer)
+        if (told === undefined || told !== seen) version++
+        seen = told
+      }
       if (askedAt === undefined) process.nextTick(() => (askedAt = undefined))
       askedAt = writes
       return version
@@ -178,6 +207,8 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
     },
     destroy: () => {
       close(handle)
+      journal?.close()
+      journal = undefined
       return Promise.resolve()
     },
   }
@@ -191,6 +222,7 @@ interface Handle {
   inode: number
   /** Of the log and of its index, which lie beside the file. */
   logInodes: Map<string, number | undefined>
+  logHead: LogHead
 }
 
 interface Link {
@@ -220,7 +252,13 @@ function openFile(file: string): Handle {
   database.exec(`pragma wal_autocheckpoint = ${checkpointPages}`)
   const logInodes = new Map([`${file}-wal`, `${file}-shm`].map((log) => [log, inodeOf(log)]))
   const reader = new DatabaseSync(file, { timeout: blockingWaitMs, readOnly: true })
-  return { writer: linkTo(database), reader: linkTo(reader), inode: statSync(file).ino, logInodes }
+  return {
+    writer: linkTo(database),
+    reader: linkTo(reader),
+    inode: statSync(file).ino,
+    logInodes,
+    logHead: openLogHead(`${file}-shm`),
+  }
 }
 
 /** Of two that switch a new file over at the same time SQLite turns one away at once, however patient it is. */
@@ -242,9 +280,11 @@ function linkTo(database: DatabaseSync): Link {
   return { database, statements: new Map(), shortcuts: new Map() }
 }
 
-function close({ reader, writer }: Handle): void {
+function close({ reader, writer, logHead }: Handle): void {
+  if (!writer.database.isOpen) return
   // The last to go writes the log into the file, which only the writer can.
-  for (const { database } of [reader, writer]) if (database.isOpen) database.close()
+  for (const { database } of [reader, writer]) database.close()
+  logHead.close()
 }
 
 function inodeOf(file: string): number | undefined {

@@ -1,0 +1,44 @@
+/**
+ * Whether anybody has committed since: the head of the index of SQLite's log, by which SQLite itself knows it. To compare
+ * it takes a quarter of the time that it takes to ask SQLite.
+ */
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+
+export interface LogHead {
+  /** Of when this was asked last. Something may have been written where it says no, never the other way round. */
+  isSame: () => boolean
+  close: () => void
+}
+
+/** Of its two copies SQLite writes this one last. */
+const headBytes = 48
+
+/** Whoever closes a file gives up all locks that its process holds there: while SQLite has any, none of ours is closed. */
+const inUse = new Map<string, { opened: number; users: number }>()
+
+/** To be closed once SQLite has closed it. */
+export function openLogHead(index: string): LogHead {
+  const { dev, ino } = statSync(index)
+  const name = `${dev}.${ino}`
+  const shared = inUse.get(name) ?? { opened: openSync(index, 'r'), users: 0 }
+  shared.users++
+  inUse.set(name, shared)
+  let seen = Buffer.alloc(headBytes)
+  let now = Buffer.alloc(headBytes)
+  let isOpen = true
+  return {
+    isSame: () => {
+      if (!isOpen) return false
+      const isWhole = readSync(shared.opened, now, 0, headBytes, 0) === headBytes
+      if (isWhole && now.equals(seen)) return true
+      ;[seen, now] = [now, seen]
+      return false
+    },
+    close: () => {
+      isOpen = false
+      if (--shared.users > 0) return
+      inUse.delete(name)
+      closeSync(shared.opened)
+    },
+  }
+}
