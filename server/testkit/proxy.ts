@@ -1,4 +1,5 @@
 /** The real pipeline of a proxied call, with an upstream and a credential of the test's own at its end. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { agentStore } from '../src/agents/agent-store.ts'
 import type { AuditLog } from '../src/audit/audit-store.ts'
 import { createCallsInFlight } from '../src/grants/calls-in-flight.ts'
@@ -130,7 +131,11 @@ export async function proxyTo(
     ledger,
     reply,
     call: async (input, caller) => {
-      const answer = await reply(input, caller).finally(() => ledger.flush())
+      const answer = await reply(input, caller).finally(async () => {
+        // Its outcome comes once it is on its way.
+        await nextTurn()
+        await ledger.flush()
+      })
       if (answer.kind === 'streamed') throw new Error('the answer is streamed')
       return opened(joined(answer.envelope))
     },

@@ -9,7 +9,7 @@ import type { CommitResult, Database, Note, Queries } from '../platform/database
 import { isUndone } from '../platform/database/failures.ts'
 import { newId } from '../platform/ids.ts'
 import { redacted } from '../platform/secret.ts'
-import { issuedTokenPattern } from '../platform/tokens.ts'
+import { issuedTokenPattern, issuedTokenPrefix } from '../platform/tokens.ts'
 import type { Vault } from '../platform/vault/vault.ts'
 import { auditChainStore, placeless } from './audit-chain-store.ts'
 import type { LinkedRow } from './audit-chain-store.ts'
@@ -92,7 +92,8 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
   let chain: Chain | undefined
   const commitListeners: ((committed: Committed) => void)[] = []
   const calls = createCallJournal(database, needs.notesOfCalls)
-  let settling: NodeJS.Timeout | undefined
+  let timer: NodeJS.Timeout | undefined
+  let settling: Promise<void> | undefined
 
   const goOnFrom = (next: Chain, result: CommitResult) => {
     if (result === 'committed') chain = next
@@ -143,16 +144,16 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
   }
 
   const linkAtOnce = async (
-    rowsToLink: () => readonly LinkedRow[],
+    rowsToLink: () => readonly LinkedRow[] | undefined,
     insert: (rows: readonly LinkedRow[]) => Promise<unknown> | undefined,
     ended?: (result: CommitResult) => void,
   ): Promise<boolean> => {
     const release = await mutex.take()
-    if (!chain) {
+    const rows = chain && rowsToLink()
+    if (!chain || !rows) {
       release()
       return false
     }
-    const rows = rowsToLink()
     const next = linkedTo(chain, rows)
     let result: CommitResult = 'undone'
     try {
@@ -193,16 +194,25 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
     return { head, signedPosition: head.position, key }
   }
 
-  const settle = async (): Promise<void> => {
+  const settleNow = async (): Promise<void> => {
+    calls.reopen()
     if (calls.waiting() === 0) return
     const isDone = await linkAtOnce(calls.handOverAtOnce, calls.insertAtOnce, calls.handedOver)
     if (!isDone) await database.transaction((tx) => Promise.resolve(collect(tx)))
   }
 
+  /** Once for all who ask meanwhile: what it takes along is all there is until it has ended. */
+  const settle = (): Promise<void> => {
+    settling ??= settleNow().finally(() => {
+      settling = undefined
+    })
+    return settling
+  }
+
   /** Where it fails, no call takes the way through the journal until it has succeeded. */
   const settleLater = (ms: number) => {
-    settling ??= setTimeout(() => {
-      settling = undefined
+    timer ??= setTimeout(() => {
+      timer = undefined
       settle().catch(() => {
         settleLater(retryMs)
       })
@@ -231,14 +241,19 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
     openJournal: async ({ isKept }) => {
       if (database.engine !== 'sqlite') return 0
       const key = await database.transaction((tx) => keys.findOrMake(tx, clock()))
-      const strangePages = calls.open(key.journalKey)
-      await settle()
-      if (!isKept) calls.close()
+      const strangePages = calls.isKept() ? 0 : calls.open(key.journalKey)
+      await settle().catch(() => {
+        settleLater(retryMs)
+      })
+      if (!isKept && calls.waiting() === 0) calls.close()
       return strangePages
     },
     keepsJournal: () => calls.isKept(),
     journal: (records) => {
-      if (!calls.write(records.map((record) => toRow(record.auditId ?? newId('aud', record.at), record)))) return false
+      if (!calls.write(records.map((record) => toRow(record.auditId ?? newId('aud', record.at), record)))) {
+        settleLater(retryMs)
+        return false
+      }
       // Not before the call that it is about has gone out.
       if (calls.waiting() >= mostWaiting) setImmediate(() => void settle().catch(() => undefined))
       settleLater(settleMs)
@@ -284,9 +299,13 @@ function toRow(auditId: string, record: AuditRecord): LinkedRow {
     connection_id: record.connectionId ?? null,
     provider: record.provider ?? null,
     outcome: record.outcome ?? null,
-    // A path can hold a token that its caller put there by mistake.
-    detail: JSON.stringify(record.detail ?? {}).replaceAll(issuedTokenPattern, redacted),
+    detail: withoutTokens(JSON.stringify(record.detail ?? {})),
   })
+}
+
+/** A path can hold a token that its caller put there by mistake. Most hold nothing that looks like one. */
+function withoutTokens(detail: string): string {
+  return detail.includes(issuedTokenPrefix) ? detail.replaceAll(issuedTokenPattern, redacted) : detail
 }
 
 function place(row: LinkedRow, { chain, position, hash }: Head): void {

@@ -1,9 +1,8 @@
 /**
  * Records of calls go into a journal first: to have a page of a file on disk takes a fraction of what it takes to change
- * the tables, and nobody waits for those. The next commit that puts something on record takes them along, in the order in
- * which all of it happened. What a process that ended left there is put into the tables by the next.
+ * the tables, and nobody waits for those. The next commit that puts something on record takes them along. What a process
+ * that ended left there is put into the tables by the next.
  */
-import { randomBytes } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { noteEachOf } from '../platform/database/database.ts'
 import type { CommitResult, Database, Note, Queries } from '../platform/database/database.ts'
@@ -14,13 +13,6 @@ import type { LinkedRow } from './audit-chain-store.ts'
 import { recordColumns, recordValues } from './audit-hash.ts'
 import type { RecordRow } from './audit-hash.ts'
 
-declare module '../platform/database/tables.ts' {
-  interface Tables {
-    /** One row, on SQLite only: of this journal all up to this number is in the tables. */
-    audit_journals: { journal: string; number: number }
-  }
-}
-
 export interface CallJournal {
   /** Returns how many pages held something that is none of ours. */
   open: (key: KeyObject) => number
@@ -30,18 +22,14 @@ export interface CallJournal {
   write: (rows: readonly LinkedRow[]) => boolean
   /** What is to be put into the tables by this transaction. Until it has ended nothing is written here. */
   handOver: (tx: Queries) => Promise<LinkedRow[]>
-  /** The same, for a transaction without a pause, where nothing is uncertain: it fails where something was. */
-  handOverAtOnce: () => LinkedRow[]
+  /** The same, for a transaction without a pause. Undefined where it has to be looked for in the tables first. */
+  handOverAtOnce: () => LinkedRow[] | undefined
   insertAtOnce: (rows: readonly LinkedRow[]) => Promise<void> | undefined
   handedOver: (result: CommitResult) => void
   /** How many records are in no table yet. */
   waiting: () => number
-}
-
-interface Noted {
-  journal: string
-  number: number
-  rows: LinkedRow[]
+  /** After a failure to write, once nothing waits. */
+  reopen: () => void
 }
 
 export function createCallJournal(
@@ -52,40 +40,35 @@ export function createCallJournal(
   /** None is written before what was left is in the tables, nor while anything is being put there. */
   let isOpen = false
   let isHandingOver = false
-  let noted: Noted[] = []
-  let waiting = 0
+  let waiting: LinkedRow[] = []
+  /** Some of it may be in the tables: a process ended, or a commit, and nobody knows whether it had happened. */
+  let isUncertain = false
   let number = 0
-  const journal = randomBytes(12).toString('base64url')
   const clear = () => {
     try {
       file?.clear()
       isOpen = true
     } catch {
-      // Then it is not written to any more.
+      isOpen = false
     }
   }
-  /** How far it is in the tables then. */
-  const reached = () => {
-    const newest = noted.at(-1)
-    return [newest?.journal, newest?.number]
-  }
-  const begun = (): Note => ({ text: 'insert into audit_journals (journal, number) values (?, ?)', rows: [reached()] })
-  const moved = (): Note => ({
-    text: 'update audit_journals set journal = ?, number = ?',
-    rows: [reached()],
-    mustChange: true,
-  })
 
   return {
     open: (key) => {
-      file = database.openJournal(key)
-      if (!file) return 0
-      const { entries, strangePages } = file.read()
-      if (strangePages > 0) file.keepAside()
-      noted = entries.map(toNoted)
-      waiting = noted.reduce((sum, { rows }) => sum + rows.length, 0)
-      if (waiting === 0) clear()
-      return strangePages
+      const opened = database.openJournal(key)
+      if (!opened) return 0
+      try {
+        const { entries, strangePages } = opened.read()
+        if (strangePages > 0) opened.keepAside()
+        waiting = entries.flatMap(rowsOf)
+        isUncertain = true
+        file = opened
+        if (waiting.length === 0) clear()
+        return strangePages
+      } catch (error) {
+        opened.close()
+        throw error
+      }
     },
 
     close: () => {
@@ -99,65 +82,80 @@ export function createCallJournal(
       if (!file || !isOpen || isHandingOver) return false
       number++
       try {
-        if (!file.append({ number, text: JSON.stringify([journal, rows.map(recordValues)]) })) return false
+        if (!file.append({ number, text: JSON.stringify(rows.map(recordValues)) })) return false
       } catch {
         // The tables may be on the same disk; if so, whoever takes the way to them is told.
         isOpen = false
         return false
       }
-      noted.push({ journal, number, rows: [...rows] })
-      waiting += rows.length
+      waiting.push(...rows)
       return true
     },
 
     handOver: async (tx) => {
       isHandingOver = true
-      if (noted.length === 0) return []
-      const found = await tx.selectFrom('audit_journals').selectAll().executeTakeFirst()
-      const rows = noted.filter((entry) => !isIn(entry, found)).flatMap((entry) => entry.rows)
+      const rows = isUncertain ? await withoutThoseIn(tx, waiting) : waiting
       const noteEach = noteEachOf(tx)
-      for (const note of [found ? moved() : begun(), ...notesOfCalls(rows)]) await noteEach?.(note)
+      if (rows.length > 0) for (const note of notesOfCalls(rows)) await noteEach?.(note)
       return rows
     },
 
     handOverAtOnce: () => {
+      if (isUncertain) return undefined
       isHandingOver = true
-      return noted.flatMap((entry) => entry.rows)
+      return waiting
     },
 
-    insertAtOnce: (rows) => database.noteAtOnce([moved(), ...notesOfCalls(rows), ...notesOf(rows)]),
+    insertAtOnce: (rows) => database.noteAtOnce([...notesOfCalls(rows), ...notesOf(rows)]),
 
     handedOver: (result) => {
       isHandingOver = false
-      if (!file || noted.length === 0) return
+      isUncertain = result === 'unknown' || (isUncertain && result === 'undone')
+      if (waiting.length === 0) return
       isOpen = false
-      // Where nobody knows whether it happened, the table will tell the next.
       if (result !== 'committed') return
-      noted = []
-      waiting = 0
+      waiting = []
       clear()
     },
 
-    waiting: () => waiting,
+    waiting: () => waiting.length,
+
+    reopen: () => {
+      if (file && !isOpen && !isHandingOver && waiting.length === 0) clear()
+    },
   }
 }
 
 /** How many records a journal holds that are in no table, as far as one can tell from outside. */
 export async function countWaiting(queries: Queries, file: string, key: KeyObject): Promise<number> {
-  const found = await queries.selectFrom('audit_journals').selectAll().executeTakeFirst()
-  const entries = readJournalFile(file, key).entries.map(toNoted)
-  return entries.reduce((sum, entry) => sum + (isIn(entry, found) ? 0 : entry.rows.length), 0)
+  return (await withoutThoseIn(queries, readJournalFile(file, key).entries.flatMap(rowsOf))).length
 }
 
-function isIn({ journal, number }: Noted, found: { journal: string; number: number } | undefined): boolean {
-  return found !== undefined && found.journal === journal && number <= found.number
-}
-
-function toNoted({ number, text }: JournalEntry): Noted {
-  const [journal, all] = JSON.parse(text) as [string, unknown[][]]
-  const rows = all.map((values) => {
-    const named = Object.fromEntries(recordColumns.map((column, index) => [column, values[index]]))
-    return placeless(named as unknown as RecordRow)
+function rowsOf({ text }: JournalEntry): LinkedRow[] {
+  return (JSON.parse(text) as unknown[][]).map((values) => {
+    const named = recordColumns.map((column, index) => [column, values[index]])
+    return placeless(Object.fromEntries(named) as RecordRow)
   })
-  return { journal, number, rows }
+}
+
+/** Each as often as it is not there: a call may be redirected to the same place twice in a moment. */
+async function withoutThoseIn(queries: Queries, rows: readonly LinkedRow[]): Promise<LinkedRow[]> {
+  const found = new Map<string, number>()
+  const asked = new Set<string>()
+  const missing: LinkedRow[] = []
+  for (const row of rows) {
+    if (!asked.has(row.audit_id)) {
+      asked.add(row.audit_id)
+      const query = queries.selectFrom('audit_records').select(recordColumns)
+      for (const one of await query.where('audit_id', '=', row.audit_id).execute()) {
+        const text = JSON.stringify(recordValues(one))
+        found.set(text, (found.get(text) ?? 0) + 1)
+      }
+    }
+    const text = JSON.stringify(recordValues(row))
+    const times = found.get(text) ?? 0
+    if (times === 0) missing.push(row)
+    else found.set(text, times - 1)
+  }
+  return missing
 }

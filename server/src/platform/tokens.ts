@@ -12,6 +12,9 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const randomLength = 43
 const checksumLength = 6
 
+/** With which any token of ours begins. */
+export const issuedTokenPrefix = 'sp_'
+
 /** Any token of ours inside a longer text. */
 export const issuedTokenPattern = /sp_(?:admin|agent|connect|device|login|prelogin|sandbox|session)_[0-9A-Za-z]{20,}/g
 

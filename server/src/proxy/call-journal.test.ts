@@ -1,88 +1,20 @@
 import assert from 'node:assert/strict'
-import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
-import type { TestContext } from 'node:test'
 import { recorded } from '../../testkit/audit.ts'
 import { startCalling } from '../../testkit/calling.ts'
-import type { Calling } from '../../testkit/calling.ts'
 import { sharedAuthority } from '../../testkit/certificates.ts'
 import { fixedClock } from '../../testkit/clock.ts'
 import { temporaryFolder } from '../../testkit/databases.ts'
+import { afterCrash, assertIntact, attempts, callsOf, journalIn, startJournaling } from '../../testkit/journaling.ts'
 import { proxyTo } from '../../testkit/proxy.ts'
 import { startService } from '../../testkit/service.ts'
-import type { TestService } from '../../testkit/service.ts'
-import { auditChainStore } from '../audit/audit-chain-store.ts'
-import { createAuditKeyStore } from '../audit/audit-key-store.ts'
-import { looseRecordStore } from '../audit/loose-record-store.ts'
-import { verifyAudit } from '../audit/verify-audit.ts'
+import type { AuditRecord } from '../audit/audit-record.ts'
 import { beforeCommit } from '../platform/database/database.ts'
-import { mintToken } from '../platform/tokens.ts'
-import { newMasterKey } from '../platform/vault/master-keys.ts'
 import { createStores } from '../stores.ts'
-
-interface Journaling extends Calling {
-  /** So many calls that are in the journal and in no table. */
-  callInto: (count: number) => Promise<void>
-  /** How many calls were made so far. */
-  made: () => number
-  settings: Record<string, string>
-}
-
-async function startJournaling(t: TestContext): Promise<Journaling> {
-  const settings = {
-    SALLYPORT_ADMIN_TOKEN: mintToken('admin').reveal(),
-    SALLYPORT_MASTER_KEY: newMasterKey().text.reveal(),
-  }
-  const calling = await startCalling(t, 'sqlite', { settings })
-  const { service, upstream, grantId, agent } = calling
-  const settled = async () => (await attempts(service)).length
-  // The first call of an account also notes that it was used, and takes some calls in advance.
-  assert.equal((await calling.proxy()).status, 200)
-  const body = { grant_id: grantId, method: 'GET', url: upstream.url }
-  const callInto: Journaling['callInto'] = async (count) => {
-    await service.app.settle()
-    const before = await settled()
-    for (let call = 0; call < count; call++) {
-      const { status } = await service.call('POST', '/v4/proxy', { token: agent.token, body })
-      assert.equal(status, 200)
-    }
-    // On a busy machine it may have taken so long that they are in the tables by now.
-    if ((await settled()) > before) await callInto(count)
-  }
-  return { ...calling, settings, callInto, made: () => upstream.received.length }
-}
-
-/** As the tables have it, without what is on its way there. */
-const attempts = ({ database }: Pick<TestService, 'database'>) => recorded({ database }, 'proxy.attempt')
-
-/** What a crash at this moment leaves, in a service that is started on it. */
-async function afterCrash(
-  t: TestContext,
-  { service, settings }: Journaling,
-  change: (folder: string) => void = () => undefined,
-): Promise<TestService> {
-  const folder = temporaryFolder(t)
-  cpSync(service.config.dataDir, folder, { recursive: true, filter: (name) => !/-(?:shm|lock)$/.test(name) })
-  change(folder)
-  return startService(t, 'sqlite', { ...settings, SALLYPORT_DATA_DIR: folder }, fixedClock())
-}
-
-const journalIn = (folder: string) => join(folder, 'sallyport.db-calls')
-
-async function callsOf({ database }: TestService, grantId: string): Promise<number | undefined> {
-  const query = database.queries.selectFrom('grant_usage').select('calls').where('grant_id', '=', grantId)
-  return (await query.executeTakeFirst())?.calls
-}
-
-async function assertIntact({ database, vault }: TestService): Promise<void> {
-  const key = await createAuditKeyStore(vault).find(database.queries)
-  assert.ok(key)
-  const onProgress = () => undefined
-  const needs = { database, chains: auditChainStore, looseRecords: looseRecordStore, key, onProgress }
-  assert.deepEqual((await verifyAudit(needs)).findings, [])
-}
 
 test('a call that only the journal knows survives a crash: on record, counted, and both once', async (t) => {
   const before = await startJournaling(t)
@@ -234,7 +166,7 @@ test('a grant that another process revokes while its call goes on record: nothin
   const stores = createStores({ database, vault, clock: clock.now })
   // The service has it; without its journal this is one more instance.
   const { audit } = stores
-  const written: unknown[] = []
+  const written: AuditRecord[] = []
   let onWritten = () => undefined
   const proxy = await proxyTo(
     service,
@@ -264,12 +196,16 @@ test('a grant that another process revokes while its call goes on record: nothin
   await assert.rejects(proxy.call(), { code: 'grant_revoked' })
   assert.equal(proxy.received.length, sent)
   await proxy.ledger.flush()
-  const [attempt, outcome] = written.slice(-2) as { event: string; auditId: string; outcome?: string; detail: object }[]
+  const last = written.findLast(({ event }) => event === 'proxy.attempt')
   assert.deepEqual(
-    [attempt?.event, outcome?.event, outcome?.outcome, outcome?.detail],
-    ['proxy.attempt', 'proxy.outcome', 'failed', { code: 'grant_revoked', ms: 0 }],
+    written
+      .filter(({ auditId }) => auditId === last?.auditId)
+      .map(({ outcome, detail }) => [outcome, detail?.['code']]),
+    [
+      [undefined, undefined],
+      ['failed', 'grant_revoked'],
+    ],
   )
-  assert.equal(outcome?.auditId, attempt?.auditId)
 })
 
 test('one of two instances has the journal; what the other is called for is on record as well', async (t) => {
@@ -297,3 +233,123 @@ test('one of two instances has the journal; what the other is called for is on r
   assert.equal(await callsOf(service, grantId), calling.made())
   await assertIntact(service)
 })
+
+test('a process that was killed while it put the journal into the tables leaves nothing twice, whatever is put back', async (t) => {
+  const before = await startJournaling(t)
+  await before.callInto(2)
+  const earlier = readFileSync(journalIn(before.service.config.dataDir))
+  const second = await afterCrash(t, before)
+  await second.app.settle()
+  // Somebody puts back the journal of a process before the last, with a page of it behind its end.
+  const third = await afterCrash(t, { ...before, service: second }, (folder) => {
+    writeFileSync(journalIn(folder), Buffer.concat([earlier, earlier.subarray(0, 4096)]))
+  })
+  assert.equal((await attempts(third)).length, before.made())
+  assert.equal(await callsOf(third, before.grantId), before.made())
+  await assertIntact(third)
+})
+
+test('nothing in the tables has a call left out that only the journal knows', async (t) => {
+  const calling = await startJournaling(t)
+  const { service } = calling
+  await calling.callInto(2)
+  // No short way: as when another process is writing.
+  const { noteAtOnce } = service.database
+  service.database.noteAtOnce = () => undefined
+  await service.app.settle()
+  service.database.noteAtOnce = noteAtOnce
+  assert.equal((await attempts(service)).length, calling.made())
+  await assertIntact(service)
+})
+
+test('one error while it is asked what others have changed does not hide what they have', async (t) => {
+  const calling = await startJournaling(t)
+  const { service, upstream, grantId } = calling
+  await calling.callInto(1)
+  const reached = upstream.received.length
+  const other = new DatabaseSync(join(service.config.dataDir, 'sallyport.db'))
+  other.prepare('update grants set revoked_at = 1 where grant_id = ?').run(grantId)
+  other.prepare('update grant_usage set is_open = 0 where grant_id = ?').run(grantId)
+  other.close()
+  let failures = 1
+  const usual = Reflect.get(StatementSync.prototype, 'get') as (this: StatementSync, ...values: unknown[]) => unknown
+  t.mock.method(StatementSync.prototype, 'get', function (this: StatementSync, ...values: unknown[]) {
+    if (this.sourceSQL === 'pragma data_version' && failures-- > 0) {
+      throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 10 })
+    }
+    return usual.apply(this, values)
+  })
+  const statuses = []
+  for (let call = 0; call < 3; call++) statuses.push((await calling.proxy()).status)
+  assert.equal(failures < 1, true)
+  assert.ok(!statuses.includes(200), String(statuses))
+  assert.equal(upstream.received.length, reached)
+})
+
+test('a journal that was removed under the service is made anew', async (t) => {
+  const calling = await startJournaling(t)
+  const { dataDir } = calling.service.config
+  await calling.callInto(1)
+  rmSync(journalIn(dataDir))
+  await calling.service.app.settle()
+  await calling.callInto(2)
+  const after = await afterCrash(t, calling)
+  assert.equal((await attempts(after)).length, calling.made())
+})
+
+test('a call whose redirect is refused because its grant has ended has one outcome', async (t) => {
+  const calling = await startCalling(t, 'sqlite', {
+    answer: (response, { path }) => {
+      if (path === '/things') {
+        const other = new DatabaseSync(join(calling.service.config.dataDir, 'sallyport.db'))
+        other.prepare('update grants set revoked_at = 1').run()
+        other.prepare('update grant_usage set is_open = 0').run()
+        other.close()
+        response.writeHead(302, { location: '/other' }).end()
+      } else response.end('{}')
+    },
+  })
+  const { status } = await calling.proxy({ follow_redirects: true })
+  assert.equal(status, 403)
+  assert.equal(calling.upstream.received.length, 1)
+  const events = (await recorded(calling.service, 'proxy.')).map(({ event }) => event)
+  assert.equal(events.filter((event) => event === 'proxy.outcome').length, 1, String(events))
+})
+
+const inItsPlace: Record<string, (file: string) => void> = {
+  'a folder': (file) => {
+    mkdirSync(file)
+  },
+  'a pipe': (file) => {
+    execFileSync('mkfifo', [file])
+  },
+  'a folder for its lock': (file) => {
+    mkdirSync(`${file}-lock`)
+  },
+  'nonsense for its lock': (file) => {
+    writeFileSync(`${file}-lock`, 'x'.repeat(5000))
+  },
+  'nonsense, and a folder for its copy': (file) => {
+    writeFileSync(file, 'x'.repeat(5000))
+    mkdirSync(`${file}-unread`)
+  },
+}
+
+for (const [what, put] of Object.entries(inItsPlace)) {
+  test(`with ${what} in the place of the journal the service starts, and calls are on record`, async (t) => {
+    const before = await startJournaling(t)
+    await before.service.app.settle()
+    const after = await afterCrash(t, before, (folder) => {
+      rmSync(journalIn(folder), { force: true })
+      put(journalIn(folder))
+    })
+    assert.ok(after.log.some((line) => line.includes('the journal can not be used')))
+    const { token } = await after.registerAgent()
+    const { grant_id, example } = (await after.call('POST', '/v4/sandbox/start', { token })).body
+    assert.ok(grant_id)
+    for (let call = 0; call < 2; call++) {
+      assert.equal((await after.call('POST', '/v4/proxy', { token, body: example.body })).status, 200)
+    }
+    assert.equal((await recorded(after, 'proxy.attempt')).length, before.made() + 2)
+  })
+}

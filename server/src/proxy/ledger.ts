@@ -12,7 +12,7 @@ import { assertStands } from '../grants/standing.ts'
 import type { StandingStore } from '../grants/standing-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import { versionOf } from '../platform/database/database.ts'
-import type { Database, Queries } from '../platform/database/database.ts'
+import type { Database, Queries, Version } from '../platform/database/database.ts'
 import { createGroupCommit } from '../platform/database/group-commit.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
@@ -129,24 +129,31 @@ export function createLedger(needs: LedgerNeeds): Ledger {
   /** They go out only if by now, with all of it on disk, nothing has changed that they stand on. */
   const writeInJournal = async (entries: readonly Entry[]) => {
     const at = clock()
-    if (!audit.journal(entries.map((entry) => toRecord(entry, at)))) {
+    if (!entries.every(isPaid) || !audit.journal(entries.map((entry) => toRecord(entry, at)))) {
       for (const entry of entries) giveBack(entry)
       return writeAtOnce(entries)
     }
-    const version = await versionOf(database.queries)
-    const refusals: (ServiceError | undefined)[] = []
+    // It is there, so from here on nothing may be taken for undone: whatever fails is the affair of its call alone.
+    const version = await versionNow()
+    const refusals: (Error | undefined)[] = []
     for (const [index, { call, kind }] of entries.entries()) {
-      if (kind !== 'outcome' && call.asOf !== version) refusals[index] = await refusalNow(call, at)
+      if (kind === 'outcome' || (version !== undefined && call.asOf === version)) continue
+      const refusal = await failureOf(assertStillStands(needs, database.queries, call, at))
+      refusals[index] = refusal
+      // An attempt that came to nothing; of a call that is under way somebody else says how it ended.
+      if (refusal && kind === 'attempt') void outcome(call, 'failed', { code: codeOf(refusal), ms: 0 })
     }
     return refusals
   }
   const journal = createGroupCommit(database, write, { writeAtOnce: writeInJournal, mayRepeat })
 
-  /** It is on record as an attempt, which came to nothing. */
-  const refusalNow = async (call: Call, at: Date): Promise<ServiceError | undefined> => {
-    const refusal = await refusalOf(assertStillStands(needs, database.queries, call, at))
-    if (refusal) void outcome(call, 'failed', { code: refusal.code, ms: 0 })
-    return refusal
+  const versionNow = async (): Promise<Version | undefined> => {
+    try {
+      const told = versionOf(database.queries)
+      return typeof told === 'object' ? await told : told
+    } catch {
+      return undefined
+    }
   }
 
   /** Into the journal goes what needs no look at the tables. */
@@ -154,12 +161,13 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     const { call, kind } = entry
     if (!audit.keepsJournal()) return false
     if (!countsOne(kind)) return true
-    return call.standing.grant.maxCalls === null && !isDueToBeMarked(call, clock()) && spend(entry)
+    return call.standing.grant.maxCalls === null && !isDueToBeMarked(call, clock()) && isPaid(entry)
   }
-  const spend = (entry: Entry): boolean => {
+  /** What it takes from its rate is taken by this question, once. */
+  const isPaid = (entry: Entry): boolean => {
     const { rate } = entry.call.route
-    if (!rate) return true
-    if (prepaid.trySpend(rate)) entry.spent = rate
+    if (!rate || !countsOne(entry.kind)) return true
+    if (!entry.spent && prepaid.trySpend(rate)) entry.spent = rate
     return entry.spent !== undefined
   }
   const giveBack = (entry: Entry) => {
@@ -223,14 +231,23 @@ export function createLedger(needs: LedgerNeeds): Ledger {
   }
 }
 
-async function refusalOf(work: Promise<unknown>): Promise<ServiceError | undefined> {
+async function failureOf(work: Promise<unknown>): Promise<Error | undefined> {
   try {
     await work
     return undefined
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error
-    return error
+    return error as Error
   }
+}
+
+async function refusalOf(work: Promise<unknown>): Promise<ServiceError | undefined> {
+  const failure = await failureOf(work)
+  if (failure === undefined || failure instanceof ServiceError) return failure
+  throw failure
+}
+
+function codeOf(failure: Error): string {
+  return failure instanceof ServiceError ? failure.code : 'internal'
 }
 
 /** A renewed token belongs to the request that was counted already. */

@@ -12,6 +12,7 @@ import type { AdmitNeeds, Admission } from './admit.ts'
 import type { Call, ProxyInput } from './call.ts'
 import { CallerGone, takeOff } from './flight.ts'
 import type { Flight, FlightNeeds } from './flight.ts'
+import type { KeyedCall } from './idempotency.ts'
 import { notSilent, passedOn } from './passed-on.ts'
 import { send } from './send.ts'
 import { streamedAnswer } from './streamed-answer.ts'
@@ -47,7 +48,7 @@ export async function proxyCall(
   try {
     return call.isStreamed
       ? { kind: 'streamed', ...(await stream(needs, call, flight)) }
-      : { kind: 'whole', envelope: await unlessAborted(flight.signal, whole(needs, call, flight)) }
+      : { kind: 'whole', envelope: await unlessAborted(flight.signal, whole(needs, call, flight, keyed)) }
   } catch (error) {
     // An answer may be waiting that nobody will read now.
     flight.abort(error as Error)
@@ -56,7 +57,7 @@ export async function proxyCall(
   }
 }
 
-async function whole(needs: ProxyNeeds, first: Call, flight: Flight): Promise<Envelope> {
+async function whole(needs: ProxyNeeds, first: Call, flight: Flight, keyed: KeyedCall | undefined): Promise<Envelope> {
   const maxBytes = needs.config.proxyAnswerBytes
   const { response, credential, call } = await send(needs, first, flight, {
     maxBytes,
@@ -70,7 +71,10 @@ async function whole(needs: ProxyNeeds, first: Call, flight: Flight): Promise<En
   const redactor = createRedactor(credential.forms, credential.newestForms)
   const { envelope, bytes } = await wholeAnswer({ first, last: call }, response, redactor, maxBytes)
   flight.signal.throwIfAborted()
-  await flight.answered({ status: response.status, bytes, redactions: redactor.count() }, envelope)
+  const answered = () => flight.answered({ status: response.status, bytes, redactions: redactor.count() }, envelope)
+  if (keyed) await answered()
+  // Once the answer is on its way, which need not wait for it.
+  else process.nextTick(() => void answered())
   return envelope
 }
 

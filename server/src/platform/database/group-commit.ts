@@ -2,7 +2,6 @@
  * Many small entries in one commit. A commit that is on disk costs the same for one as for fifty, so those that come at
  * about the same time share it; nobody waits for company that does not come.
  */
-import type { ServiceError } from '../errors.ts'
 import type { Database, Queries } from './database.ts'
 import { isUnavailable } from './failures.ts'
 
@@ -20,7 +19,7 @@ export interface GroupCommit<Entry> {
  * stands in that entry's place in what is returned, and what was written for it is not undone.
  */
 export type WriteTogether<Entry> = (tx: Queries, entries: readonly Entry[]) => Promise<Refusals>
-export type Refusals = readonly (ServiceError | undefined)[]
+export type Refusals = readonly (Error | undefined)[]
 
 interface GroupOptions<Entry> {
   /** All of them, the short way. Undefined where that could not be: then nothing was written. Rejects where nobody knows. */

@@ -5,7 +5,20 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { closeSync, constants, copyFileSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isBusy } from './failures.ts'
 
@@ -51,21 +64,24 @@ const zeros = pageAligned()
 export function openJournalFile(file: string, key: KeyObject): JournalFile | undefined {
   const unlock = lock(`${file}-lock`)
   if (!unlock) return undefined
-  const opened = openToWrite(file)
-  if (opened === undefined) {
-    unlock()
-    return undefined
+  let opened: number | undefined
+  try {
+    opened = openToWrite(file)
+  } finally {
+    if (opened === undefined) unlock()
   }
+  if (opened === undefined) return undefined
   const bytesOfKey = key.export()
   let used = fileBytes
   return {
-    read: () => readEntries(readFileSync(file), bytesOfKey),
+    read: () => readJournalFile(file, key),
 
     keepAside: () => {
       copyFileSync(file, `${file}-unread`)
     },
 
     append: (entry) => {
+      if (opened === undefined) return false
       const bytes = inPages(writeEntry(entry, fileBytes - used, bytesOfKey))
       if (bytes === 0) return false
       // Whether it was written is not known where that fails: its place is not used again before it is cleared.
@@ -75,25 +91,39 @@ export function openJournalFile(file: string, key: KeyObject): JournalFile | und
     },
 
     clear: () => {
+      if (opened === undefined) return
+      // What is written to a file that was removed or replaced is lost with the process.
+      if (!isAt(file, opened)) {
+        closeSync(opened)
+        opened = openToWrite(file)
+        used = fileBytes
+        if (opened === undefined) return
+      }
       writeWhole(opened, zeros, used, 0)
       used = 0
     },
 
     close: () => {
+      if (opened === undefined) return
       closeSync(opened)
+      opened = undefined
       unlock()
     },
   }
 }
 
+function isAt(file: string, opened: number): boolean {
+  const there = statSync(file, { throwIfNoEntry: false })
+  const ours = fstatSync(opened)
+  return there?.ino === ours.ino && there.dev === ours.dev
+}
+
 /** Also while somebody else has it. */
 export function readJournalFile(file: string, key: KeyObject): JournalRead {
-  try {
-    return readEntries(readFileSync(file), key.export())
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    return { entries: [], strangePages: 0 }
-  }
+  const stats = statSync(file, { throwIfNoEntry: false })
+  if (!stats) return { entries: [], strangePages: 0 }
+  if (!stats.isFile()) throw new Error(`${file} is no file`)
+  return readEntries(readFileSync(file).subarray(0, fileBytes), key.export())
 }
 
 /** Memory of such modules begins with a page, as the system wants it for what it writes past its cache. */
@@ -120,11 +150,29 @@ function lock(file: string): (() => void) | undefined {
 function openToWrite(file: string): number | undefined {
   const { O_DSYNC, O_DIRECT } = constants as Partial<typeof constants>
   if (O_DSYNC === undefined) return undefined
-  const flags = constants.O_RDWR | constants.O_CREAT | O_DSYNC
+  // Of what is no file, such as a pipe, one could wait for the other end for good.
+  const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | O_DSYNC
   const usual = openSync(file, flags, 0o600)
+  try {
+    ftruncateSync(usual, fileBytes)
+    syncFolderOf(file)
+  } catch (error) {
+    closeSync(usual)
+    throw error
+  }
   const direct = O_DIRECT === undefined ? undefined : tryDirect(() => openSync(file, flags | O_DIRECT), usual)
   if (direct !== undefined) closeSync(usual)
   return direct ?? usual
+}
+
+/** So that the file is there after a power cut, with its first entry. */
+function syncFolderOf(file: string): void {
+  const folder = openSync(dirname(file), 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
 }
 
 /** Some file systems say no at once, and some when they are written to: with what is there already. */
@@ -132,7 +180,7 @@ function tryDirect(open: () => number, usual: number): number | undefined {
   let opened: number | undefined
   try {
     opened = open()
-    buffer.fill(0, readSync(usual, buffer, 0, pageBytes, 0), pageBytes)
+    readSync(usual, buffer, 0, pageBytes, 0)
     writeWhole(opened, buffer, pageBytes, 0)
     return opened
   } catch {

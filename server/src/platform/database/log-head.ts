@@ -5,13 +5,13 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
 export interface LogHead {
-  /** Of when this was asked last. Something may have been written where it says no, never the other way round. */
+  /** True where nobody has committed since it was asked last. */
   isSame: () => boolean
   close: () => void
 }
 
-/** Of its two copies SQLite writes this one last. */
-const headBytes = 48
+/** It is there twice. They differ where a writer was killed between the two: then it has committed all the same. */
+const headBytes = 96
 
 /** Whoever closes a file gives up all locks that its process holds there: while SQLite has any, none of ours is closed. */
 const inUse = new Map<string, { opened: number; users: number }>()

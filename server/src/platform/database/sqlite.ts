@@ -2,7 +2,7 @@
  * Kysely on node:sqlite. A commit is on disk when it returns (WAL with synchronous=FULL); statements are prepared
  * once; transactions take the write lock at once, so that they never fail half-way for want of it.
  */
-import { rmSync, statSync } from 'node:fs'
+import { realpathSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { SQLInputValue, StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -128,14 +128,9 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
     openJournal: (key) => {
       const opened = openJournalFile(journalOf(file), key)
       if (!opened) return undefined
-      journal?.close()
       journal = opened
       return {
         ...opened,
-        close: () => {
-          opened.close()
-          journal = undefined
-        },
         append: (entry) => {
           // What others wrote until it was on disk is to be asked for anew.
           writes++
@@ -148,9 +143,14 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
       if (askedAt === writes) return version
       if (!isInTransaction) look(true)
       if (!handle.logHead.isSame()) {
-        const told = dataVersion(handle.writer)
-        if (told === undefined || told !== seen) version++
-        seen = told
+        let told: unknown
+        try {
+          told = dataVersion(handle.writer)
+        } finally {
+          // Where nobody can say, it has.
+          if (told === undefined || told !== seen) version++
+          seen = told
+        }
       }
       if (askedAt === undefined) process.nextTick(() => (askedAt = undefined))
       askedAt = writes
@@ -206,9 +206,8 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
       return Promise.resolve()
     },
     destroy: () => {
-      close(handle)
       journal?.close()
-      journal = undefined
+      close(handle)
       return Promise.resolve()
     },
   }
@@ -257,7 +256,7 @@ function openFile(file: string): Handle {
     reader: linkTo(reader),
     inode: statSync(file).ino,
     logInodes,
-    logHead: openLogHead(`${file}-shm`),
+    logHead: openLogHead(`${realpathSync(file)}-shm`),
   }
 }
 
