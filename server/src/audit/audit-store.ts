@@ -201,12 +201,15 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
     if (!isDone) await database.transaction((tx) => Promise.resolve(collect(tx)))
   }
 
-  /** Once for all who ask meanwhile: what it takes along is all there is until it has ended. */
-  const settle = (): Promise<void> => {
+  /** Once for all who ask meanwhile. Who finds one under way may have come too late for it, and looks again. */
+  const settle = async (): Promise<void> => {
+    const underWay = settling
+    await underWay
+    if (underWay && calls.waiting() === 0) return
     settling ??= settleNow().finally(() => {
       settling = undefined
     })
-    return settling
+    await settling
   }
 
   /** Where it fails, no call takes the way through the journal until it has succeeded. */
