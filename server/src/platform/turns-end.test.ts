@@ -50,7 +50,7 @@ test('one that fails takes nobody with it', async () => {
 })
 
 test('who has come alone for a while waits for nobody, until there is company again', async () => {
-  for (let turn = 0; turn < 16; turn++) await turnsEnd()
+  for (let turn = 0; turn < 256; turn++) await turnsEnd()
   assert.equal(turnsEnd(), undefined)
   await nextTurn()
   assert.equal(turnsEnd(), undefined)

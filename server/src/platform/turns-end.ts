@@ -3,7 +3,7 @@
  * A step that was just taken is taken again for half the price, because its code is still in the processor's cache. Where
  * for a while every turn has brought only one, nobody waits for company.
  */
-const quietTurns = 16
+const quietTurns = 256
 let quiet = 0
 let here = 0
 let end: Promise<void> | undefined

@@ -182,7 +182,7 @@ function takeFor<Caller, Schema extends TSchema>(
         return
       }
       const knownAt = performance.now()
-      readBody(request, length, (bytes) => {
+      readBody(request, (bytes) => {
         const isPrompt = performance.now() - knownAt < promptMs
         const body = readPlainJson(bytes) as Static<Schema> | undefined
         if (body !== undefined && isValid(body) && route.takes(body)) {
@@ -223,14 +223,8 @@ function onceClosed(response: ServerResponse, release: () => void): WhenClosed {
 }
 
 /** A caller that hangs up meanwhile gets no answer, and none is made. */
-function readBody(request: IncomingMessage, length: number, then: (bytes: Buffer) => void): void {
-  // Most come as a whole, with their head.
-  const first = request.read() as Buffer | null
-  if (first?.length === length) {
-    then(first)
-    return
-  }
-  const parts = first ? [first] : []
+function readBody(request: IncomingMessage, then: (bytes: Buffer) => void): void {
+  const parts: Buffer[] = []
   request.on('data', (part: Buffer) => {
     parts.push(part)
   })
