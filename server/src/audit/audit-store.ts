@@ -139,7 +139,7 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
   }
 
   const appendAtOnce: AuditLog['appendAtOnce'] = (records, insert) => {
-    const rows = records.map((record) => toRow(record.auditId ?? newId('aud', record.at), record))
+    const rows = records.map(toRow)
     return linkAtOnce(() => rows, insert)
   }
 
@@ -185,7 +185,7 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
     const heads = headsToName(await auditChainStore.listHeads(tx), starts.flatMap(namedHeads))
     const unchained = await auditChainStore.countUnchained(tx)
     const detail = startDetail(heads, unchained)
-    const row = toRow(newId('aud', now), { event: 'audit.chain_started', at: now, detail })
+    const row = toRow({ event: 'audit.chain_started', at: now, detail })
     const head = linked(emptyChain(newId('chn', now)), row)
     place(row, head)
     row.mac = macOf(key.macKey, head)
@@ -223,21 +223,19 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
   }
 
   const append: AuditStore['append'] = async (queries, record) => {
-    const auditId = record.auditId ?? newId('aud', record.at)
-    const row = toRow(auditId, record)
+    const row = toRow(record)
     if (!collect(queries, row)) {
       if (queries.isTransaction) throw new Error('a record came after the end of its transaction')
       await database.transaction((tx) => Promise.resolve(collect(tx, row)))
     }
-    return auditId
+    return row.audit_id
   }
 
   return {
     append,
     appendAll: (tx, records) => {
       for (const record of records) {
-        const row = toRow(record.auditId ?? newId('aud', record.at), record)
-        if (!collect(tx, row)) throw new Error('a record came after the end of its transaction')
+        if (!collect(tx, toRow(record))) throw new Error('a record came after the end of its transaction')
       }
     },
     appendAtOnce,
@@ -253,7 +251,7 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
     },
     keepsJournal: () => calls.isKept(),
     journal: (records) => {
-      if (!calls.write(records.map((record) => toRow(record.auditId ?? newId('aud', record.at), record)))) {
+      if (!calls.write(records.map(toRow))) {
         settleLater(retryMs)
         return false
       }
@@ -290,9 +288,9 @@ function linkedTo(base: Chain, added: readonly LinkedRow[]): Chain {
   return { ...base, head }
 }
 
-function toRow(auditId: string, record: AuditRecord): LinkedRow {
+function toRow(record: AuditRecord): LinkedRow {
   return placeless({
-    audit_id: auditId,
+    audit_id: record.auditId ?? newId('aud', record.at),
     event: record.event,
     at: record.at.getTime(),
     request_id: record.requestId ?? null,
