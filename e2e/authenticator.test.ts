@@ -4,7 +4,7 @@ import { verifyReceipt } from '@sallyport/sdk'
 import type { Receipt } from '@sallyport/sdk'
 import type { Page } from 'playwright-core'
 import { assertAccessible } from './accessible.ts'
-import { pushServer } from './asking.ts'
+import { asking, pushServer } from './asking.ts'
 import { arrive, assertFits, oauth, register } from './console-people.ts'
 import type { Person } from './console-people.ts'
 import { base, hears, inBrowser, inWholeBrowser, press, sees } from './in-browser.ts'
@@ -14,7 +14,6 @@ import { eventually } from './running-service.ts'
 inWholeBrowser()
 
 const waiting = 'Waiting for you'
-const asking = 'An agent asks for access'
 
 /** A second browser, which becomes a device of this person. */
 async function pair(visit: Visit, person: Person): Promise<Page> {
@@ -203,14 +202,24 @@ inBrowser('a request rings, and touching it opens it', [], async (visit) => {
   const agent = await register('Mail helper')
   const id = await agent.ask({ user_id: person.userId })
   await eventually(() => Promise.resolve(subscription.received.length > 0), 'nothing was pushed')
-  await deliver(phone, subscription.received[0] ?? '')
   const shown = `navigator.serviceWorker.ready
     .then((worker) => worker.getNotifications())
     .then((all) => all.map(({ title, body, tag }) => ({ title, body, tag })))`
-  await eventually(async () => (await phone.evaluate<object[]>(shown)).length === 1, 'no notification')
-  const [notification] = await phone.evaluate<{ title: string; body: string; tag: string }[]>(shown)
+  const notifications = () => phone.evaluate<{ title: string; body: string; tag: string }[]>(shown)
+  let looks = 0
+  await eventually(async () => {
+    // The browser does not say whether the worker took it; on a busy machine one may be lost. Two show as one.
+    if (looks++ % 100 === 0) await deliver(phone, subscription.received[0] ?? '')
+    return (await notifications()).length > 0
+  }, 'no notification')
+  const [notification, ...more] = await notifications()
   assert.equal(notification?.tag, id)
+  assert.deepEqual(more, [])
   assert.match(`${notification.title} ${notification.body}`, /Mail helper/)
+
+  await touch(phone)
+  await sees(phone, asking)
+  assert.deepEqual(await notifications(), [])
 })
 
 /** Hands a message to the page's worker as the browser would. */
@@ -224,6 +233,14 @@ async function deliver(page: Page, data: string): Promise<void> {
   })
   await session.send('ServiceWorker.enable')
   await session.send('ServiceWorker.deliverPushMessage', { origin: base, registrationId: await registered, data })
+}
+
+/** What is shown is touched. No test is a person's finger, so the browser lets its worker wait for nothing that follows. */
+async function touch(page: Page): Promise<void> {
+  const [worker] = page.context().serviceWorkers()
+  await worker?.evaluate(`registration.getNotifications().then(([notification]) => {
+    dispatchEvent(new NotificationEvent('notificationclick', { notification }))
+  })`)
 }
 
 const disconnected = 'Failed to load resource: net::ERR_INTERNET_DISCONNECTED'
