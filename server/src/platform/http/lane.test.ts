@@ -5,11 +5,12 @@ import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import inject from 'light-my-request'
 import { agentInSandbox } from '../../../testkit/sandbox.ts'
 import { asFromSocket, startService } from '../../../testkit/service.ts'
 import type { TestService } from '../../../testkit/service.ts'
+import { turnsEnd } from '../turns-end.ts'
 
 interface Call {
   headers: Record<string, string | string[]>
@@ -29,6 +30,21 @@ function ask({ app, config }: TestService, { headers, payload }: Call, how: 'lan
     headers: { host: config.baseUrl.host, ...headers },
   }
   return how === 'usual' ? app.http.inject(request) : inject(asFromSocket(app), request)
+}
+
+/** Who comes alone for a while waits for nobody, and is read without waiting too. */
+const company = {
+  'among others': async () => {
+    for (let caller = 0; caller < 2; caller++) void turnsEnd()
+    await nextTurn()
+  },
+  alone: async () => {
+    for (let turn = 0; turn < 300; turn++) {
+      void turnsEnd()
+      await nextTurn()
+    }
+    assert.equal(turnsEnd(), undefined)
+  },
 }
 
 async function callsOf(service: TestService) {
@@ -78,22 +94,25 @@ async function callsOf(service: TestService) {
   return calls
 }
 
-test('a call is answered as it would be by the framework, whatever it is', async (t) => {
-  const service = await startService(t, 'sqlite')
-  await service.app.http.ready()
-  for (const [what, call] of Object.entries(await callsOf(service))) {
-    const [lane, usual] = [await ask(service, call, 'lane'), await ask(service, call, 'usual')]
-    const seen = ({ statusCode, headers, payload }: typeof lane) => ({
-      statusCode,
-      // A key gives the first answer again, and no date is as old as the other.
-      headers: Object.fromEntries(
-        Object.entries(headers).flatMap(([name, value]) => (name === 'date' ? [] : [[name, alike(String(value))]])),
-      ),
-      payload: alike(payload),
-    })
-    assert.deepEqual(seen(lane), seen(usual), what)
-  }
-})
+for (const [how, come] of Object.entries(company)) {
+  test(`a call that comes ${how} is answered as it would be by the framework, whatever it is`, async (t) => {
+    const service = await startService(t, 'sqlite')
+    await service.app.http.ready()
+    for (const [what, call] of Object.entries(await callsOf(service))) {
+      await come()
+      const [lane, usual] = [await ask(service, call, 'lane'), await ask(service, call, 'usual')]
+      const seen = ({ statusCode, headers, payload }: typeof lane) => ({
+        statusCode,
+        // A key gives the first answer again, and no date is as old as the other.
+        headers: Object.fromEntries(
+          Object.entries(headers).flatMap(([name, value]) => (name === 'date' ? [] : [[name, alike(String(value))]])),
+        ),
+        payload: alike(payload),
+      })
+      assert.deepEqual(seen(lane), seen(usual), what)
+    }
+  })
+}
 
 test('a call in the lane is logged and measured as any other', async (t) => {
   const service = await startService(t, 'sqlite')
@@ -119,29 +138,32 @@ test('a call in the lane is logged and measured as any other', async (t) => {
   )
 })
 
-test('an answer takes as long as its caller waits, also for its body to be read', async (t) => {
-  const service = await startService(t, 'sqlite')
-  const { http } = service.app
-  const { ordinary } = await callsOf(service)
-  assert.ok(ordinary)
-  await http.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = http.server.address() as AddressInfo
-  const { headers, payload } = ordinary
-  const request = httpRequest({
-    ...{ host: '127.0.0.1', port, path: '/v4/proxy', method: 'POST', agent: false },
-    headers: { host: service.config.baseUrl.host, ...headers, 'content-length': payload.length },
+for (const [how, come] of Object.entries(company)) {
+  test(`an answer to who comes ${how} takes as long as its caller waits, also for its body to be read`, async (t) => {
+    const service = await startService(t, 'sqlite')
+    const { http } = service.app
+    const { ordinary } = await callsOf(service)
+    assert.ok(ordinary)
+    await http.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = http.server.address() as AddressInfo
+    const { headers, payload } = ordinary
+    const request = httpRequest({
+      ...{ host: '127.0.0.1', port, path: '/v4/proxy', method: 'POST', agent: false },
+      headers: { host: service.config.baseUrl.host, ...headers, 'content-length': payload.length },
+    })
+    await come()
+    request.write(payload.slice(0, 10))
+    await once(http.server, 'request')
+    await sleep(60)
+    service.log.length = 0
+    const [response] = (await once(request.end(payload.slice(10)), 'response')) as [IncomingMessage]
+    response.resume()
+    await once(response, 'end')
+    const line = service.log.find((text) => text.includes('POST /v4/proxy 200')) ?? '{}'
+    const { ms } = JSON.parse(line) as { ms?: number }
+    assert.ok(ms !== undefined && ms >= 50, line)
   })
-  request.write(payload.slice(0, 10))
-  await once(http.server, 'request')
-  await sleep(60)
-  service.log.length = 0
-  const [response] = (await once(request.end(payload.slice(10)), 'response')) as [IncomingMessage]
-  response.resume()
-  await once(response, 'end')
-  const line = service.log.find((text) => text.includes('POST /v4/proxy 200')) ?? '{}'
-  const { ms } = JSON.parse(line) as { ms?: number }
-  assert.ok(ms !== undefined && ms >= 50, line)
-})
+}
 
 test('who hangs up within a body leaves its room to others', async (t) => {
   const service = await startService(t, 'sqlite', { SALLYPORT_BODIES_IN_FLIGHT_BYTES: '2000000' })

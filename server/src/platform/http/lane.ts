@@ -161,7 +161,8 @@ function takeFor<Caller, Schema extends TSchema>(
   return async (request, response, usual) => {
     // An answer takes as long as its caller waits, also for the database to say who that is.
     const startedAt = performance.now()
-    await turnsEnd()
+    const others = turnsEnd()
+    await others
     // Nobody would hear of its end any more.
     if (response.closed) return
     const { authorization } = request.headers
@@ -182,7 +183,7 @@ function takeFor<Caller, Schema extends TSchema>(
         return
       }
       const knownAt = performance.now()
-      readBody(request, (bytes) => {
+      readBody(request, others ? 0 : length, (bytes) => {
         const isPrompt = performance.now() - knownAt < promptMs
         const body = readPlainJson(bytes) as Static<Schema> | undefined
         if (body !== undefined && isValid(body) && route.takes(body)) {
@@ -222,8 +223,16 @@ function onceClosed(response: ServerResponse, release: () => void): WhenClosed {
   return when
 }
 
-/** A caller that hangs up meanwhile gets no answer, and none is made. */
-function readBody(request: IncomingMessage, then: (bytes: Buffer) => void): void {
+/**
+ * A caller that hangs up meanwhile gets no answer, and none is made. `length`: so much may be there already, and is taken
+ * without waiting for the events of the body.
+ */
+function readBody(request: IncomingMessage, length: number, then: (bytes: Buffer) => void): void {
+  const whole = length > 0 ? (request.read(length) as Buffer | null) : null
+  if (whole) {
+    then(whole)
+    return
+  }
   const parts: Buffer[] = []
   request.on('data', (part: Buffer) => {
     parts.push(part)
