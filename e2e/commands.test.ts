@@ -5,7 +5,7 @@ import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { freePort } from '../server/testkit/ports.ts'
-import { dataFolder, runServer, settingsFor, startService } from './running-service.ts'
+import { dataFolder, runServer, settingsFor, spawnServer, startService } from './running-service.ts'
 
 /** A self-signed certificate for a name, valid to so many days from today; negative ones have passed. */
 function makeCertificate(folder: string, name: string, days: number) {
@@ -38,6 +38,13 @@ describe('sallyport-server', { concurrency: 2 }, () => {
     assert.match(unknown.stderr, /^There is no command "keys rotat"\.\n\nUsage:/)
     assert.equal(unknown.stdout, '')
     assert.deepEqual(readdirSync(env['SALLYPORT_DATA_DIR'] ?? ''), [], 'nothing was made')
+  })
+
+  test('a command whose reader has gone comes to its end, and says nothing of it', async (t) => {
+    const command = spawnServer(t, ['config'], await settingsFor(t, 'sqlite'))
+    command.child.stdout?.destroy()
+    assert.deepEqual(await command.exit, { code: 0, signal: null })
+    assert.equal(command.stderr(), '')
   })
 
   test('config shows every setting and never a secret', async (t) => {

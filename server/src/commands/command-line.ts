@@ -35,6 +35,8 @@ const commands: Command[] = [
 ]
 
 export async function runCommandLine(args: string[]): Promise<void> {
+  // Whoever has read enough closes the pipe. What is under way comes to its end all the same, and the exit code tells how.
+  process.stdout.on('error', () => undefined)
   if (args.some((word) => ['--help', '-h', 'help'].includes(word))) {
     process.stdout.write(usage())
     return
