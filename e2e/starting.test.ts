@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { createServer } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { describe, test } from 'node:test'
 import { freePort } from '../server/testkit/ports.ts'
 import { runServer, settingsFor, startService } from './running-service.ts'
@@ -19,6 +21,13 @@ async function statusFrom(address: string, port: number): Promise<number | undef
   const [response] = await once(get({ host: address, port, path: '/healthz', agent: false }), 'response')
   response.resume()
   return response.statusCode as number | undefined
+}
+
+/** The threads that clear up memory beside the one that answers. Linux says what each is called. */
+function helpersOf(pid: number): number {
+  const threads = readdirSync(`/proc/${pid}/task`)
+  const names = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').trim())
+  return names.filter((name) => name === 'V8Worker').length
 }
 
 describe('a start', { concurrency: 2 }, () => {
@@ -96,5 +105,16 @@ describe('a start', { concurrency: 2 }, () => {
       assert.match(stderr, words)
       assert.ok(!/\n {4}at /.test(stderr), stderr)
     }
+  })
+
+  test('takes no more helpers than there are other cores, unless it is told how many', async (t) => {
+    if (process.platform !== 'linux') {
+      t.skip('nobody says here what a thread is called')
+      return
+    }
+    const { pid } = await startService(t, 'sqlite')
+    assert.equal(helpersOf(pid), Math.max(1, Math.min(4, availableParallelism() - 1)))
+    const told = await startService(t, 'sqlite', { NODE_OPTIONS: '--v8-pool-size=2' })
+    assert.equal(helpersOf(told.pid), 2)
   })
 })

@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 // Starts the built service, under Node 24 or newer whatever `node` is here.
 import { spawn } from 'node:child_process'
-// Older versions lack some of it, and must come far enough to hand over.
+// Older versions lack some of these, and must come far enough to hand over.
 import * as module from 'node:module'
+import * as os from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
+  startWithFewHelpers()
   // All that a call makes is dead once it is answered. V8 takes some of it for long-lived by where it was made, and then
   // keeps whatever that refers to: a tenth of each call went into it. Set first, as kept code is bound to such settings.
   setFlagsFromString('--no-allocation-site-pretenuring')
@@ -28,6 +30,20 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   process.on('SIGINT', () => undefined)
   process.on('SIGTERM', () => child.kill('SIGTERM'))
   child.on('exit', (code) => process.exit(code ?? 1))
+}
+
+/**
+ * Node starts four helpers, which clear up memory, whatever the machine has. On few cores they push the thread aside that
+ * answers; one for each other core leaves it its own. They have to be asked for when Node starts: this process starts
+ * over, and is the same to whoever started it. A channel to its parent would not outlast that.
+ */
+function startWithFewHelpers() {
+  const usual = 4
+  const helpers = Math.max(1, Math.min(usual, os.availableParallelism() - 1))
+  const given = [...process.execArgv, process.env.NODE_OPTIONS ?? '']
+  if (helpers === usual || given.some((text) => text.includes('--v8-pool-size')) || process.channel) return
+  const command = [process.execPath, `--v8-pool-size=${helpers}`, ...process.execArgv, ...process.argv.slice(1)]
+  process.execve?.(process.execPath, command)
 }
 
 function findPinnedNode() {
