@@ -33,7 +33,7 @@ export async function startJournaling(t: TestContext): Promise<Journaling> {
   const calling = await startCalling(t, 'sqlite', { settings })
   const { service, upstream, grantId, agent } = calling
   const settled = async () => (await attempts(service)).length
-  // The first call of an account also notes that it was used, and takes some calls in advance.
+  // The first call of an agent also takes some calls in advance.
   assert.equal((await calling.proxy()).status, 200)
   const body = { grant_id: grantId, method: 'GET', url: upstream.url }
   const callInto: Journaling['callInto'] = async (count) => {

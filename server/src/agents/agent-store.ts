@@ -57,8 +57,8 @@ export const agentStore = {
       .execute()
   },
 
-  findByTokenHash: (queries: Queries, tokenHash: Uint8Array, asOf?: Version) =>
-    findByHash(queries, Buffer.from(tokenHash).toString('latin1'), asOf),
+  findByTokenHash: (queries: Queries, tokenHash: Buffer, asOf?: Version) =>
+    findByHash(queries, tokenHash.toString('latin1'), asOf),
 
   list: async (queries: Queries, page: PageRequest<'active' | 'disabled'>): Promise<Page<Agent>> => {
     const rows = await queries

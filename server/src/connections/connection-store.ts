@@ -1,4 +1,4 @@
-import type { Database, Queries } from '../platform/database/database.ts'
+import type { Database, Note, Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
 import { prepared } from '../platform/database/prepared.ts'
@@ -7,6 +7,7 @@ import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
 import type {} from '../providers/provider-store.ts'
 import type {} from '../sessions/user-store.ts'
+import { useMarkedEveryMs } from './connection.ts'
 import type { Connection, ConnectionStatus, KeptTokens, RemoteRevocation } from './connection.ts'
 
 export interface ConnectionRow {
@@ -63,6 +64,15 @@ const markUsed = prepared(
     tx.updateTable('connections').set({ last_used_at: now }).where('connection_id', '=', connectionId),
   { isNote: true },
 )
+
+/** On SQLite: by calls that were made already. Of most the connection is marked, and nothing is written. */
+export function noteOfUses(uses: readonly { connectionId: string; at: number }[]): Note {
+  const lastUses = new Map(uses.map(({ connectionId, at }) => [connectionId, at]))
+  return {
+    text: 'update connections set last_used_at = ? where connection_id = ? and coalesce(last_used_at, 0) < ?',
+    rows: Array.from(lastUses, ([connectionId, at]) => [at, connectionId, at - useMarkedEveryMs]),
+  }
+}
 
 export function createConnectionStore(vault: Vault) {
   return {

@@ -2,6 +2,9 @@ import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import { isRedactable } from '../platform/secret.ts'
 import type { Secret } from '../platform/secret.ts'
 
+/** For people to read: to the minute is near enough. */
+export const useMarkedEveryMs = 60_000
+
 /** A person's account at a provider, and the tokens that reach it. The tokens themselves stay in the store. */
 export interface Connection {
   connectionId: string

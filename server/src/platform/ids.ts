@@ -51,16 +51,22 @@ function uuidV7(now: Date): Buffer {
   return bytes
 }
 
+/** Every two characters that stand beside each other. */
+const pairs = Array.from({ length: 1024 }, (_, value) => alphabet.charAt(value >> 5) + alphabet.charAt(value & 31))
+
 /** 128 bits in 26 characters, the first of which carries three bits. */
 function base32(bytes: Buffer): string {
   let text = ''
-  // Two zero bits stand before the first byte; from there on, five at a time.
+  // Two zero bits stand before the first byte; from there on, ten at a time.
   let value = 0
   let bits = 2
   for (const byte of bytes) {
     value = (value << 8) | byte
-    for (bits += 8; bits >= 5; bits -= 5) text += alphabet.charAt((value >> (bits - 5)) & 31)
-    value &= 31
+    bits += 8
+    if (bits < 10) continue
+    bits -= 10
+    text += pairs[value >> bits]
+    value &= (1 << bits) - 1
   }
   return text
 }

@@ -13,28 +13,26 @@ export interface Stop {
 /** An AbortController for what is made with every call: to make and to listen to Node's own takes many times as long. */
 export function createStop(): Stop {
   let listeners: (() => void)[] = []
-  let reason: Error | undefined
-  return {
-    signal: {
-      get aborted() {
-        return reason !== undefined
-      },
-      get reason() {
-        return reason
-      },
-      throwIfAborted: () => {
-        if (reason) throw reason
-      },
-      addEventListener: (_event, listener) => {
-        listeners.push(listener)
-      },
-      removeEventListener: (_event, listener) => {
-        listeners = listeners.filter((one) => one !== listener)
-      },
+  // Not by getters: V8 makes those one by one, for a hundredth of what a call takes.
+  const signal = {
+    aborted: false,
+    reason: undefined as Error | undefined,
+    throwIfAborted: () => {
+      if (signal.reason) throw signal.reason
     },
-    abort: (why) => {
-      if (reason) return
-      reason = why
+    addEventListener: (_event: 'abort', listener: () => void) => {
+      listeners.push(listener)
+    },
+    removeEventListener: (_event: 'abort', listener: () => void) => {
+      listeners = listeners.filter((one) => one !== listener)
+    },
+  }
+  return {
+    signal,
+    abort: (reason) => {
+      if (signal.aborted) return
+      signal.aborted = true
+      signal.reason = reason
       for (const listener of listeners) tell(listener)
       listeners = []
     },

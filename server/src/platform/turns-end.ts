@@ -9,10 +9,15 @@ let here = 0
 let end: Promise<void> | undefined
 let resolveEnd: (() => void) | undefined
 
+/** Whether for a while nobody had company. */
+export function isQuiet(): boolean {
+  return quiet >= quietTurns
+}
+
 /** Undefined where there is nothing to wait for. */
 export function turnsEnd(): Promise<void> | undefined {
   if (here++ === 0) setImmediate(endTurn)
-  if (quiet >= quietTurns) return undefined
+  if (isQuiet()) return undefined
   end ??= new Promise((resolve) => (resolveEnd = resolve))
   return end
 }

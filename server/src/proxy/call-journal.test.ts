@@ -82,6 +82,30 @@ test('whoever asks finds the calls that were made before, and how often the gran
   assert.equal(body.grants[0].calls, made())
 })
 
+test('a call of whose account nobody has heard for long goes into the journal as well, and it is marked to the minute', async (t) => {
+  const calling = await startJournaling(t)
+  const { clock, database, app } = calling.service
+  const lastUse = async () => {
+    await app.settle()
+    const { last_used_at: at } = await database.queries.selectFrom('connections').selectAll().executeTakeFirstOrThrow()
+    return at
+  }
+  const marked = await lastUse()
+  clock.advance(59)
+  await calling.callInto(1)
+  assert.equal(await lastUse(), marked)
+  let isInTables = true
+  // On a busy machine it may have taken so long that it is there by now.
+  for (let tries = 0; isInTables && tries < 10; tries++) {
+    clock.advance(61)
+    const before = (await attempts(calling.service)).length
+    assert.equal((await calling.proxy()).status, 200)
+    isInTables = (await attempts(calling.service)).length > before
+    assert.equal(await lastUse(), clock.now().getTime())
+  }
+  assert.equal(isInTables, false)
+})
+
 test('what else goes on record comes after the calls that were made before', async (t) => {
   const calling = await startJournaling(t)
   const { service, grantId, agent } = calling

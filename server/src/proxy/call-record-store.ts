@@ -8,6 +8,7 @@ import { insertingRecords, listsOf, notesOf } from '../audit/audit-chain-store.t
 import type { LinkedRow, RecordLists } from '../audit/audit-chain-store.ts'
 import type { RecordRow } from '../audit/audit-hash.ts'
 import { insertingPairs } from '../audit/audit-pair-store.ts'
+import { noteOfUses } from '../connections/connection-store.ts'
 import { countingLiveCalls, noteOfCalls, noteOfMadeCalls } from '../grants/grant-usage-store.ts'
 import type { Database, Note, Queries } from '../platform/database/database.ts'
 import { listOf, preparedText } from '../platform/database/prepared.ts'
@@ -82,12 +83,13 @@ export const callRecordStore = {
 
 export type CallRecordStore = typeof callRecordStore
 
-/** Of calls that went on record before they were counted. */
+/** Of calls that went on record before they were counted, and their connections marked. */
 export function notesOfMadeCalls(rows: readonly RecordRow[]): Note[] {
   const made = rows.filter(
     ({ event, detail }) => event === 'proxy.attempt' || (event === 'proxy.hop' && isRedirect(detail)),
   )
-  return [noteOfMadeCalls(made.map(({ grant_id: grantId, at }) => ({ grantId, at })))]
+  const uses = made.flatMap(({ connection_id: connectionId, at }) => (connectionId === null ? [] : { connectionId, at }))
+  return [noteOfMadeCalls(made.map(({ grant_id: grantId, at }) => ({ grantId, at }))), noteOfUses(uses)]
 }
 
 function isRedirect(detail: string): boolean {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ServiceError } from '../platform/errors.ts'
-import { isAddress, judgeUrl } from './destination.ts'
+import { isAddress } from '../platform/egress/allow-list.ts'
+import { judgeUrl } from './destination.ts'
 
 const ours = 'http://localhost:8787'
 
@@ -89,7 +90,7 @@ test('a URL that is no plain https URL is refused with its reason', () => {
 
 test('an address is told from a name, and has one spelling', () => {
   for (const host of ['127.0.0.1', '169.254.169.254', '[::1]', '[fd00::1]:8443', '[::ffff:7f00:1]']) {
-    assert.ok(isAddress(judgeUrl(`https://${host}/`, ours)), host)
+    assert.ok(isAddress(judgeUrl(`https://${host}/`, ours).url), host)
   }
   for (const host of [
     '2130706433',
@@ -103,7 +104,7 @@ test('an address is told from a name, and has one spelling', () => {
     refuses(`https://${host}/`, /written/)
   }
   for (const host of ['localhost', '1.example.com', 'a.127.0.0.1.example']) {
-    assert.ok(!isAddress(judgeUrl(`https://${host}/`, ours)), host)
+    assert.ok(!isAddress(judgeUrl(`https://${host}/`, ours).url), host)
   }
 })
 

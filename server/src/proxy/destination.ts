@@ -1,5 +1,4 @@
 /** Where a call goes, as far as the URL alone can tell. Which places a grant covers is judged in policy.ts. */
-import { isIP } from 'node:net'
 import { ServiceError } from '../platform/errors.ts'
 
 /** What is sent is this URL, the one that was judged, never the caller's text. */
@@ -45,11 +44,6 @@ function isWrittenAs(text: string, origin: string): boolean {
 
 function namesIn(url: URL): string[] {
   return url.search === '' ? [] : [...new Set(url.searchParams.keys())]
-}
-
-/** Whether it names a machine by its number. */
-export function isAddress({ url }: Destination): boolean {
-  return isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0
 }
 
 function invalidUrl(message: string): ServiceError {

@@ -5,6 +5,7 @@
 import type { AgentStore } from '../agents/agent-store.ts'
 import type { AuditRecord } from '../audit/audit-record.ts'
 import type { AuditLog } from '../audit/audit-store.ts'
+import { useMarkedEveryMs } from '../connections/connection.ts'
 import type { ConnectionStore } from '../connections/connection-store.ts'
 import { assertGrantIsLive } from '../grants/grant.ts'
 import type { GrantStore } from '../grants/grant-store.ts'
@@ -52,8 +53,6 @@ export interface Ledger {
 }
 
 export type OutcomeDetail = Record<string, string | number>
-
-const minuteMs = 60_000
 
 /** What is to be put on record of a call, and whether the call takes one from its grant by it. */
 interface Entry {
@@ -161,7 +160,7 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     const { call, kind } = entry
     if (!audit.keepsJournal()) return false
     if (!countsOne(kind)) return true
-    return call.standing.grant.maxCalls === null && !isDueToBeMarked(call, clock()) && isPaid(entry)
+    return call.standing.grant.maxCalls === null && isPaid(entry)
   }
   /** What it takes from its rate is taken by this question, once. */
   const isPaid = (entry: Entry): boolean => {
@@ -279,9 +278,8 @@ function toRecord({ call, kind, outcome, detail }: Entry, at: Date): AuditRecord
   }
 }
 
-/** For people to read: to the minute is near enough. */
 function isDueToBeMarked({ standing: { connection } }: Call, at: Date): boolean {
-  return connection !== null && (connection.lastUsedAt?.getTime() ?? 0) < at.getTime() - minuteMs
+  return connection !== null && (connection.lastUsedAt?.getTime() ?? 0) < at.getTime() - useMarkedEveryMs
 }
 
 async function markUsed({ connections }: LedgerNeeds, tx: Queries, { standing: { connection } }: Call, at: Date) {

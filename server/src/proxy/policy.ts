@@ -4,6 +4,7 @@
  */
 import { assertGrantCovers, assertGrantIsLive, coversHost } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
+import { isAddress } from '../platform/egress/allow-list.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
@@ -12,7 +13,6 @@ import { readingsOf } from '../providers/presets/path-readings.ts'
 import { presetRulesAt } from '../providers/presets/preset-rules.ts'
 import { reachesCredentials } from './batch.ts'
 import { isCredentialEndpoint } from './credential-endpoints.ts'
-import { isAddress } from './destination.ts'
 import type { Destination } from './destination.ts'
 import { meantMethods } from './meant-methods.ts'
 import type { HeaderList } from './upstream.ts'
@@ -54,7 +54,7 @@ function assertMayReach(grant: Grant, rules: ProviderRules | undefined, destinat
   const isOfAccount = rules === undefined || rules.apiHost === null || matchesHost(rules.apiHost, host)
   const isDeclared = rules === undefined || rules.apiHosts.some((entry) => matchesHost(entry, host))
   if (isOfAccount && isDeclared && coversHost(grant, host)) return
-  if (isAddress(destination)) {
+  if (isAddress(url)) {
     throw invalidUrl('The URL names an address instead of a host, and the grant does not list it.')
   }
   if (url.port !== '' && grant.allowedHosts.some((entry) => matchesHost(withoutPort(entry), url.hostname))) {

@@ -4,6 +4,7 @@
  */
 import type { Database, Queries } from './database.ts'
 import { isUnavailable } from './failures.ts'
+import { isQuiet } from '../turns-end.ts'
 
 export interface GroupCommit<Entry> {
   /** Resolves once the entry is on disk, or rejects with what it was refused for. */
@@ -110,6 +111,7 @@ export function createGroupCommit<Entry>(
     if (isScheduled || current) return
     isScheduled = true
     if (isSwarming) gather(mostTurns, waiting.length, 0)
+    else if (isQuiet()) start()
     else process.nextTick(start)
   }
   const enter = (entry: Entry): Promise<void> =>

@@ -2,6 +2,7 @@
  * What the operator listed in SALLYPORT_EGRESS_ALLOW: places that may be reached although they are not public.
  * A `host:port` holds for that host and port, whoever wrote the URL; a range of addresses for the operator's URLs alone.
  */
+import { isIPv4 } from 'node:net'
 import { contains, judgeAddress, parseAddress, parseRange } from './address.ts'
 import type { Range } from './address.ts'
 
@@ -25,8 +26,14 @@ export interface AllowList {
   listsAddress: (address: string, place: Place, suppliedBy: SuppliedBy) => boolean
 }
 
-export function placeOf(url: URL): Place {
-  return { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? 443 : Number(url.port) }
+export function placeOf({ hostname, port }: URL): Place {
+  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+  return { host, port: port === '' ? 443 : Number(port) }
+}
+
+/** A URL writes an address in one way only: with brackets, or as four numbers. */
+export function isAddress({ hostname }: URL): boolean {
+  return hostname.startsWith('[') || isIPv4(hostname)
 }
 
 /** Throws a TypeError for what is neither `host:port`, an address nor a range. */

@@ -3,8 +3,7 @@
  * full-width digits) are that address by then, and a name in another script is its xn-- form, a name like any other.
  * What was judged here is also what is connected to, so nothing can read one way and lead another.
  */
-import { isIP } from 'node:net'
-import { placeOf } from './allow-list.ts'
+import { isAddress, placeOf } from './allow-list.ts'
 import type { AllowList, SuppliedBy } from './allow-list.ts'
 import { invalidUrl, notAllowed } from './failures.ts'
 
@@ -18,7 +17,7 @@ export function judgeUrl(list: AllowList, url: URL, suppliedBy: SuppliedBy, fiel
   const place = placeOf(url)
   const refused = (reason: string) => notAllowed(url.host, reason, field)
   if (suppliedBy === 'stranger' && place.port !== 443 && !list.listsPlace(place)) throw refused('port')
-  const reason = isIP(place.host) === 0 ? undefined : list.judge(place.host, place, suppliedBy)
+  const reason = isAddress(url) ? list.judge(place.host, place, suppliedBy) : undefined
   if (reason !== undefined) throw refused(reason)
 }
 

@@ -26,6 +26,8 @@ export interface SharedSockets {
   pool: Pool
   /** Calls that were begun and have not ended. */
   inFlight: number
+  /** The higher, the later it was. */
+  lastUse: number
   /** One call of it came to its end. */
   leave: () => void
   /** The next call gets other sockets; those under way end as they would have. */
@@ -74,7 +76,6 @@ export function createPools(needs: {
   bounds: PoolBounds
 }): Pools {
   const { bounds } = needs
-  /** Whose last use is the longest ago comes first. */
   const standing = new Map<string, SharedSockets>()
   /** Forgotten, but not yet without a socket. */
   const ending = new Set<Pool>()
@@ -86,12 +87,15 @@ export function createPools(needs: {
     ending.add(pool)
     void pool.close().finally(() => ending.delete(pool))
   }
+  let uses = 0
+  /** The one whose last use is the longest ago. To be found when it is asked for: that is seldom, and calls are not. */
   const letOneGo = () => {
-    for (const [key, shared] of standing) {
-      if (shared.inFlight > 0) continue
-      end(key, shared)
-      return
+    let found: [string, SharedSockets] | undefined
+    for (const one of standing) {
+      const [, { inFlight, lastUse }] = one
+      if (inFlight === 0 && lastUse < (found?.[1].lastUse ?? Infinity)) found = one
     }
+    if (found) end(...found)
   }
   const sockets = createSockets(bounds.maxSockets, letOneGo)
   const connectorFor = (suppliedBy: SuppliedBy, protocol: Protocol) =>
@@ -118,7 +122,7 @@ export function createPools(needs: {
       if (sockets.isShort() || pool.stats.connected === 0) end(key, shared)
     }
     const shared: SharedSockets = {
-      ...{ pool, inFlight: 0 },
+      ...{ pool, inFlight: 0, lastUse: 0 },
       leave: () => {
         shared.inFlight--
         // After a failure there may be no socket whose end would tell.
@@ -133,6 +137,7 @@ export function createPools(needs: {
       if (isHttp2) end(key, shared)
       else endIfUnused()
     })
+    standing.set(key, shared)
     return shared
   }
 
@@ -141,8 +146,7 @@ export function createPools(needs: {
       const key = `${place.suppliedBy} ${place.protocol} ${place.origin} ${place.name}`
       const shared = standing.get(key) ?? open(key, place)
       shared.inFlight++
-      standing.delete(key)
-      standing.set(key, shared)
+      shared.lastUse = ++uses
       return shared
     },
     size: () => ({ pools: standing.size, sockets: sockets.count() }),
