@@ -88,7 +88,9 @@ export function notesOfMadeCalls(rows: readonly RecordRow[]): Note[] {
   const made = rows.filter(
     ({ event, detail }) => event === 'proxy.attempt' || (event === 'proxy.hop' && isRedirect(detail)),
   )
-  const uses = made.flatMap(({ connection_id: connectionId, at }) => (connectionId === null ? [] : { connectionId, at }))
+  const uses = made.flatMap(({ connection_id: connectionId, at }) =>
+    connectionId === null ? [] : { connectionId, at },
+  )
   return [noteOfMadeCalls(made.map(({ grant_id: grantId, at }) => ({ grantId, at }))), noteOfUses(uses)]
 }
 
