@@ -129,15 +129,23 @@ async function escapesOnly(bench: Bench): Promise<Row[]> {
     )
   say('warming up: bodies made of escapes')
   await run(pace.warmUpSeconds)
-  const { longestMs, result } = await standstillDuring(service, () => run(pace.roundSeconds))
+  const longest: number[] = []
+  const rates: number[] = []
+  // In rounds, as everything here: where others have the processor for a while, the longest of all tells of them.
+  for (let round = 1; round <= pace.rounds; round++) {
+    const { longestMs, result } = await standstillDuring(service, () => run(pace.roundSeconds))
+    longest.push(longestMs)
+    rates.push(result.perSecond)
+    say(`round ${round} of ${pace.rounds}: stood still ${millis(longestMs)} at most`)
+  }
   return [
     {
-      what: 'body of escapes alone, 1 MiB',
+      what: 'body of escapes alone, 1 MiB: stood still, ms',
       theirs: '',
-      ours: perSecond(result.perSecond),
-      result: `stood still ${millis(longestMs)}`,
+      ours: perSecond(median(rates)),
+      result: spread(longest, median(longest)),
       bar: '≤ 20 ms',
-      isMet: longestMs <= 20,
+      isMet: median(longest) <= 20,
     },
   ]
 }

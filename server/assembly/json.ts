@@ -165,7 +165,7 @@ export function continueJson(length: i32): bool {
   let now = state
   while (at < end) {
     if (now == State.valueText || now == State.nameText) {
-      at = afterPlain(at, end)
+      at = afterText(at, end)
       if (at == end) break
     }
     const next: i32 = load<u8>(table + (now << 8) + load<u8>(at))
@@ -195,7 +195,28 @@ function change(what: i32): i32 {
   return State.ended
 }
 
-/** Where the first byte stands that does not simply belong to a string. */
+/** Where the first byte stands that does not simply belong to a string, or to a character's number in it. */
+function afterText(from: usize, end: usize): usize {
+  let at = afterPlain(from, end)
+  while (isNumbered(at, end)) {
+    at += 6
+    // Often one stands beside the other.
+    if (at < end && load<u8>(at) != 0x5c) at = afterPlain(at, end)
+  }
+  return at
+}
+
+/** `\u` and four digits, all of them in this block. */
+function isNumbered(at: usize, end: usize): bool {
+  if (at + 6 > end || load<u16>(at) != 0x755c) return false
+  return (isHex(at + 2) & isHex(at + 3) & isHex(at + 4) & isHex(at + 5)) == 1
+}
+
+function isHex(at: usize): i32 {
+  return <i32>(load<u8>(table + (State.valueHex1 << 8) + load<u8>(at)) != State.failed)
+}
+
+/** Where the first byte stands that is no plain one. */
 function afterPlain(from: usize, end: usize): usize {
   for (let at = from; at < end; at += 16) {
     const bytes = v128.load(at)
