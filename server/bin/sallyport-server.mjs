@@ -43,7 +43,11 @@ function startWithFewHelpers() {
   const given = [...process.execArgv, process.env.NODE_OPTIONS ?? '']
   if (helpers === usual || given.some((text) => text.includes('--v8-pool-size')) || process.channel) return
   const command = [process.execPath, `--v8-pool-size=${helpers}`, ...process.execArgv, ...process.argv.slice(1)]
-  process.execve?.(process.execPath, command)
+  try {
+    process.execve?.(process.execPath, command)
+  } catch {
+    // Where Node may start nothing (--permission), it goes on with those that it has.
+  }
 }
 
 function findPinnedNode() {
