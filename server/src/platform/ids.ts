@@ -65,7 +65,7 @@ function base32(bytes: Buffer): string {
     bits += 8
     if (bits < 10) continue
     bits -= 10
-    text += pairs[value >> bits]
+    text += pairs[value >> bits] ?? ''
     value &= (1 << bits) - 1
   }
   return text
