@@ -10,7 +10,8 @@ export const ProxyBody = Strict({
   body: Type.Optional(
     Type.Unknown({
       description:
-        'A string is sent as it is, anything else as JSON; an object as a form where content-type says application/x-www-form-urlencoded',
+        'A string is sent unchanged, anything else as JSON; an object as a form where content-type says application/x-www-form-urlencoded. ' +
+        'Without a content-type a string that is a JSON object or array is sent as application/json, any other as text/plain;charset=UTF-8.',
     }),
   ),
   body_base64: Type.Optional(Type.String({ description: 'The bytes of the body instead, in base64' })),
@@ -34,7 +35,11 @@ export const ProxyReply = Type.Object({
   body: Type.Unknown(),
   body_encoding: Type.Enum(['json', 'text', 'base64']),
   redactions: Type.Integer({ description: 'How often a credential was taken out of the answer' }),
-  dropped_headers: Type.Array(Type.String(), { description: "The call's headers that were not sent on" }),
+  dropped_headers: Type.Array(Type.String(), {
+    description:
+      "The call's headers that were not sent on, such as authorization, cookie, accept-encoding and, unless the provider allows it, range. " +
+      'With "stream": true they are named in the header x-sallyport-dropped-headers instead.',
+  }),
   audit_id: RecordId('aud'),
 })
 export type ProxyReply = Static<typeof ProxyReply>
@@ -46,6 +51,7 @@ export const DryRunReply = Type.Object({
   would_inject: Nullable(
     Type.Object({ header: Type.String(), value: Type.String({ description: 'With the credential taken out' }) }),
   ),
+  dropped_headers: Type.Array(Type.String(), { description: "The call's headers that would not be sent on" }),
   grant: Nullable(
     Type.Object({
       grant_id: RecordId('grt'),

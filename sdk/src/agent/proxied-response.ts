@@ -17,7 +17,8 @@ const ours = new Set([
   'x-sallyport-upstream',
 ])
 const prefix = 'x-sallyport-'
-const auditId = 'x-sallyport-audit-id'
+/** Of ours, what a caller may want to know. */
+const told = new Set(['x-sallyport-audit-id', 'x-sallyport-dropped-headers'])
 const withoutBody = new Set([204, 205, 304])
 
 export function toResponse(answer: Response, answered: Answered): Response {
@@ -37,7 +38,7 @@ function upstreamHeaders(given: Headers): Headers {
   const headers = new Headers()
   for (const [name, value] of given) {
     if (ours.has(name)) continue
-    const own = name.startsWith(prefix) && name !== auditId ? name.slice(prefix.length) : name
+    const own = name.startsWith(prefix) && !told.has(name) ? name.slice(prefix.length) : name
     headers.append(own, value)
   }
   return headers

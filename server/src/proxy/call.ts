@@ -23,6 +23,7 @@ export type Facts = Record<string, string | string[]>
 export interface Known {
   standing?: Standing
   facts?: Facts
+  droppedHeaders?: string[]
 }
 
 /** A call that was judged and may go out. */

@@ -14,11 +14,13 @@ onBothDatabases('a dry run', (engine) => {
     const injection = { in: 'header', name: 'x-api-key', prefix: 'key ' }
     const calling = await startCalling(t, engine, { provider: { injection }, terms: { maxCalls: 1 } })
     for (let run = 0; run < 3; run++) {
-      const { status, body, text } = await calling.proxy({ dry_run: true, method: 'POST', body: {} })
+      const headers = { range: 'bytes=0-9', accept: 'text/plain' }
+      const { status, body, text } = await calling.proxy({ dry_run: true, method: 'POST', body: {}, headers })
       assert.equal(status, 200)
       assert.deepEqual(body, {
         allowed: true,
         would_inject: { header: 'x-api-key', value: 'key [REDACTED]' },
+        dropped_headers: ['range'],
         grant: {
           grant_id: calling.grantId,
           status: 'active',
@@ -51,7 +53,7 @@ onBothDatabases('a dry run', (engine) => {
     const { queries } = calling.service.database
     const reasonOf = async (members: object = {}) => {
       const { status, body } = await calling.proxy({ dry_run: true, ...members })
-      assert.deepEqual([status, body.would_inject], [200, null], JSON.stringify(body))
+      assert.deepEqual([status, body.would_inject, body.dropped_headers], [200, null, []], JSON.stringify(body))
       assert.equal(body.allowed, false)
       return [body.reason, body.grant?.status]
     }

@@ -36,6 +36,7 @@ export async function dryRun(
 async function judged(needs: JudgeNeeds, agent: Agent, input: ProxyInput, requestId: string): Promise<DryRunReply> {
   const known: Known = {}
   const grant = () => (known.standing ? termsOf(known.standing.grant, needs.clock()) : null)
+  const dropped = () => known.droppedHeaders ?? []
   try {
     // In a transaction, where what was counted is of this moment: a call would find it there too.
     const { name, prefix } = await needs.database.transaction(async (queries) => {
@@ -43,11 +44,16 @@ async function judged(needs: JudgeNeeds, agent: Agent, input: ProxyInput, reques
       if (route.rate) await takeFromLimit(queries, route.rate.key, route.rate.limit, needs.clock())
       return route.injection
     })
-    return { allowed: true, would_inject: { header: name, value: `${prefix}${redacted}` }, grant: grant() }
+    return {
+      allowed: true,
+      would_inject: { header: name, value: `${prefix}${redacted}` },
+      dropped_headers: dropped(),
+      grant: grant(),
+    }
   } catch (error) {
     // What is malformed is no call that could be allowed; and too many are too many, also of these.
     if (!(error instanceof ServiceError) || [400, 429].includes(errorKinds[error.code].status)) throw error
-    return { allowed: false, reason: error.code, would_inject: null, grant: grant() }
+    return { allowed: false, reason: error.code, would_inject: null, dropped_headers: dropped(), grant: grant() }
   }
 }
 

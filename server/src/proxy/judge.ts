@@ -52,6 +52,7 @@ export async function judge(
   const destination = judgeUrl(input.url, route.plainOrigin)
   known.facts = { method, ...recordedParts(destination) }
   const { headers, dropped, body } = outgoing({ ...input, method }, outgoingRules(route))
+  known.droppedHeaders = dropped
   assertStands(standing, now)
   assertMayCall(
     mayBeUsedUp ? { ...grant, maxCalls: null } : grant,

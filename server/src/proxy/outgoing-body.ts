@@ -1,9 +1,10 @@
-/** How a body is written: a string as it is, bytes from base64, an object as a form where its type says so, else JSON. */
+/** How a body is written: a string unchanged, bytes from base64, an object as a form where its type says so, else JSON. */
+import { isJsonText } from '../platform/json-text.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { GivenRequest } from './outgoing.ts'
 import type { HeaderList } from './upstream.ts'
 
-/** Adds the content type of JSON where none is given. */
+/** Adds a content type where the caller gave none, but not to bytes: what they are nobody said. */
 export function outgoingBody(given: GivenRequest, headers: HeaderList): Buffer | undefined {
   const { body, bodyBase64 } = given
   if (bodyBase64 !== undefined && body !== undefined) {
@@ -15,11 +16,21 @@ export function outgoingBody(given: GivenRequest, headers: HeaderList): Buffer |
   }
   if (bodyBase64 !== undefined) return fromBase64(bodyBase64)
   if (body === undefined) return undefined
-  if (typeof body === 'string') return Buffer.from(body)
   const type = headers.find(([name]) => name === 'content-type')?.[1]
+  if (typeof body === 'string') {
+    const bytes = Buffer.from(body)
+    if (type === undefined && bytes.length > 0) headers.push(['content-type', typeOfText(bytes)])
+    return bytes
+  }
   if (type !== undefined && /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) return asForm(body)
   if (type === undefined) headers.push(['content-type', 'application/json'])
   return Buffer.from(JSON.stringify(body))
+}
+
+/** A JSON object or array is JSON; any other string is text, as with `fetch`. */
+function typeOfText(bytes: Buffer): string {
+  const isJson = /^[\t\n\r ]*[[{]/.test(bytes.toString('latin1', 0, 100)) && isJsonText(bytes)
+  return isJson ? 'application/json' : 'text/plain;charset=UTF-8'
 }
 
 /** RFC 9110 §9.3.1: such a body means nothing, and a server that passes over it takes it for the next request. */

@@ -118,12 +118,18 @@ test('the headers are bounded in all', () => {
   refuses({ headers: headers(5) }, 'headers')
 })
 
-test('a string is sent as it is, anything else as JSON that says so', () => {
+test('a string is sent unchanged, anything else as JSON, each with its content type', () => {
   const json: HeaderList = [['content-type', 'application/json']]
+  const text: HeaderList = [['content-type', 'text/plain;charset=UTF-8']]
   const cases: [unknown, string, HeaderList][] = [
-    ['plain text', 'plain text', []],
+    ['plain text', 'plain text', text],
+    ['a=b&c=d', 'a=b&c=d', text],
+    ['7', '7', text],
+    ['"quoted"', '"quoted"', text],
+    ['{not json}', '{not json}', text],
     ['', '', []],
-    ['{"a":1}', '{"a":1}', []],
+    ['{"a":1}', '{"a":1}', json],
+    [' \n[1, 2]\n', ' \n[1, 2]\n', json],
     [{ a: [1, null, 'é'] }, '{"a":[1,null,"é"]}', json],
     [[], '[]', json],
     [0, '0', json],
@@ -136,6 +142,10 @@ test('a string is sent as it is, anything else as JSON that says so', () => {
   }
   const own = { 'Content-Type': 'application/vnd.api+json' }
   assert.deepEqual(sent({ body: {}, headers: own }).headers, [['content-type', 'application/vnd.api+json']])
+  for (const body of ['text', '{"a":1}', '<a/>']) {
+    const typed = sent({ body, headers: { 'content-type': 'application/xml' } })
+    assert.deepEqual([typed.body?.toString(), typed.headers], [body, [['content-type', 'application/xml']]])
+  }
   assert.equal(sent({}).body, undefined)
 })
 

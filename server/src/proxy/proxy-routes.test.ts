@@ -243,7 +243,8 @@ onBothDatabases('the proxy', (engine) => {
       const answer = await proxy({ method: 'POST', body })
       const expected = body === '{"json": "as text"}' ? { json: 'as text' } : body
       assert.deepEqual(answer.body.body.body, expected, JSON.stringify(body))
-      const type = typeof body === 'string' ? undefined : 'application/json'
+      const isText = body === 'text' || body === 'ünï 漢 🙂'
+      const type = isText ? 'text/plain;charset=UTF-8' : 'application/json'
       assert.equal(answer.body.body.headers['content-type'], type)
     }
     for (const body of [undefined, '']) assert.equal((await proxy({ method: 'POST', body })).body.body.body, null)

@@ -43,6 +43,9 @@ export function streamedAnswer(
       ...streamedHeaders(response.headers, redactor, { keepsLength }),
       ['x-sallyport-audit-id', first.auditId],
       ['x-sallyport-upstream', '1'],
+      ...(first.droppedHeaders.length > 0
+        ? [['x-sallyport-dropped-headers', first.droppedHeaders.join(', ')] satisfies HeaderList[number]]
+        : []),
       ['x-content-type-options', 'nosniff'],
       ['content-security-policy', 'sandbox'],
     ],

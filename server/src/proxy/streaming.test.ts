@@ -89,6 +89,17 @@ onBothDatabases('a streamed answer', (engine) => {
     assert.equal(headers['x-sallyport-error'], undefined)
   })
 
+  test('names the headers of the call that were not sent on, and only then', async (t) => {
+    const calling = await startCalling(t, engine, { answer: (response) => response.end('whole') })
+    const { answer } = await calling.stream({ headers: { Range: 'bytes=0-1', cookie: 'a=b', accept: '*/*' } })
+    assert.equal(answer.headers['x-sallyport-dropped-headers'], 'range, cookie')
+    assert.equal(await textOf(answer), 'whole')
+    const other = await calling.stream({ headers: { accept: '*/*' } })
+    assert.equal(other.answer.headers['x-sallyport-dropped-headers'], undefined)
+    await textOf(other.answer)
+    assert.deepEqual((await calling.proxy({ headers: { Range: 'bytes=0-1' } })).body.dropped_headers, ['range'])
+  })
+
   test('has nothing of the token, however it is cut up, and as many bytes as came otherwise', async (t) => {
     for (const size of [1, 3, 7, 4096]) {
       const calling = await startCalling(t, engine, {
