@@ -16,6 +16,7 @@ export const auditEvents = [
   'session.revoked',
   'provider.created',
   'provider.proposed',
+  'provider.updated',
   'provider.credentials_changed',
   'provider.rediscovered',
   'provider.enabled',

@@ -97,6 +97,11 @@ const credentials = {
 export const ProviderCredentialsBody = Strict(credentials)
 export type ProviderCredentialsBody = Static<typeof ProviderCredentialsBody>
 
+const apiHostsSize = { minItems: 1, maxItems: 100, uniqueItems: true }
+const apiHostsReplaced =
+  'All hosts that tokens may go to from now on. Existing grants do not reach added hosts; removed ones are refused at once.'
+const scopesOfNewOnes = 'What accounts that are connected from now on are asked for'
+
 /** Either a preset by name, or the metadata, whole or to be discovered. What is given beside a preset overrides it. */
 export const CreateProviderBody = Strict({
   ...proposal,
@@ -107,12 +112,29 @@ export const CreateProviderBody = Strict({
   device_authorization_endpoint: Type.Optional(HttpsUrl),
   revocation_endpoint: Type.Optional(HttpsUrl),
   userinfo_endpoint: Type.Optional(HttpsUrl),
-  api_hosts: Type.Optional(Type.Array(ApiHost, { minItems: 1, maxItems: 100, uniqueItems: true })),
+  api_hosts: Type.Optional(Type.Array(ApiHost, apiHostsSize)),
   authorization_params: Type.Optional(Dictionary(Text({ maxLength: 500 }), { maxProperties: 50 })),
   injection: Type.Optional(Injection),
   allow_range: Type.Optional(Type.Boolean()),
 })
 export type CreateProviderBody = Static<typeof CreateProviderBody>
+
+/**
+ * What an admin can correct. Endpoints and slug stay as they are: for others, create another provider. `if_updated_at`
+ * guards against undoing a change that was made since the provider was read.
+ */
+export const UpdateProviderBody = Strict({
+  provider_name: Type.Optional(proposal.provider_name),
+  scopes: Type.Optional(Type.Array(Scope, { maxItems: 100, uniqueItems: true, description: scopesOfNewOnes })),
+  api_hosts: Type.Optional(Type.Array(ApiHost, { ...apiHostsSize, description: apiHostsReplaced })),
+  if_updated_at: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'The updated_at that you read. If the provider has changed since, the answer is 409 conflict.',
+    }),
+  ),
+})
+export type UpdateProviderBody = Static<typeof UpdateProviderBody>
 
 /** Without an admin's token only the active ones are listed. */
 export const ListProvidersQuery = ListQuery([...providerStatuses, 'all'])

@@ -32,6 +32,8 @@ export interface AdminClient {
     list: (query?: wire.ListProvidersQuery, options?: Options) => Listing<ProviderDetailsPage, wire.ProviderDetails>
     presets: (options?: Options) => Promise<wire.PresetPage>
     create: (body: wire.CreateProviderBody, options?: Options) => Promise<wire.ProviderDetails>
+    /** Corrects its name, scopes or API hosts. Pass the `updated_at` that you read as `if_updated_at`. */
+    update: (providerId: string, body: wire.UpdateProviderBody, options?: Options) => Promise<wire.ProviderDetails>
     setCredentials: (
       providerId: string,
       body: wire.ProviderCredentialsBody,
@@ -77,6 +79,8 @@ export function createAdminClient(given: AdminClientOptions): AdminClient {
         listing<ProviderDetailsPage, 'providers'>(transport, '/v4/providers', 'providers', query, options),
       presets: (options) => transport.json({ method: 'GET', path: '/v4/providers/presets' }, options),
       create: (body, options) => post('/v4/providers', body, options),
+      update: (id, body, options) =>
+        transport.json({ method: 'PATCH', path: `/v4/providers/${segment(id)}`, body }, options),
       setCredentials: (id, body, options) =>
         transport.json({ method: 'PATCH', path: `/v4/providers/${segment(id)}/credentials`, body }, options),
       enable: act('providers', 'enable'),

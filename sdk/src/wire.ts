@@ -65,6 +65,7 @@ export type {
   ProviderCredentialsBody,
   ProviderDetails,
   ProviderPage,
+  UpdateProviderBody,
 } from '@sallyport/protocol/providers'
 export type { DryRunReply, ProxyBody, ProxyReply } from '@sallyport/protocol/proxy'
 export type { PushTokenBody } from '@sallyport/protocol/push-tokens'

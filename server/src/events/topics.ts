@@ -27,6 +27,7 @@ const meanings: Record<AuditEvent, Meaning> = {
   'session.revoked': sessions,
   'provider.created': providers,
   'provider.proposed': providers,
+  'provider.updated': providers,
   'provider.credentials_changed': providers,
   'provider.rediscovered': providers,
   'provider.enabled': providers,

@@ -1,8 +1,23 @@
 /** What a body says, in the words of the use cases. */
-import type { CreateProviderBody, ProposeProviderBody, ProviderCredentialsBody } from '@sallyport/protocol/providers'
+import type {
+  CreateProviderBody,
+  ProposeProviderBody,
+  ProviderCredentialsBody,
+  UpdateProviderBody,
+} from '@sallyport/protocol/providers'
 import { Secret } from '../platform/secret.ts'
 import type { NewProvider } from './create.ts'
 import type { Said } from './find-metadata.ts'
+import type { ProviderChanges } from './update.ts'
+
+export function changesOf({ provider_name, scopes, api_hosts, if_updated_at }: UpdateProviderBody): ProviderChanges {
+  return {
+    name: provider_name,
+    scopes,
+    apiHosts: api_hosts,
+    ifUpdatedAt: if_updated_at === undefined ? undefined : new Date(if_updated_at),
+  }
+}
 
 export function credentialsOf({ client_id, client_secret, token_endpoint_auth_method }: ProviderCredentialsBody) {
   return {

@@ -4,6 +4,7 @@ import {
   ProviderCredentialsBody,
   ProviderDetails,
   ProviderPage,
+  UpdateProviderBody,
 } from '@sallyport/protocol/providers'
 import { IdInPath, NoBody } from '@sallyport/protocol/schema'
 import { pageRequest } from '../platform/database/paging.ts'
@@ -15,10 +16,11 @@ import type { CreateProviderNeeds } from './create.ts'
 import { deleteProvider } from './delete.ts'
 import type { DeleteProviderNeeds } from './delete.ts'
 import { disableProvider, enableProvider } from './enable.ts'
-import { credentialsOf, newProviderOf } from './provider-body.ts'
+import { changesOf, credentialsOf, newProviderOf } from './provider-body.ts'
 import { detailsView, publicView } from './provider-view.ts'
 import type { Provider } from './provider.ts'
 import { rediscoverProvider } from './rediscover.ts'
+import { updateProvider } from './update.ts'
 
 const tags = ['Providers']
 
@@ -64,6 +66,24 @@ export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeletePr
       const provider = await createProvider(needs, newProviderOf(body), id)
       return reply.code(201).send(details(provider))
     },
+  )
+
+  http.patch(
+    '/v4/providers/:id',
+    {
+      config: { allow: ['admin'] },
+      schema: {
+        tags,
+        summary: 'Correct the name, scopes or API hosts of a provider',
+        description:
+          'Members that are left out stay as they are. A list replaces the one there is. Existing grants do not reach ' +
+          'hosts that are added; hosts that are removed are refused from the next call on.',
+        params: IdInPath,
+        body: UpdateProviderBody,
+        response: { 200: ProviderDetails },
+      },
+    },
+    async ({ params, body, id }) => details(await updateProvider(needs, params.id, changesOf(body), id)),
   )
 
   http.patch(

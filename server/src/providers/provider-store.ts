@@ -6,7 +6,7 @@ import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
 import { matchesHost } from './api-hosts.ts'
 import type { Credentials } from './client-credentials.ts'
-import type { Injection, Provider, ProviderSource, ProviderStatus } from './provider.ts'
+import type { Injection, Provider, ProviderEdit, ProviderSource, ProviderStatus } from './provider.ts'
 
 interface ProviderRow {
   provider_id: string
@@ -185,6 +185,23 @@ export function createProviderStore(vault: Vault) {
         .returningAll()
         .executeTakeFirst()
       return row && toProvider(row)
+    },
+
+    /** The caller holds the row's lock. */
+    update: async (
+      tx: Queries,
+      { providerId, name, scopes, apiHosts, updatedAt }: Pick<Provider, ProviderEdit | 'providerId' | 'updatedAt'>,
+    ): Promise<void> => {
+      await tx
+        .updateTable('providers')
+        .set({
+          name,
+          scopes: JSON.stringify(scopes),
+          api_hosts: JSON.stringify(apiHosts),
+          updated_at: updatedAt.getTime(),
+        })
+        .where('provider_id', '=', providerId)
+        .execute()
     },
 
     /** Undefined where there is no such provider, or it is disabled already. */

@@ -27,6 +27,8 @@ export interface Provider {
   updatedAt: Date
 }
 
+/** The members that an admin can correct. */
+export type ProviderEdit = 'name' | 'scopes' | 'apiHosts'
 export type ProviderStatus = 'active' | 'pending_credentials' | 'disabled'
 export type ProviderSource = 'admin' | 'preset' | 'proposal'
 

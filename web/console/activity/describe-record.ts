@@ -50,6 +50,7 @@ const sentences: Record<Exclude<Event, CallEvent>, Describe> = {
   'session.revoked': says('A session of yours was ended'),
   'provider.created': (record) => provider(record, 'was added'),
   'provider.proposed': (record, who) => [who, ' proposed the provider ', ...slugOf(record)],
+  'provider.updated': (record) => provider(record, 'was changed'),
   'provider.credentials_changed': (record) => provider(record, 'got other credentials'),
   'provider.rediscovered': (record) => provider(record, 'was asked anew for its addresses'),
   'provider.enabled': (record) => provider(record, 'was switched on'),

@@ -1,0 +1,91 @@
+/**
+ * An admin corrects a provider. Grants keep the hosts that a person approved: a host that is added here reaches none of
+ * them, and one that is removed is refused by the policy from the next call on.
+ */
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import type { Egress } from '../platform/egress/egress.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { readApiHosts } from './api-hosts.ts'
+import type { Provider } from './provider.ts'
+import type { ProviderStore } from './provider-store.ts'
+
+export interface UpdateProviderNeeds {
+  database: Database
+  egress: Pick<Egress, 'judgeUrl'>
+  providers: ProviderStore
+  audit: AuditStore
+  clock: Clock
+}
+
+/** What is undefined stays as it is. */
+export interface ProviderChanges {
+  name: string | undefined
+  scopes: string[] | undefined
+  apiHosts: string[] | undefined
+  /** Refuses the change if the provider is not as it was at that time. */
+  ifUpdatedAt: Date | undefined
+}
+
+export async function updateProvider(
+  { database, egress, providers, audit, clock }: UpdateProviderNeeds,
+  providerId: string,
+  { name, scopes, apiHosts, ifUpdatedAt }: ProviderChanges,
+  requestId: string,
+): Promise<Provider> {
+  if (name === undefined && scopes === undefined && apiHosts === undefined) {
+    const message = 'Nothing to change. Give "provider_name", "scopes" or "api_hosts".'
+    throw new ServiceError('missing_field', { field: 'api_hosts', message })
+  }
+  const hosts = apiHosts && readApiHosts(apiHosts)
+  return database.transaction(async (tx) => {
+    const before = await providers.lock(database, tx, providerId, 'for update')
+    if (!before) throw new ServiceError('not_found')
+    if (ifUpdatedAt && ifUpdatedAt.getTime() !== before.updatedAt.getTime()) {
+      const message = 'The provider has changed since you read it. Read it again, then make your change.'
+      throw new ServiceError('conflict', { field: 'if_updated_at', message })
+    }
+    if (apiHosts) assertReachable(egress, before, apiHosts)
+    const wanted = {
+      name: name ?? before.name,
+      scopes: scopes ?? before.scopes,
+      apiHosts: hosts ?? before.apiHosts,
+    }
+    const changes = differences(before, wanted)
+    if (!changes) return before
+    // Never the same time twice, or `if_updated_at` would miss a change within the same millisecond.
+    const at = new Date(Math.max(clock().getTime(), before.updatedAt.getTime() + 1))
+    const provider = { ...before, ...wanted, updatedAt: at }
+    await providers.update(tx, provider)
+    const detail = { provider_id: providerId, slug: before.slug, ...changes }
+    await audit.append(tx, { event: 'provider.updated', at: clock(), requestId, detail })
+    return provider
+  })
+}
+
+/** A provider that an agent proposed is called as a stranger's address for good: say so now, not at each call. */
+function assertReachable(egress: Pick<Egress, 'judgeUrl'>, { source, apiHosts }: Provider, wanted: readonly string[]) {
+  if (source !== 'proposal') return
+  for (const [index, entry] of wanted.entries()) {
+    if (apiHosts.includes(entry)) continue
+    egress.judgeUrl(new URL(`https://${entry.replace(/^\*\./, '')}/`), 'stranger', `api_hosts.${index}`)
+  }
+}
+
+type Wanted = Pick<Provider, 'name' | 'scopes' | 'apiHosts'>
+
+/** Each member that differs, with what it was; undefined where nothing does. */
+function differences(before: Wanted, after: Wanted) {
+  const members = [
+    ['provider_name', before.name, after.name],
+    ['scopes', before.scopes, after.scopes],
+    ['api_hosts', before.apiHosts, after.apiHosts],
+  ] as const
+  const changed = members.filter(([, was, is]) => JSON.stringify(was) !== JSON.stringify(is))
+  if (changed.length === 0) return undefined
+  return {
+    before: Object.fromEntries(changed.map(([member, was]) => [member, was])),
+    after: Object.fromEntries(changed.map(([member, , is]) => [member, is])),
+  }
+}
