@@ -17,6 +17,7 @@ import type { Database, Queries, Version } from '../platform/database/database.t
 import { createGroupCommit } from '../platform/database/group-commit.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
+import { matchesHost } from '../providers/api-hosts.ts'
 import type { Call } from './call.ts'
 import type { CallRecordStore } from './call-record-store.ts'
 import { createPrepaidCalls } from './prepaid-calls.ts'
@@ -74,10 +75,13 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     const settle = async (index: number, work: Promise<unknown>) => {
       refusals[index] = await refusalOf(work)
     }
+    for (const [index, { call, kind }] of entries.entries()) {
+      if (followsAnAnswer(kind)) await settle(index, assertStillStands(needs, tx, call, at))
+    }
     const takings: Promise<void>[] = []
     entries.forEach(({ call, kind }, index) => {
       const { rate } = call.route
-      const taking = countsOne(kind) && rate ? prepaid.take(tx, rate, at) : undefined
+      const taking = countsOne(kind) && rate && !refusals[index] ? prepaid.take(tx, rate, at) : undefined
       if (taking) takings.push(settle(index, taking))
     })
     if (takings.length > 0) await Promise.all(takings)
@@ -87,9 +91,6 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     for (const [place, [index, { call }]] of counting.entries()) {
       if (!counted[place]) await settle(index, explainEnd(needs, tx, call, at))
       else if (isDueToBeMarked(call, at)) await markUsed(needs, tx, call, at)
-    }
-    for (const [index, { call, kind }] of entries.entries()) {
-      if (kind === 'token_renewed') await settle(index, assertStillStands(needs, tx, call, at))
     }
     return refusals
   }
@@ -105,7 +106,7 @@ export function createLedger(needs: LedgerNeeds): Ledger {
   const writeAtOnce = async (entries: readonly Entry[]) => {
     const at = clock()
     const counting = entries.filter(({ kind }) => countsOne(kind))
-    const isUsual = entries.every(({ kind }) => kind !== 'token_renewed')
+    const isUsual = entries.every(({ kind }) => !followsAnAnswer(kind))
     if (!isUsual || counting.some(({ call }) => isDueToBeMarked(call, at))) return undefined
     const taking = prepaid.plan(counting.flatMap(({ call }) => call.route.rate ?? []))
     if (!taking) return undefined
@@ -158,7 +159,7 @@ export function createLedger(needs: LedgerNeeds): Ledger {
   /** Into the journal goes what needs no look at the tables. */
   const isPlain = (entry: Entry): boolean => {
     const { call, kind } = entry
-    if (!audit.keepsJournal()) return false
+    if (!audit.keepsJournal() || followsAnAnswer(kind)) return false
     if (!countsOne(kind)) return true
     return call.standing.grant.maxCalls === null && isPaid(entry)
   }
@@ -254,6 +255,11 @@ function countsOne(kind: Entry['kind']): boolean {
   return kind === 'attempt' || kind === 'redirect'
 }
 
+/** These go out after a wait for the upstream: what the call stands on is read anew. */
+function followsAnAnswer(kind: Entry['kind']): boolean {
+  return kind === 'redirect' || kind === 'token_renewed'
+}
+
 const events = {
   attempt: 'proxy.attempt',
   redirect: 'proxy.hop',
@@ -306,5 +312,9 @@ async function assertStillStands({ agents, standings }: LedgerNeeds, tx: Queries
   const now = await standings.find(tx, agentId, standing.grant.grantId)
   if (!now) throw new ServiceError('grant_not_found', { field: 'grant_id' })
   assertStands(now, at)
+  const { provider } = now
+  if (provider && !provider.apiHosts.some((entry) => matchesHost(entry, call.destination.host))) {
+    throw new ServiceError('host_not_allowed', { field: 'url' })
+  }
   return now
 }

@@ -53,7 +53,10 @@ function assertMayReach(grant: Grant, rules: ProviderRules | undefined, destinat
   const { host, url } = destination
   const isOfAccount = rules === undefined || rules.apiHost === null || matchesHost(rules.apiHost, host)
   const isDeclared = rules === undefined || rules.apiHosts.some((entry) => matchesHost(entry, host))
-  if (isOfAccount && isDeclared && coversHost(grant, host)) return
+  if (coversHost(grant, host)) {
+    if (isOfAccount && isDeclared) return
+    throw new ServiceError('host_not_allowed', { field: 'url' })
+  }
   if (isAddress(url)) {
     throw invalidUrl('The URL names an address instead of a host, and the grant does not list it.')
   }

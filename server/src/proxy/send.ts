@@ -2,6 +2,7 @@
  * Sends a call and brings back the answer that counts: once more with a renewed token where the upstream refused the
  * first, and from where it redirects to, if the caller asked for that. Every request is on record before it goes out.
  */
+import type { ErrorCode } from '@sallyport/protocol/errors'
 import type { Clock } from '../platform/clock.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { StopSignal } from '../platform/stop-signal.ts'
@@ -81,13 +82,18 @@ export async function send<Response extends UpstreamHead>(
   return sent
 }
 
-/** False where the grant or its agent has no call left: it had the last one, whose answer is not lost for that. */
+const endsRedirects: readonly ErrorCode[] = ['grant_exhausted', 'rate_limited', 'host_not_allowed']
+
+/**
+ * False where the grant or its agent has no call left, or the provider has lost the host: the answer that there is
+ * already is not lost for that.
+ */
 async function mayGoOn(ledger: Ledger, next: Call): Promise<boolean> {
   try {
     await ledger.nextAttempt(next, 'redirect')
     return true
   } catch (error) {
-    if (error instanceof ServiceError && ['grant_exhausted', 'rate_limited'].includes(error.code)) return false
+    if (error instanceof ServiceError && endsRedirects.includes(error.code)) return false
     throw error
   }
 }
