@@ -72,6 +72,23 @@ describe('an operator', () => {
     assert.match(added.stderr, /^Register its app with this redirect URI: http\S+\/v4\/oauth\/callback\/github\n$/)
     const list = await cli.run(['providers'])
     assert.match(list.stdout, /^github\tGitHub\tactive\tyes\t\S+$/m)
+    const edit = (...given: string[]) => cli.run(['providers', 'edit', 'github', ...given])
+    const edited = await edit(
+      '--name',
+      'Our GitHub',
+      '--add-api-host',
+      'ghe.example',
+      '--remove-api-host',
+      'uploads.github.com',
+    )
+    assert.match(edited.stdout, /^github is active /)
+    assert.match(edited.stderr, /Its tokens may go to: api\.github\.com, ghe\.example\n$/)
+    assert.match((await cli.run(['providers'])).stdout, /^github\tOur GitHub\t/m)
+    const nothing = await edit()
+    assert.deepEqual([nothing.code, /nothing to change/.test(nothing.stderr)], [2, true])
+    const unknown = await edit('--remove-api-host', 'uploads.github.com')
+    assert.match(unknown.stderr, /^sallyport: "uploads\.github\.com" is not among its hosts: api\.github\.com, /)
+    assert.match((await edit('--add-api-host', '*.com')).stderr, /hosts of strangers/)
     assert.match((await cli.run(['providers', 'disable', 'github'])).stdout, /^github is disabled /)
     assert.match((await cli.run(['providers', 'delete', 'github'])).stdout, /^github is deleted /)
     const gone = await cli.run(['providers', 'enable', 'github'])
@@ -125,7 +142,7 @@ describe('wrong input gets one line and the right code', { concurrency: 4 }, () 
     [
       ['providers', 'ad'],
       2,
-      'there is no command "providers ad" (there is: list, propose, presets, add, credentials, enable, disable, rediscover, delete)',
+      'there is no command "providers ad" (there is: list, propose, presets, add, edit, credentials, enable, disable, rediscover, delete)',
     ],
     [['--nonsense'], 2, 'there is no option --nonsense'],
     [['register'], 2, '<name> is missing: what people see when they are asked for approval'],

@@ -211,6 +211,46 @@ export const providersCredentials = command({
   },
 })
 
+export const providersEdit = command({
+  name: 'providers edit',
+  group: 'operator',
+  summary: "change a provider's name, scopes or API hosts",
+  about:
+    'Existing grants do not reach a host that is added: people approve it anew. A host that is removed is refused with the next call.',
+  operands: which,
+  options: {
+    name: metadata.name,
+    scope: { ...metadata.scope, summary: 'all scopes to ask for when an account is connected' },
+    'add-api-host': { type: 'texts', value: 'HOST', summary: "where the provider's tokens may go too" },
+    'remove-api-host': { type: 'texts', value: 'HOST', summary: 'where they may go no longer' },
+  },
+  examples: [
+    ['sallyport providers edit acme --add-api-host api.acme.example', "the API isn't on the issuer's host"],
+    ['sallyport providers edit acme --remove-api-host old.acme.example', 'with the next call'],
+  ],
+  run: async (shell, options, [given = '']) => {
+    const [added, removed] = [options['add-api-host'], options['remove-api-host']]
+    if (options.name === undefined && options.scope.length + added.length + removed.length === 0)
+      throw usageError('there is nothing to change: give --name, --scope, --add-api-host or --remove-api-host')
+    const { provider_id, api_hosts: hosts, updated_at } = await find(shell, given)
+    const missing = removed.find((host) => !hosts.includes(host))
+    if (missing !== undefined)
+      throw usageError(`"${inLine(missing)}" is not among its hosts: ${hosts.map(inLine).join(', ')}`)
+    const body = {
+      ...(options.name !== undefined && { provider_name: options.name }),
+      ...(options.scope.length > 0 && { scopes: options.scope }),
+      ...(added.length + removed.length > 0 && {
+        api_hosts: [...new Set([...hosts.filter((host) => !removed.includes(host)), ...added])],
+      }),
+      if_updated_at: updated_at,
+    }
+    const provider = await asAdmin(shell).providers.update(provider_id, body, { signal: shell.interrupted })
+    show(shell, provider)
+    if (!shell.json) shell.output.say(`Its tokens may go to: ${provider.api_hosts.map(inLine).join(', ')}`)
+    return undefined
+  },
+})
+
 function changing(verb: 'enable' | 'disable' | 'rediscover' | 'delete', summary: string, example: string) {
   return command({
     name: `providers ${verb}`,
@@ -234,13 +274,12 @@ export const providerChanges = [
 ]
 
 async function idOf(shell: Shell, given: string): Promise<string> {
-  if (given.startsWith('prv_')) return given
-  for await (const { slug, provider_id } of asAdmin(shell).providers.list(
-    { status: 'all' },
-    { signal: shell.interrupted },
-  )) {
-    if (slug === given) return provider_id
-  }
+  return given.startsWith('prv_') ? given : (await find(shell, given)).provider_id
+}
+
+async function find(shell: Shell, given: string): Promise<ProviderDetails> {
+  const all = asAdmin(shell).providers.list({ status: 'all' }, { signal: shell.interrupted })
+  for await (const provider of all) if (given === provider.slug || given === provider.provider_id) return provider
   throw usageError(`there is no provider "${inLine(given)}"`, 'See them: sallyport providers --status all')
 }
 
