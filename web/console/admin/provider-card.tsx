@@ -5,6 +5,7 @@ import { Confirm } from '../../ui/confirm.tsx'
 import { useSay } from '../../ui/message.tsx'
 import { Badge, Card, Theirs, focusHeading } from '../../ui/view.tsx'
 import { Credentials } from './credentials.tsx'
+import { EditProvider } from './edit-provider.tsx'
 
 const sources = { admin: 'set up by an admin', preset: 'a preset', proposal: 'proposed by an agent' }
 
@@ -65,6 +66,17 @@ export function ProviderCard({ admin, provider }: { admin: AdminClient; provider
             </Confirm>
           </div>
         </div>
+        <details className="mt-3">
+          <summary className="text-sm font-medium text-accent">Change its name, hosts or scopes</summary>
+          <div className="mt-3">
+            <EditProvider
+              // Shown anew once another admin has changed any of it: what was read before must not be sent.
+              key={JSON.stringify([name, provider.api_hosts, provider.scopes])}
+              provider={provider}
+              act={(changes) => change(() => admin.providers.update(id, changes), 'The changes are saved.')}
+            />
+          </div>
+        </details>
         <details className="mt-3" open={status === 'pending_credentials'}>
           <summary className="text-sm font-medium text-accent">
             {provider.client_id ? 'Change its credentials' : 'Give it credentials'}
