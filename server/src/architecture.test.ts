@@ -204,6 +204,14 @@ test('nothing but the egress opens a connection', () => {
   assert.deepEqual([...protocol, ...code].flatMap(waysOut), [])
 })
 
+test('every server is made by listener.ts, which keeps a broken connection from ending the process', () => {
+  const makers = code.filter(({ text }) => /\bcreate\w*Server\b|\bnew (?:\w+\.)?\w*Server\(/.test(text))
+  assert.deepEqual(
+    makers.map(({ path }) => path),
+    ['server/src/platform/http/listener.ts'],
+  )
+})
+
 test('a connection that passes by the egress is found, however it is written', () => {
   const found = (text: string, path = 'server/src/agents/register.ts') => waysOut({ path, text })
   const ways = [

@@ -85,9 +85,9 @@ async function serveCalls(
   const given = { config, unknownSettings, ...instance, egress, clock: systemClock, log }
   const app = await createApp({ ...given, ...figuresOfAll })
   await app.http.listen({ host: mainAddress(config), port: config.port })
-  const loopback = await holdLocalhost(app.http.server, config)
+  const loopback = await holdLocalhost(app.http.server, config, log)
   const metricsServer =
-    config.metricsPort === undefined ? undefined : await serveMetrics(app.metrics, config.metricsPort, config.host)
+    config.metricsPort === undefined ? undefined : await serveMetrics(app.metrics, config.metricsPort, config, log)
   const { timers, killSwitch } = startTimers(app, log)
   const { database } = instance
   const running = { app, config, database, egress, log, loopback, metricsServer, timers, killSwitch }

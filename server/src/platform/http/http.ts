@@ -1,8 +1,5 @@
 /** The HTTP shell that every room's routes stand in: limits, time-outs, one error shape, one way to read a body. */
-import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
@@ -10,7 +7,6 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
-import { ConfigError } from '../settings.ts'
 import { boundBodiesInFlight, createBodiesInFlight } from './bodies-in-flight.ts'
 import { admitOrigins } from './cors.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
@@ -18,7 +14,7 @@ import { replyToBrokenRequest, replyWithError } from './error-replies.ts'
 import { hostRule, refuseOtherHosts } from './host-rule.ts'
 import { readJsonBodies } from './json-bodies.ts'
 import { createLane } from './lane.ts'
-import { boundPipelining } from './pipelining.ts'
+import { createHttpListener, maxHeaderBytes } from './listener.ts'
 import { logResponses } from './response-log.ts'
 import { securityHeaders, setSecurityHeaders } from './security-headers.ts'
 import { serializerCompiler } from './serialization.ts'
@@ -39,8 +35,6 @@ interface HttpNeeds {
   clock: Clock
   log: Log
 }
-
-const maxHeaderBytes = 16 * 1024
 
 /** Where a path that can't be decoded leads: to nothing, but through every hook, as the router itself would not. */
 const nowhere = '/%EF%BF%BD'
@@ -71,7 +65,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
     // Idle connections are closed at a stop; those with a call on them are waited for.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    serverFactory: (listener) => createListener(config, lane.before(listener)),
+    serverFactory: (listener) => createHttpListener(config, log, lane.before(listener), config),
     clientErrorHandler: (error, socket) => {
       replyToBrokenRequest(error, socket, newId('req', clock()))
     },
@@ -106,33 +100,5 @@ function isDecodable(url: string): boolean {
     return true
   } catch {
     return false
-  }
-}
-
-function createListener(config: Config, listener: RequestListener) {
-  const limits = {
-    maxHeaderSize: maxHeaderBytes,
-    headersTimeout: config.headersTimeoutSeconds * 1000,
-    requestTimeout: config.requestTimeoutSeconds * 1000,
-    connectionsCheckingInterval: 1000,
-    keepAliveTimeout: 65_000,
-    // host-rule.ts says it in our words.
-    requireHostHeader: false,
-  }
-  // An expectation that we don't know is no reason to refuse; Node would, without a word.
-  const bounded = boundPipelining(listener)
-  return createBareListener(config, limits)
-    .setTimeout(config.connectionIdleSeconds * 1000)
-    .on('request', bounded)
-    .on('checkExpectation', bounded)
-}
-
-function createBareListener({ tlsCertFile, tlsKeyFile }: Config, limits: ServerOptions) {
-  if (tlsCertFile === undefined || tlsKeyFile === undefined) return createServer(limits)
-  try {
-    return createTlsServer({ ...limits, cert: readFileSync(tlsCertFile), key: readFileSync(tlsKeyFile) })
-  } catch (error) {
-    const { message } = error as Error
-    throw new ConfigError([`SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE can not be used: ${message}.`])
   }
 }

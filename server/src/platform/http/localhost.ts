@@ -4,9 +4,10 @@
  */
 import { once } from 'node:events'
 import type { Server as HttpServer } from 'node:http'
-import { createServer } from 'node:net'
 import type { Server } from 'node:net'
 import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import { createForwardingListener } from './listener.ts'
 
 const otherAddress: Record<string, string> = { '127.0.0.1': '::1', '::1': '127.0.0.1' }
 
@@ -19,10 +20,11 @@ export function mainAddress({ host }: Pick<Config, 'host'>): string {
 export async function holdLocalhost(
   http: HttpServer,
   config: Pick<Config, 'host' | 'port' | 'baseUrl'>,
+  log: Log,
 ): Promise<Server | undefined> {
   const address = config.baseUrl.hostname === 'localhost' ? otherAddress[mainAddress(config)] : undefined
   if (address === undefined) return undefined
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => http.emit('connection', socket))
+  const server = createForwardingListener(http, log)
   try {
     await once(server.listen(config.port, address), 'listening')
     return server

@@ -1,12 +1,14 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { Config } from '../config.ts'
 import { pingDatabase } from '../database/database.ts'
 import type { Database } from '../database/database.ts'
 import { ServiceError } from '../errors.ts'
+import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Http } from './http.ts'
+import { createHttpListener } from './listener.ts'
+import type { ListenerTimeouts } from './listener.ts'
 
 interface OperationsNeeds {
   config: Pick<Config, 'metricsPort'>
@@ -30,8 +32,13 @@ export function operationsRoutes(http: Http, { config, database, metrics, isStop
 }
 
 /** On a port of its own the metrics need no token: keep it where only the collector can reach it. */
-export async function serveMetrics({ registry, text }: Metrics, port: number, host: string): Promise<Server> {
-  const server = createServer((request, response) => {
+export async function serveMetrics(
+  { registry, text }: Metrics,
+  port: number,
+  config: ListenerTimeouts & Pick<Config, 'host'>,
+  log: Log,
+): Promise<Server> {
+  const server = createHttpListener(config, log, (request, response) => {
     const isKnown = request.method === 'GET' && request.url === '/metrics'
     if (!isKnown) {
       response.writeHead(404).end()
@@ -42,6 +49,6 @@ export async function serveMetrics({ registry, text }: Metrics, port: number, ho
       () => response.writeHead(503).end(),
     )
   })
-  await once(server.listen(port, host), 'listening')
+  await once(server.listen(port, config.host), 'listening')
   return server
 }
