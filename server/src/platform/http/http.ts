@@ -7,6 +7,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
+import { refuseAmbiguousRequests } from './ambiguous-requests.ts'
 import { boundBodiesInFlight, createBodiesInFlight } from './bodies-in-flight.ts'
 import { admitOrigins } from './cors.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
@@ -84,6 +85,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   http.decorate('lane', lane)
   const isStopping = letConnectionsGo(http)
   logResponses(http)
+  refuseAmbiguousRequests(http)
   refuseOtherHosts(http, hostFault, config.baseUrl)
   admitOrigins(http, config.corsOrigins)
   answerWhole(http)
