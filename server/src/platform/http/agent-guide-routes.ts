@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Http } from './http.ts'
+import { publicDocument } from './public-document.ts'
 
 /** Where the guide says that the service is, unless it is served. */
 const usualBase = 'http://localhost:8787'
@@ -9,7 +10,9 @@ export function agentGuideRoutes(http: Http, file: URL, baseUrl: URL): void {
   const text = readFileSync(file, 'utf8')
     .replace(/^---\n[^]*?\n---\n+/, '')
     .replaceAll(usualBase, baseUrl.origin)
-  http.get('/llms.txt', { schema: { hide: true } }, (_request, reply) =>
-    reply.type('text/plain; charset=utf-8').send(text),
+  http.get(
+    '/llms.txt',
+    { schema: { hide: true } },
+    publicDocument('text/plain; charset=utf-8', () => text),
   )
 }

@@ -3,6 +3,7 @@ import swaggerUi from '@fastify/swagger-ui'
 import { ErrorBody } from '@sallyport/protocol/schema'
 import { describeAnswer } from './answers.ts'
 import type { Http } from './http.ts'
+import { publicDocument } from './public-document.ts'
 
 const securitySchemes = {
   agent: { type: 'http', scheme: 'bearer', description: 'The agent token, from POST /v4/agents/register' },
@@ -40,11 +41,22 @@ export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
       return document.openapiObject
     },
   })
-  http.get('/openapi.json', () => http.swagger())
+  const json = publicDocument('application/json; charset=utf-8', () => JSON.stringify(http.swagger()))
+  const yaml = publicDocument('application/yaml; charset=utf-8', () => http.swagger({ yaml: true }))
+  http.get('/openapi.json', json)
   await http.register(swaggerUi, {
     routePrefix: '/docs',
     theme: { title: 'Sallyport API reference' },
     // Without the bar on top, which loads other documents and wants an inline style that our policy refuses.
+    // The pages' own copies, which would be serialised at each request.
+    uiHooks: {
+      preHandler: (request, reply, done) => {
+        const { url } = request.routeOptions
+        if (url === '/docs/json') json(request, reply)
+        else if (url === '/docs/yaml') yaml(request, reply)
+        else done()
+      },
+    },
     uiConfig: { layout: 'BaseLayout', docExpansion: 'list', deepLinking: false },
   })
 }
