@@ -1,9 +1,9 @@
-/** The SDK as npm packs it, unpacked where there is nothing else: on other Nodes, for a type checker, in a browser. */
+/** The SDK as npm packs it, installed where there is nothing else: on other Nodes, for a type checker, in a browser. */
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, rmSync, statSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join, resolve } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import type * as Sdk from '@sallyport/sdk'
@@ -11,14 +11,15 @@ import ts from 'typescript'
 import { launchBrowser } from '../server/testkit/browser.ts'
 import { startCalling } from './calling.ts'
 import type { Calling } from './calling.ts'
+import { installAlone, packWorkspaces } from './packing.ts'
 import { startToldUpstream } from './sdk-upstream.ts'
 import type { ToldUpstream } from './sdk-upstream.ts'
 
 const run = promisify(execFile)
-const root = resolve(import.meta.dirname, '..')
 
 describe('the package of the SDK', () => {
   let folder: string
+  let app: string
   let installed: string
   let tarball: string
   let calling: Calling
@@ -30,18 +31,14 @@ describe('the package of the SDK', () => {
     endings.push(() => {
       rmSync(folder, { recursive: true, force: true })
     })
-    const made = join(folder, 'made')
     const scope = { after: (ending: () => unknown) => endings.unshift(ending) } as Parameters<typeof startCalling>[0]
+    const packing = packWorkspaces(folder, ['sdk'])
     upstream = await startToldUpstream(scope)
-    const packing = run(process.execPath, [join(root, 'scripts/sdk-package.mjs'), 'to', made])
     calling = await startCalling(scope, 'sqlite', { hosts: [upstream.host] })
     baseUrl = `http://localhost:${calling.service.port}`
-    await packing
-    execFileSync('npm', ['pack', '--pack-destination', folder], { cwd: made, stdio: 'ignore' })
-    tarball = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '')
-    installed = join(folder, 'app/node_modules/@sallyport/sdk')
-    mkdirSync(installed, { recursive: true })
-    execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])
+    tarball = (await packing).sdk
+    app = await installAlone(folder, tarball)
+    installed = join(app, 'node_modules/@sallyport/sdk')
   })
   after(async () => {
     for (const ending of endings) await ending()
@@ -50,9 +47,9 @@ describe('the package of the SDK', () => {
   test('is small, needs nothing, and holds nothing but what is published', () => {
     assert.ok(statSync(tarball).size < 60_000, String(statSync(tarball).size))
     const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
-    const needs = Object.keys(manifest).filter((name) => /dependenc|scripts|private/i.test(name))
+    const needs = Object.keys(manifest).filter((name) => /dependenc|scripts|private|publish/i.test(name))
     assert.deepEqual(needs, [])
-    assert.deepEqual(readdirSync(installed).sort(), ['README.md', 'dist', 'package.json'])
+    assert.deepEqual(readdirSync(installed).sort(), ['LICENSE', 'README.md', 'dist', 'package.json'])
     const code = readFileSync(join(installed, 'dist/index.js'), 'utf8')
     assert.doesNotMatch(code, /^import |\brequire\(|typebox/m)
   })
@@ -78,7 +75,6 @@ describe('the package of the SDK', () => {
         t.skip(`there is no Node ${major} on this machine`)
         return
       }
-      const app = join(folder, 'app')
       writeFileSync(join(app, 'main.mjs'), script)
       // What is meant for the Node of the tests would not do for another.
       const env = { ...process.env, NODE_OPTIONS: '' }
@@ -88,8 +84,8 @@ describe('the package of the SDK', () => {
   }
 
   test('has types that stand by themselves', () => {
-    const main = join(folder, 'app/main.ts')
-    writeFileSync(join(folder, 'app/package.json'), '{"type":"module"}')
+    const main = join(app, 'main.ts')
+    writeFileSync(join(app, 'package.json'), '{"type":"module"}')
     writeFileSync(
       main,
       `import { createAgentClient, createUserClient, SallyportError } from '@sallyport/sdk'

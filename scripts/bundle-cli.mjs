@@ -1,17 +1,20 @@
 // Writes cli/dist/sallyport.js with all that it needs. What only `sallyport mcp` needs is a file of its own beside it.
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
+import { licenseTexts } from './licenses.mjs'
 import { root } from './prepare.mjs'
 
 const outdir = join(root, 'cli/dist')
 const { version } = JSON.parse(readFileSync(join(root, 'cli/package.json'), 'utf8'))
 
 rmSync(outdir, { recursive: true, force: true })
-await build({
+const { metafile } = await build({
+  absWorkingDir: root,
   entryPoints: { sallyport: join(root, 'cli/src/command-line.ts') },
   outdir,
   bundle: true,
+  metafile: true,
   splitting: true,
   platform: 'node',
   format: 'esm',
@@ -21,3 +24,4 @@ await build({
   banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
   logLevel: 'warning',
 })
+writeFileSync(join(outdir, 'licenses.md'), licenseTexts(metafile))

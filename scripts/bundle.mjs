@@ -1,8 +1,12 @@
-// Writes server/dist/sallyport-server.js: one file starts in two thirds of the time that thousands of small ones take.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+// Writes server/dist/sallyport-server.js: one file starts in two thirds of the time that thousands of small ones take,
+// and needs nothing of node_modules.
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { build } from 'esbuild'
+import { licenseTexts } from './licenses.mjs'
 import { root } from './prepare.mjs'
+
+const dist = join(root, 'server/dist')
 
 /** pg asks whether they are there; they are not. */
 const absent = ['pg-cloudflare', 'pg-native']
@@ -12,37 +16,41 @@ const commonJs = `
 import { createRequire as requireFrom } from 'node:module'
 const require = requireFrom(import.meta.url)
 const { dirname: __dirname, filename: __filename } = import.meta
-const swaggerUiFile = require.resolve('@fastify/swagger-ui')
 `
 
-/** It serves files of its own, which it looks for beside itself: they stay where they are. */
-const besideItsFiles = {
-  name: 'beside its files',
+/** Swagger UI serves static files, which it looks for beside its own code: they are copied to dist/swagger-ui. */
+const swaggerUiAssets = {
+  name: 'swagger-ui assets',
   setup: ({ onLoad }) => {
     onLoad({ filter: /@fastify.swagger-ui.(index|lib.routes)\.js$/ }, ({ path }) => {
-      const folder = path.endsWith('routes.js') ? "path.join(swaggerUiFile, '../lib')" : 'path.dirname(swaggerUiFile)'
-      return { contents: readFileSync(path, 'utf8').replaceAll('__dirname', folder) }
+      const folder = path.endsWith('routes.js') ? 'swagger-ui/lib' : 'swagger-ui'
+      return { contents: readFileSync(path, 'utf8').replaceAll('__dirname', `path.join(__dirname, '${folder}')`) }
     })
   },
 }
 
-const { outputFiles } = await build({
+const { outputFiles, metafile } = await build({
+  absWorkingDir: root,
   entryPoints: [join(root, 'server/src/commands/command-line.ts')],
-  outfile: join(root, 'server/dist/sallyport-server.js'),
+  outfile: join(dist, 'sallyport-server.js'),
   bundle: true,
   write: false,
+  metafile: true,
   platform: 'node',
   format: 'esm',
   target: 'node24',
   banner: { js: commonJs },
   external: absent,
-  plugins: [besideItsFiles],
+  plugins: [swaggerUiAssets],
+  define: { bundledAgentGuide: JSON.stringify(readFileSync(join(root, 'SKILL.md'), 'utf8')) },
   logLevel: 'warning',
 })
 
-// Outside ASCII there are comments and regular expressions left. V8 keeps a text of ASCII alone in half the memory.
+mkdirSync(dist, { recursive: true })
+// Outside ASCII there are comments, texts and regular expressions left. V8 keeps a text of ASCII alone in half the memory.
 const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-for (const { path, text } of outputFiles) {
-  mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, text.replace(/[^\0-\x7f]/g, escaped))
-}
+for (const { path, text } of outputFiles) writeFileSync(path, text.replace(/[^\0-\x7f]/g, escaped))
+cpSync(join(root, 'node_modules/@fastify/swagger-ui/static'), join(dist, 'swagger-ui/static'), { recursive: true })
+// Swagger UI itself is Apache-2.0, as we are. The scanner has parts of AssemblyScript's library; the last two are in the pages' styles.
+const more = ['assemblyscript', '@fontsource-variable/inter', 'tailwindcss']
+writeFileSync(join(dist, 'licenses.md'), licenseTexts(metafile, more))

@@ -3,7 +3,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -36,15 +36,30 @@ export function withPinnedNode(node) {
   return { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` }
 }
 
-function install() {
-  const wanted = hash(readFileSync(join(root, 'package-lock.json')))
-  const stamp = join(modules, '.sallyport-installed')
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+export function install() {
+  if (isInstalled()) return
   timed('Installing dependencies (the first time takes a minute)', () => {
     // Older npm versions warn about our engine before the pinned Node is there.
     must('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], process.env)
   })
-  writeFileSync(stamp, wanted)
+}
+
+/**
+ * Whether node_modules has every package of package-lock.json. npm lists what it installed in node_modules, as the last
+ * step, whichever of its commands installed it. Optional packages are for other platforms, or did without.
+ */
+export function isInstalled() {
+  const list = join(modules, '.package-lock.json')
+  if (!existsSync(list)) return false
+  const installed = JSON.parse(readFileSync(list, 'utf8')).packages
+  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
+  return Object.entries(wanted).every(([path, { version, integrity, optional, devOptional }]) => {
+    // The clone itself.
+    if (path === '') return true
+    const found = installed[path]
+    if (found === undefined) return optional === true || devOptional === true
+    return found.version === version && found.integrity === integrity && existsSync(join(root, path))
+  })
 }
 
 function pinnedNode() {
@@ -57,7 +72,7 @@ function pinnedNode() {
   process.exit(1)
 }
 
-/** What is built, from which folders, and a file that shows that it is there. */
+/** What is built, from which folders and files, and a file that shows that it is there. */
 const builds = [
   {
     name: 'scanner',
@@ -69,6 +84,7 @@ const builds = [
   {
     name: 'service',
     folders: ['protocol/src', 'server/src'],
+    files: ['SKILL.md'],
     output: 'server/dist/sallyport-server.js',
     command: ['scripts/bundle.mjs'],
   },
@@ -88,19 +104,18 @@ const builds = [
     name: 'SDK',
     folders: ['protocol/src', 'sdk/src'],
     output: 'sdk/dist/index.js',
-    command: ['scripts/sdk-package.mjs'],
+    command: ['scripts/bundle-sdk.mjs'],
     isForOthers: true,
   },
 ]
 
 function buildStale(node, isWanted) {
-  for (const { name, folders, output, command } of builds.filter(isWanted)) {
-    const stamp = join(modules, `.sallyport-built-${name.replaceAll(' ', '-')}`)
+  for (const { name, folders, files = [], output, command } of builds.filter(isWanted)) {
+    const stamp = join(root, dirname(output), `.built-${name.replaceAll(' ', '-')}`)
     const wanted = hash(
-      ['scripts', ...folders]
-        .flatMap(sourcesIn)
+      [...['scripts', ...folders].flatMap(sourcesIn), ...files.map((file) => join(root, file))]
         .sort()
-        .map((file) => `${file} ${statSync(file).mtimeMs} ${statSync(file).size}`)
+        .map((file) => `${relative(root, file)} ${statSync(file).mtime.getTime()} ${statSync(file).size}`)
         .join('\n'),
     )
     const isBuilt = existsSync(join(root, output)) && existsSync(stamp)

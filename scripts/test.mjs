@@ -1,6 +1,6 @@
 // `npm test`: everything it needs is installed and built first. Words behind `--` name test files or node:test options.
 import { prepare, run, withPinnedNode } from './prepare.mjs'
 
-const node = prepare()
+const node = prepare({ all: true })
 const args = ['scripts/run-tests.ts', ...process.argv.slice(2)]
 process.exitCode = await run(node, args, withPinnedNode(node))

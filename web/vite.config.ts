@@ -32,6 +32,8 @@ export default defineConfig({
     outDir: output,
     emptyOutDir: true,
     assetsInlineLimit: 0,
+    // Of the packages whose code is in the pages. Packed with them, not served.
+    license: { fileName: 'licenses.md' },
     modulePreload: { polyfill: false },
     target: 'es2022',
     rolldownOptions: {

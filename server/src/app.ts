@@ -120,7 +120,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   await keepJournal(http, { audit: stores.audit, isAlone: config.workers === 1, log })
   await describeRoutes(http, config.baseUrl)
   operationsRoutes(http, { config, database, metrics, isStopping: () => isStopping })
-  agentGuideRoutes(http, new URL('../../SKILL.md', import.meta.url), config.baseUrl)
+  agentGuideRoutes(http, config.baseUrl)
   agentRoutes(http, needs)
   sessionRoutes(http, needs)
   browserLoginRoutes(http, needs)

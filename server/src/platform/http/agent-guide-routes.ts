@@ -5,11 +5,16 @@ import { publicDocument } from './public-document.ts'
 /** Where the guide says that the service is, unless it is served. */
 const usualBase = 'http://localhost:8787'
 
+/** SKILL.md, put in by the bundle. */
+declare const bundledAgentGuide: string | undefined
+
 /** SKILL.md for agents that come without it, with this service's own address and without the head for skill folders. */
-export function agentGuideRoutes(http: Http, file: URL, baseUrl: URL): void {
-  const text = readFileSync(file, 'utf8')
-    .replace(/^---\n[^]*?\n---\n+/, '')
-    .replaceAll(usualBase, baseUrl.origin)
+export function agentGuideRoutes(http: Http, baseUrl: URL): void {
+  const guide =
+    typeof bundledAgentGuide === 'string'
+      ? bundledAgentGuide
+      : readFileSync(new URL('../../../../SKILL.md', import.meta.url), 'utf8')
+  const text = guide.replace(/^---\n[^]*?\n---\n+/, '').replaceAll(usualBase, baseUrl.origin)
   http.get(
     '/llms.txt',
     { schema: { hide: true } },

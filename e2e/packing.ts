@@ -1,0 +1,63 @@
+/** The packages as npm packs them, and installs of them in folders that hold nothing else. */
+import { execFile } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, delimiter, dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import type { Environment } from './running-service.ts'
+
+const run = promisify(execFile)
+const root = resolve(import.meta.dirname, '..')
+const cloned = [
+  ...['cli', 'protocol', 'scripts', 'sdk', 'server', 'web'],
+  ...['LICENSE', 'SKILL.md', 'package-lock.json', 'package.json', 'tsconfig.json'],
+]
+
+/** An environment that knows this Node and the system's programs, and nothing of the clone or of whoever runs the tests. */
+export function plainEnvironment(home: string): Environment {
+  const npm = (process.env['PATH'] ?? '').split(delimiter).find((one) => existsSync(join(one, 'npm')))
+  const path = [dirname(process.execPath), ...(npm === undefined ? [] : [npm]), '/usr/bin', '/bin']
+  return { PATH: path.join(delimiter), HOME: home }
+}
+
+/** Runs `npm pack` in a copy of the clone, as it changes files there for a moment. Returns the tarball of each workspace. */
+export async function packWorkspaces<Name extends string>(
+  folder: string,
+  names: readonly Name[],
+): Promise<Record<Name, string>> {
+  const clone = join(folder, 'clone')
+  for (const name of cloned) {
+    const filter = (path: string) => basename(path) !== 'compile-cache'
+    cpSync(join(root, name), join(clone, name), { recursive: true, preserveTimestamps: true, filter })
+  }
+  // A folder of links, so that nothing that happens in the copy reaches what we run on.
+  const modules = join(clone, 'node_modules')
+  mkdirSync(modules)
+  for (const name of readdirSync(join(root, 'node_modules'))) {
+    symlinkSync(join(root, 'node_modules', name), join(modules, name))
+  }
+  // Left behind by a service that ran in the clone.
+  for (const name of ['server', 'cli']) {
+    mkdirSync(join(clone, name, 'dist/compile-cache'), { recursive: true })
+    writeFileSync(join(clone, name, 'dist/compile-cache/entry'), '')
+  }
+  const tarballs = join(folder, 'tarballs')
+  mkdirSync(tarballs)
+  const args = ['pack', ...names.flatMap((name) => ['-w', name]), '--pack-destination', tarballs]
+  await run('npm', args, { cwd: clone, env: plainEnvironment(folder) })
+  const left = names.filter((name) => existsSync(join(clone, name, 'package.repository.json')))
+  if (left.length > 0) throw new Error(`npm pack left the published package.json in ${left.join(', ')}`)
+  const files = readdirSync(tarballs)
+  const entries = names.map((name) => [name, join(tarballs, files.find((file) => file.includes(`-${name}-`)) ?? '')])
+  return Object.fromEntries(entries) as Record<Name, string>
+}
+
+/** Installs a tarball into an empty folder, without a registry or a cache, and returns the folder. */
+export async function installAlone(folder: string, tarball: string): Promise<string> {
+  const app = join(folder, `app-${basename(tarball, '.tgz')}`)
+  mkdirSync(app)
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], {
+    cwd: app,
+    env: plainEnvironment(app),
+  })
+  return app
+}
