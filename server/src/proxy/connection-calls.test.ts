@@ -118,7 +118,7 @@ onBothDatabases('a call on an account', (engine) => {
     await setStatus('active')
     assert.equal((await proxy()).status, 200)
     await queries.updateTable('providers').set({ api_hosts: '["other.example"]' }).execute()
-    assert.equal((await proxy()).status, 400, 'the provider no longer declares the host')
+    assertRefused(await proxy(), 403, 'host_not_allowed')
     await queries.updateTable('users').set({ disabled_at: service.clock.now().getTime() }).execute()
     assertRefused(await proxy(), 403, 'grant_revoked')
     assert.equal(upstream.received.length, 3)
