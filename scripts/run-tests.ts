@@ -1,16 +1,11 @@
 /** Brings a PostgreSQL server for the tests, unless TEST_DATABASE_URL names one, and a browser, and runs them. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { findBrowser } from '../server/testkit/browser.ts'
-import { preparePostgresTemplate, prepareSqliteTemplate } from '../server/testkit/databases.ts'
 import { slowest } from '../server/testkit/file-times.ts'
-import { findMemory } from '../server/testkit/memory.ts'
-import { bringPrograms } from '../server/testkit/programs.ts'
-import { bringPython } from '../server/testkit/python.ts'
-import { startPostgres } from '../server/testkit/postgres-server.ts'
+import { prepareTests } from '../server/testkit/test-environment.ts'
 import { groupTests } from '../server/testkit/test-groups.ts'
 
 const everything = [
@@ -32,36 +27,16 @@ const { together, alone } = groupTests(files.map((path) => ({ path, text: readFi
 const runner = new URL('../server/testkit/run-together.ts', import.meta.url).href
 const measuring = new URL('../server/testkit/measure-process.ts', import.meta.url).href
 const say = (line: string) => process.stderr.write(`${line}\n`)
-const postgres = process.env['TEST_DATABASE_URL'] ? undefined : await startPostgres()
-const url = process.env['TEST_DATABASE_URL'] ?? postgres?.url ?? ''
-say(`PostgreSQL for the tests: ${postgres ? `started on port ${new URL(url).port}` : 'TEST_DATABASE_URL'}`)
 say(
   `${files.length} files: ${together.flat().length} share ${together.length} processes, ${alone.length} have their own`,
 )
-const template = await preparePostgresTemplate(url)
-const folder = mkdtempSync(join(findMemory() ?? tmpdir(), 'sallyport-tests-'))
-// A PostgreSQL server that a test starts runs as another user, and has its folder in there.
-chmodSync(folder, 0o711)
-const sqliteTemplate = join(folder, 'migrated.db')
+const prepared = await prepareTests(files, say)
+const { folder } = prepared
 const finished = join(folder, 'finished')
 const times = join(folder, 'times')
 try {
-  await prepareSqliteTemplate(sqliteTemplate)
-  if (files.some((file) => file.includes('legacy-peer'))) await bringPython('cryptography')
-  const needsBrowser = files.some((file) => file.includes('e2e'))
-  await bringPrograms(['curl', 'openssl', ...(needsBrowser ? ['chromium-headless-shell'] : [])])
-  // Fetching a browser may take longer than a test may. Where there is none, the tests that need it say so.
-  if (needsBrowser) await findBrowser({ isWhole: true }).catch(() => undefined)
   const env = {
-    ...process.env,
-    TEST_DATABASE_URL: url,
-    TEST_DATABASE_TEMPLATE: template.name,
-    TEST_SQLITE_TEMPLATE: sqliteTemplate,
-    // Whatever a test that was killed leaves goes with the folder: memory is not to fill up.
-    TMPDIR: folder,
-    TEST_KEYS: join(folder, 'keys'),
-    // The processes load the same modules.
-    NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/compiled'),
+    ...prepared.env,
     ...(showsSlowest && { TEST_FILE_TIMES: times, NODE_OPTIONS: `--import=${measuring}` }),
   }
   const groups = together.map((group, index) => {
@@ -82,7 +57,5 @@ try {
   if (missed.length > 0) say(`A process ended before these files did: ${missed.join(' ')}`)
   process.exitCode = missed.length > 0 ? 1 : (code ?? 1)
 } finally {
-  rmSync(folder, { recursive: true, force: true })
-  await template.drop()
-  await postgres?.stop()
+  await prepared.end()
 }
