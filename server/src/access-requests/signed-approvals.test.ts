@@ -148,6 +148,10 @@ onBothDatabases('signed approvals', (engine) => {
     assert.equal(replies.filter(({ status }) => status === 201).length, 1)
     const grants = await database.queries.selectFrom('grants').selectAll().execute()
     assert.equal(grants.length, 1)
+    // It is the challenge that is used up, not only its request: on one that waits again it is worth nothing.
+    await database.queries.updateTable('access_requests').set({ status: 'pending' }).execute()
+    const replayed = await approve(id, body, device.token)
+    assert.deepEqual(codeOf(replayed), ['challenge_already_used', 'challenge_id'])
   })
 
   test('a stolen console session can not widen what a phone signed', async (t) => {

@@ -323,7 +323,10 @@ onBothDatabases('grants over HTTP', (engine) => {
   test('the proxy judges a grant on a connection in full', async (t) => {
     const service = await startConnectionTest(t, engine)
     const connectionId = await service.connect()
-    await service.database.queries.updateTable('providers').set({ api_hosts: '["*.example.com"]' }).execute()
+    await service.database.queries
+      .updateTable('providers')
+      .set({ api_hosts: '["*.example.com","api.example.net"]' })
+      .execute()
     const { agentId, token } = await service.registerAgent()
     const { grantId } = await insertGrant(service, {
       agentId,
@@ -341,7 +344,10 @@ onBothDatabases('grants over HTTP', (engine) => {
       const { code, field } = reply.body.error
       return [reply.status, code, field]
     }
-    assert.deepEqual(await refusal({ url: 'https://api.example.org/v1/ada/mail' }), [403, 'host_not_allowed', 'url'])
+    // One that is no host of the provider's, and one that is, but not of the grant.
+    for (const host of ['api.example.org', 'api.example.net']) {
+      assert.deepEqual(await refusal({ url: `https://${host}/v1/ada/mail` }), [403, 'host_not_allowed', 'url'], host)
+    }
     assert.deepEqual(await refusal({ url: 'https://a.example.com:8443/v1/a/mail' }), [400, 'invalid_url', 'url'])
     assert.deepEqual(await refusal({ url: 'http://api.example.com/v1/ada/mail' }), [400, 'invalid_url', 'url'])
     assert.deepEqual(await refusal({ method: 'POST' }), [403, 'method_not_allowed', 'method'])

@@ -317,7 +317,10 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
       const body = { auth_envelope: authEnvelope(service, client, 'kv.save'), data_envelope: envelope }
       assert.deepEqual(refusal(await post(service, '/v1/kv/save', body)), [400, 'payload_invalid', 'data_envelope'])
     }
-    const query = [queryPayload([]), queryPayload(['a', 'a']), queryPayload([7]), queryPayload(['a'], '*'), good]
+    const query = [
+      ...[queryPayload([]), queryPayload(['a', 'a']), queryPayload([7]), queryPayload(['a'], '*'), good],
+      { ...queryPayload(['a']), type: 'kv.save' },
+    ]
     for (const payload of query) {
       const envelopes = { query_envelope: seal(serviceKey, payload) }
       const body = { auth_envelope: authEnvelope(service, client, 'kv.read'), ...envelopes }
