@@ -3,21 +3,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { startService } from './running-service.ts'
+import { mutations } from './spec-mutations/mutations.ts'
+import { rows } from './spec-rows.ts'
+import type { Row } from './spec-rows.ts'
 
 const root = resolve(import.meta.dirname, '..')
-
-interface Row {
-  what: string
-  file: string
-  name: string
-}
-
-const rows: Row[] = readFileSync(resolve(import.meta.dirname, 'spec-coverage.md'), 'utf8')
-  .split('\n')
-  .filter((line) => line.startsWith('|') && !/^\|[\s-]*\|[\s-]*\|/.test(line))
-  .map((line) => line.split('|').map((cell) => cell.trim()))
-  .map(([, what = '', file = '', name = '']) => ({ what, file, name }))
-  .filter(({ file }) => file !== 'file')
 
 /** `POST, PUT /path` speaks of two. */
 const endpoints = new Map(
@@ -42,6 +32,29 @@ test('every test that the coverage names exists', () => {
   assert.deepEqual(missing, [])
 })
 
+test('every row has a mutation that its test is held against, and each still fits the sources', () => {
+  const table = 'the tables of e2e/spec-mutations/'
+  const problems = rows
+    .filter(({ what }) => !mutations.some(({ row }) => row === what))
+    .map(({ what }) => `the row "${what}" has no mutation: add one that breaks it to ${table}`)
+  for (const mutation of mutations) {
+    const { row } = mutation
+    if (!rows.some(({ what }) => what === row)) {
+      problems.push(`there is no row "${row}": rename or remove its mutation in ${table}`)
+    }
+    for (const { file, from } of [mutation, ...(mutation.also ? [mutation.also] : [])]) {
+      const path = resolve(root, file)
+      const times = existsSync(path) ? readFileSync(path, 'utf8').split(from).length - 1 : 0
+      if (times === 1) continue
+      problems.push(
+        `the mutation for row "${row}" no longer matches: ${file} holds its text ${times} times instead of once. ` +
+          `Update it in ${table}, and see its test fail with: npm run mutate -- --row "${row}"\n${from}`,
+      )
+    }
+  }
+  assert.equal(problems.length, 0, problems.join('\n\n'))
+})
+
 test('every endpoint of the contracts has a row', () => {
   const v4 = readFileSync(resolve(root, 'docs/spec/api-v4.md'), 'utf8')
   const v1 = readFileSync(resolve(root, 'docs/spec/legacy-v1.md'), 'utf8')
@@ -54,6 +67,42 @@ test('every endpoint of the contracts has a row', () => {
     wanted.filter((endpoint) => !endpoints.has(endpoint)),
     [],
   )
+})
+
+/** Whom an endpoint admits beside those that the contract names, as docs/decisions.md says. */
+const alsoAdmits: Record<string, string[]> = {
+  'GET /v4/access-requests/pending': ['device'],
+  'GET /v4/access-requests/{id}': ['device'],
+  'POST /v4/access-requests/{id}/approve': ['device'],
+  'POST /v4/access-requests/{id}/deny': ['device'],
+  'POST /v4/devices/{id}/push-token': ['device'],
+  'GET /v4/devices': ['device'],
+  'DELETE /v4/devices/{id}': ['device'],
+  'POST /v4/grants/{id}/revoke': ['agent'],
+  'GET /v4/connections': ['device'],
+  'GET /v4/auth/me': ['device'],
+}
+
+test('every endpoint of the v4 contract admits whom its table says, and answers with its status', async (t) => {
+  const service = await startService(t, 'sqlite')
+  const { paths } = (await service.call('GET', '/openapi.json')).body
+  const table = readFileSync(resolve(root, 'docs/spec/api-v4.md'), 'utf8').matchAll(
+    /^\| (GET|POST|PATCH|DELETE) \| (\/v4\S+) \| ([^|]+) \|.*\| (\d{3}) [^|]*\|$/gm,
+  )
+  const endpoints = [...table].map(([, method = '', path = '', auth = '', status = '']) => {
+    const endpoint = `${method} ${path}`
+    const named = auth === 'none' ? [] : auth.replace(' session', '').split(' or ')
+    const admits = [...named, ...(alsoAdmits[endpoint] ?? [])].flatMap((one) =>
+      one === 'user' ? [one, 'cookie'] : one,
+    )
+    return { endpoint, admits: admits.sort(), status, served: paths[path]?.[method.toLowerCase()] }
+  })
+  assert.equal(endpoints.length, 33)
+  for (const { endpoint, admits, status, served } of endpoints) {
+    const schemes = (served?.security ?? []).flatMap((scheme: object) => Object.keys(scheme)).sort()
+    assert.deepEqual(schemes, admits, endpoint)
+    assert.ok(status in (served?.responses ?? {}), `${endpoint} answers ${status}`)
+  }
 })
 
 test('every error code of the v1 contract has a row', () => {

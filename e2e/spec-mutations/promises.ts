@@ -1,0 +1,88 @@
+import type { Mutation } from './mutation.ts'
+
+export const promises: Mutation[] = [
+  {
+    row: '1. No credential leaves',
+    file: 'server/src/sessions/start-session.ts',
+    from: 'const detail = { session_id: session.sessionId,',
+    to: 'const detail = { session_id: session.sessionId, token: sessionToken.reveal(),',
+  },
+  {
+    row: '2. Nothing without approval',
+    file: 'server/src/proxy/judge.ts',
+    from: "if (!standing) throw new ServiceError('grant_not_found', { field: 'grant_id' })",
+    to: "if (!standing) throw new ServiceError('not_found')",
+  },
+  {
+    row: '3. The token goes only where it may',
+    file: 'server/src/grants/grant.ts',
+    from: "return kind === 'sandbox' ? allowedHosts.includes(host)",
+    to: "return kind === 'sandbox' ? true",
+  },
+  {
+    row: '4. Act only on record',
+    file: 'server/src/proxy/admit.ts',
+    from: 'await ledger.attempt(call)',
+    to: 'void ledger',
+  },
+  {
+    row: '5. One use means one',
+    file: 'server/src/sessions/login-token-store.ts',
+    from: '.set({ used_at: now.getTime() })',
+    to: '.set({ used_at: null })',
+  },
+  {
+    row: '6. A refresh is never lost',
+    file: 'server/src/connections/fresh-token.ts',
+    from: "if (!(await refreshes.takeLease(database.queries, connection, lease))) return 'busy'",
+    to: 'await refreshes.takeLease(database.queries, connection, lease)',
+  },
+  {
+    row: '7. Bad input gets a clear answer',
+    file: 'server/src/platform/http/error-replies.ts',
+    from: "const field = path.length > 0 ? path.join('.') : context",
+    to: 'const field = context',
+  },
+  {
+    row: 'What is answered is kept',
+    file: 'server/src/agents/register.ts',
+    from: 'await database.transaction(async (tx) => {',
+    to: 'void database.transaction(async (tx) => {\n    await new Promise((resolve) => setTimeout(resolve, 20))',
+  },
+  {
+    row: 'Keys rotate without downtime',
+    file: 'server/src/platform/vault/rotate.ts',
+    from: "await tx.deleteFrom('vault_keys').where('active', 'is', null).execute()",
+    to: 'void tx',
+  },
+  {
+    row: 'A lost database answers 503 and comes back (PostgreSQL)',
+    file: 'server/src/platform/http/error-replies.ts',
+    from: 'if (isUnavailable(error)) return',
+    to: 'if (isUnavailable(undefined)) return',
+  },
+  {
+    row: 'A lost database answers 503 and comes back (SQLite)',
+    file: 'server/src/platform/http/error-replies.ts',
+    from: 'if (isUnavailable(error)) return',
+    to: 'if (isUnavailable(undefined)) return',
+  },
+  {
+    row: 'A full disk answers 503 and comes back',
+    file: 'server/src/platform/http/error-replies.ts',
+    from: 'if (isUnavailable(error)) return',
+    to: 'if (isUnavailable(undefined)) return',
+  },
+  {
+    row: 'A stop cuts off no call',
+    file: 'server/src/main.ts',
+    from: 'const cutOff = sleep(config.stopSeconds * 1000,',
+    to: 'const cutOff = sleep(0,',
+  },
+  {
+    row: 'https served directly',
+    file: 'server/src/platform/http/security-headers.ts',
+    from: '...(isHttps && {',
+    to: '...(!isHttps && {',
+  },
+]

@@ -1,0 +1,105 @@
+/**
+ * Applies each mutation of e2e/spec-mutations/ by itself, in a copy of the tree, and runs the test that the row names.
+ * A mutation that survives means that the test does not hold what the row says.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { transformSync } from 'esbuild'
+import { mutations } from '../e2e/spec-mutations/mutations.ts'
+import type { Edit } from '../e2e/spec-mutations/mutation.ts'
+import { rows } from '../e2e/spec-rows.ts'
+import type { Row } from '../e2e/spec-rows.ts'
+import { prepareTests } from '../server/testkit/test-environment.ts'
+import { copyTree } from './scratch-copy.ts'
+
+const mostMs = 180_000
+const root = resolve(import.meta.dirname, '..')
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+const wantedAt = process.argv.indexOf('--row')
+const wanted = wantedAt === -1 ? '' : (process.argv[wantedAt + 1] ?? '')
+const chosen = mutations.flatMap((mutation) => {
+  const row = rows.find(({ what }) => what === mutation.row)
+  return row && row.what.includes(wanted) ? [{ mutation, row }] : []
+})
+if (chosen.length === 0) throw new Error(`No row with a mutation holds "${wanted}".`)
+
+const scratch = mkdtempSync(join(tmpdir(), 'sallyport-mutate-'))
+copyTree(root, scratch)
+const prepared = await prepareTests(
+  chosen.map(({ row }) => row.file),
+  say,
+)
+try {
+  const unheld: string[] = []
+  for (const { mutation, row } of chosen) {
+    const started = performance.now()
+    const { verdict, isKilled, reason } = await withEdits([mutation, mutation.also], () => judge(row))
+    const seconds = ((performance.now() - started) / 1000).toFixed(1)
+    say(`${verdict.padEnd(8)} ${seconds.padStart(5)} s  ${row.what}${isKilled ? `\n${' '.repeat(19)}${reason}` : ''}`)
+    if (!isKilled) unheld.push(`${row.what}\n    ${mutation.file}: ${mutation.from} → ${mutation.to}`)
+  }
+  say(`\n${chosen.length - unheld.length} of ${chosen.length} mutations were killed.`)
+  for (const one of unheld) say(`  not held: ${one}`)
+  process.exitCode = unheld.length > 0 ? 1 : 0
+} finally {
+  rmSync(scratch, { recursive: true, force: true })
+  await prepared.end()
+}
+
+async function withEdits<T>([edit, ...others]: (Edit | undefined)[], work: () => Promise<T>): Promise<T> {
+  if (!edit) return work()
+  const { file, from, to } = edit
+  const path = join(scratch, file)
+  const text = readFileSync(path, 'utf8')
+  if (text.split(from).length !== 2) throw new Error(`${file} does not hold this exactly once: ${from}`)
+  const broken = text.replace(from, () => to)
+  // A test that fails because the file can't be parsed holds nothing.
+  if (/\.tsx?$/.test(file)) transformSync(broken, { loader: file.endsWith('x') ? 'tsx' : 'ts' })
+  const { atime, mtime } = statSync(path)
+  writeFileSync(path, broken)
+  try {
+    return await withEdits(others, work)
+  } finally {
+    writeFileSync(path, text)
+    utimesSync(path, atime, mtime)
+  }
+}
+
+interface Verdict {
+  verdict: 'killed' | 'hung' | 'survived' | 'not run'
+  isKilled: boolean
+  /** The first failure, to see that it is the one that was meant. */
+  reason: string
+}
+
+async function judge({ file, name }: Row): Promise<Verdict> {
+  // Tests of the whole service run what is built.
+  if (file.startsWith('e2e/')) await run(['-e', "import('./scripts/prepare.mjs').then(({ prepare }) => prepare())"])
+  const pattern = name
+    .split(/\$\{.*?\}/)
+    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+    .join('.*')
+  const only = [`--test-name-pattern=^${pattern}$`, '--test-skip-pattern=\\(postgres\\)', '--test-timeout=90000']
+  const { code, output, isLate } = await run(['--test-reporter=spec', ...only, file])
+  const reason = /^\s*(?:\w*Error\b|'test timed out|Error:).*(?:\n.*){0,6}/m.exec(output)?.[0].trim() ?? ''
+  const shown = reason.replaceAll(/\s*\n\s*/g, ' ').slice(0, 300)
+  if (isLate) return { verdict: 'hung', isKilled: true, reason: `no end after ${mostMs / 1000} s` }
+  if (!/^ℹ tests [1-9]/m.test(output)) return { verdict: 'not run', isKilled: false, reason: '' }
+  return { verdict: code === 0 ? 'survived' : 'killed', isKilled: code !== 0, reason: shown }
+}
+
+async function run(args: string[]): Promise<{ code: number | null; output: string; isLate: boolean }> {
+  const child = spawn(process.execPath, args, { cwd: scratch, env: prepared.env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const late = setTimeout(() => child.kill('SIGKILL'), mostMs)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+  }
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
+  clearTimeout(late)
+  return { code, output, isLate: signal === 'SIGKILL' }
+}

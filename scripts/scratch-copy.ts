@@ -1,0 +1,29 @@
+/** A copy of the working tree in which sources can be broken: packages are linked, our own rooms are the copy's. */
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+const built = ['server/dist', 'cli/dist', 'sdk/dist']
+const ours = '@sallyport'
+
+export function copyTree(root: string, to: string): void {
+  const listed = execFileSync('git', ['ls-files', '-z', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
+  for (const path of [...listed.split('\0').filter((name) => name !== ''), ...built]) {
+    if (!existsSync(join(root, path))) continue
+    mkdirSync(dirname(join(to, path)), { recursive: true })
+    cpSync(join(root, path), join(to, path), { recursive: true, preserveTimestamps: true })
+  }
+  for (const modules of ['node_modules', 'web/node_modules']) {
+    if (existsSync(join(root, modules))) linkPackages(join(root, modules), join(to, modules))
+  }
+}
+
+function linkPackages(from: string, to: string): void {
+  mkdirSync(to, { recursive: true })
+  for (const { name } of readdirSync(from, { withFileTypes: true })) {
+    // Its links lead to the rooms beside it. The stamps say what was built, here and there.
+    if (name === ours || name.startsWith('.sallyport-')) {
+      cpSync(join(from, name), join(to, name), { recursive: true, verbatimSymlinks: true })
+    } else if (!name.startsWith('.') || name === '.bin') symlinkSync(join(from, name), join(to, name))
+  }
+}
