@@ -93,7 +93,6 @@ test('a kill in the middle of proxy calls leaves every answered call on record, 
       answered.push(body.audit_id)
       latest.set(client, body.audit_id)
     })
-    // The last of them are in the journal, from where the next start takes them.
     await service.startAgain()
     const rows = readAudit(service)
     const of = (event: string) => new Set(rows.filter((row) => row.event === event).map((row) => row.audit_id))

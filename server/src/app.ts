@@ -5,7 +5,6 @@ import { mutedAgentRoutes } from './access-requests/muted-agent-routes.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
 import { auditSeriesRoutes } from './audit/audit-series-routes.ts'
-import { keepJournal } from './audit/keep-journal.ts'
 import { headText } from './audit/signed-head.ts'
 import { authenticateCalls } from './authenticate.ts'
 import { connectRoutes } from './connections/connect-routes.ts'
@@ -85,7 +84,7 @@ export interface App {
   /** What is due outside: providers that have to be asked, callbacks, pushes. */
   catchUp: () => Promise<void>
   flushRefusals: () => Promise<void>
-  /** Resolves once what was called so far is in the tables, with how it ended. */
+  /** Resolves once the outcomes of calls that have ended are on record. */
   settle: () => Promise<void>
   /** Signs how far the record has come, and tells the log, where it can be kept out of the service's reach. */
   signRecord: () => Promise<void>
@@ -115,9 +114,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   let isStopping = false
 
   const http = await createHttp({ config, clock, log })
-  const measureRoute = measureResponses(http, metrics)
-  const agentOf = authenticateCalls(http, { ...needs, adminTokenHash: hashToken(adminToken) })
-  await keepJournal(http, { audit: stores.audit, isAlone: config.workers === 1, log })
+  measureResponses(http, metrics)
+  authenticateCalls(http, { ...needs, adminTokenHash: hashToken(adminToken) })
   await describeRoutes(http, config.baseUrl)
   operationsRoutes(http, { config, database, metrics, isStopping: () => isStopping })
   agentGuideRoutes(http, config.baseUrl)
@@ -160,8 +158,6 @@ export async function createApp(given: AppNeeds): Promise<App> {
         : connectionRoute({ ...needs, credentialOf }, standing),
     ),
     onOutcome: measureCalls(metrics, load),
-    agentOf,
-    measureRoute,
   })
   await pageRoutes(http)
 

@@ -10,12 +10,10 @@ import type { Device } from './devices/device.ts'
 import type { DeviceStore } from './devices/device-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
-import { versionOf } from './platform/database/database.ts'
-import type { Database, Version } from './platform/database/database.ts'
+import type { Database } from './platform/database/database.ts'
 import { ServiceError } from './platform/errors.ts'
 import type { Http } from './platform/http/http.ts'
 import { hasCookie, onlyCookie } from './platform/http/cookies.ts'
-import { keep } from './platform/keep.ts'
 import { Secret } from './platform/secret.ts'
 import { hashToken, isSameHash, isWellFormedToken } from './platform/tokens.ts'
 import { isDueToBeSeen, sessionEnds, statusOf } from './sessions/session.ts'
@@ -55,16 +53,7 @@ interface AuthenticateNeeds {
   clock: Clock
 }
 
-/** The agent of a call that comes with nothing but its token; undefined where it is another's, or nobody's. */
-export type AgentOf = (authorization: string) => Promise<KnownAgent | undefined>
-
-export interface KnownAgent {
-  agent: Agent
-  /** What the database said, where it was asked: also good for what else is asked in the same moment. */
-  asOf: Version | undefined
-}
-
-export function authenticateCalls(http: Http, needs: AuthenticateNeeds): AgentOf {
+export function authenticateCalls(http: Http, needs: AuthenticateNeeds): void {
   http.addHook('onRoute', ({ url, config }) => {
     if (/^\/v\d/.test(url) && config?.allow === undefined) throw new Error(`${url} does not say whom it admits`)
   })
@@ -84,24 +73,6 @@ export function authenticateCalls(http: Http, needs: AuthenticateNeeds): AgentOf
     if (!allow.includes(actor.kind)) throw wrongCredential(allow, actor.kind)
     request.actor = actor
   })
-  return agentByToken(needs)
-}
-
-/** To hash a token takes longer than to find its agent. Those that were good are kept; whether one still is, is asked. */
-function agentByToken(needs: AuthenticateNeeds): AgentOf {
-  const hashes = new Map<string, Buffer>()
-  return async (authorization) => {
-    const hash = hashes.get(authorization)
-    const told = hash && versionOf(needs.database.queries)
-    const asOf = typeof told === 'object' ? await told : told
-    const actor = hash ? await byAgentToken(hash, needs, asOf) : await byBearer(authorization, needs)
-    if (actor?.kind !== 'agent') {
-      hashes.delete(authorization)
-      return undefined
-    }
-    if (!hash) keep(hashes, authorization, actor.tokenHash)
-    return { agent: actor.agent, asOf }
-  }
 }
 
 const credentialOf: Record<Actor['kind'], string> = {
@@ -173,9 +144,8 @@ async function byBearer(authorization: string, needs: AuthenticateNeeds): Promis
 async function byAgentToken(
   tokenHash: Buffer,
   { database, agents }: AuthenticateNeeds,
-  asOf?: Version,
 ): Promise<Extract<Actor, { kind: 'agent' }> | undefined> {
-  const agent = await agents.findByTokenHash(database.queries, tokenHash, asOf)
+  const agent = await agents.findByTokenHash(database.queries, tokenHash)
   return agent && !agent.disabledAt ? { kind: 'agent', agent, tokenHash } : undefined
 }
 

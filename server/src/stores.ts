@@ -24,7 +24,7 @@ import { grantStore } from './grants/grant-store.ts'
 import { standingStore } from './grants/standing-store.ts'
 import { createLegacyV1Store } from './legacy-v1/legacy-v1-store.ts'
 import { createProviderStore } from './providers/provider-store.ts'
-import { callRecordStore, notesOfMadeCalls } from './proxy/call-record-store.ts'
+import { callRecordStore } from './proxy/call-record-store.ts'
 import { createIdempotency } from './proxy/idempotency-store.ts'
 import { createSandboxStore } from './sandbox/sandbox-store.ts'
 import { identityStore } from './sessions/identity-store.ts'
@@ -65,7 +65,7 @@ export function createStores(needs: { database: Database; vault: Vault; clock: C
     accessRequests: accessRequestStore,
     mutedAgents: mutedAgentStore,
     legacyV1: createLegacyV1Store(vault),
-    audit: createAuditStore({ ...needs, notesOfCalls: notesOfMadeCalls }),
+    audit: createAuditStore(needs),
     auditChains: auditChainStore,
     looseRecords: looseRecordStore,
     auditKeys: createAuditKeyStore(vault),

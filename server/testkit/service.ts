@@ -1,8 +1,6 @@
 /** The real app on a real database, with a clock that stands still. It is called without a port. */
-import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import inject from 'light-my-request'
 import { createApp } from '../src/app.ts'
 import type { App } from '../src/app.ts'
 import { readConfig } from '../src/platform/config.ts'
@@ -105,8 +103,7 @@ export async function startService(
 
   const answers: string[][] = []
   const call: TestService['call'] = async (method, path, { token, body, headers = {}, from } = {}) => {
-    await app.http.ready()
-    const reply = await inject(asFromSocket(app), {
+    const reply = await app.http.inject({
       method: method as 'GET',
       url: path,
       headers: {
@@ -157,11 +154,4 @@ export async function startService(
       return { userId, token, cookie: `svc_session=${token}` }
     },
   }
-}
-
-/** As a request comes from a socket: by the lane first. */
-export function asFromSocket({ http }: Pick<App, 'http'>): RequestListener {
-  return http.lane.before((request, response) => {
-    http.routing(request, response)
-  })
 }

@@ -1,4 +1,4 @@
-import type { Queries, Version } from '../platform/database/database.ts'
+import type { Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
 import { preparedForKeys } from '../platform/database/prepared.ts'
@@ -57,8 +57,7 @@ export const agentStore = {
       .execute()
   },
 
-  findByTokenHash: (queries: Queries, tokenHash: Buffer, asOf?: Version) =>
-    findByHash(queries, tokenHash.toString('latin1'), asOf),
+  findByTokenHash: (queries: Queries, tokenHash: Buffer) => findByHash(queries, tokenHash.toString('latin1')),
 
   list: async (queries: Queries, page: PageRequest<'active' | 'disabled'>): Promise<Page<Agent>> => {
     const rows = await queries

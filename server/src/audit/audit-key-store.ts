@@ -29,8 +29,6 @@ export interface AuditKey {
   publicKey: KeyObject
   privateKey: KeyObject
   macKey: KeyObject
-  /** The same for the journal. */
-  journalKey: KeyObject
 }
 
 const purpose = 'heads'
@@ -45,7 +43,7 @@ export function createAuditKeyStore(vault: Vault) {
     const pem = await vault.open(queries, auditPrivateKey, { row: purpose, owner: row.public_key }, sealed)
     const privateKey = createPrivateKey(pem.reveal())
     // Not the column: it is only there to be read, and anybody could have written it.
-    return { privateKey, publicKey: createPublicKey(privateKey), ...ownKeysOf(privateKey) }
+    return { privateKey, publicKey: createPublicKey(privateKey), macKey: macKeyOf(privateKey) }
   }
   return {
     find,
@@ -76,8 +74,7 @@ export function createAuditKeyStore(vault: Vault) {
   }
 }
 
-function ownKeysOf(privateKey: KeyObject): Pick<AuditKey, 'macKey' | 'journalKey'> {
+function macKeyOf(privateKey: KeyObject): KeyObject {
   const secret = privateKey.export({ type: 'pkcs8', format: 'der' })
-  const derived = (what: string) => createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', what, 32)))
-  return { macKey: derived('sallyport.audit.mac.v1'), journalKey: derived('sallyport.audit.journal.v1') }
+  return createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'sallyport.audit.mac.v1', 32)))
 }

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../platform/clock.ts'
 import { beforeCommit } from '../platform/database/database.ts'
-import type { CommitResult, Database, Note, Queries } from '../platform/database/database.ts'
+import type { CommitResult, Database, Queries } from '../platform/database/database.ts'
 import { isUndone } from '../platform/database/failures.ts'
 import { newId } from '../platform/ids.ts'
 import { redacted } from '../platform/secret.ts'
@@ -18,7 +18,6 @@ import type { Head, RecordRow } from './audit-hash.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
 import type { AuditKey } from './audit-key-store.ts'
 import type { AuditRecord } from './audit-record.ts'
-import { createCallJournal } from './call-journal-store.ts'
 import { headsToName, namedHeads, startDetail } from './chain-start.ts'
 import { createMutex } from './mutex.ts'
 import { signHead } from './signed-head.ts'
@@ -48,16 +47,6 @@ export interface AuditLog extends AuditStore {
     records: readonly AuditRecord[],
     insert: (rows: readonly LinkedRow[]) => Promise<unknown> | undefined,
   ) => Promise<boolean>
-  /**
-   * Takes up what a process before this one left in its journal, and keeps one from now on, if it is to and the database
-   * has one. Returns how many pages there held something that is none of ours.
-   */
-  openJournal: (options: { isKept: boolean }) => Promise<number>
-  keepsJournal: () => boolean
-  /** Calls, in the journal: on disk when it returns, in the tables soon. False where it can't be at the moment. */
-  journal: (records: readonly AuditRecord[]) => boolean
-  /** Resolves once all that is in the journal is in the tables. Whoever reads those asks for it first. */
-  settle: () => Promise<void>
   /** Told after each commit that put something on record. A listener must not throw. */
   onCommit: (listener: (committed: Committed) => void) => void
   /** Signs how far this process's chain has come, unless that is signed already. */
@@ -74,14 +63,7 @@ interface AuditNeeds {
   database: Database
   vault: Vault
   clock: Clock
-  /** Calls that were made a moment ago come into the tables: what else is to be noted of them there. */
-  notesOfCalls?: (rows: readonly RecordRow[]) => Note[]
 }
-
-/** So much at once holds up nobody for long. */
-const mostWaiting = 128
-const settleMs = 100
-const retryMs = 1_000
 
 export function createAuditStore(needs: AuditNeeds): AuditLog {
   const { database, clock } = needs
@@ -91,9 +73,6 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
   /** As committed. None before the first record, and after a commit of which nobody knows whether it happened. */
   let chain: Chain | undefined
   const commitListeners: ((committed: Committed) => void)[] = []
-  const calls = createCallJournal(database, needs.notesOfCalls)
-  let timer: NodeJS.Timeout | undefined
-  let settling: Promise<void> | undefined
 
   const goOnFrom = (next: Chain, result: CommitResult) => {
     if (result === 'committed') chain = next
@@ -107,23 +86,20 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
     for (const listener of commitListeners) listener(committed)
   }
 
-  /** Nothing is collected where only what is in the journal has to go. */
   const collect = (tx: Queries, ...rows: LinkedRow[]): boolean => {
     const before = waiting.get(tx)
     if (before) return before.push(...rows) > 0
-    let added = rows
+    const added = rows
     let next: Chain | undefined
     let release: (() => void) | undefined
     const run = async () => {
       waiting.delete(tx)
       release = await mutex.take()
-      added = [...(await calls.handOver(tx)), ...added]
-      if (added.length > 0) next = await link(tx, added)
+      next = await link(tx, added)
     }
     const ended = (result: CommitResult) => {
       waiting.delete(tx)
       if (next) goOnFrom(next, result)
-      if (release) calls.handedOver(result)
       release?.()
       if (next) tell(next, added, result)
     }
@@ -138,27 +114,16 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
     return next
   }
 
-  const appendAtOnce: AuditLog['appendAtOnce'] = (records, insert) => {
+  const appendAtOnce: AuditLog['appendAtOnce'] = async (records, insert) => {
     const rows = records.map(toRow)
-    return linkAtOnce(() => rows, insert)
-  }
-
-  const linkAtOnce = async (
-    rowsToLink: () => readonly LinkedRow[] | undefined,
-    insert: (rows: readonly LinkedRow[]) => Promise<unknown> | undefined,
-    ended?: (result: CommitResult) => void,
-  ): Promise<boolean> => {
     const release = await mutex.take()
-    const rows = chain && rowsToLink()
-    if (!chain || !rows) {
+    if (!chain) {
       release()
       return false
     }
     const next = linkedTo(chain, rows)
     let result: CommitResult = 'undone'
     try {
-      // Somebody else may have been quicker with all of them.
-      if (rows.length === 0) return true
       const inserting = insert(rows)
       if (!inserting) return false
       result = 'unknown'
@@ -171,7 +136,6 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
       return false
     } finally {
       goOnFrom(next, result)
-      ended?.(result)
       release()
       tell(next, rows, result)
     }
@@ -194,34 +158,6 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
     return { head, signedPosition: head.position, key }
   }
 
-  const settleNow = async (): Promise<void> => {
-    calls.reopen()
-    if (calls.waiting() === 0) return
-    const isDone = await linkAtOnce(calls.handOverAtOnce, calls.insertAtOnce, calls.handedOver)
-    if (!isDone) await database.transaction((tx) => Promise.resolve(collect(tx)))
-  }
-
-  /** Once for all who ask meanwhile. Who finds one under way may have come too late for it, and looks again. */
-  const settle = async (): Promise<void> => {
-    const underWay = settling
-    await underWay
-    if (underWay && calls.waiting() === 0) return
-    settling ??= settleNow().finally(() => {
-      settling = undefined
-    })
-    await settling
-  }
-
-  /** Where it fails, no call takes the way through the journal until it has succeeded. */
-  const settleLater = (ms: number) => {
-    timer ??= setTimeout(() => {
-      timer = undefined
-      settle().catch(() => {
-        settleLater(retryMs)
-      })
-    }, ms).unref()
-  }
-
   const append: AuditStore['append'] = async (queries, record) => {
     const row = toRow(record)
     if (!collect(queries, row)) {
@@ -239,28 +175,6 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
       }
     },
     appendAtOnce,
-    openJournal: async ({ isKept }) => {
-      if (database.engine !== 'sqlite') return 0
-      const key = await database.transaction((tx) => keys.findOrMake(tx, clock()))
-      const strangePages = calls.isKept() ? 0 : calls.open(key.journalKey)
-      await settle().catch(() => {
-        settleLater(retryMs)
-      })
-      if (!isKept && calls.waiting() === 0) calls.close()
-      return strangePages
-    },
-    keepsJournal: () => calls.isKept(),
-    journal: (records) => {
-      if (!calls.write(records.map(toRow))) {
-        settleLater(retryMs)
-        return false
-      }
-      // Not before the call that it is about has gone out.
-      if (calls.waiting() >= mostWaiting) setImmediate(() => void settle().catch(() => undefined))
-      settleLater(settleMs)
-      return true
-    },
-    settle,
     onCommit: (listener) => {
       commitListeners.push(listener)
     },

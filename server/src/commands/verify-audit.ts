@@ -1,6 +1,5 @@
 import { auditChainStore } from '../audit/audit-chain-store.ts'
 import { createAuditKeyStore } from '../audit/audit-key-store.ts'
-import { countWaiting } from '../audit/call-journal-store.ts'
 import { looseRecordStore } from '../audit/loose-record-store.ts'
 import { headText, readHeadText } from '../audit/signed-head.ts'
 import { verifyAudit } from '../audit/verify-audit.ts'
@@ -8,8 +7,7 @@ import type { Verdict } from '../audit/verify-audit.ts'
 import { systemClock } from '../platform/clock.ts'
 import { readConfig } from '../platform/config.ts'
 import { lastMigration } from '../platform/database/migrate.ts'
-import { journalOf } from '../platform/database/sqlite.ts'
-import { databaseFile, masterKeySource, openDatabase } from '../platform/instance.ts'
+import { masterKeySource, openDatabase } from '../platform/instance.ts'
 import { migrations } from '../platform/migrations/migrations.ts'
 import { openVault } from '../platform/vault/vault.ts'
 
@@ -46,11 +44,6 @@ export async function verifyAuditCommand(env: NodeJS.ProcessEnv, options: string
       kept,
     )
     report(verdict, say)
-    const waiting = config.databaseUrl.isSet
-      ? 0
-      : await countWaiting(database.queries, journalOf(databaseFile(config)), key.journalKey)
-    if (waiting > 0)
-      say(`  ${waiting} more are in the journal: the service puts them into the tables, or its next start`)
     return verdict.findings.length === 0 ? 0 : 1
   } finally {
     await database.close()

@@ -7,7 +7,6 @@ import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
 import type {} from '../providers/provider-store.ts'
 import type {} from '../sessions/user-store.ts'
-import { useMarkedEveryMs } from './connection.ts'
 import type { Connection, ConnectionStatus, KeptTokens, RemoteRevocation } from './connection.ts'
 
 export interface ConnectionRow {
@@ -65,12 +64,11 @@ const markUsed = prepared(
   { isNote: true },
 )
 
-/** On SQLite: by calls that were made already. Of most the connection is marked, and nothing is written. */
-export function noteOfUses(uses: readonly { connectionId: string; at: number }[]): Note {
-  const lastUses = new Map(uses.map(({ connectionId, at }) => [connectionId, at]))
+/** On SQLite, in the batch that puts their calls on record. */
+export function noteOfUses(connectionIds: readonly string[], at: number): Note {
   return {
-    text: 'update connections set last_used_at = ? where connection_id = ? and coalesce(last_used_at, 0) < ?',
-    rows: Array.from(lastUses, ([connectionId, at]) => [at, connectionId, at - useMarkedEveryMs]),
+    text: 'update connections set last_used_at = ? where connection_id = ?',
+    rows: Array.from(new Set(connectionIds), (connectionId) => [at, connectionId]),
   }
 }
 

@@ -90,14 +90,6 @@ export function noteOfCalls(queries: Queries, grantIds: readonly string[], now: 
   )
 }
 
-/** On SQLite: calls that were made already, whatever has become of their grants since. */
-export function noteOfMadeCalls(made: readonly { grantId: string | null; at: number }[]): Note {
-  return {
-    text: 'update grant_usage set calls = calls + 1, last_used_at = max(coalesce(last_used_at, 0), ?) where grant_id = ?',
-    rows: made.map(({ grantId, at }) => [at, grantId]),
-  }
-}
-
 /**
  * PostgreSQL judges agents, users and connections as they were when a statement began, however long it then waited for
  * a row: so the waiting is over before the one that judges begins. In order, so that of two none waits for the other in

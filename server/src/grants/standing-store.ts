@@ -1,5 +1,5 @@
 import type {} from '../connections/connection-store.ts'
-import type { Queries, Version } from '../platform/database/database.ts'
+import type { Queries } from '../platform/database/database.ts'
 import { preparedForKeys } from '../platform/database/prepared.ts'
 import type { KeyList } from '../platform/database/prepared.ts'
 import { together } from '../platform/database/together.ts'
@@ -51,10 +51,10 @@ const findStanding = whileUnchanged(async (queries: Queries, grantId: string): P
 
 export const standingStore = {
   /** How often it was called, and when last, may be of a moment ago, except in a transaction. */
-  find: (queries: Queries, agentId: string, grantId: string, asOf?: Version) => {
+  find: (queries: Queries, agentId: string, grantId: string) => {
     // Another agent's grant is none.
     const own = (standing: Standing | undefined) => (standing?.grant.agentId === agentId ? standing : undefined)
-    const found = findStanding(queries, grantId, asOf)
+    const found = findStanding(queries, grantId)
     return found instanceof Promise ? found.then(own) : own(found)
   },
 }

@@ -137,3 +137,14 @@ test('without DATABASE_URL the database is a file in the data directory', async 
   assert.equal(databaseFile(config), join(config.dataDir, 'sallyport.db'))
   assert.ok(existsSync(databaseFile(config)))
 })
+
+test('a journal of version 0.1 that holds calls stops the start, an empty one is removed', async (t) => {
+  const config = configIn(temporaryFolder(t))
+  const journal = `${databaseFile(config)}-calls`
+  writeFileSync(journal, Buffer.concat([Buffer.alloc(4096), Buffer.from('a call')]))
+  assert.throws(() => openDatabase(config), ConfigError)
+  assert.ok(existsSync(journal), 'nothing is lost')
+  writeFileSync(journal, Buffer.alloc(4096))
+  await openDatabase(config).close()
+  assert.ok(!existsSync(journal))
+})

@@ -1,5 +1,5 @@
 /** What an instance stands on: its data directory, its database, its keys. Shared by the service and the operator's commands. */
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { adminTokenForm, isAdminToken } from './config.ts'
 import type { Config } from './config.ts'
@@ -39,7 +39,21 @@ export function prepareDataDirectory({ dataDir }: Config): void {
 
 export function openDatabase(config: Config): Database {
   const url = config.databaseUrl.read()
-  return url ? openPostgres(url, { isInsecure: config.databaseInsecure }) : openSqlite(databaseFile(config))
+  if (url) return openPostgres(url, { isInsecure: config.databaseInsecure })
+  const file = databaseFile(config)
+  removeCallJournal(`${file}-calls`)
+  return openSqlite(file)
+}
+
+/** Version 0.1 wrote calls to a journal first. After a crash it may hold records that are in no table yet. */
+function removeCallJournal(file: string): void {
+  if (!existsSync(file)) return
+  if (readFileSync(file).some((byte) => byte !== 0)) {
+    throw new ConfigError([
+      `${file} holds records of calls that version 0.1 has not moved to the database. Start and stop that version once.`,
+    ])
+  }
+  for (const name of [file, `${file}-lock`]) rmSync(name, { force: true })
 }
 
 export function readAdminToken(config: Config): Secret {

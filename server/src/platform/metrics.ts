@@ -73,31 +73,19 @@ function inBulk(observe: Observe): { take: Observe; flush: () => void } {
   return { take, flush }
 }
 
-/** Gives for a route what takes the figures of its answers. */
-export type MeasureRoute = (method: string, route: string) => MeasureAnswer
-export type MeasureAnswer = (status: number, ms: number) => void
-
 /** Labelled by route, never by path: what callers make up must not become time series. */
-export function measureResponses(http: Http, { histogram }: Metrics): MeasureRoute {
+export function measureResponses(http: Http, { histogram }: Metrics): void {
   const labels = ['method', 'route', 'status']
   const duration = histogram('sallyport_http_request_duration_seconds', 'How long answers took', labels)
-  const measureRoute: MeasureRoute = (method, route) => {
-    const observers = new Map<number, Observe>()
-    return (status, ms) => {
-      let observe = observers.get(status)
-      if (!observe) observers.set(status, (observe = duration(method, route, String(status))))
-      observe(ms / 1000)
-    }
-  }
-  const routes = new Map<string, MeasureAnswer>()
+  const observers = new Map<string, Observe>()
   http.addHook('onResponse', (request, reply, done) => {
     const { method } = request
     const route = request.routeOptions.url ?? '(none)'
-    const key = `${method} ${route}`
-    let measure = routes.get(key)
-    if (!measure) routes.set(key, (measure = measureRoute(method, route)))
-    measure(reply.statusCode, reply.elapsedTime)
+    const status = String(reply.statusCode)
+    const key = `${method} ${route} ${status}`
+    let observe = observers.get(key)
+    if (!observe) observers.set(key, (observe = duration(method, route, status)))
+    observe(reply.elapsedTime / 1000)
     done()
   })
-  return measureRoute
 }

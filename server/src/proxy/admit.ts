@@ -3,7 +3,6 @@ import type { Agent } from '../agents/agent.ts'
 import { readMethod } from '../grants/method.ts'
 import { recordedNames } from '../grants/standing.ts'
 import type { Standing } from '../grants/standing.ts'
-import type { Version } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { takeFromLimit } from '../platform/rate-limits.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
@@ -38,8 +37,6 @@ export type Admitted =
 export interface Admission {
   requestId: string
   idempotencyKey: string | undefined
-  /** What the database said a moment ago, when it was asked who calls. */
-  asOf?: Version | undefined
 }
 
 /** A call may still be read for a while after its time is up. */
@@ -49,7 +46,7 @@ export async function admit(
   needs: AdmitNeeds,
   agent: Agent,
   input: ProxyInput,
-  { requestId, idempotencyKey, asOf }: Admission,
+  { requestId, idempotencyKey }: Admission,
 ): Promise<Admitted> {
   const known: Known = {}
   let leave: (() => void) | undefined
@@ -57,7 +54,7 @@ export async function admit(
     leave = needs.load.enter(agent.agentId)
     // The key may be that of the grant's last call; whether there is one left is settled with the key.
     const mayBeUsedUp = idempotencyKey !== undefined
-    const call = await judge(needs, agent, input, requestId, known, { mayBeUsedUp, asOf })
+    const call = await judge(needs, agent, input, requestId, known, { mayBeUsedUp })
     const keyed = idempotencyKey === undefined ? undefined : keyedCall(call, idempotencyKey, needs.clock())
     const stored = await putOnRecord(needs, call, keyed)
     if (stored === undefined) return { kind: 'admitted', call, keyed, leave }

@@ -40,8 +40,6 @@ async function startCrowd(t: TestContext, engine: Engine, count: number, terms: 
   const settings = {
     SALLYPORT_PROXY_BURST_PER_AGENT: '60',
     SALLYPORT_REGISTRATIONS_PER_MINUTE: '100',
-    // One alone has a journal, and seldom comes this way.
-    SALLYPORT_WORKERS: '2',
   }
   const calling = await startCalling(t, engine, { settings })
   const { service, upstream, userId, connectionId } = calling

@@ -6,11 +6,10 @@
 import { sql } from 'kysely'
 import { insertingRecords, listsOf, notesOf } from '../audit/audit-chain-store.ts'
 import type { LinkedRow, RecordLists } from '../audit/audit-chain-store.ts'
-import type { RecordRow } from '../audit/audit-hash.ts'
 import { insertingPairs } from '../audit/audit-pair-store.ts'
 import { noteOfUses } from '../connections/connection-store.ts'
-import { countingLiveCalls, noteOfCalls, noteOfMadeCalls } from '../grants/grant-usage-store.ts'
-import type { Database, Note, Queries } from '../platform/database/database.ts'
+import { countingLiveCalls, noteOfCalls } from '../grants/grant-usage-store.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
 import { listOf, preparedText } from '../platform/database/prepared.ts'
 import { noteOfTakings, takingFromLimits, timesOf } from '../platform/rate-limits.ts'
 import type { Times } from '../platform/rate-limits.ts'
@@ -46,11 +45,14 @@ const statement = preparedText((queries: Queries, values: Values) => {
 })
 
 export const callRecordStore = {
-  /** `grantIds` has the grant of each call that counts. Undefined where there is no such way at the moment. */
+  /**
+   * `grantIds` has the grant of each call that counts, `connectionIds` the connections whose last use is due to be
+   * written. Undefined where there is no such way at the moment.
+   */
   insertAtOnce: (
     { engine, atOnce, noteAtOnce, queries }: Database,
     rows: readonly LinkedRow[],
-    grantIds: readonly string[],
+    { grantIds, connectionIds }: { grantIds: readonly string[]; connectionIds: readonly string[] },
     { keys, limit, calls }: PlannedTaking,
     now: Date,
   ): Promise<unknown> | undefined => {
@@ -61,9 +63,11 @@ export const callRecordStore = {
         // What fails most often goes first: an agent may well be at its rate.
         { ...noteOfTakings(queries, keys, taken), mustChange: true },
         { ...noteOfCalls(queries, grantIds, at), mustChange: true },
+        noteOfUses(connectionIds, at),
         ...notesOf(rows),
       ])
     }
+    if (connectionIds.length > 0) return undefined
     const times = new Map<string, number>()
     for (const grantId of grantIds) times.set(grantId, (times.get(grantId) ?? 0) + 1)
     return atOnce(
@@ -82,18 +86,3 @@ export const callRecordStore = {
 }
 
 export type CallRecordStore = typeof callRecordStore
-
-/** Of calls that went on record before they were counted, and their connections marked. */
-export function notesOfMadeCalls(rows: readonly RecordRow[]): Note[] {
-  const made = rows.filter(
-    ({ event, detail }) => event === 'proxy.attempt' || (event === 'proxy.hop' && isRedirect(detail)),
-  )
-  const uses = made.flatMap(({ connection_id: connectionId, at }) =>
-    connectionId === null ? [] : { connectionId, at },
-  )
-  return [noteOfMadeCalls(made.map(({ grant_id: grantId, at }) => ({ grantId, at }))), noteOfUses(uses)]
-}
-
-function isRedirect(detail: string): boolean {
-  return (JSON.parse(detail) as { why?: unknown }).why === 'redirect'
-}

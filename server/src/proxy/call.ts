@@ -1,5 +1,4 @@
 import type { Standing } from '../grants/standing.ts'
-import type { Version } from '../platform/database/database.ts'
 import type { Destination } from './destination.ts'
 import type { HeaderList, Route } from './upstream.ts'
 
@@ -30,8 +29,6 @@ export interface Known {
 export interface Call {
   agentId: string
   standing: Standing
-  /** As of this the standing was read, if that is known. */
-  asOf: Version | undefined
   route: Route
   auditId: string
   requestId: string

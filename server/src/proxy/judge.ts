@@ -6,7 +6,7 @@ import type { Standing } from '../grants/standing.ts'
 import type { StandingStore } from '../grants/standing-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config.ts'
-import type { Database, Queries, Version } from '../platform/database/database.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Call, Known, ProxyInput } from './call.ts'
@@ -26,8 +26,6 @@ export interface JudgeNeeds {
 interface JudgeOptions {
   mayBeUsedUp?: boolean
   queries?: Queries
-  /** What the database said a moment ago, if that is known. */
-  asOf?: Version | undefined
 }
 
 /** A stream lasts as long as something comes, unless its caller says how long. It is the longest that a timer takes. */
@@ -40,9 +38,9 @@ export async function judge(
   input: ProxyInput,
   requestId: string,
   known: Known,
-  { mayBeUsedUp = false, queries = needs.database.queries, asOf }: JudgeOptions = {},
+  { mayBeUsedUp = false, queries = needs.database.queries }: JudgeOptions = {},
 ): Promise<Call> {
-  const standing = await needs.standings.find(queries, agentId, input.grantId, asOf)
+  const standing = await needs.standings.find(queries, agentId, input.grantId)
   if (!standing) throw new ServiceError('grant_not_found', { field: 'grant_id' })
   const { grant } = standing
   const now = needs.clock()
@@ -68,7 +66,6 @@ export async function judge(
   return {
     agentId,
     standing,
-    asOf,
     route,
     auditId: newId('aud', now),
     requestId,

@@ -12,8 +12,7 @@ import type { GrantStore } from '../grants/grant-store.ts'
 import { assertStands } from '../grants/standing.ts'
 import type { StandingStore } from '../grants/standing-store.ts'
 import type { Clock } from '../platform/clock.ts'
-import { versionOf } from '../platform/database/database.ts'
-import type { Database, Queries, Version } from '../platform/database/database.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
 import { createGroupCommit } from '../platform/database/group-commit.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
@@ -21,7 +20,6 @@ import { matchesHost } from '../providers/api-hosts.ts'
 import type { Call } from './call.ts'
 import type { CallRecordStore } from './call-record-store.ts'
 import { createPrepaidCalls } from './prepaid-calls.ts'
-import type { Rate } from './prepaid-calls.ts'
 
 export interface LedgerNeeds {
   database: Database
@@ -29,7 +27,7 @@ export interface LedgerNeeds {
   grants: GrantStore
   standings: StandingStore
   connections: Pick<ConnectionStore, 'markUsed'>
-  audit: Pick<AuditLog, 'appendAll' | 'appendAtOnce' | 'keepsJournal' | 'journal' | 'settle'>
+  audit: Pick<AuditLog, 'appendAll' | 'appendAtOnce'>
   callRecords: CallRecordStore
   clock: Clock
   log: Log
@@ -61,13 +59,11 @@ interface Entry {
   kind: 'attempt' | 'redirect' | 'token_renewed' | 'outcome'
   outcome?: 'answered' | 'failed'
   detail: NonNullable<AuditRecord['detail']>
-  /** Of this rate one call was taken for it. */
-  spent?: Rate | undefined
 }
 
 export function createLedger(needs: LedgerNeeds): Ledger {
   const { database, audit, clock, log } = needs
-  const prepaid = createPrepaidCalls(audit.keepsJournal)
+  const prepaid = createPrepaidCalls()
 
   /** Why each may not go on, in their places: the rate first, then what the call stands on. */
   const judgeAll = async (tx: Queries, entries: readonly Entry[], at: Date) => {
@@ -106,8 +102,8 @@ export function createLedger(needs: LedgerNeeds): Ledger {
   const writeAtOnce = async (entries: readonly Entry[]) => {
     const at = clock()
     const counting = entries.filter(({ kind }) => countsOne(kind))
-    const isUsual = entries.every(({ kind }) => !followsAnAnswer(kind))
-    if (!isUsual || counting.some(({ call }) => isDueToBeMarked(call, at))) return undefined
+    if (entries.some(({ kind }) => followsAnAnswer(kind))) return undefined
+    const used = counting.map(({ call }) => call).filter((call) => isDueToBeMarked(call, at))
     const taking = prepaid.plan(counting.flatMap(({ call }) => call.route.rate ?? []))
     if (!taking) return undefined
     const grantIds = counting.map(({ call }) => call.standing.grant.grantId)
@@ -115,9 +111,17 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     let isDone = false
     try {
       isDone = await audit.appendAtOnce(records, (rows) =>
-        needs.callRecords.insertAtOnce(database, rows, grantIds, taking, at),
+        needs.callRecords.insertAtOnce(
+          database,
+          rows,
+          { grantIds, connectionIds: used.flatMap(connectionIdOf) },
+          taking,
+          at,
+        ),
       )
-      return isDone ? [] : undefined
+      if (!isDone) return undefined
+      for (const call of used) noteUsed(call, at)
+      return []
     } finally {
       taking.ended(isDone)
     }
@@ -125,56 +129,6 @@ export function createLedger(needs: LedgerNeeds): Ledger {
   // A call that was put on record twice would be counted twice; an outcome that is not there would be unknown.
   const mayRepeat = ({ kind }: Entry) => kind === 'outcome'
   const group = createGroupCommit(database, write, { writeAtOnce, mayRepeat })
-
-  /** They go out only if by now, with all of it on disk, nothing has changed that they stand on. */
-  const writeInJournal = async (entries: readonly Entry[]) => {
-    const at = clock()
-    if (!entries.every(isPaid) || !audit.journal(entries.map((entry) => toRecord(entry, at)))) {
-      for (const entry of entries) giveBack(entry)
-      return writeAtOnce(entries)
-    }
-    // It is there, so from here on nothing may be taken for undone: whatever fails is the affair of its call alone.
-    const version = await versionNow()
-    const refusals: (Error | undefined)[] = []
-    for (const [index, { call, kind }] of entries.entries()) {
-      if (kind === 'outcome' || (version !== undefined && call.asOf === version)) continue
-      const refusal = await failureOf(assertStillStands(needs, database.queries, call, at))
-      refusals[index] = refusal
-      // An attempt that came to nothing; of a call that is under way somebody else says how it ended.
-      if (refusal && kind === 'attempt') void outcome(call, 'failed', { code: codeOf(refusal), ms: 0 })
-    }
-    return refusals
-  }
-  const journal = createGroupCommit(database, write, { writeAtOnce: writeInJournal, mayRepeat })
-
-  const versionNow = async (): Promise<Version | undefined> => {
-    try {
-      const told = versionOf(database.queries)
-      return typeof told === 'object' ? await told : told
-    } catch {
-      return undefined
-    }
-  }
-
-  /** Into the journal goes what needs no look at the tables. */
-  const isPlain = (entry: Entry): boolean => {
-    const { call, kind } = entry
-    if (!audit.keepsJournal() || followsAnAnswer(kind)) return false
-    if (!countsOne(kind)) return true
-    return call.standing.grant.maxCalls === null && isPaid(entry)
-  }
-  /** What it takes from its rate is taken by this question, once. */
-  const isPaid = (entry: Entry): boolean => {
-    const { rate } = entry.call.route
-    if (!rate || !countsOne(entry.kind)) return true
-    if (!entry.spent && prepaid.trySpend(rate)) entry.spent = rate
-    return entry.spent !== undefined
-  }
-  const giveBack = (entry: Entry) => {
-    if (entry.spent) prepaid.giveBack(entry.spent)
-    entry.spent = undefined
-  }
-  const groupOf = (entry: Entry) => (isPlain(entry) ? journal : group)
 
   /** In a transaction of its own, with what else belongs to it. */
   const writeAlone = async (tx: Queries, entry: Entry) => {
@@ -185,7 +139,7 @@ export function createLedger(needs: LedgerNeeds): Ledger {
   const outcome: Ledger['outcome'] = async (call, how, detail, more) => {
     const entry: Entry = { call, kind: 'outcome', outcome: how, detail }
     try {
-      if (!more) await groupOf(entry).commitLater(entry)
+      if (!more) await group.commitLater(entry)
       else
         await database.transaction(async (tx) => {
           await writeAlone(tx, entry)
@@ -197,12 +151,10 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     }
   }
 
-  const commit = (entry: Entry) => groupOf(entry).commit(entry)
-
   return {
     attempt: async (call) => {
       try {
-        await commit({ call, kind: 'attempt', detail: call.facts })
+        await group.commit({ call, kind: 'attempt', detail: call.facts })
       } catch (error) {
         if (error instanceof ServiceError && error.code === 'grant_exhausted') noteUsedUp(call)
         throw error
@@ -220,34 +172,22 @@ export function createLedger(needs: LedgerNeeds): Ledger {
       await assertStillStands(needs, database.queries, call, clock())
     },
 
-    nextAttempt: (call, why) => commit({ call, kind: why, detail: { ...call.facts, why } }),
+    nextAttempt: (call, why) => group.commit({ call, kind: why, detail: { ...call.facts, why } }),
 
     outcome,
 
-    flush: async () => {
-      await Promise.all([group.flush(), journal.flush()])
-      await audit.settle()
-    },
-  }
-}
-
-async function failureOf(work: Promise<unknown>): Promise<Error | undefined> {
-  try {
-    await work
-    return undefined
-  } catch (error) {
-    return error as Error
+    flush: group.flush,
   }
 }
 
 async function refusalOf(work: Promise<unknown>): Promise<ServiceError | undefined> {
-  const failure = await failureOf(work)
-  if (failure === undefined || failure instanceof ServiceError) return failure
-  throw failure
-}
-
-function codeOf(failure: Error): string {
-  return failure instanceof ServiceError ? failure.code : 'internal'
+  try {
+    await work
+    return undefined
+  } catch (error) {
+    if (error instanceof ServiceError) return error
+    throw error
+  }
 }
 
 /** A renewed token belongs to the request that was counted already. */
@@ -288,11 +228,18 @@ function isDueToBeMarked({ standing: { connection } }: Call, at: Date): boolean 
   return connection !== null && (connection.lastUsedAt?.getTime() ?? 0) < at.getTime() - useMarkedEveryMs
 }
 
-async function markUsed({ connections }: LedgerNeeds, tx: Queries, { standing: { connection } }: Call, at: Date) {
-  if (!connection) return
-  await connections.markUsed(tx, connection.connectionId, at)
-  // What was read may serve other calls too.
-  connection.lastUsedAt = at
+async function markUsed({ connections }: LedgerNeeds, tx: Queries, call: Call, at: Date) {
+  for (const connectionId of connectionIdOf(call)) await connections.markUsed(tx, connectionId, at)
+  noteUsed(call, at)
+}
+
+function connectionIdOf({ standing: { connection } }: Call): string[] {
+  return connection ? [connection.connectionId] : []
+}
+
+/** The cached standing serves other calls too. */
+function noteUsed({ standing: { connection } }: Call, at: Date): void {
+  if (connection) connection.lastUsedAt = at
 }
 
 /** What was read may serve other calls too, which would be refused with all that goes on record beside them. */

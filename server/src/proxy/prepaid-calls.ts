@@ -7,9 +7,8 @@ import { keep } from '../platform/keep.ts'
 import { takeFromLimit, tryTakeFromLimit } from '../platform/rate-limits.ts'
 import type { RateLimit } from '../platform/rate-limits.ts'
 
-/** Of what an agent may call at once. An instance that shares its database with none may take more. */
+/** Of an agent's burst, so much is taken in advance. */
 const share = 1 / 20
-const shareOfOne = 1 / 10
 
 export interface Rate {
   key: string
@@ -21,9 +20,6 @@ export type TakeCall = (tx: Queries, rate: Rate, now: Date) => Promise<void> | u
 
 export interface PrepaidCalls {
   take: TakeCall
-  /** False where none is left: then it is to be taken. */
-  trySpend: (rate: Rate) => boolean
-  giveBack: (rate: Rate) => void
   /** What is to be taken so that all these calls may be made. Undefined where one statement can't take it. */
   plan: (rates: readonly Rate[]) => PlannedTaking | undefined
 }
@@ -39,8 +35,8 @@ export interface PlannedTaking {
 
 const noLimit: RateLimit = { burst: 0, periodMs: 0 }
 
-export function createPrepaidCalls(isAlone = () => false): PrepaidCalls {
-  const fewOf = ({ burst }: RateLimit) => Math.floor(burst * (isAlone() ? shareOfOne : share))
+export function createPrepaidCalls(): PrepaidCalls {
+  const fewOf = ({ burst }: RateLimit) => Math.floor(burst * share)
   const left = new Map<string, number>()
   const spend = (key: string): boolean => {
     const calls = left.get(key) ?? 0
@@ -62,12 +58,6 @@ export function createPrepaidCalls(isAlone = () => false): PrepaidCalls {
 
   return {
     take: (tx, { key, limit }, now) => (spend(key) ? undefined : takeMore(tx, key, limit, now)),
-
-    trySpend: ({ key }) => spend(key),
-
-    giveBack: ({ key }) => {
-      add(key, 1)
-    },
 
     plan: (rates) => {
       const spent: string[] = []

@@ -3,10 +3,8 @@ import { DryRunReply, ProxyBody, ProxyReply } from '@sallyport/protocol/proxy'
 import type { FastifyReply } from 'fastify'
 import { Type, type Static } from 'typebox'
 import { actingAgent } from '../authenticate.ts'
-import type { AgentOf } from '../authenticate.ts'
 import type { Config } from '../platform/config.ts'
 import type { Http } from '../platform/http/http.ts'
-import type { MeasureRoute } from '../platform/metrics.ts'
 import type { ProxyInput } from './call.ts'
 import { dryRun } from './dry-run.ts'
 import { readIdempotencyKey } from './idempotency.ts'
@@ -17,15 +15,11 @@ import { joined } from './whole-answer.ts'
 
 interface ProxyRouteNeeds extends ProxyNeeds {
   config: ProxyNeeds['config'] & Pick<Config, 'proxyBodyBytes'>
-  agentOf: AgentOf
-  measureRoute: MeasureRoute
 }
-
-const url = '/v4/proxy'
 
 export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
   http.post(
-    url,
+    '/v4/proxy',
     {
       config: { allow: ['agent'] },
       bodyLimit: needs.config.proxyBodyBytes,
@@ -60,20 +54,6 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
       return plain.type('application/json; charset=utf-8').send(joined(answer.envelope))
     },
   )
-  http.lane.open(http, {
-    url,
-    schema: ProxyBody,
-    bodyLimit: needs.config.proxyBodyBytes,
-    identify: needs.agentOf,
-    takes: (body) => !body.dry_run && !body.stream,
-    answer: async ({ agent, asOf }, body, { requestId, isPrompt, onGone }) => {
-      const caller = { requestId, idempotencyKey: undefined, onGone, asOf: isPrompt ? asOf : undefined }
-      const answer = await proxyCall(needs, agent, toInput(body), caller)
-      if (answer.kind !== 'whole') throw new Error('nobody asked for a stream')
-      return answer.envelope
-    },
-    measure: needs.measureRoute('POST', url),
-  })
 }
 
 function toInput(body: Static<typeof ProxyBody>): ProxyInput {

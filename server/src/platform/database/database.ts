@@ -1,9 +1,7 @@
-import type { KeyObject } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, sql } from 'kysely'
 import type { CompiledQuery, Dialect, Kysely as KyselyType } from 'kysely'
 import { isRetryable } from './failures.ts'
-import type { JournalFile } from './journal-file.ts'
 import type { Tables } from './tables.ts'
 
 export type Engine = 'sqlite' | 'postgres'
@@ -26,8 +24,6 @@ export interface Database {
    * has to change a row finds none, `Undone`. Undefined as above.
    */
   noteAtOnce: (notes: readonly Note[]) => Promise<void> | undefined
-  /** Beside the database, for what has to be on disk sooner than it takes to write there. Undefined where there is none. */
-  openJournal: (key: KeyObject) => JournalFile | undefined
   close: () => Promise<void>
 }
 
@@ -37,7 +33,6 @@ export interface Shortcut {
   read: RunDirectly
   inTransaction?: ShortcutInTransaction
   noteAtOnce?: Database['noteAtOnce']
-  openJournal?: Database['openJournal']
   /** Differs whenever something that decides who may do what was written since, here or by another process. */
   version: () => Version | Promise<Version | undefined>
 }
@@ -120,7 +115,6 @@ export function createDatabase(engine: Engine, dialect: Dialect, shortcut?: Shor
     },
     atOnce: () => undefined,
     noteAtOnce: shortcut?.noteAtOnce ?? (() => undefined),
-    openJournal: shortcut?.openJournal ?? (() => undefined),
     close: () => queries.destroy(),
   }
 }

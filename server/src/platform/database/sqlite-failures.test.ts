@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import type { TestContext } from 'node:test'
 import { sql } from 'kysely'
+import { temporaryFolder } from '../../../testkit/databases.ts'
 import { keys, newSqliteFile, put } from '../../../testkit/sqlite-file.ts'
 import type { Database, Queries } from './database.ts'
 import { isUnavailable } from './failures.ts'
@@ -52,6 +55,42 @@ test('a file that was emptied is as good as lost', async (t) => {
   await everyKindOfCallIsUnavailable(database)
   assert.equal(statSync(file).size, 0)
 })
+
+/** What the next start would find if the process were killed now. */
+async function keysAfterCrash(t: TestContext, file: string): Promise<string[]> {
+  const copy = join(temporaryFolder(t), 'copy.db')
+  for (const end of ['', '-wal']) if (existsSync(file + end)) copyFileSync(file + end, copy + end)
+  const database = openSqlite(copy)
+  t.after(() => database.close())
+  return keys(database)
+}
+
+const losses: Record<string, (path: string) => void> = {
+  removed: (path) => {
+    rmSync(path)
+  },
+  renamed: (path) => {
+    renameSync(path, `${path}.away`)
+  },
+  replaced: (path) => {
+    copyFileSync(path, `${path}.copy`)
+    renameSync(`${path}.copy`, path)
+  },
+}
+
+for (const log of ['-wal', '-shm']) {
+  for (const [how, lose] of Object.entries(losses)) {
+    test(`a commit survives a crash although ${log} was ${how} before it`, async (t) => {
+      const { database, file } = await newSqliteFile(t)
+      await put(database.queries, '1')
+      lose(file + log)
+      await put(database.queries, '2')
+      assert.deepEqual(await keysAfterCrash(t, file), ['1', '2'])
+      await database.transaction((tx) => put(tx, '3'))
+      assert.deepEqual(await keysAfterCrash(t, file), ['1', '2', '3'])
+    })
+  }
+}
 
 test('a restored file is used with the same safety as the first one', async (t) => {
   const { database, file } = await newSqliteFile(t)

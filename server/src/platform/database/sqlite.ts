@@ -11,8 +11,6 @@ import type { CompiledQuery, DatabaseConnection, Driver, Kysely, QueryResult } f
 import { createDatabase } from './database.ts'
 import type { Database, Note, Shortcut } from './database.ts'
 import { DatabaseFileLost, Undone, isBusy } from './failures.ts'
-import { openJournalFile } from './journal-file.ts'
-import type { JournalFile } from './journal-file.ts'
 import { openLogHead } from './log-head.ts'
 import type { LogHead } from './log-head.ts'
 
@@ -36,10 +34,6 @@ export function openSqlite(file: string): Database {
   return createDatabase('sqlite', dialect, shortcut)
 }
 
-export function journalOf(file: string): string {
-  return `${file}-calls`
-}
-
 /** Of all databases that this process has open: what one of them writes, another may have read a moment ago. */
 let writes = 0
 
@@ -57,7 +51,6 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
   let seen: unknown
   /** How much this process had written, in whatever file, when it was asked; undefined once those who came together know. */
   let askedAt: number | undefined
-  let journal: JournalFile | undefined
   const look = (isRead: boolean) => {
     const now = performance.now()
     if (isRead && now - lookedAt < readsTrustMs) return
@@ -124,19 +117,6 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
         return undefined
       }
       return noteAll(handle, notes)
-    },
-    openJournal: (key) => {
-      const opened = openJournalFile(journalOf(file), key)
-      if (!opened) return undefined
-      journal = opened
-      return {
-        ...opened,
-        append: (entry) => {
-          // What others wrote until it was on disk is to be asked for anew.
-          writes++
-          return opened.append(entry)
-        },
-      }
     },
     // Once for all calls that are taken together: each of them had come before.
     version: () => {
@@ -206,7 +186,6 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
       return Promise.resolve()
     },
     destroy: () => {
-      journal?.close()
       close(handle)
       return Promise.resolve()
     },
@@ -290,11 +269,15 @@ function inodeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino
 }
 
-/** An open file can be deleted or replaced under us; what we would then write reaches nobody. */
+/**
+ * An open file can be removed or replaced under us, and what we would then write is lost with the process. That holds for
+ * the write-ahead log and its index too: SQLite goes on writing to a log that no longer has a name.
+ */
 function sameFile(file: string, handle: Handle): Handle {
   const now = statSync(file, { throwIfNoEntry: false })
   if (now === undefined || now.size === 0) throw new DatabaseFileLost(file)
-  if (now.ino === handle.inode) return handle
+  const hasItsLog = [...handle.logInodes].every(([log, inode]) => inodeOf(log) === inode)
+  if (now.ino === handle.inode && hasItsLog) return handle
   leaveFile(handle)
   return openFile(file)
 }

@@ -11,12 +11,8 @@ interface Kept<Found> {
   found: Map<string, Found>
 }
 
-/** At once where it is known. `asOf` is what the engine said a moment ago, where that is good enough. */
-export type FindUnchanged<Found> = (
-  queries: Queries,
-  key: string,
-  asOf?: Version,
-) => Found | undefined | Promise<Found | undefined>
+/** Returns at once where it is known. */
+export type FindUnchanged<Found> = (queries: Queries, key: string) => Found | undefined | Promise<Found | undefined>
 
 export function whileUnchanged<Found>(
   find: (queries: Queries, key: string) => Promise<Found | undefined>,
@@ -34,8 +30,8 @@ export function whileUnchanged<Found>(
     if (found !== undefined) keep(kept.found, key, found)
     return found
   }
-  return (queries, key, asOf) => {
-    const told = asOf ?? versionOf(queries)
+  return (queries, key) => {
+    const told = versionOf(queries)
     return typeof told === 'object'
       ? told.then((version) => findAsOf(queries, key, version))
       : findAsOf(queries, key, told)

@@ -17,34 +17,16 @@ declare module 'fastify' {
   }
 }
 
-export interface ErrorAnswer {
-  failure: ServiceError
-  status: number
-  headers: Record<string, string>
-  /** JSON. */
-  body: Buffer
-}
-
-export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
+export function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const failure = toServiceError(error ?? new Error(`${String(error)} was thrown`))
   const { code, retryAfterSeconds } = failure
-  return {
-    failure,
-    status: errorKinds[code].status,
-    headers: {
-      'x-sallyport-error': '1',
-      ...(code === 'unauthenticated' && { 'www-authenticate': 'Bearer' }),
-      ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
-    },
-    body: Buffer.from(JSON.stringify(errorBody(failure, requestId))),
-  }
-}
-
-export function replyWithError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const { failure, status, headers, body } = errorAnswer(error, request.id)
   request.failure = failure
-  reply.headers(headers).header('x-request-id', request.id).code(status).type('application/json; charset=utf-8')
-  if (failure.code !== 'body_too_large') {
+  reply.headers({ 'x-sallyport-error': '1', 'x-request-id': request.id })
+  if (code === 'unauthenticated') reply.header('www-authenticate', 'Bearer')
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
+  reply.code(errorKinds[code].status).type('application/json; charset=utf-8')
+  const body = Buffer.from(JSON.stringify(errorBody(failure, request.id)))
+  if (code !== 'body_too_large') {
     void reply.send(body)
     return
   }

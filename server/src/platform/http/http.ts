@@ -14,7 +14,6 @@ import { answerUnknownRoutes } from './unknown-routes.ts'
 import { replyToBrokenRequest, replyWithError } from './error-replies.ts'
 import { hostRule, refuseOtherHosts } from './host-rule.ts'
 import { readJsonBodies } from './json-bodies.ts'
-import { createLane } from './lane.ts'
 import { createHttpListener, maxHeaderBytes } from './listener.ts'
 import { logResponses } from './response-log.ts'
 import { securityHeaders, setSecurityHeaders } from './security-headers.ts'
@@ -45,14 +44,6 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   const headers = securityHeaders(config.baseUrl)
   const hostFault = hostRule(config.baseUrl)
   const bodies = createBodiesInFlight(config.bodiesInFlightBytes)
-  const lane = createLane({
-    clock,
-    log,
-    headers: { ...headers, ...(config.corsOrigins.length > 0 && { vary: 'Origin' }) },
-    isOurHost: (request) => hostFault(request) === undefined,
-    isStopping: () => isStopping(),
-    bodies,
-  })
   const http: Http = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -66,7 +57,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
     // Idle connections are closed at a stop; those with a call on them are waited for.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    serverFactory: (listener) => createHttpListener(config, log, lane.before(listener), config),
+    serverFactory: (listener) => createHttpListener(config, log, listener, config),
     clientErrorHandler: (error, socket) => {
       replyToBrokenRequest(error, socket, newId('req', clock()))
     },
@@ -82,8 +73,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
     reply.header('x-request-id', request.id)
     done()
   })
-  http.decorate('lane', lane)
-  const isStopping = letConnectionsGo(http)
+  letConnectionsGo(http)
   logResponses(http)
   refuseAmbiguousRequests(http)
   refuseOtherHosts(http, hostFault, config.baseUrl)

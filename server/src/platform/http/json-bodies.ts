@@ -37,20 +37,6 @@ export function readJsonBodies(http: Http, judge?: (text: string) => void): void
   })
 }
 
-/** What the parser would have to look at more closely: a member's name that is never taken may be written so. */
-const suspicious = ['__proto__', 'constructor', '\\u']
-
-/** The value of a body that is certainly taken; undefined where it has to be looked at more closely. */
-export function readPlainJson(body: Buffer): unknown {
-  const text = decode(body)
-  if (text === undefined || isTooDeep(text) || suspicious.some((part) => text.includes(part))) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 function faultBy(judge: (text: string) => void, text: string): Error | undefined {
   try {
     judge(text)

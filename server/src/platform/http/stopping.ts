@@ -2,11 +2,8 @@ import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Http } from './http.ts'
 
-/**
- * At a stop, calls in flight are answered and told that the connection ends; every other connection is let go. Returns
- * whether it has come to that.
- */
-export function letConnectionsGo(http: Http): () => boolean {
+/** At a stop, calls in flight are answered and told that the connection ends; every other connection is closed. */
+export function letConnectionsGo(http: Http): void {
   const unused = new Set<Socket>()
   const { server } = http
   let isStopping = false
@@ -32,5 +29,4 @@ export function letConnectionsGo(http: Http): () => boolean {
       clearInterval(timer)
     })
   })
-  return () => isStopping
 }
