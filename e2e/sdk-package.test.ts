@@ -12,6 +12,7 @@ import { launchBrowser } from '../server/testkit/browser.ts'
 import { startCalling } from './calling.ts'
 import type { Calling } from './calling.ts'
 import { installAlone, packWorkspaces } from './packing.ts'
+import { eventually } from './running-service.ts'
 import { startToldUpstream } from './sdk-upstream.ts'
 import type { ToldUpstream } from './sdk-upstream.ts'
 
@@ -80,6 +81,72 @@ describe('the package of the SDK', () => {
       const env = { ...process.env, NODE_OPTIONS: '' }
       const { stdout } = await run(node, [join(app, 'main.mjs'), baseUrl], { cwd: app, env })
       assert.equal(stdout.trim(), '200 Bearer [REDACTED] true true true')
+    })
+  }
+
+  /** Every way to give a signal, aborted while the head and while the body is awaited, after garbage collections. */
+  const aborting = `
+    import { createAgentClient } from '@sallyport/sdk'
+    const [baseUrl, token, grantId, api] = process.argv.slice(2)
+    const fetch = createAgentClient({ baseUrl, token }).fetch(grantId)
+    const controllers = []
+    const controlled = () => {
+      const controller = new AbortController()
+      controllers.push(controller)
+      return controller.signal
+    }
+    const signals = {
+      controller: controlled,
+      timeout: () => AbortSignal.timeout(1500),
+      any: () => AbortSignal.any([controlled(), new AbortController().signal]),
+    }
+    const ways = {
+      init: (url, signal) => fetch(url, { signal }),
+      request: (url, signal) => fetch(new Request(url, { signal })),
+      both: (url, signal) => fetch(new Request(url), { signal }),
+    }
+    const stalled = async (answer) => {
+      const reader = (await answer).body.getReader()
+      await reader.read()
+      return reader.read()
+    }
+    const outcomes = Object.entries(ways).flatMap(([way, start]) =>
+      Object.entries(signals).flatMap(([kind, signal]) => [
+        [way, kind, 'head', start(api + '/hang', signal())],
+        [way, kind, 'body', stalled(start(api + '/stall', signal()))],
+      ]),
+    ).map(async ([way, kind, stage, call]) => {
+      const lost = new Promise((resolve) => setTimeout(resolve, 15_000, 'lost').unref())
+      const outcome = await Promise.race([call.then(() => 'answered', (error) => error.name), lost])
+      return [way, kind, stage, outcome].join(' ')
+    })
+    for (let turn = 0; turn < 10; turn++) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      gc()
+    }
+    for (const controller of controllers) controller.abort()
+    console.log((await Promise.all(outcomes)).join('\\n'))
+    process.exit()`
+
+  for (const major of [20, 24]) {
+    test(`keeps a call's signal through garbage collections in Node ${major}`, async (t) => {
+      const node = await nodeOf(major)
+      if (node === undefined) {
+        t.skip(`there is no Node ${major} on this machine`)
+        return
+      }
+      writeFileSync(join(app, 'aborting.mjs'), aborting)
+      const { departures } = upstream
+      const args = [baseUrl, calling.agent.token, calling.grantId, `https://${upstream.host}`]
+      const env = { ...process.env, NODE_OPTIONS: '' }
+      const { stdout } = await run(node, ['--expose-gc', join(app, 'aborting.mjs'), ...args], { cwd: app, env })
+      const outcomes = stdout.trim().split('\n')
+      assert.equal(outcomes.length, 18)
+      const wrong = outcomes.filter(
+        (line) => !line.endsWith(line.includes(' timeout ') ? 'TimeoutError' : 'AbortError'),
+      )
+      assert.deepEqual(wrong, [])
+      await eventually(() => upstream.departures === departures + 18, 'the upstream did not hear of every abort')
     })
   }
 

@@ -18,6 +18,8 @@ export interface ToldUpstream {
   goOn: () => void
   /** Resolves once a caller of `/hang` or `/stall` has gone. */
   gone: () => Promise<unknown>
+  /** How many callers of `/hang` or `/stall` have gone so far. */
+  readonly departures: number
 }
 
 interface Course {
@@ -35,6 +37,7 @@ export async function startToldUpstream(t: Pick<TestContext, 'after'>, more: Rec
   const authorizations: ToldUpstream['authorizations'] = []
   let turn = Promise.withResolvers<undefined>()
   let departure = Promise.withResolvers<unknown>()
+  let departures = 0
 
   const course: Course = {
     turn: () => {
@@ -42,7 +45,10 @@ export async function startToldUpstream(t: Pick<TestContext, 'after'>, more: Rec
       return turn.promise
     },
     departs: (response) => {
-      void once(response, 'close').then(departure.resolve)
+      void once(response, 'close').then((event) => {
+        departures++
+        departure.resolve(event)
+      })
     },
   }
   const paths: Record<string, Respond> = {
@@ -122,6 +128,9 @@ export async function startToldUpstream(t: Pick<TestContext, 'after'>, more: Rec
     gone: async () => {
       await departure.promise
       departure = Promise.withResolvers()
+    },
+    get departures() {
+      return departures
     },
   } satisfies ToldUpstream
 }

@@ -49,6 +49,12 @@ export interface Transport {
 /** More than the largest answer that a proxied call brings in its envelope. */
 const maxAnswerBytes = 64 * 1024 * 1024
 
+/**
+ * The caller's signal, kept for as long as the body can still come: `AbortSignal.any` does not keep its sources, and
+ * Node collects an `AbortSignal.timeout` that nothing else refers to, so that it would never fire.
+ */
+const signalsOfBodies = new WeakMap<ReadableStream, AbortSignal>()
+
 export function createTransport(options: ClientOptions, firstToken?: string): Transport {
   let token = checkedToken(firstToken)
   const { timeoutMs: usualMs = 30_000, retries = 2, fetch = globalThis.fetch.bind(globalThis) } = options
@@ -78,7 +84,11 @@ export function createTransport(options: ClientOptions, firstToken?: string): Tr
 
   return {
     json: <T>(call: WireCall, given: CallOptions = {}) => askUntil(call, given, (response) => jsonIn<T>(response)),
-    open: (call, given = {}) => askUntil(call, given, (response) => Promise.resolve(response)),
+    open: (call, given = {}) =>
+      askUntil(call, given, (response) => {
+        if (given.signal && response.body) signalsOfBodies.set(response.body, given.signal)
+        return Promise.resolve(response)
+      }),
     useToken: (next) => {
       token = checkedToken(next)
     },

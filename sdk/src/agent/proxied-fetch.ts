@@ -21,13 +21,15 @@ export interface FetchOptions {
 
 const longestMs = 300_000
 const mostRedirects = 20
+/** Keeps the Request whose signal ends a body for as long as the body can still come. */
+const signalOwners = new WeakMap<ReadableStream, Request>()
 
 export function proxiedFetch(
   transport: Transport,
   grantId: string,
   { timeoutMs = longestMs, onRedirect }: FetchOptions = {},
 ): typeof globalThis.fetch {
-  const send = async (hop: Hop, signal: AbortSignal): Promise<Response> => {
+  const send = async (hop: Hop, signal: AbortSignal | undefined): Promise<Response> => {
     const body: ProxyBody = {
       grant_id: grantId,
       method: hop.method,
@@ -47,9 +49,10 @@ export function proxiedFetch(
   }
 
   return async (input, init) => {
-    const { first, signal, redirect } = await readRequest(input, init)
+    const { first, signal, owner, redirect } = await readRequest(input, init)
     for (let hop = first, hops = 0; ; hops++) {
       const answer = await send(hop, signal)
+      if (owner && answer.body) signalOwners.set(answer.body, owner)
       const response = toResponse(answer, { url: hop.url, method: hop.method, redirected: hops > 0 })
       if (redirect === 'manual' || !isRedirect(response)) return response
       // Whatever becomes of the call: nobody reads this one, which may have no end.

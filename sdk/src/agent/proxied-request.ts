@@ -18,28 +18,38 @@ export async function readRequest(...[input, init]: FetchArguments) {
   const request = new Request(input, init)
   // What can't be checked must not pass for checked.
   if (request.integrity) throw new TypeError('integrity is not supported through the service.')
-  const { method, redirect, signal } = request
+  const { method, redirect } = request
+  const { signal, owner } = callersSignal(input, init)
   const headers = new Headers(request.headers)
   // Some APIs refuse a call without them, and every runtime sends some.
   if (!headers.has('accept')) headers.set('accept', '*/*')
   if (!headers.has('user-agent')) headers.set('user-agent', 'sallyport')
-  signal.throwIfAborted()
+  signal?.throwIfAborted()
   const body = request.body ? toBase64(await bytesOf(request, signal)) : undefined
   const first: Hop = { method, url: withoutFragment(request.url), headers, body }
-  return { first, signal, redirect }
+  return { first, signal, owner, redirect }
+}
+
+/**
+ * The caller's own signal, never the one of a `Request` made here: a Request's signal follows the given one only until
+ * the Request is garbage collected. Where the caller gave a Request, it is the `owner`, to be kept for the whole call.
+ */
+function callersSignal(...[input, init]: FetchArguments): { signal?: AbortSignal; owner?: Request } {
+  if (init?.signal !== undefined) return init.signal ? { signal: init.signal } : {}
+  return input instanceof Request ? { signal: input.signal, owner: input } : {}
 }
 
 /** A body that is a stream may fail, or never end. */
-function bytesOf(request: Request, signal: AbortSignal): Promise<Uint8Array> {
+function bytesOf(request: Request, signal: AbortSignal | undefined): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
-      reject(signal.reason as Error)
+      reject(signal?.reason as Error)
     }
-    signal.addEventListener('abort', onAbort, { once: true })
+    signal?.addEventListener('abort', onAbort, { once: true })
     request
       .arrayBuffer()
       .finally(() => {
-        signal.removeEventListener('abort', onAbort)
+        signal?.removeEventListener('abort', onAbort)
       })
       .then(
         (bytes) => {
