@@ -2,6 +2,7 @@
  * What people trip over with `fetch`, one row each. A row is run with the runtime's own and with the SDK's against the
  * same upstream, and says what came of it. Where the two are meant to differ, it says in what.
  */
+import server from '../server/package.json' with { type: 'json' }
 import type { ToldUpstream } from './sdk-upstream.ts'
 
 type Fetch = typeof globalThis.fetch
@@ -158,7 +159,7 @@ export const behaviours: Record<string, Behaviour> = {
   },
   'a user agent is sent': {
     run: async (fetch, at) => (await told(fetch(at('/tell')))).headers['user-agent'],
-    differs: { documented: '`user-agent`', builtIn: 'node', ours: 'sallyport' },
+    differs: { documented: '`user-agent`', builtIn: 'node', ours: `Sallyport/${server.version}` },
   },
   'an answer is described': { run: (fetch, at) => seen(fetch(at('/status?is=200#fragment'))) },
   'an error is an answer': { run: (fetch, at) => seen(fetch(at('/status?is=404'))) },

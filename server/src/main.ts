@@ -22,6 +22,7 @@ import type { Log } from './platform/log.ts'
 import type { Secret } from './platform/secret.ts'
 import { openVault } from './platform/vault/vault.ts'
 import { startScreen } from './start-screen.ts'
+import { readVersion } from './version.ts'
 import { linkToFirstProcess } from './worker-link.ts'
 import type { FirstProcess } from './worker-link.ts'
 import { isWorker, runWorkers } from './workers.ts'
@@ -80,7 +81,12 @@ async function serveCalls(
   const instance = await openInstance(config)
   const { egressAllow, egressCaFile, workers } = config
   const trusted = egressCaFile && { ca: egressCaFile.pem }
-  const egress = createEgress({ allow: egressAllow, processes: workers, ...trusted })
+  const egress = createEgress({
+    allow: egressAllow,
+    userAgent: `Sallyport/${readVersion()}`,
+    processes: workers,
+    ...trusted,
+  })
   const figuresOfAll = firstProcess && { figuresOfAll: firstProcess.figuresOfAll }
   const given = { config, unknownSettings, ...instance, egress, clock: systemClock, log }
   const app = await createApp({ ...given, ...figuresOfAll })

@@ -4,6 +4,9 @@ import { parseAllowEntry } from '../src/platform/egress/allow-list.ts'
 import { createEgress } from '../src/platform/egress/egress.ts'
 import type { Egress, Lookup } from '../src/platform/egress/egress.ts'
 
+/** What requests of the tests say they are. */
+export const userAgent = 'Sallyport/0.0.0-test'
+
 interface TestEgress {
   allow: string[]
   caPem?: string
@@ -17,7 +20,7 @@ export function testEgress(
   { allow, caPem, lookup = leadingTo(['127.0.0.1']), bounds }: TestEgress,
 ): Egress {
   const given = { ...(caPem !== undefined && { ca: caPem }), ...(bounds && { bounds }) }
-  const egress = createEgress({ allow: allow.map(parseAllowEntry), lookup, ...given })
+  const egress = createEgress({ allow: allow.map(parseAllowEntry), userAgent, lookup, ...given })
   t.after(() => egress.close())
   return egress
 }

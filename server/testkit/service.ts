@@ -19,6 +19,7 @@ import type { Vault } from '../src/platform/vault/vault.ts'
 import { fixedClock } from './clock.ts'
 import type { FixedClock } from './clock.ts'
 import { migratedPostgres, placeMigratedSqlite, temporaryFolder } from './databases.ts'
+import { userAgent } from './egress.ts'
 
 interface Call {
   token?: string | undefined
@@ -84,7 +85,7 @@ export async function startService(
   const adminToken = readAdminToken(config)
   const { egressAllow, egressCaFile } = config
   const ca = egressCaFile && { ca: egressCaFile.pem }
-  const egress = createEgress({ allow: egressAllow, ...ca, ...(lookup && { lookup }) })
+  const egress = createEgress({ allow: egressAllow, userAgent, ...ca, ...(lookup && { lookup }) })
   const app = await createApp({
     config,
     database,

@@ -21,9 +21,8 @@ export async function readRequest(...[input, init]: FetchArguments) {
   const { method, redirect } = request
   const { signal, owner } = callersSignal(input, init)
   const headers = new Headers(request.headers)
-  // Some APIs refuse a call without them, and every runtime sends some.
+  // Some APIs refuse a call without it, and every runtime sends one. A User-Agent is added by the service.
   if (!headers.has('accept')) headers.set('accept', '*/*')
-  if (!headers.has('user-agent')) headers.set('user-agent', 'sallyport')
   signal?.throwIfAborted()
   const body = request.body ? toBase64(await bytesOf(request, signal)) : undefined
   const first: Hop = { method, url: withoutFragment(request.url), headers, body }

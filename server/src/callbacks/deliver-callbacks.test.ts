@@ -7,7 +7,7 @@ import { startCallbackReceiver } from '../../testkit/callback-receiver.ts'
 import type { CallbackReceiver, ReceiverFault } from '../../testkit/callback-receiver.ts'
 import { only, startCallbackTest, verified } from '../../testkit/callbacks.ts'
 import { migratedPostgres, onBothDatabases, temporaryFolder } from '../../testkit/databases.ts'
-import { leadingTo, testEgress } from '../../testkit/egress.ts'
+import { leadingTo, testEgress, userAgent } from '../../testkit/egress.ts'
 import { stored } from '../../testkit/stored.ts'
 import { newMasterKey } from '../platform/vault/master-keys.ts'
 
@@ -62,7 +62,7 @@ onBothDatabases('callbacks', (engine) => {
       ...['event', 'access_request_id', 'status', 'grant_id', 'provider', 'agent_id'],
     ])
     assert.equal(first.headers['content-type'], 'application/json')
-    assert.equal(first.headers['user-agent'], 'sallyport')
+    assert.equal(first.headers['user-agent'], userAgent)
     assert.match(idOf(first) ?? '', /^dlv_[0-9a-z]{26}$/)
     assert.equal(first.headers['webhook-timestamp'], String(clock.now().getTime() / 1000))
     assert.deepEqual(await state(approved), { status: 'delivered', attempts: 1, lastError: null })

@@ -81,7 +81,6 @@ async function send(
       method: 'POST',
       headers: [
         ['content-type', 'application/json'],
-        ['user-agent', 'sallyport'],
         ['webhook-id', deliveryId],
         ['webhook-timestamp', timestamp],
         ['webhook-signature', signatureOf(secret, deliveryId, timestamp, body)],

@@ -5,6 +5,7 @@ import type { RecordedEvent } from '../../testkit/audit.ts'
 import { accessToken, startCalling } from '../../testkit/calling.ts'
 import type { Calling } from '../../testkit/calling.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
+import { userAgent } from '../../testkit/egress.ts'
 import { client } from '../../testkit/providers.ts'
 import type { Reply } from '../../testkit/service.ts'
 import { openDatabase } from '../platform/instance.ts'
@@ -41,6 +42,17 @@ onBothDatabases('a call on an account', (engine) => {
     assert.equal(reply.body.headers['set-cookie'], undefined)
     assert.equal(reply.body.redactions, 4)
     assert.ok(!reply.text.includes(accessToken))
+  })
+
+  test('says who calls, unless the agent does: some APIs refuse a call that does not', async (t) => {
+    const { proxy, stream, upstream } = await startCalling(t, engine)
+    await proxy()
+    await (await stream()).answer.toArray()
+    await proxy({ headers: { 'User-Agent': 'mine/1' } })
+    assert.deepEqual(
+      upstream.received.map(({ headers }) => headers['user-agent']),
+      [userAgent, userAgent, 'mine/1'],
+    )
   })
 
   test('puts it where the provider takes it, in the place of what the caller sent there', async (t) => {

@@ -12,6 +12,7 @@ import type { Lookup } from './connector.ts'
 import type { EgressLimits, Exchange } from './exchange.ts'
 import { createFetch } from './fetch.ts'
 import type { EgressFetch } from './fetch.ts'
+import { withUserAgent } from './header-lists.ts'
 import { judgeName } from './judge-name.ts'
 import { judgePageUrl, judgeUrl } from './judge-url.ts'
 import { createPools } from './pools.ts'
@@ -69,6 +70,8 @@ const maxSocketsPerPool = 32
 
 export function createEgress(needs: {
   allow: readonly AllowEntry[]
+  /** Sent with every request that has no User-Agent of its own. */
+  userAgent: string
   ca?: string
   lookup?: Lookup
   /** How many share the memory of this machine. */
@@ -87,7 +90,10 @@ export function createEgress(needs: {
       judgeUrl(list, url, suppliedBy)
       const shared = pools.enter({ origin: url.origin, suppliedBy, protocol, name: pool })
       const limits = { ...requestLimits, ...given }
-      return read(shared, { url, method, headers, body, limits, signal, maySendAgain })
+      return read(shared, {
+        ...{ url, method, body, limits, signal, maySendAgain },
+        headers: withUserAgent(headers, needs.userAgent),
+      })
     }
 
   return {

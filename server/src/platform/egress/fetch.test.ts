@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { ClientSecretPost, clientCredentialsGrant, customFetch, discovery } from 'openid-client'
 import { sharedAuthority } from '../../../testkit/certificates.ts'
-import { testEgress } from '../../../testkit/egress.ts'
+import { testEgress, userAgent } from '../../../testkit/egress.ts'
 import { startTlsUpstream } from '../../../testkit/tls-upstream.ts'
 
 const authority = await sharedAuthority()
@@ -57,7 +57,7 @@ test('every form of headers and body arrives as it was meant', async (t) => {
   const [first, second] = seen
   assert.deepEqual([first?.headers.accept, first?.headers['x-one']], ['application/json', '1'])
   assert.deepEqual([second?.headers.accept, second?.headers['x-two']], ['*/*', '2'])
-  assert.equal(first?.headers['user-agent'], 'sallyport')
+  assert.equal(first?.headers['user-agent'], userAgent)
 })
 
 test('the answer is a Response, decoded, without the headers that no longer hold', async (t) => {

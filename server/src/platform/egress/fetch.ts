@@ -19,8 +19,6 @@ export interface FetchInit {
 
 export type EgressFetch = (url: string, init?: FetchInit) => Promise<Response>
 
-const ownHeaders: Record<string, string> = { accept: '*/*', 'user-agent': 'sallyport' }
-
 export function createFetch(
   send: (request: EgressRequest) => Promise<StreamedAnswer>,
   suppliedBy: SuppliedBy,
@@ -41,9 +39,7 @@ export function createFetch(
 async function outgoing({ headers, body, duplex }: FetchInit): Promise<Pick<EgressRequest, 'headers' | 'body'>> {
   const form = { method: 'POST', headers: headers ?? {}, body: body ?? null, ...(duplex ? { duplex } : {}) }
   const request = new Request('https://localhost', form)
-  for (const [name, value] of Object.entries(ownHeaders)) {
-    if (!request.headers.has(name)) request.headers.set(name, value)
-  }
+  if (!request.headers.has('accept')) request.headers.set('accept', '*/*')
   request.headers.set('accept-encoding', acceptedEncodings)
   const bytes = body === undefined || body === null ? undefined : Buffer.from(await request.arrayBuffer())
   return { headers: [...request.headers], body: bytes }

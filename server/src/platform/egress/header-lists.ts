@@ -22,6 +22,12 @@ export function sendable(headers: HeaderPairs): string[] {
   return flat
 }
 
+/** Some APIs refuse a call without a User-Agent (GitHub), so one is always sent. The caller's own wins. */
+export function withUserAgent(headers: HeaderPairs, userAgent: string): HeaderPairs {
+  const isGiven = headers.some(([name]) => name.length === 10 && name.toLowerCase() === 'user-agent')
+  return isGiven ? headers : [...headers, ['user-agent', userAgent]]
+}
+
 /**
  * The headers as they came: order, case and repetition count. Bytes above 127 are Latin-1 (RFC 9110 §5.5).
  * Those of HTTP/2 come as an object, whose names are lower-case and stand once.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { userAgent } from '../../../testkit/egress.ts'
 import { createEgress } from './egress.ts'
 import type { Lookup } from './egress.ts'
 
@@ -17,7 +18,7 @@ const lookup: Lookup = async (name) => {
 }
 
 test('a name is judged by every address that it leads to, naming the member', async (t) => {
-  const egress = createEgress({ allow: [{ kind: 'place', host: 'listed.example', port: 443 }], lookup })
+  const egress = createEgress({ allow: [{ kind: 'place', host: 'listed.example', port: 443 }], userAgent, lookup })
   t.after(() => egress.close())
   const judge = (host: string) => egress.judgeName(new URL(`https://${host}/`), 'stranger', 'token_url')
   for (const host of ['public.example', 'listed.example', 'nowhere.example']) await judge(host)

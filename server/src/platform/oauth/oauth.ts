@@ -192,7 +192,7 @@ export function createOAuth({ egress }: { egress: Egress }) {
       { method, url, body }: ApiQuestion,
     ): Promise<Record<string, unknown>> =>
       judging(async () => {
-        const sent = new Headers({ accept: 'application/json', 'user-agent': 'sallyport' })
+        const sent = new Headers({ accept: 'application/json' })
         const response = await oidc.fetchProtectedResource(
           configure(client),
           accessToken.reveal(),
