@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import { transformSync } from 'esbuild'
 import { mutations } from '../e2e/spec-mutations/mutations.ts'
 import type { Edit } from '../e2e/spec-mutations/mutation.ts'
@@ -19,13 +20,12 @@ const mostMs = 180_000
 const root = resolve(import.meta.dirname, '..')
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
-const wantedAt = process.argv.indexOf('--row')
-const wanted = wantedAt === -1 ? '' : (process.argv[wantedAt + 1] ?? '')
+const { row: wanted = [''] } = parseArgs({ options: { row: { type: 'string', multiple: true } } }).values
 const chosen = mutations.flatMap((mutation) => {
   const row = rows.find(({ what }) => what === mutation.row)
-  return row && row.what.includes(wanted) ? [{ mutation, row }] : []
+  return row && wanted.some((text) => row.what.includes(text)) ? [{ mutation, row }] : []
 })
-if (chosen.length === 0) throw new Error(`No row with a mutation holds "${wanted}".`)
+if (chosen.length === 0) throw new Error(`No row with a mutation holds "${wanted.join('" or "')}".`)
 
 const scratch = mkdtempSync(join(tmpdir(), 'sallyport-mutate-'))
 copyTree(root, scratch)

@@ -20,10 +20,9 @@ export function copyTree(root: string, to: string): void {
 
 function linkPackages(from: string, to: string): void {
   mkdirSync(to, { recursive: true })
-  for (const { name } of readdirSync(from, { withFileTypes: true })) {
-    // Its links lead to the rooms beside it. The stamps say what was built, here and there.
-    if (name === ours || name.startsWith('.sallyport-')) {
-      cpSync(join(from, name), join(to, name), { recursive: true, verbatimSymlinks: true })
-    } else if (!name.startsWith('.') || name === '.bin') symlinkSync(join(from, name), join(to, name))
+  for (const name of readdirSync(from)) {
+    // The links to our own packages are relative: in the copy they lead to the copy.
+    if (name === ours) cpSync(join(from, name), join(to, name), { recursive: true, verbatimSymlinks: true })
+    else symlinkSync(join(from, name), join(to, name))
   }
 }

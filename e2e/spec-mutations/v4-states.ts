@@ -33,9 +33,14 @@ export const v4States: Mutation[] = [
   },
   {
     row: 'Access request: what was decided or has expired is decided no more',
-    file: 'server/src/access-requests/access-request-store.ts',
-    from: 'status: ending.status,',
-    to: "status: 'pending',",
+    file: 'server/src/access-requests/access-request.ts',
+    from: "if (statusOf(request, now) !== 'pending') throw",
+    to: "if (statusOf(request, now) === 'expired') throw",
+    also: {
+      file: 'server/src/access-requests/access-request-store.ts',
+      from: ".where('access_request_id', '=', accessRequestId)\n      .where('status', '=', 'pending')",
+      to: ".where('access_request_id', '=', accessRequestId)",
+    },
   },
   {
     row: 'Grant: active by sandbox start',
