@@ -360,4 +360,22 @@ export const v1: Mutation[] = [
     from: 'now.getTime() - v1KeyOverlapHours * 3_600_000',
     to: 'now.getTime() + v1KeyOverlapHours * 3_600_000',
   },
+  {
+    row: 'Envelope: members and values',
+    file: 'protocol/src/v1/envelope.ts',
+    from: "literal('enc', members['enc'], envelopeEnc)",
+    to: "void members['enc']",
+  },
+  {
+    row: 'Key-value data: an item has a key, a value and metadata',
+    file: 'server/src/legacy-v1/save.ts',
+    from: "texts[index]?.get('metadata') ?? '{}'",
+    to: "'{}'",
+  },
+  {
+    row: 'Rules 3: the challenge after a rotation is encrypted to the new key',
+    file: 'server/src/legacy-v1/rotate-key.ts',
+    from: 'recipient: { clientUuid: client.clientUuid, publicKey: key.pem, keyId },',
+    to: '',
+  },
 ]

@@ -223,4 +223,28 @@ export const v4Endpoints: Mutation[] = [
     from: 'enabled: provider !== undefined,',
     to: 'enabled: true,',
   },
+  {
+    row: 'Grant: connection_id is required at approval',
+    file: 'protocol/src/access-requests.ts',
+    from: 'ApproveBody = Strict({ connection_id: ConnectionId,',
+    to: 'ApproveBody = Strict({ connection_id: Type.Optional(ConnectionId),',
+  },
+  {
+    row: 'Grant: connection_id is a connection of the user',
+    file: 'server/src/connections/connection-store.ts',
+    from: ".where('connection_id', '=', connectionId)\n        .where('user_id', '=', userId)\n        .$if",
+    to: ".where('connection_id', '=', connectionId)\n        .$if",
+  },
+  {
+    row: 'Rules 3: grant_id, method and url are required',
+    file: 'protocol/src/proxy.ts',
+    from: 'method: Type.String({ minLength: 1, maxLength: 20 }),',
+    to: 'method: Type.Optional(Type.String({ minLength: 1, maxLength: 20 })),',
+  },
+  {
+    row: 'Rules 3: headers have string values, and the body is any JSON',
+    file: 'server/src/proxy/outgoing-body.ts',
+    from: 'return Buffer.from(JSON.stringify(body))',
+    to: 'return Buffer.from(String(body))',
+  },
 ]

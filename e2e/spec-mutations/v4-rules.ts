@@ -86,6 +86,12 @@ export const v4Rules: Mutation[] = [
     to: 'records.map(details)',
   },
   {
+    row: 'Provider: provider_name is required in a proposal',
+    file: 'server/src/providers/proposal-routes.ts',
+    from: 'body: ProposeProviderBody,',
+    to: 'body: { ...ProposeProviderBody, required: [] },',
+  },
+  {
     row: 'Provider: slug names it in connect start and in the callback path',
     file: 'server/src/providers/provider.ts',
     from: '/v4/oauth/callback/${slug}',

@@ -184,6 +184,7 @@ onBothDatabases('deciding', (engine) => {
       const { error } = (await approve(id, body)).body
       return [error?.code, error?.field]
     }
+    assert.deepEqual(await refused({ connection_id: undefined }), ['missing_field', 'connection_id'])
     assert.deepEqual(await refused({ connection_id: his }), ['not_found', 'connection_id'])
     assert.deepEqual(await refused({ connection_id: 'con_none' }), ['not_found', 'connection_id'])
     const elsewhere = await call('POST', '/v4/providers', {
