@@ -346,8 +346,8 @@ export const v4Rules: Mutation[] = [
   {
     row: 'Errors: one shape from every route',
     file: 'server/src/platform/http/error-replies.ts',
-    from: 'body: Buffer.from(JSON.stringify(errorBody(failure, requestId))),',
-    to: 'body: Buffer.from(JSON.stringify({ code, requestId })),',
+    from: 'const body = Buffer.from(JSON.stringify(errorBody(failure, request.id)))',
+    to: 'const body = Buffer.from(JSON.stringify({ code }))',
   },
   {
     row: 'Versioning: the interface version is 4.0.0',
