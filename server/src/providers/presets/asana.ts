@@ -29,6 +29,11 @@ export const asana: Preset = {
     { host, path: '/0' },
     { host, path: '/api/*/webhooks', methods: writes },
     { host, path: '/api/*/scim' },
+    { host, path: '/api/*/workspaces/*/addUser' },
+    { host, path: '/api/*/teams/*/addUser' },
+    { host, path: '/api/*/access_requests/*/approve' },
+    { host, path: '/api/*/organization_exports' },
+    { host, path: '/api/*/exports' },
   ],
   docs: [
     'https://developers.asana.com/docs/oauth',

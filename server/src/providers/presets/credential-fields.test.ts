@@ -37,7 +37,7 @@ test('the fields of every preset are names, at a path that carries other calls',
   const named = presets.filter(({ credentialFields }) => credentialFields)
   assert.deepEqual(
     named.map(({ id }) => id),
-    ['linear', 'salesforce'],
+    ['github', 'linear', 'salesforce'],
   )
   for (const { credentialFields = [], batchPaths } of named) {
     for (const field of credentialFields) assert.match(field, /^[A-Za-z_]\w*$/)

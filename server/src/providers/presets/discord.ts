@@ -1,3 +1,4 @@
+import { writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'discord.com'
@@ -32,6 +33,13 @@ export const discord: Preset = {
     { host, path: '/api/**/integrations' },
     { host, path: '/api/**/partner-sdk' },
     { host, path: '/api/**/invites', methods: ['POST'] },
+    // Following a channel makes a webhook.
+    { host, path: '/api/**/channels/*/followers' },
+    { host, path: '/api/**/channels/*/recipients', methods: writes },
+    { host, path: '/api/**/guilds/*/members', methods: writes },
+    { host, path: '/api/**/guilds/*/vanity-url', methods: writes },
+    { host, path: '/api/**/access-token' },
+    { host, path: '/api/**/users/@me/mfa' },
   ],
   docs: [
     'https://discord.com/developers/docs/topics/oauth2',

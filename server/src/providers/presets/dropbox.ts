@@ -28,6 +28,17 @@ export const dropbox: Preset = {
     { host: '*.dropboxapi.com', path: '/2/auth' },
     { host: '*.dropboxapi.com', path: '/2/team/linked_apps' },
     { host: '*.dropboxapi.com', path: '/2/team/devices' },
+    { host: '*.dropboxapi.com', path: '/2/team/members/add*' },
+    { host: '*.dropboxapi.com', path: '/2/team/members/recover' },
+    { host: '*.dropboxapi.com', path: '/2/team/members/send_welcome_email' },
+    { host: '*.dropboxapi.com', path: '/2/team/members/secondary_emails' },
+    { host: '*.dropboxapi.com', path: '/2/team/members/set_admin_permissions*' },
+    // It changes the address that somebody signs in with.
+    { host: '*.dropboxapi.com', path: '/2/team/members/set_profile*' },
+    { host: '*.dropboxapi.com', path: '/2/team/groups/members/add' },
+    { host: '*.dropboxapi.com', path: '/2/team/groups/members/set_access_type' },
+    { host: '*.dropboxapi.com', path: '/2/team/sharing_allowlist/add' },
+    { host: '*.dropboxapi.com', path: '/2/sharing/transfer_folder' },
     { host: '*.dropboxapi.com', path: '/2/files/get_temporary_upload_link' },
   ],
   docs: [

@@ -1,5 +1,5 @@
 import type { ApiPath } from './api-path.ts'
-import { writes } from './preset.ts'
+import { persistedQuery, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 /** The same repository answers by name and by number. */
@@ -10,6 +10,16 @@ function ofRepository(path: string, methods?: readonly string[]): ApiPath[] {
 function ofOrganization(path: string, methods?: readonly string[]): ApiPath[] {
   return below(['/orgs/*', '/organizations/*', '/enterprises/*'], path, methods)
 }
+
+function ofTeam(path: string): ApiPath[] {
+  return below(['/teams/*', '/orgs/*/teams/*', '/organizations/*/team/*', '/enterprises/*/teams/*'], path, writes)
+}
+
+/** Secrets show their names alone; who sets one decides what a workflow trusts. */
+const workflowSettings = ['actions', 'codespaces', 'dependabot'].flatMap((kind) => [
+  `${kind}/secrets`,
+  `${kind}/variables`,
+])
 
 function below(places: string[], path: string, methods?: readonly string[]): ApiPath[] {
   return places.map((place) => ({ host: 'api.github.com', path: `${place}/${path}`, ...(methods && { methods }) }))
@@ -45,6 +55,43 @@ export const github: Preset = {
     { host: 'api.github.com', path: '/app-manifests' },
     { host: 'api.github.com', path: '/credentials' },
     { host: 'api.github.com', path: '/scim' },
+    { host: 'api.github.com', path: '/installation/token' },
+    // PubSubHubbub: subscribing makes a webhook.
+    { host: 'api.github.com', path: '/hub' },
+    // A server of one's own is administered here.
+    ...['users', 'keys', 'hooks', 'tokens', 'organizations'].map((kind) => ({
+      host: 'api.github.com',
+      path: `/admin/${kind}`,
+    })),
+    { host: 'api.github.com', path: '/user/migrations' },
+    { host: 'api.github.com', path: '/user/installations', methods: writes },
+    // A codespace has a token of the user's and runs what the repository says.
+    { host: 'api.github.com', path: '/user/codespaces', methods: writes },
+    ...ofRepository('codespaces', writes),
+    ...ofRepository('pulls/*/codespaces', writes),
+    ...workflowSettings.flatMap((path) => [...ofRepository(path, writes), ...ofOrganization(path, writes)]),
+    ...ofRepository('environments/*/secrets', writes),
+    ...ofRepository('environments/*/variables', writes),
+    ...ofRepository('actions/oidc', writes),
+    ...ofOrganization('actions/oidc', writes),
+    ...ofOrganization('private-registries', writes),
+    // An alert quotes the secret that was found.
+    ...ofRepository('secret-scanning/alerts'),
+    ...ofOrganization('secret-scanning/alerts'),
+    ...ofRepository('collaborators', writes),
+    ...ofRepository('invitations', writes),
+    ...ofRepository('transfer'),
+    ...ofOrganization('invitations', writes),
+    ...ofOrganization('members', writes),
+    ...ofOrganization('memberships', writes),
+    ...ofOrganization('outside_collaborators', writes),
+    ...ofOrganization('organization-roles', writes),
+    ...ofOrganization('security-managers', writes),
+    ...ofOrganization('migrations'),
+    ...ofOrganization('audit-log/streams'),
+    ...ofTeam('members'),
+    ...ofTeam('memberships'),
+    ...ofTeam('repos'),
     ...ofRepository('keys'),
     ...ofRepository('hooks', writes),
     ...ofRepository('actions/runners/registration-token'),
@@ -57,12 +104,38 @@ export const github: Preset = {
     ...ofOrganization('actions/runners/remove-token'),
     ...ofOrganization('actions/runners/generate-jitconfig'),
   ],
+  credentialFields: [
+    'tempCloneToken',
+    'recoveryCodes',
+    'enterpriseAdministratorInvitationByToken',
+    'enterpriseMemberInvitationByToken',
+    'inviteEnterpriseAdmin',
+    'inviteEnterpriseMember',
+    'addEnterpriseOrganizationMember',
+    'updateEnterpriseAdministratorRole',
+    'updateEnterpriseOwnerOrganizationRole',
+    'transferEnterpriseOrganization',
+    'updateTeamsRepository',
+    'accessUserNamespaceRepository',
+    'setEnterpriseIdentityProvider',
+    'removeEnterpriseIdentityProvider',
+    'regenerateEnterpriseIdentityProviderRecoveryCodes',
+    'updateEnterpriseTwoFactorAuthenticationRequiredSetting',
+    'updateEnterpriseTwoFactorAuthenticationDisallowedMethodsSetting',
+    'grantMigratorRole',
+    'grantEnterpriseOrganizationsMigratorRole',
+    'createMigrationSource',
+    'startOrganizationMigration',
+    'startRepositoryMigration',
+    persistedQuery,
+  ],
   pathElsewhere: '/api/v3',
   docs: [
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps',
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps',
     'https://docs.github.com/en/rest/users/users',
     'https://docs.github.com/en/rest/deploy-keys/deploy-keys',
+    'https://docs.github.com/en/rest/repos/webhooks',
   ],
   notes:
     'Create an OAuth app; its tokens have no expiry and no refresh token. Tick "Enable Device Flow" in the app if people should be able to connect by a code.',

@@ -1,14 +1,16 @@
 import type { ApiPath } from './api-path.ts'
+import { writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'gitlab.com'
 
 /** A project's and a group's credentials are made the same way. */
-function ofProjectsAndGroups(path: string): ApiPath[] {
-  return [
-    { host, path: `/api/*/projects/*/${path}` },
-    { host, path: `/api/*/groups/*/${path}` },
-  ]
+function ofProjectsAndGroups(path: string, methods?: readonly string[]): ApiPath[] {
+  return ['projects', 'groups'].map((kind) => ({
+    host,
+    path: `/api/*/${kind}/*/${path}`,
+    ...(methods && { methods }),
+  }))
 }
 
 export const gitlab: Preset = {
@@ -41,7 +43,19 @@ export const gitlab: Preset = {
     { host, path: '/api/*/users/*/impersonation_tokens' },
     { host, path: '/api/*/users/*/keys' },
     { host, path: '/api/*/users/*/gpg_keys' },
+    // An address of somebody else's can have the password reset.
+    { host, path: '/api/*/user/emails', methods: writes },
+    { host, path: '/api/*/users', methods: writes },
     { host, path: '/api/*/applications' },
+    { host, path: '/api/*/application' },
+    { host, path: '/api/*/admin' },
+    { host, path: '/api/*/internal' },
+    { host, path: '/api/*/integrations' },
+    { host, path: '/api/*/code_suggestions/direct_access' },
+    { host, path: '/api/*/code_suggestions/tokens' },
+    { host, path: '/api/scim' },
+    { host, path: '/jwt' },
+    { host, path: '/api/**/conan/*/users/authenticate' },
     { host, path: '/api/*/deploy_keys' },
     { host, path: '/api/*/deploy_tokens' },
     { host, path: '/api/*/runners' },
@@ -53,12 +67,42 @@ export const gitlab: Preset = {
     { host, path: '/api/*/projects/*/triggers' },
     { host, path: '/api/*/projects/*/cluster_agents' },
     { host, path: '/api/*/projects/*/remote_mirrors' },
+    { host, path: '/api/*/projects/*/mirror/pull', methods: writes },
+    { host, path: '/api/*/projects/*/secure_files' },
+    { host, path: '/api/*/projects/*/error_tracking/client_keys' },
+    { host, path: '/api/*/projects/*/job_token_scope', methods: writes },
+    { host, path: '/api/*/projects/*/pages/domains', methods: writes },
+    { host, path: '/api/*/projects/*/import_project_members' },
+    // A schedule runs on with its owner's rights, and shows the variables that it passes on.
+    { host, path: '/api/*/projects/*/pipeline_schedules', methods: writes },
+    { host, path: '/api/*/projects/*/pipeline_schedules/*' },
+    { host, path: '/api/*/projects/*/pipelines/*/variables' },
+    { host, path: '/api/*/groups/*/manage' },
+    { host, path: '/api/*/groups/*/scim', methods: writes },
+    { host, path: '/api/*/groups/*/saml', methods: writes },
+    { host, path: '/api/*/groups/*/saml_group_links', methods: writes },
+    { host, path: '/api/*/groups/*/ldap_group_links', methods: writes },
+    { host, path: '/api/*/groups/*/enterprise_users', methods: writes },
     ...ofProjectsAndGroups('access_tokens'),
     ...ofProjectsAndGroups('deploy_tokens'),
     ...ofProjectsAndGroups('deploy_keys'),
     ...ofProjectsAndGroups('runners'),
     ...ofProjectsAndGroups('variables'),
     ...ofProjectsAndGroups('hooks'),
+    // `services` is their former name. A Slack or Teams URL in one is a credential.
+    ...ofProjectsAndGroups('integrations'),
+    ...ofProjectsAndGroups('services'),
+    ...ofProjectsAndGroups('clusters'),
+    ...ofProjectsAndGroups('external_status_checks', writes),
+    // The archive can be sent to any address.
+    ...ofProjectsAndGroups('export'),
+    ...ofProjectsAndGroups('export_relations'),
+    ...ofProjectsAndGroups('members', writes),
+    ...ofProjectsAndGroups('member_roles', writes),
+    ...ofProjectsAndGroups('invitations', writes),
+    ...ofProjectsAndGroups('access_requests', writes),
+    ...ofProjectsAndGroups('share', writes),
+    ...ofProjectsAndGroups('transfer', writes),
   ],
   docs: [
     'https://docs.gitlab.com/api/oauth2',

@@ -1,4 +1,7 @@
+import { writes } from './preset.ts'
 import type { Preset } from './preset.ts'
+
+const watched = ['users/*', 'changes', 'files/*', 'events', 'acl', 'calendarList', 'settings', 'directory/*/users']
 
 export const google: Preset = {
   id: 'google',
@@ -40,6 +43,10 @@ export const google: Preset = {
     { host: 'www.googleapis.com', path: '/oauth2/*/token' },
     { host: 'www.googleapis.com', path: '/identitytoolkit' },
     { host: 'www.googleapis.com', path: '/storage/*/projects/*/hmacKeys' },
+    { host: 'www.googleapis.com', path: '/storage/*/b/*/iam', methods: writes },
+    { host: 'www.googleapis.com', path: '/storage/*/b/*/notificationConfigs', methods: writes },
+    { host: 'www.googleapis.com', path: '/sql' },
+    { host: 'www.googleapis.com', path: '/admin', methods: writes },
     { host: 'www.googleapis.com', path: '/admin/directory/*/users/*/asps' },
     { host: 'www.googleapis.com', path: '/admin/directory/*/users/*/tokens' },
     { host: 'www.googleapis.com', path: '/admin/directory/*/users/*/verificationCodes' },
@@ -49,6 +56,17 @@ export const google: Preset = {
     { host: '*.googleapis.com', path: '/**/serviceAccounts/*:generateIdToken' },
     { host: '*.googleapis.com', path: '/**/serviceAccounts/*:sign*' },
     { host: '*.googleapis.com', path: '/**/apiKeys' },
+    // Push channels send what changes to an address for days, and can be renewed.
+    ...watched.map((path) => ({ host: '*.googleapis.com', path: `/**/${path}/watch` })),
+    { host: '*.googleapis.com', path: '/**/forms/*/watches', methods: writes },
+    { host: '*.googleapis.com', path: '/**/calendars/*/acl', methods: writes },
+    { host: '*.googleapis.com', path: '/**/files/generateCseToken' },
+    // Each shows the key that anyone may stream with.
+    { host: '*.googleapis.com', path: '/**/youtube/*/liveStreams' },
+    { host: '*.googleapis.com', path: '/**/gmail/*/users/*/settings/filters', methods: writes },
+    { host: '*.googleapis.com', path: '/**/gmail/*/users/*/settings/imap', methods: writes },
+    { host: '*.googleapis.com', path: '/**/gmail/*/users/*/settings/pop', methods: writes },
+    { host: '*.googleapis.com', path: '/**/gmail/*/users/*/settings/sendAs', methods: writes },
     { host: '*.googleapis.com', path: '/**/gmail/*/users/*/settings/delegates' },
     { host: '*.googleapis.com', path: '/**/gmail/*/users/*/settings/forwardingAddresses' },
     { host: '*.googleapis.com', path: '/**/gmail/*/users/*/settings/autoForwarding' },

@@ -1,3 +1,4 @@
+import { writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.hubapi.com'
@@ -20,6 +21,13 @@ export const hubspot: Preset = {
     { host, path: '/oauth' },
     { host, path: '/**/smtp-tokens' },
     { host, path: '/**/visitor-identification' },
+    { host, path: '/email/public/*/smtpapi' },
+    { host, path: '/scim' },
+    { host, path: '/settings/**/users', methods: writes },
+    // A workflow, like an action of its own, can call an address whenever something changes.
+    { host, path: '/automation', methods: writes },
+    { host, path: '/crm/*/extensions', methods: writes },
+    { host, path: '/crm/*/exports' },
     { host, path: '/private-apps' },
     { host, path: '/webhooks' },
     { host, path: '/webhooks-journal' },

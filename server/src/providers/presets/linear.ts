@@ -1,6 +1,34 @@
+import { persistedQuery } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.linear.app'
+
+/** Credentials, ways to sign in, deliveries, invitations. */
+const credentialFields = [
+  'apiKeyCreate apiKeyUpdate apiKeyDelete oauthClientCreate oauthClientUpdate oauthClientRotateSecret',
+  'oauthApplicationCreate oauthApplicationUpdate oauthApplicationRotateSecret',
+  'oauthApplicationRotateWebhookSecret webhookCreate webhookUpdate webhookRotateSecret pushSubscriptionCreate',
+  'emailIntakeAddressCreate emailIntakeAddressUpdate emailIntakeAddressRotate emailTokenUserAccountAuth',
+  'emailUserAccountAuthChallenge googleUserAccountAuth samlTokenUserAccountAuth passkeyLoginStart',
+  'passkeyLoginFinish organizationInviteCreate organizationInviteUpdate resendOrganizationInvite',
+  'resendOrganizationInviteByEmail organizationDomainClaim organizationDomainCreate organizationDomainUpdate',
+  'organizationDomainVerify teamMembershipCreate teamMembershipUpdate userChangeRole userPromoteAdmin',
+  'userPromoteMember userDiscordConnect createCsvExportReport airbyteIntegrationConnect jiraIntegrationConnect',
+  'updateIntegrationSlackScopes',
+].flatMap((line) => line.split(' '))
+
+/** Each sends what changes to another service, or keeps a token for it: `integrationSlack`. */
+const integrations = [
+  'AsksConnectChannel DatadogConnect Discord Figma Front GitHubEnterpriseServerConnect GitHubPersonal',
+  'GithubCommitCreate GithubConnect GithubImportConnect GitlabConnect GitlabRotate GitlabUpdateRotationSettings',
+  'GitlabUpdateToken Gong GoogleCalendarPersonalConnect GoogleSheets Intercom JiraPersonal JiraUpdate',
+  'LaunchDarklyConnect LaunchDarklyPersonalConnect Loom McpServerConnect McpServerPersonalConnect',
+  'MicrosoftPersonalConnect MicrosoftTeams MicrosoftTeamsProjectPost OpsgenieConnect OriginConnect',
+  'OriginConnectInstallation PagerDutyConnect Request Salesforce SentryConnect SettingsUpdate Slack SlackAsks',
+  'SlackCustomViewNotifications SlackCustomerChannelLink SlackInitiativePost SlackOrgInitiativeUpdatesPost',
+  'SlackOrgProjectUpdatesPost SlackPersonal SlackPost SlackProjectPost SlackWorkflowAccessUpdate TemplateCreate',
+  'Update Zendesk',
+].flatMap((line) => line.split(' '))
 
 export const linear: Preset = {
   id: 'linear',
@@ -24,18 +52,7 @@ export const linear: Preset = {
   apiHosts: [host, 'uploads.linear.app'],
   batchPaths: [{ host, path: '/graphql' }],
   credentialPaths: [{ host, path: '/oauth' }],
-  credentialFields: [
-    'apiKeyCreate',
-    'apiKeyUpdate',
-    'oauthClientCreate',
-    'oauthClientUpdate',
-    'oauthClientRotateSecret',
-    'airbyteIntegrationConnect',
-    'webhookCreate',
-    'webhookUpdate',
-    'webhookRotateSecret',
-    'pushSubscriptionCreate',
-  ],
+  credentialFields: [...credentialFields, ...integrations.map((name) => `integration${name}`), persistedQuery],
   docs: [
     'https://linear.app/developers/oauth-2-0-authentication',
     'https://linear.app/developers/graphql',

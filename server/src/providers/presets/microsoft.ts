@@ -1,3 +1,4 @@
+import { writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'graph.microsoft.com'
@@ -40,7 +41,27 @@ export const microsoft: Preset = {
     { host, path: '/**/trustFramework' },
     { host, path: '/*/applications*' },
     { host, path: '/*/servicePrincipals*' },
-    { host, path: '/*/oauth2PermissionGrants*' },
+    { host, path: '/**/oauth2PermissionGrants*' },
+    { host, path: '/**/appRoleAssign*', methods: writes },
+    { host, path: '/*/applicationTemplates*', methods: writes },
+    { host, path: '/*/sites/*/permissions*', methods: writes },
+    { host, path: '/**/installedApps*', methods: writes },
+    { host, path: '/**/certificateBasedAuthConfiguration*' },
+    { host, path: '/*/identityProviders*' },
+    { host, path: '/*/identityGovernance', methods: writes },
+    { host, path: '/*/domains*', methods: writes },
+    { host, path: '/*/policies', methods: writes },
+    { host, path: '/*/directoryRoles*', methods: writes },
+    { host, path: '/*/roleManagement', methods: writes },
+    { host, path: '/*/tenantRelationships', methods: writes },
+    { host, path: '/*/invitations*' },
+    { host, path: '/*/groups*/**/members*', methods: writes },
+    { host, path: '/*/groups*/**/owners*', methods: writes },
+    { host, path: '/*/teams*/**/members*', methods: writes },
+    { host, path: '/*/teams*/**/owners*', methods: writes },
+    { host, path: '/**/calendarPermissions*', methods: writes },
+    // An address with a token in it, where changes of a drive are heard.
+    { host, path: '/**/socketIo' },
     { host, path: '/*/identity' },
     { host, path: '/*/subscriptions*', methods: ['POST', 'PUT', 'PATCH'] },
     { host, path: '/**/deviceLocalCredentials*' },

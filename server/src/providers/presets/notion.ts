@@ -22,7 +22,10 @@ export const notion: Preset = {
   },
   apiHosts: [host],
   batchPaths: [],
-  credentialPaths: [{ host, path: '/v1/oauth' }],
+  credentialPaths: [
+    { host, path: '/v1/oauth' },
+    { host, path: '/scim' },
+  ],
   docs: [
     'https://developers.notion.com/guides/get-started/authorization',
     'https://developers.notion.com/reference/create-a-token',

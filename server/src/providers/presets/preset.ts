@@ -35,7 +35,12 @@ export interface Preset {
   apiHostFrom?: string
   /** Paths whose body carries other calls, so that no limit of methods or paths can be kept there. */
   batchPaths: readonly ApiPath[]
-  /** Paths that hand out, or let in, a credential that outlives the grant. Never proxied. */
+  /**
+   * Calls that leave something behind which outlives the grant. Never proxied. Credentials that are made, shown or
+   * registered; what an account is signed in with; standing deliveries (webhooks, forwarding, mirrors, integrations);
+   * people let into an account, organization or repository; exports of all of it. Sharing a single file, document or
+   * channel is ordinary use, and not among them.
+   */
   credentialPaths: readonly ApiPath[]
   /** Fields and types that do the same. A body at a batch path that names one of them anywhere is never proxied. */
   credentialFields?: readonly string[]
@@ -65,3 +70,6 @@ export type AccountSource = { id: string; labels: readonly string[]; within?: st
 
 /** For paths that may be read. */
 export const writes = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/** A GraphQL server that knows a query by its hash would run one that nobody here has read. */
+export const persistedQuery = 'persistedQuery'

@@ -1,3 +1,4 @@
+import { writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = '*.my.salesforce.com'
@@ -46,6 +47,18 @@ export const salesforce: Preset = {
     { host, path: '/services/data/**/sobjects/Certificate' },
     { host, path: '/services/data/**/sobjects/TwoFactor*' },
     { host, path: '/services/data/**/sobjects/VerificationHistory' },
+    // Code, event relays and e-mail services that run on.
+    { host, path: '/services/data/*/tooling', methods: writes },
+    { host, path: '/services/data/**/sobjects/EmailServices*' },
+    { host, path: '/services/data/**/sobjects/EmailDomainKey' },
+    { host, path: '/services/data/**/sobjects/EmailRelay', methods: writes },
+    { host, path: '/services/data/**/sobjects/EventRelay*', methods: writes },
+    // Users are made, their addresses changed, and rights given, as records like any others.
+    { host, path: '/services/data/**/sobjects/User', methods: writes },
+    { host, path: '/services/data/**/sobjects/PermissionSet*', methods: writes },
+    { host, path: '/services/data/**/sobjects/SetupEntityAccess', methods: writes },
+    { host, path: '/services/data/**/sobjects/GroupMember', methods: writes },
+    { host, path: '/services/data/**/sobjects/ThirdPartyAccountLink' },
   ],
   // Bulk and composite bodies name the type of a record instead of its path.
   credentialFields: [
@@ -54,11 +67,18 @@ export const salesforce: Preset = {
     'AuthSession',
     'Certificate',
     'ConnectedApplication',
+    'EmailDomainKey',
+    'EmailServicesAddress',
+    'EmailServicesFunction',
+    'EventRelayConfig',
     'ExternalClientApplication',
     'ExternalCredential',
     'NamedCredential',
     'OauthCustomScope',
     'OauthToken',
+    'PermissionSetAssignment',
+    'SetupEntityAccess',
+    'ThirdPartyAccountLink',
     'TwoFactorInfo',
     'TwoFactorTempCode',
   ],

@@ -1,3 +1,4 @@
+import { writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'api.zoom.us'
@@ -33,6 +34,24 @@ export const zoom: Preset = {
     { host, path: '/v2/webinars/*/token' },
     { host, path: '/v2/webinars/*/jointoken' },
     { host, path: '/v2/webinars/*/livestream' },
+    { host, path: '/v2/users/*/assistants', methods: writes },
+    { host, path: '/v2/users/*/schedulers', methods: writes },
+    { host, path: '/v2/accounts', methods: writes },
+    { host, path: '/v2/roles', methods: writes },
+    { host, path: '/v2/devices', methods: writes },
+    { host, path: '/v2/rooms', methods: writes },
+    // They show the passwords that a phone registers with.
+    { host, path: '/v2/sip_phones' },
+    { host, path: '/v2/phone/devices' },
+    { host, path: '/v2/phone/roles', methods: writes },
+    // Calls are forwarded for as long as it stands.
+    { host, path: '/v2/phone/extension/*/call_handling', methods: writes },
+    { host, path: '/v2/live_meetings/*/rtms_app' },
+    { host, path: '/v2/videosdk/**/livestream' },
+    { host, path: '/v2/videosdk/**/stream_ingestions' },
+    { host, path: '/scim2' },
+    // Besides calls it carries mutations for passwords and addresses; REST does the rest of its work.
+    { host, path: '/**/graphql' },
     { host, path: '/v2/marketplace' },
     { host, path: '/v2/app' },
     { host, path: '/v2/webhooks' },

@@ -1,0 +1,106 @@
+/** Presets against testkit/lasting-access.ts, judged as the proxy judges calls: by host, not by the preset's own list. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { lastingAccess } from '../../../testkit/lasting-access.ts'
+import { matchesRule } from './api-path.ts'
+import { presets } from './catalogue.ts'
+import { namesCredentialField } from './credential-fields.ts'
+import { readingsOf } from './path-readings.ts'
+import { presetRulesAt } from './preset-rules.ts'
+
+/** Other writings of the same path, which some server may read as it. */
+const writings: Record<string, (path: string) => string> = {
+  'as it is': (path) => path,
+  'in capitals': (path) => path.toUpperCase(),
+  'with a slash behind it': (path) => `${path}/`,
+  'with doubled slashes': (path) => path.replaceAll('/', '//'),
+  'with something below it': (path) => `${path}/x`,
+  'through a folder and back': (path) => `/x/..${path}`,
+  'through the folder it is in': (path) => path.replace(/\/([^/]+)$/, '/./$1'),
+  'with an escaped letter': (path) => path.replace(/[a-z](?=[^/]*$)/i, (letter) => `%${hexOf(letter)}`),
+  'with an escape escaped': (path) => path.replace(/[a-z](?=[^/]*$)/i, (letter) => `%25${hexOf(letter)}`),
+  'with escaped slashes': (path) => `/${path.slice(1).replaceAll('/', '%2F')}`,
+  'with backslashes': (path) => path.replaceAll('/', '\\'),
+  'with a parameter': (path) => `${path};v=1`,
+}
+
+function hexOf(letter: string): string {
+  return letter.charCodeAt(0).toString(16)
+}
+
+function callsIn(text: string): [method: string, path: string][] {
+  const lines = text.split('\n').map((line) => line.trim())
+  return lines.filter((line) => line !== '').map((line) => line.split(' ') as [string, string])
+}
+
+function isRefused(host: string, method: string, path: string): boolean {
+  const readings = readingsOf(path.split('?')[0] ?? '')
+  return presetRulesAt(host, null).credentials.some((rule) => matchesRule(rule, readings, [method]))
+}
+
+for (const preset of presets) {
+  test(`${preset.id}: what outlives the grant is refused however it is written, and use beside it is not`, () => {
+    const ofPreset = lastingAccess[preset.id] ?? []
+    assert.ok(ofPreset.length > 0)
+    for (const { host, refused, allowed } of ofPreset) {
+      for (const [method, path] of callsIn(refused))
+        for (const [name, written] of Object.entries(writings))
+          assert.ok(isRefused(host, method, written(path)), `${method} ${host}${written(path)} ${name}`)
+      assert.ok(callsIn(allowed).length > 0)
+      for (const [method, path] of callsIn(allowed))
+        assert.ok(!isRefused(host, method, path), `${method} ${host}${path}`)
+    }
+  })
+}
+
+test('a server of one’s own is held to the same, below its own root too', () => {
+  const onOwn = (presetId: string, method: string, path: string) =>
+    presetRulesAt('git.example.com', presetId).credentials.some((rule) => matchesRule(rule, readingsOf(path), [method]))
+  for (const root of ['', '/api/v3']) {
+    assert.ok(onOwn('github', 'POST', `${root}/hub`))
+    assert.ok(onOwn('github', 'PUT', `${root}/repos/o/r/collaborators/u`))
+    assert.ok(!onOwn('github', 'POST', `${root}/repos/o/r/issues`))
+  }
+  assert.ok(onOwn('gitlab', 'GET', '/api/v4/projects/1/secure_files/1/download'))
+  assert.ok(!onOwn('gitlab', 'GET', '/api/v4/projects/1/issues'))
+})
+
+/** GraphQL: what the REST paths above refuse has no other way in by a mutation or field. */
+const fields: Record<string, { refused: string[]; allowed: string[] }> = {
+  github: {
+    refused: [
+      'mutation { inviteEnterpriseAdmin(input: {email: "a@example.com"}) { clientMutationId } }',
+      'mutation { updateTeamsRepository(input: {}) { clientMutationId } }',
+      'query { repository(owner: "o", name: "r") { tempCloneToken } }',
+      'mutation { m: startRepositoryMigration(input: {}) { clientMutationId } }',
+    ],
+    allowed: ['{ viewer { login } }', 'mutation { addComment(input: {body: "see the hub"}) { clientMutationId } }'],
+  },
+  linear: {
+    refused: [
+      'mutation { webhookCreate(input: {url: "https://evil.example"}) { success } }',
+      'mutation { organizationInviteCreate(input: {email: "a@example.com"}) { success } }',
+      'mutation { oauthApplicationRotateSecret(id: "1") { success } }',
+      'mutation { integrationSlackPost(code: "x") { success } }',
+      'mutation { emailIntakeAddressCreate(input: {}) { success } }',
+      'mutation { integrationMcpServerConnect(serverUrl: "https://evil.example") { success } }',
+    ],
+    allowed: [
+      'mutation { issueCreate(input: {title: "webhooks"}) { success } }',
+      '{ integrations { nodes { id service } } webhooks { nodes { id } } }',
+      'mutation { issueShare(id: "1") { success } }',
+    ],
+  },
+}
+
+for (const [id, { refused, allowed }] of Object.entries(fields)) {
+  test(`${id}: a mutation that leaves access behind is refused, and a query that is known by its hash alone`, () => {
+    const [{ host } = { host: '' }] = lastingAccess[id] ?? []
+    const { credentialFields } = presetRulesAt(host, null)
+    const byHash = JSON.stringify({ extensions: { persistedQuery: { version: 1, sha256Hash: 'ab' } } })
+    for (const query of refused) assert.ok(namesCredentialField(credentialFields, JSON.stringify({ query })), query)
+    assert.ok(namesCredentialField(credentialFields, byHash))
+    assert.ok(namesCredentialField(credentialFields, `?extensions=${encodeURIComponent(byHash)}`))
+    for (const query of allowed) assert.ok(!namesCredentialField(credentialFields, JSON.stringify({ query })), query)
+  })
+}
