@@ -88,7 +88,8 @@ export const errorKinds = {
   credential_endpoint: {
     status: 403,
     retryable: false,
-    message: 'This place hands out or takes credentials. It is never called through here.',
+    message:
+      'This call is about credentials, or leaves access behind that outlives the grant. It is never made through here. The owner of the account can make it at the provider.',
   },
   grant_not_found: { status: 404, retryable: false, message: 'This agent has no such grant.' },
   challenge_not_found: {

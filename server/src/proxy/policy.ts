@@ -88,7 +88,8 @@ function assertBatchMayGo(grant: Grant, preset: Parameters<typeof reachesCredent
   if (!reachesCredentials(preset, call)) return
   throw new ServiceError('credential_endpoint', {
     field: 'body',
-    message: 'The body carries, or could carry, a call to a place that hands out or takes credentials.',
+    message:
+      'The body carries, or could carry, a call that is about credentials or leaves access behind that outlives the grant.',
   })
 }
 

@@ -52,7 +52,7 @@ const reasons: Record<string, string> = {
   grant_exhausted: 'its calls were used up',
   grant_not_found: 'it has no such grant',
   agent_disabled: 'the agent is disabled',
-  credential_endpoint: 'this place hands out credentials',
+  credential_endpoint: 'it is about credentials, or leaves lasting access behind',
   address_not_allowed: 'the address may not be reached from here',
   invalid_url: 'the address is not one that can be called',
   connection_needs_reauth: 'the account needs you to sign in again',
