@@ -308,9 +308,9 @@ export const v1: Mutation[] = [
   },
   {
     row: 'Two implementations agree on every vector',
-    file: 'protocol/src/v1/members.ts',
-    from: 'if (isUnknown) throw new Malformed(`${what}: a member that is not known`)',
-    to: 'void isUnknown',
+    file: 'protocol/src/v1/envelope.ts',
+    from: "literal('v', members['v'], version)",
+    to: "void members['v']",
   },
   {
     row: 'A refused operation leaves its challenge usable',
@@ -376,6 +376,12 @@ export const v1: Mutation[] = [
     row: 'Rules 3: the challenge after a rotation is encrypted to the new key',
     file: 'server/src/legacy-v1/rotate-key.ts',
     from: 'recipient: { clientUuid: client.clientUuid, publicKey: key.pem, keyId },',
+    to: '',
+  },
+  {
+    row: 'Authentication 2: the service has one key, whichever instance needs it first',
+    file: 'server/src/legacy-v1/service-key-store.ts',
+    from: '.onConflict((conflict) => conflict.doNothing())',
     to: '',
   },
 ]
