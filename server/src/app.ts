@@ -120,7 +120,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   operationsRoutes(http, { config, database, metrics, isStopping: () => isStopping })
   agentGuideRoutes(http, config.baseUrl)
   agentRoutes(http, needs)
-  sessionRoutes(http, needs)
+  sessionRoutes(http, { ...needs, endPairingCodes: stores.pairingCodes.endOf })
   browserLoginRoutes(http, needs)
   userRoutes(http, needs)
   deviceRoutes(http, { ...needs, vapidPublicKey: outside.vapidPublicKey })
@@ -128,10 +128,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   meRoutes(http, needs)
   providerRoutes(http, { ...needs, isConnected: stores.connections.isConnected })
   presetRoutes(http, needs)
-  proposalRoutes(http, {
-    ...needs,
-    isAgentLive: async (queries, agentId) => (await stores.agents.find(queries, agentId))?.disabledAt === null,
-  })
+  proposalRoutes(http, needs)
   connectRoutes(http, needs)
   deviceFlowRoutes(http, needs)
   connectionRoutes(http, { ...needs, freshToken, revokeRemotely })

@@ -1,6 +1,7 @@
 /**
  * Says who calls: the bearer token, else the session cookie. Every route under /v4 declares whom it admits; one
- * that does not stops the start. Authority is read from the database on every call, and before a body is read.
+ * that does not stops the start. The credential is read from the database before the body is read, again after a body
+ * that took a while to arrive, and again, under a lock, in every transaction that acts on the caller's behalf.
  */
 import { sessionCookie } from '@sallyport/protocol/sessions'
 import type { FastifyRequest } from 'fastify'
@@ -10,7 +11,7 @@ import type { Device } from './devices/device.ts'
 import type { DeviceStore } from './devices/device-store.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
-import type { Database } from './platform/database/database.ts'
+import type { Database, Queries } from './platform/database/database.ts'
 import { ServiceError } from './platform/errors.ts'
 import type { Http } from './platform/http/http.ts'
 import { hasCookie, onlyCookie } from './platform/http/cookies.ts'
@@ -20,6 +21,7 @@ import { isDueToBeSeen, sessionEnds, statusOf } from './sessions/session.ts'
 import type { Session } from './sessions/session.ts'
 import type { SessionStore } from './sessions/session-store.ts'
 import type { User } from './sessions/user.ts'
+import type { UserStore } from './sessions/user-store.ts'
 
 export type Actor =
   | { kind: 'agent'; agent: Agent; tokenHash: Buffer }
@@ -40,6 +42,10 @@ declare module 'fastify' {
     actor?: Actor
     /** For answers that take long: throws once what the call came with is worth nothing any more. */
     assertStillAdmitted: () => Promise<void>
+    /** Throws unless the caller's credential is still good, and keeps it from ending until the transaction does. */
+    holdCredential: (tx: Queries) => Promise<void>
+    /** The rest of the body was not here yet when the caller was identified. */
+    isBodyLate: boolean
   }
 }
 
@@ -47,6 +53,7 @@ interface AuthenticateNeeds {
   config: Pick<Config, 'baseUrl' | 'sessionIdleSeconds'>
   database: Database
   agents: AgentStore
+  users: UserStore
   sessions: SessionStore
   devices: DeviceStore
   adminTokenHash: Buffer
@@ -60,6 +67,10 @@ export function authenticateCalls(http: Http, needs: AuthenticateNeeds): void {
   http.decorateRequest('assertStillAdmitted', async function (this: FastifyRequest) {
     await identify(this, needs)
   })
+  http.decorateRequest('holdCredential', async function (this: FastifyRequest, tx: Queries) {
+    if (this.actor && !(await holdCredential(needs, tx, this.actor))) throw new ServiceError('unauthenticated')
+  })
+  http.decorateRequest('isBodyLate', false)
   http.addHook('onRequest', async (request) => {
     const { allow = 'anyone', startsSession = false, recognises = [] } = request.routeOptions.config
     if (startsSession)
@@ -72,6 +83,11 @@ export function authenticateCalls(http: Http, needs: AuthenticateNeeds): void {
     const actor = await identify(request, needs)
     if (!allow.includes(actor.kind)) throw wrongCredential(allow, actor.kind)
     request.actor = actor
+    request.isBodyLate = !request.raw.complete
+  })
+  // A body may be held back until its sender's session was ended or their token replaced.
+  http.addHook('preValidation', async (request) => {
+    if (request.actor && request.isBodyLate) request.actor = await identify(request, needs)
   })
 }
 
@@ -109,6 +125,35 @@ export function actingPerson({ actor }: FastifyRequest): { user: User; device?: 
     throw new Error('the route does not admit users and devices alone')
   }
   return actor
+}
+
+/**
+ * For what a caller changes: the same needs, with transactions that judge the caller's credential first. A session that
+ * ended or a token that was replaced since the call came in changes nothing any more.
+ */
+export function onBehalfOf<Needs extends { database: Database }>(request: FastifyRequest, needs: Needs): Needs {
+  const { database } = needs
+  const transaction: Database['transaction'] = (work) =>
+    database.transaction(async (tx) => {
+      await request.holdCredential(tx)
+      return work(tx)
+    })
+  return { ...needs, database: { ...database, transaction } }
+}
+
+/** Whatever ends a session, a device or a user locks or writes the user's row, so that row is the lock for all three. */
+async function holdCredential(needs: AuthenticateNeeds, tx: Queries, actor: Actor): Promise<boolean> {
+  const { config, database, agents, users, sessions, devices, clock } = needs
+  if (actor.kind === 'admin') return true
+  if (actor.kind === 'agent') return agents.lockWithToken(database, tx, actor.agent.agentId, actor.tokenHash)
+  const { userId } = actor.user
+  const user = await users.lock(database, tx, userId)
+  if (!user || user.disabledAt) return false
+  if (actor.kind === 'device') {
+    return (await devices.findOfUser(tx, userId, actor.device.deviceId))?.revokedAt === null
+  }
+  const session = await sessions.findOfUser(tx, userId, actor.session.sessionId)
+  return session !== undefined && statusOf(session, sessionEnds(config.sessionIdleSeconds, clock())) === 'active'
 }
 
 function nobody(error: unknown): undefined {

@@ -91,7 +91,7 @@ export async function startAccessTest(
   }
 }
 
-async function insertConnection(
+export async function insertConnection(
   { database, vault, clock }: TestService,
   { userId }: Person,
   providerId: string,

@@ -6,7 +6,7 @@ import {
   ListPendingQuery,
 } from '@sallyport/protocol/access-requests'
 import { IdInPath, NoBody } from '@sallyport/protocol/schema'
-import { actingAgent, actingPerson } from '../authenticate.ts'
+import { actingAgent, actingPerson, onBehalfOf } from '../authenticate.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
@@ -50,7 +50,7 @@ export function accessRequestRoutes(
         userHint: body.user_id,
         callbackUrl: body.callback_url,
       }
-      const created = await createAccessRequest(needs, agent, wanted, request.id)
+      const created = await createAccessRequest(onBehalfOf(request, needs), agent, wanted, request.id)
       needs.onCreated()
       const view = await viewOf(needs, created.request, { agent })
       const secret = created.callbackSecret && { callback_secret: created.callbackSecret.reveal() }
@@ -114,7 +114,7 @@ export function accessRequestRoutes(
     },
     async (request) => {
       const { agent } = actingAgent(request)
-      const cancelled = await cancelAccessRequest(needs, agent, request.params.id, request.id)
+      const cancelled = await cancelAccessRequest(onBehalfOf(request, needs), agent, request.params.id, request.id)
       return viewOf(needs, cancelled, { agent })
     },
   )

@@ -10,7 +10,7 @@ import { termNames } from '@sallyport/protocol/grant-terms'
 import type { TermName } from '@sallyport/protocol/grant-terms'
 import { Grant as GrantView } from '@sallyport/protocol/grants'
 import { IdInPath } from '@sallyport/protocol/schema'
-import { actingDevice, actingPerson } from '../authenticate.ts'
+import { actingDevice, actingPerson, onBehalfOf } from '../authenticate.ts'
 import { readSigned } from '../devices/challenge.ts'
 import { grantView } from '../grants/grant-view.ts'
 import type { Http } from '../platform/http/http.ts'
@@ -43,7 +43,12 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
     async (request, reply) => {
       const { user, device } = actingDevice(request)
       const { id } = request.params
-      const challenge = await challengeDevice(needs, { user, device }, id, decisionIn(request.body))
+      const challenge = await challengeDevice(
+        onBehalfOf(request, needs),
+        { user, device },
+        id,
+        decisionIn(request.body),
+      )
       const { challengeId, nonce, expiresAt } = challenge
       return reply.code(201).send({
         challenge_id: challengeId,
@@ -81,7 +86,13 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
         expiresAt: body.expires_at,
       }
       const approval = { decision, sent: decisionIn(body) ?? {}, signed: readSigned(body) }
-      const grant = await approveAccessRequest(needs, { user, device }, request.params.id, approval, request.id)
+      const grant = await approveAccessRequest(
+        onBehalfOf(request, needs),
+        { user, device },
+        request.params.id,
+        approval,
+        request.id,
+      )
       const described = await needs.grants.describe(needs.database.queries, [grant.grantId])
       const description = described.get(grant.grantId)
       if (!description) throw new Error('the grant is there')
@@ -105,7 +116,13 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
       const { user, device } = actingPerson(request)
       const { reason, block = false, ...signed } = request.body
       const denial = { reason, block, signed: readSigned(signed) }
-      const denied = await denyAccessRequest(needs, { user, device }, request.params.id, denial, request.id)
+      const denied = await denyAccessRequest(
+        onBehalfOf(request, needs),
+        { user, device },
+        request.params.id,
+        denial,
+        request.id,
+      )
       return viewOf(needs, denied, { user })
     },
   )

@@ -2,7 +2,7 @@ import { MutedAgent as MutedAgentView, MutedAgentPage } from '@sallyport/protoco
 import { PageQuery } from '@sallyport/protocol/lists'
 import { IdInPath, NoBody, Strict } from '@sallyport/protocol/schema'
 import type { Static } from 'typebox'
-import { actingUser } from '../authenticate.ts'
+import { actingUser, onBehalfOf } from '../authenticate.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import type { Http } from '../platform/http/http.ts'
 import { blockAgent, unmuteAgent } from './mute-agent.ts'
@@ -44,7 +44,10 @@ export function mutedAgentRoutes(http: Http, needs: BlockNeeds): void {
         response: { 200: MutedAgentView },
       },
     },
-    async (request) => view(await blockAgent(needs, actingUser(request).user, request.params.id, request.id)),
+    async (request) => {
+      const { user } = actingUser(request)
+      return view(await blockAgent(onBehalfOf(request, needs), user, request.params.id, request.id))
+    },
   )
 
   http.post(
@@ -60,7 +63,7 @@ export function mutedAgentRoutes(http: Http, needs: BlockNeeds): void {
       },
     },
     async (request) => {
-      await unmuteAgent(needs, actingUser(request).user, request.params.id, request.id)
+      await unmuteAgent(onBehalfOf(request, needs), actingUser(request).user, request.params.id, request.id)
       return {}
     },
   )

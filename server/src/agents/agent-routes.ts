@@ -7,7 +7,7 @@ import {
   RotateTokenReply,
 } from '@sallyport/protocol/agents'
 import { IdInPath, NoBody } from '@sallyport/protocol/schema'
-import { actingAgent } from '../authenticate.ts'
+import { actingAgent, onBehalfOf } from '../authenticate.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import type { Http } from '../platform/http/http.ts'
 import type { Agent } from './agent.ts'
@@ -58,7 +58,7 @@ export function agentRoutes(http: Http, needs: RegisterNeeds & RotateTokenNeeds)
     },
     async (request) => {
       const { agent, tokenHash } = actingAgent(request)
-      const rotated = await rotateToken(needs, agent, tokenHash, request.id)
+      const rotated = await rotateToken(onBehalfOf(request, needs), agent, tokenHash, request.id)
       return { agent: agentView(rotated.agent), access_token: rotated.accessToken.reveal() }
     },
   )

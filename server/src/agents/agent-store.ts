@@ -1,4 +1,4 @@
-import type { Queries } from '../platform/database/database.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
 import { preparedForKeys } from '../platform/database/prepared.ts'
@@ -58,6 +58,24 @@ export const agentStore = {
   },
 
   findByTokenHash: (queries: Queries, tokenHash: Buffer) => findByHash(queries, tokenHash.toString('latin1')),
+
+  /** Whether the agent may act with this token. Neither changes until the transaction ends. */
+  lockWithToken: async (
+    { engine }: Database,
+    tx: Queries,
+    agentId: string,
+    tokenHash: Uint8Array,
+  ): Promise<boolean> => {
+    const row = await tx
+      .selectFrom('agents')
+      .select('agent_id')
+      .where('agent_id', '=', agentId)
+      .where('token_hash', '=', tokenHash)
+      .where('disabled_at', 'is', null)
+      .$if(engine === 'postgres', (query) => query.forNoKeyUpdate())
+      .executeTakeFirst()
+    return row !== undefined
+  },
 
   list: async (queries: Queries, page: PageRequest<'active' | 'disabled'>): Promise<Page<Agent>> => {
     const rows = await queries

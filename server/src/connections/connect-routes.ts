@@ -3,7 +3,7 @@ import { Slug } from '@sallyport/protocol/providers'
 import { CallbackQuery, Strict } from '@sallyport/protocol/schema'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { actingUser } from '../authenticate.ts'
+import { actingUser, onBehalfOf } from '../authenticate.ts'
 import type { Http } from '../platform/http/http.ts'
 import { clearCookie, onlyCookie, setCookie } from '../platform/http/cookies.ts'
 import { readCallback } from '../platform/oauth/callback.ts'
@@ -34,13 +34,17 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
     },
     async (request) => {
       const { body } = request
-      const { authorizationUrl, warning, expiresAt } = await startConnect(needs, actingUser(request).user, {
-        providerSlug: body.provider_slug,
-        providerId: body.provider_id,
-        scopes: body.scopes,
-        connectionId: body.connection_id,
-        redirectAfter: body.redirect_after,
-      })
+      const { authorizationUrl, warning, expiresAt } = await startConnect(
+        onBehalfOf(request, needs),
+        actingUser(request).user,
+        {
+          providerSlug: body.provider_slug,
+          providerId: body.provider_id,
+          scopes: body.scopes,
+          connectionId: body.connection_id,
+          redirectAfter: body.redirect_after,
+        },
+      )
       return { authorization_url: authorizationUrl, warning, expires_at: expiresAt.toISOString() }
     },
   )
@@ -61,7 +65,7 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
     },
     async (request, reply) => {
       const answer = { slug: request.params.slug, ...readCallback(request.url) }
-      return land(reply, await receiveAnswer(needs, signedIn(request), answer, request.id))
+      return land(reply, await receiveAnswer(onBehalfOf(request, needs), signedIn(request), answer, request.id))
     },
   )
 
@@ -79,7 +83,8 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
     async (request, reply) => {
       const token = onlyCookie(request, waitingCookie)
       const waiting = token !== undefined && isWellFormedToken('connect', token) ? new Secret(token) : undefined
-      return land(reply, await resumeConnect(needs, actingUser(request).user, waiting, request.id))
+      const { user } = actingUser(request)
+      return land(reply, await resumeConnect(onBehalfOf(request, needs), user, waiting, request.id))
     },
   )
 

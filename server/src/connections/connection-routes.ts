@@ -1,6 +1,6 @@
 import { Connection as ConnectionView, ConnectionPage, ListConnectionsQuery } from '@sallyport/protocol/connections'
 import { IdInPath, NoBody } from '@sallyport/protocol/schema'
-import { actingPerson, actingUser } from '../authenticate.ts'
+import { actingPerson, actingUser, onBehalfOf } from '../authenticate.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
@@ -79,7 +79,10 @@ export function connectionRoutes(http: Http, needs: DisconnectNeeds & { freshTok
         response: { 200: ConnectionView },
       },
     },
-    async (request) => view(await disconnect(needs, actingUser(request).user, request.params.id, request.id)),
+    async (request) => {
+      const { user } = actingUser(request)
+      return view(await disconnect(onBehalfOf(request, needs), user, request.params.id, request.id))
+    },
   )
 }
 

@@ -4,7 +4,7 @@ import {
   StartDeviceFlowBody,
   StartDeviceFlowReply,
 } from '@sallyport/protocol/connections'
-import { actingUser } from '../authenticate.ts'
+import { actingUser, onBehalfOf } from '../authenticate.ts'
 import type { Http } from '../platform/http/http.ts'
 import { pollDeviceFlow } from './poll-device-flow.ts'
 import type { PollDeviceFlowNeeds } from './poll-device-flow.ts'
@@ -27,7 +27,7 @@ export function deviceFlowRoutes(http: Http, needs: StartDeviceFlowNeeds & PollD
     },
     async (request, reply) => {
       const { body } = request
-      const begun = await startDeviceFlow(needs, actingUser(request).user, {
+      const begun = await startDeviceFlow(onBehalfOf(request, needs), actingUser(request).user, {
         providerSlug: body.provider_slug,
         providerId: body.provider_id,
         scopes: body.scopes,
@@ -58,7 +58,7 @@ export function deviceFlowRoutes(http: Http, needs: StartDeviceFlowNeeds & PollD
     },
     async (request) => {
       const { user } = actingUser(request)
-      const progress = await pollDeviceFlow(needs, user, request.body.device_flow_id, request.id)
+      const progress = await pollDeviceFlow(onBehalfOf(request, needs), user, request.body.device_flow_id, request.id)
       return {
         status: progress.status,
         interval: progress.intervalSeconds,

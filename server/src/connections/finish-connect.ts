@@ -5,6 +5,7 @@
 import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config.ts'
+import { ServiceError } from '../platform/errors.ts'
 import type { Log } from '../platform/log.ts'
 import { isUnavailable } from '../platform/oauth/failures.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
@@ -146,6 +147,8 @@ function toConnectFailed(error: unknown): ConnectFailed {
   }
   if (error instanceof OAuthAnswerInvalid) return new ConnectFailed('invalid_response')
   if (isUnavailable(error)) return new ConnectFailed('provider_unavailable')
+  // The session ended while the provider was asked.
+  if (error instanceof ServiceError && error.code === 'unauthenticated') return new ConnectFailed('invalid_state')
   throw error
 }
 

@@ -11,7 +11,7 @@ import {
   SignedBody,
 } from '@sallyport/protocol/devices'
 import { IdInPath, NoBody } from '@sallyport/protocol/schema'
-import { actingDevice, actingPerson, actingUser } from '../authenticate.ts'
+import { actingDevice, actingPerson, actingUser, onBehalfOf } from '../authenticate.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import type { Http } from '../platform/http/http.ts'
 import { readSigned } from './challenge.ts'
@@ -51,11 +51,12 @@ export function deviceRoutes(http: Http, needs: DeviceRoutesNeeds): void {
       },
     },
     async (request, reply) => {
-      const { pairingCode, pairingUrl, expiresAt } = await issuePairingCode(needs, actingUser(request).user, request.id)
+      const { user } = actingUser(request)
+      const issued = await issuePairingCode(onBehalfOf(request, needs), user, request.id)
       return reply.code(201).send({
-        pairing_code: pairingCode.reveal(),
-        expires_at: expiresAt.toISOString(),
-        pairing_url: pairingUrl.reveal(),
+        pairing_code: issued.pairingCode.reveal(),
+        expires_at: issued.expiresAt.toISOString(),
+        pairing_url: issued.pairingUrl.reveal(),
       })
     },
   )
@@ -112,7 +113,8 @@ export function deviceRoutes(http: Http, needs: DeviceRoutesNeeds): void {
     },
     async (request) => {
       const signed = readSigned(request.body)
-      return deviceView(await revokeDevice(needs, actingPerson(request), request.params.id, signed, request.id))
+      const by = actingPerson(request)
+      return deviceView(await revokeDevice(onBehalfOf(request, needs), by, request.params.id, signed, request.id))
     },
   )
 
@@ -130,7 +132,7 @@ export function deviceRoutes(http: Http, needs: DeviceRoutesNeeds): void {
     async (request, reply) => {
       const { device, user } = actingDevice(request)
       const { action } = request.body
-      const { challengeId, nonce, expiresAt } = await issueChallenge(needs, device, action)
+      const { challengeId, nonce, expiresAt } = await issueChallenge(onBehalfOf(request, needs), device, action)
       return reply.code(201).send({
         challenge_id: challengeId,
         nonce,
@@ -154,7 +156,8 @@ export function deviceRoutes(http: Http, needs: DeviceRoutesNeeds): void {
     },
     async (request) => {
       const signed = readSigned(request.body)
-      return deviceView(await enrolDevice(needs, actingPerson(request), request.params.id, signed, request.id))
+      const by = actingPerson(request)
+      return deviceView(await enrolDevice(onBehalfOf(request, needs), by, request.params.id, signed, request.id))
     },
   )
 }

@@ -2,7 +2,7 @@ import { ChangeMeBody, MeReply, User as UserView } from '@sallyport/protocol/ses
 import { IdInPath, NoBody } from '@sallyport/protocol/schema'
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import { actingPerson } from '../authenticate.ts'
+import { actingPerson, onBehalfOf } from '../authenticate.ts'
 import type { Config } from '../platform/config.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
@@ -50,15 +50,16 @@ export function meRoutes(http: Http, needs: DeviceApprovalNeeds & { config: Pick
     async (request) => {
       const { user, device } = actingPerson(request)
       const signed = readSigned(request.body)
+      const acting = onBehalfOf(request, needs)
       if (!request.body.require_device_approval) {
-        return view(request, await liftDeviceApproval(needs, user, signed, request.id))
+        return view(request, await liftDeviceApproval(acting, user, signed, request.id))
       }
       if (device) throw new ServiceError('forbidden', { message: 'A device can only switch it off, signed.' })
       if (signed) {
         const message = '"challenge_id" and "signature" are for switching it off. Leave them out.'
         throw new ServiceError('invalid_field', { field: 'challenge_id', message })
       }
-      return view(request, await requireDeviceApproval(needs, user, request.id))
+      return view(request, await requireDeviceApproval(acting, user, request.id))
     },
   )
 

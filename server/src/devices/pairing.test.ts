@@ -127,6 +127,24 @@ onBothDatabases('pairing', (engine) => {
     assert.deepEqual(refusal(await pair(service, { pairing_code: last })), unknown, 'swept')
   })
 
+  test('a code ends with the sessions of its user: all of them, or the one that was ended', async (t) => {
+    const service = await startService(t, engine)
+    const { call, logIn } = service
+    for (const end of ['logout-all', 'logout', 'sessions']) {
+      const person = await logIn({ email: 'ada@example.com' })
+      const other = await logIn({ user_id: person.userId })
+      const issued = await call('POST', '/v4/devices/pairing-codes', { token: person.token })
+      const { body: me } = await call('GET', '/v4/auth/me', { token: person.token })
+      const ended =
+        end === 'sessions'
+          ? await call('DELETE', `/v4/auth/sessions/${me.session.session_id}`, { token: other.token })
+          : await call('POST', `/v4/auth/${end}`, { token: person.token })
+      assert.equal(ended.status, 200)
+      const paired = await call('POST', '/v4/devices/pair', { body: { pairing_code: issued.body.pairing_code } })
+      assert.deepEqual([paired.status, paired.body.error.code], [404, 'not_found'], end)
+    }
+  })
+
   test('five wrong codes from one address in a minute, also at once: then a right one has to wait too', async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn()

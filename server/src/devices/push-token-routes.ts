@@ -1,7 +1,7 @@
 import { Device as DeviceView } from '@sallyport/protocol/devices'
 import { PushTokenBody } from '@sallyport/protocol/push-tokens'
 import { IdInPath } from '@sallyport/protocol/schema'
-import { actingPerson } from '../authenticate.ts'
+import { actingPerson, onBehalfOf } from '../authenticate.ts'
 import type { Http } from '../platform/http/http.ts'
 import { Secret } from '../platform/secret.ts'
 import { deviceView } from './device-view.ts'
@@ -24,7 +24,8 @@ export function pushTokenRoutes(http: Http, needs: SetPushTokenNeeds): void {
     async (request) => {
       const { push_token, push_environment: environment = 'production' } = request.body
       const given = { token: new Secret(push_token), environment }
-      return deviceView(await setPushToken(needs, actingPerson(request), request.params.id, given))
+      const by = actingPerson(request)
+      return deviceView(await setPushToken(onBehalfOf(request, needs), by, request.params.id, given))
     },
   )
 }

@@ -1,7 +1,7 @@
 import { Grant as GrantView, GrantPage, ListGrantsQuery, Receipt } from '@sallyport/protocol/grants'
 import { IdInPath, NoBody } from '@sallyport/protocol/schema'
 import type { FastifyRequest } from 'fastify'
-import { actingAgent, actingUser } from '../authenticate.ts'
+import { actingAgent, actingUser, onBehalfOf } from '../authenticate.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
@@ -64,7 +64,8 @@ export function grantRoutes(http: Http, needs: RevokeGrantNeeds): void {
     },
     async (request) => {
       const party = partyOf(request)
-      const [view] = await views([await revokeGrant(needs, party, request.params.id, request.id)], party)
+      const revoked = await revokeGrant(onBehalfOf(request, needs), party, request.params.id, request.id)
+      const [view] = await views([revoked], party)
       if (!view) throw new ServiceError('not_found')
       return view
     },

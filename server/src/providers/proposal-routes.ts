@@ -1,5 +1,5 @@
 import { ProposeProviderBody, ProviderDetails } from '@sallyport/protocol/providers'
-import { actingAgent } from '../authenticate.ts'
+import { actingAgent, onBehalfOf } from '../authenticate.ts'
 import type { Http } from '../platform/http/http.ts'
 import { proposeProvider } from './propose.ts'
 import type { ProposeNeeds } from './propose.ts'
@@ -23,7 +23,7 @@ export function proposalRoutes(http: Http, needs: ProposeNeeds): void {
       const { body, id } = request
       const { agent } = actingAgent(request)
       const proposal = { ...saidOf(body), name: body.provider_name, slug: body.slug, scopes: body.scopes ?? [] }
-      const provider = await proposeProvider(needs, agent, proposal, id)
+      const provider = await proposeProvider(onBehalfOf(request, needs), agent, proposal, id)
       return reply.code(201).send(detailsView(provider, needs.config.baseUrl))
     },
   )

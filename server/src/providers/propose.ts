@@ -5,7 +5,7 @@
 import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config.ts'
-import type { Database, Queries } from '../platform/database/database.ts'
+import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
@@ -29,8 +29,6 @@ export interface ProposeNeeds extends FindMetadataNeeds {
   providers: ProviderStore
   audit: AuditStore
   clock: Clock
-  /** Whether it may still act: asking a provider can take long. */
-  isAgentLive: (queries: Queries, agentId: string) => Promise<boolean>
 }
 
 export interface Proposal extends Said {
@@ -45,7 +43,7 @@ export async function proposeProvider(
   { name, scopes, ...proposal }: Proposal,
   requestId: string,
 ): Promise<Provider> {
-  const { config, database, providers, audit, clock, isAgentLive } = needs
+  const { config, database, providers, audit, clock } = needs
   if (config.proposals === 'off') {
     throw new ServiceError('forbidden', { message: 'Agents may not propose providers here. Ask an admin to add it.' })
   }
@@ -82,7 +80,6 @@ export async function proposeProvider(
     updatedAt: now,
   }
   await database.transaction(async (tx) => {
-    if (!(await isAgentLive(tx, agent.agentId))) throw new ServiceError('unauthenticated')
     // Of two at once the slower one's client is simply never used.
     const isNew = await providers.insert(tx, provider, client?.clientSecret)
     if (!isNew) throw slugTaken()

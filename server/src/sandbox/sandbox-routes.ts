@@ -1,6 +1,6 @@
 import { Echo, echoPath, StartSandboxReply } from '@sallyport/protocol/sandbox'
 import { NoBody } from '@sallyport/protocol/schema'
-import { actingAgent } from '../authenticate.ts'
+import { actingAgent, onBehalfOf } from '../authenticate.ts'
 import type { Config } from '../platform/config.ts'
 import type { Http } from '../platform/http/http.ts'
 import type { HeaderList } from '../proxy/upstream.ts'
@@ -22,7 +22,8 @@ export async function sandboxRoutes(http: Http, needs: SandboxRoutesNeeds): Prom
       schema: { tags, summary: 'Start a sandbox', body: NoBody, response: { 201: StartSandboxReply } },
     },
     async (request, reply) => {
-      const { grantId, expiresAt, createdAt } = await startSandbox(needs, actingAgent(request).agent, request.id)
+      const { agent } = actingAgent(request)
+      const { grantId, expiresAt, createdAt } = await startSandbox(onBehalfOf(request, needs), agent, request.id)
       const body = { grant_id: grantId, method: 'GET', url: echoUrl }
       return reply.code(201).send({
         grant_id: grantId,

@@ -1,7 +1,7 @@
 import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config.ts'
-import type { Database } from '../platform/database/database.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
 import { sessionEnds } from './session.ts'
 import type { Session } from './session.ts'
 import type { SessionStore } from './session-store.ts'
@@ -13,11 +13,13 @@ export interface EndSessionsNeeds {
   sessions: SessionStore
   audit: AuditStore
   clock: Clock
+  /** Codes that pair a device with this user, and that one of these sessions may have asked for. */
+  endPairingCodes: (tx: Queries, userId: string, now: Date) => Promise<void>
 }
 
 /** The user's own session, or all of them. Ending what has ended already changes nothing. */
 export async function endSessions(
-  { config, database, sessions, audit, clock }: EndSessionsNeeds,
+  { config, database, sessions, audit, clock, endPairingCodes }: EndSessionsNeeds,
   user: User,
   which: { sessionId: string } | 'all',
   requestId: string,
@@ -30,6 +32,7 @@ export async function endSessions(
       const detail = { session_id: session.sessionId }
       await audit.append(tx, { event: 'session.revoked', at, requestId, userId, detail })
     }
+    if (ended.length > 0) await endPairingCodes(tx, userId, at)
     return ended
   })
 }

@@ -12,7 +12,7 @@ import {
 } from '@sallyport/protocol/sessions'
 import { IdInPath, NoBody } from '@sallyport/protocol/schema'
 import type { Static } from 'typebox'
-import { actingUser } from '../authenticate.ts'
+import { actingUser, onBehalfOf } from '../authenticate.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { clearCookie, setCookie } from '../platform/http/cookies.ts'
@@ -101,7 +101,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
     },
     async (request, reply) => {
       const { user, session } = actingUser(request)
-      const [ended = session] = await endSessions(needs, user, session, request.id)
+      const [ended = session] = await endSessions(onBehalfOf(request, needs), user, session, request.id)
       clearCookie(reply, sessionCookie, cookie)
       return view(ended, session)
     },
@@ -114,7 +114,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
       schema: { tags, summary: 'End all sessions of this user', body: NoBody, response: { 200: LogoutAllReply } },
     },
     async (request, reply) => {
-      const ended = await endSessions(needs, actingUser(request).user, 'all', request.id)
+      const ended = await endSessions(onBehalfOf(request, needs), actingUser(request).user, 'all', request.id)
       clearCookie(reply, sessionCookie, cookie)
       return { revoked: ended.length }
     },
@@ -146,7 +146,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
     },
     async (request) => {
       const { user, session } = actingUser(request)
-      const [ended] = await endSessions(needs, user, { sessionId: request.params.id }, request.id)
+      const [ended] = await endSessions(onBehalfOf(request, needs), user, { sessionId: request.params.id }, request.id)
       const found = ended ?? (await sessions.findOfUser(database.queries, user.userId, request.params.id))
       if (!found) throw new ServiceError('not_found')
       return view(found, session)

@@ -149,6 +149,7 @@ function resealed({ detail }: AuditRecord): Words {
 
 const connectReasons: Record<string, string> = {
   access_denied: 'access was refused there',
+  invalid_state: 'the session ended before the provider answered',
   wrong_user: 'somebody else came back',
   wrong_account: 'it was another account than the one to be renewed',
   invalid_response: 'the provider’s answer could not be trusted',
