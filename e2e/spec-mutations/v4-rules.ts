@@ -332,6 +332,18 @@ export const v4Rules: Mutation[] = [
     to: "config: { allow: ['agent', 'device'] },",
   },
   {
+    row: 'Authentication: a credential that ends before its body is complete changes nothing',
+    file: 'server/src/authenticate.ts',
+    from: 'if (request.actor && request.isBodyLate)',
+    to: 'if (!request.actor && request.isBodyLate)',
+  },
+  {
+    row: 'Authentication: a credential that ends before its call acts changes nothing',
+    file: 'server/src/authenticate.ts',
+    from: 'await request.holdCredential(tx)',
+    to: 'void request',
+  },
+  {
     row: 'Authentication: a device session token opens device calls',
     file: 'server/src/authenticate.ts',
     from: '? await byDeviceToken(tokenHash, needs)',

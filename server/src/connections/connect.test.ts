@@ -243,7 +243,7 @@ onBothDatabases('connecting', (engine) => {
       return (await landing).params
     }
     const ended = await meanwhile(bob, () => call('POST', `/v4/users/${bob.userId}/disable`, { token: adminToken }))
-    assert.deepEqual(ended, { error: 'wrong_user' })
+    assert.deepEqual(ended, { error: 'invalid_state' })
     const disabled = await meanwhile(user, () =>
       database.queries.updateTable('providers').set({ status: 'disabled' }).execute(),
     )
