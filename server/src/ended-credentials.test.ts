@@ -268,8 +268,10 @@ async function heldBack(
   },
 ): Promise<number> {
   const text = Buffer.from(JSON.stringify(call.body))
-  const identified = Promise.withResolvers<void>()
-  moments.identified = identified.resolve
+  const identified = Promise.withResolvers<undefined>()
+  moments.identified = () => {
+    identified.resolve(undefined)
+  }
   const request = httpRequest({
     port,
     method: call.method,
@@ -284,7 +286,9 @@ async function heldBack(
   })
   const answered = new Promise<number>((resolve, reject) => {
     request.on('error', reject).on('response', (response) => {
-      response.resume().on('end', () => resolve(response.statusCode ?? 0))
+      response.resume().on('end', () => {
+        resolve(response.statusCode ?? 0)
+      })
     })
   })
   request.write(text.subarray(0, -1))
