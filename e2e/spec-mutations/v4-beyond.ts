@@ -40,7 +40,7 @@ export const v4Beyond: Mutation[] = [
   {
     row: 'POST /v4/auth/logout-all',
     file: 'server/src/sessions/session-routes.ts',
-    from: "endSessions(needs, actingUser(request).user, 'all', request.id)",
+    from: "endSessions(onBehalfOf(request, needs), actingUser(request).user, 'all', request.id)",
     to: 'endSessions(needs, actingUser(request).user, actingUser(request).session, request.id)',
   },
   {

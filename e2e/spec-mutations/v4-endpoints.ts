@@ -208,7 +208,7 @@ export const v4Endpoints: Mutation[] = [
   {
     row: 'POST /v4/auth/logout',
     file: 'server/src/sessions/session-routes.ts',
-    from: 'await endSessions(needs, user, session, request.id)',
+    from: 'await endSessions(onBehalfOf(request, needs), user, session, request.id)',
     to: "await endSessions(needs, user, 'all', request.id)",
   },
   {

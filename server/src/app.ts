@@ -120,7 +120,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   operationsRoutes(http, { config, database, metrics, isStopping: () => isStopping })
   agentGuideRoutes(http, config.baseUrl)
   agentRoutes(http, needs)
-  sessionRoutes(http, { ...needs, endPairingCodes: stores.pairingCodes.endOf })
+  sessionRoutes(http, { ...needs, endPairingCodes: stores.pairingCodes.dropUnused })
   browserLoginRoutes(http, needs)
   userRoutes(http, needs)
   deviceRoutes(http, { ...needs, vapidPublicKey: outside.vapidPublicKey })

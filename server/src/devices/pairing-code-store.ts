@@ -60,13 +60,8 @@ export const pairingCodeStore = {
   },
 
   /** Whoever was signed in may have read them, so they end with the user's sessions. */
-  endOf: async (tx: Queries, userId: string, now: Date): Promise<void> => {
-    await tx
-      .updateTable('pairing_codes')
-      .set({ used_at: now.getTime() })
-      .where('user_id', '=', userId)
-      .where('used_at', 'is', null)
-      .execute()
+  dropUnused: async (tx: Queries, userId: string): Promise<void> => {
+    await tx.deleteFrom('pairing_codes').where('user_id', '=', userId).where('used_at', 'is', null).execute()
   },
 
   dropExpiredBefore: async (queries: Queries, before: Date): Promise<void> => {

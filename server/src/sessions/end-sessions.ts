@@ -14,7 +14,7 @@ export interface EndSessionsNeeds {
   audit: AuditStore
   clock: Clock
   /** Codes that pair a device with this user, and that one of these sessions may have asked for. */
-  endPairingCodes: (tx: Queries, userId: string, now: Date) => Promise<void>
+  endPairingCodes: (tx: Queries, userId: string) => Promise<void>
 }
 
 /** The user's own session, or all of them. Ending what has ended already changes nothing. */
@@ -32,7 +32,7 @@ export async function endSessions(
       const detail = { session_id: session.sessionId }
       await audit.append(tx, { event: 'session.revoked', at, requestId, userId, detail })
     }
-    if (ended.length > 0) await endPairingCodes(tx, userId, at)
+    if (ended.length > 0) await endPairingCodes(tx, userId)
     return ended
   })
 }
