@@ -2,6 +2,7 @@ import type { Mutation } from './mutation.ts'
 import { pages } from './pages.ts'
 import { promises } from './promises.ts'
 import { v1 } from './v1.ts'
+import { v4Authentication } from './v4-authentication.ts'
 import { v4Beyond } from './v4-beyond.ts'
 import { v4Endpoints } from './v4-endpoints.ts'
 import { v4Rules } from './v4-rules.ts'
@@ -9,6 +10,7 @@ import { v4States } from './v4-states.ts'
 
 export const mutations: Mutation[] = [
   ...v4Rules,
+  ...v4Authentication,
   ...v4States,
   ...v1,
   ...v4Endpoints,
