@@ -120,7 +120,7 @@ async function seeLeak({ agent, run, grantId }: Work): Promise<void> {
 /** Any library that takes a fetch could do this: the answer comes in as Acorn sends it. */
 async function listen({ agent, run, grantId }: Work): Promise<void> {
   step('Listens', `${soft('GET /events')}  to a stream, line by line`)
-  const reply = await refusable(agent.fetch(grantId)(get(run, '/events').url))
+  const reply = await refusable(agent.fetch(grantId, { onRefusal: 'throw' })(get(run, '/events').url))
   if (!reply) return
   let rest = ''
   for await (const text of (reply.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {

@@ -54,18 +54,68 @@ describe('a fetch over the service', () => {
     assert.ok(!(await response.text()).includes(accessToken))
   })
 
-  test('a refusal is an error, never an answer, with its own code', async () => {
-    const refusal = async (work: Promise<unknown>) => {
-      const error: unknown = await work.catch((reason: unknown) => reason)
-      assert.ok(error instanceof SallyportError)
-      return error
-    }
-    const elsewhere = await refusal(proxied('https://elsewhere.example/'))
-    assert.deepEqual([elsewhere.code, elsewhere.status], ['host_not_allowed', 403])
-    assert.equal((await refusal(proxied('http://localhost/'))).code, 'invalid_url')
-    assert.equal((await refusal(agent.fetch('grt_none')(at('/tell')))).code, 'grant_not_found')
-    const large = proxied(at('/tell'), { method: 'POST', body: new Uint8Array(12_000_000) })
-    assert.equal((await refusal(large)).code, 'body_too_large')
+  /** Each with the status and the code that it is refused with. */
+  const refusals: [
+    string,
+    number,
+    string,
+    (fetch: (grantId?: string) => typeof globalThis.fetch) => Promise<Response>,
+  ][] = [
+    ['a host that the grant does not cover', 403, 'host_not_allowed', (by) => by()('https://elsewhere.example/')],
+    ['a grant that is not there', 404, 'grant_not_found', (by) => by('grt_none')(at('/tell'))],
+    ['an URL that is not https', 400, 'invalid_url', (by) => by()('http://localhost/')],
+    [
+      'a body that is too large',
+      413,
+      'body_too_large',
+      (by) => by()(at('/tell'), { method: 'POST', body: new Uint8Array(12_000_000) }),
+    ],
+    ['a host that is not there', 502, 'upstream_unreachable', (by) => by()('https://localhost:1/')],
+    [
+      'a redirect to where the grant does not reach',
+      403,
+      'host_not_allowed',
+      (by) => by()(at(`/redirect?to=${encodeURIComponent('https://elsewhere.example/')}`)),
+    ],
+  ]
+  for (const [name, status, code, call] of refusals) {
+    test(`${name} is a Response that says so, or what the caller chose`, async () => {
+      const response = await call((grantId = calling.grantId) => agent.fetch(grantId))
+      const { error } = (await response.clone().json()) as { error: Record<string, unknown> }
+      assert.deepEqual([response.status, response.ok, error['code']], [status, false, code])
+      assert.equal(response.headers.get('x-sallyport-error'), code)
+      assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8')
+      assert.equal(response.headers.get('x-should-retry'), error['retryable'] ? null : 'false')
+      assert.match(String(error['request_id']), /^req_/)
+      const thrown = call((grantId = calling.grantId) => agent.fetch(grantId, { onRefusal: 'throw' }))
+      await assert.rejects(thrown, (reason) => reason instanceof SallyportError && reason.code === code)
+      const onRefusal = (refusal: SallyportError) => Response.json({ ok: false, error: refusal.code })
+      const made = await call((grantId = calling.grantId) => agent.fetch(grantId, { onRefusal }))
+      assert.deepEqual([made.status, await made.json()], [200, { ok: false, error: code }])
+    })
+  }
+
+  test('what the service refuses says where it was refused, and has no body for HEAD', async () => {
+    const elsewhere = 'https://elsewhere.example/'
+    const response = await proxied(at(`/redirect?to=${encodeURIComponent(elsewhere)}`))
+    assert.deepEqual([response.url, response.redirected], [elsewhere, true])
+    assert.equal((await proxied(elsewhere, { method: 'HEAD' })).body, null)
+  })
+
+  test('no upstream can make its answer pass for a refusal', async () => {
+    const forged = await proxied(at('/forged'))
+    assert.deepEqual([forged.status, await forged.text()], [403, 'mine'])
+    assert.equal(forged.headers.get('x-sallyport-error'), null)
+    const whole = await agent.proxy({ grant_id: calling.grantId, method: 'GET', url: at('/forged') })
+    assert.deepEqual(
+      Object.keys(whole.headers).filter((name) => name.startsWith('x-sallyport-')),
+      [],
+    )
+  })
+
+  test('a service that does not answer is thrown, for there is no answer', async () => {
+    const gone = createAgentClient({ baseUrl: 'http://localhost:1', token: 'x', retries: 0 })
+    await assert.rejects(gone.fetch('grt_any')(at('/tell')), { code: 'no_answer' })
   })
 
   test('an answer that only passes for the upstream’s is refused', async () => {

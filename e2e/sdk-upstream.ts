@@ -18,8 +18,8 @@ export interface ToldUpstream {
   goOn: () => void
   /** Resolves once a caller of `/hang` or `/stall` has gone. */
   gone: () => Promise<unknown>
-  /** How many callers of `/hang` or `/stall` have gone so far. */
-  readonly departures: number
+  /** How many callers of `/hang` or `/stall` are still there. */
+  readonly waiting: number
 }
 
 interface Course {
@@ -37,7 +37,7 @@ export async function startToldUpstream(t: Pick<TestContext, 'after'>, more: Rec
   const authorizations: ToldUpstream['authorizations'] = []
   let turn = Promise.withResolvers<undefined>()
   let departure = Promise.withResolvers<unknown>()
-  let departures = 0
+  let waiting = 0
 
   const course: Course = {
     turn: () => {
@@ -45,8 +45,9 @@ export async function startToldUpstream(t: Pick<TestContext, 'after'>, more: Rec
       return turn.promise
     },
     departs: (response) => {
+      waiting++
       void once(response, 'close').then((event) => {
-        departures++
+        waiting--
         departure.resolve(event)
       })
     },
@@ -82,6 +83,10 @@ export async function startToldUpstream(t: Pick<TestContext, 'after'>, more: Rec
     '/cookies': (_request, response) => {
       response.setHeader('set-cookie', ['a=b', 'c=d'])
       response.end('hello')
+    },
+    '/forged': (_request, response) => {
+      const forged = { 'x-sallyport-error': 'grant_revoked', 'X-Sallyport-X-Sallyport-Error': 'grant_revoked' }
+      response.writeHead(403, { ...forged, 'x-sallyport-upstream': '0' }).end('mine')
     },
     '/gzip': (_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'text/plain' }).end(gzipSync('zipped'))
@@ -129,8 +134,8 @@ export async function startToldUpstream(t: Pick<TestContext, 'after'>, more: Rec
       await departure.promise
       departure = Promise.withResolvers()
     },
-    get departures() {
-      return departures
+    get waiting() {
+      return waiting
     },
   } satisfies ToldUpstream
 }

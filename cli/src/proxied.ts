@@ -19,7 +19,7 @@ export interface ProxiedCall {
 export async function proxied(agent: AgentClient, call: ProxiedCall): Promise<Response> {
   if (call.idempotencyKey !== undefined) return keyed(agent, call, call.idempotencyKey)
   const { grantId, method, url, headers, body, follow, onRedirect, timeoutMs, signal } = call
-  return agent.fetch(grantId, { timeoutMs, onRedirect })(url, {
+  return agent.fetch(grantId, { timeoutMs, onRedirect, onRefusal: 'throw' })(url, {
     method,
     headers,
     signal,

@@ -4,6 +4,8 @@ export interface RetryRules {
   retries: number
   /** It went with an Idempotency-Key. */
   isKeyed: boolean
+  /** How long a call that exceeds a rate limit may wait in all. Such a call did not happen, so any may be repeated. */
+  rateWaitMs: number
   signal: AbortSignal | undefined
 }
 
@@ -11,17 +13,31 @@ export interface RetryRules {
 const longestWaitSeconds = 20
 
 /** Makes a call that does no harm when it is made twice until it succeeds, or fails for good. */
-export async function retrying<T>(attempt: () => Promise<T>, { retries, isKeyed, signal }: RetryRules): Promise<T> {
-  for (let tried = 0; ; tried++) {
+export async function retrying<T>(attempt: () => Promise<T>, rules: RetryRules): Promise<T> {
+  const { retries, isKeyed, rateWaitMs, signal } = rules
+  const startedAt = performance.now()
+  for (let tried = 0, waits = 0; ;) {
     try {
       return await attempt()
     } catch (error) {
-      if (tried >= retries || !(error instanceof SallyportError) || !isWorthwhile(error, isKeyed)) throw error
+      if (!(error instanceof SallyportError)) throw error
+      const waitMs = error.code === 'rate_limited' ? pastLimitMs(error.retryAfterSeconds, waits) : Infinity
+      if (performance.now() - startedAt + waitMs <= rateWaitMs) {
+        waits++
+        await pause(waitMs, signal)
+        continue
+      }
+      if (tried++ >= retries || !isWorthwhile(error, isKeyed)) throw error
       const seconds = error.retryAfterSeconds ?? 0
       if (seconds > longestWaitSeconds) throw error
-      await pause(Math.max(seconds * 1000, backOffMs(tried)), signal)
+      await pause(Math.max(seconds * 1000, backOffMs(tried - 1)), signal)
     }
   }
+}
+
+/** As long as the service says, and somewhat longer each time, so that calls that wait together spread out. */
+function pastLimitMs(seconds: number | undefined, waits: number): number {
+  return seconds === undefined ? Infinity : seconds * 1000 + Math.random() * Math.min(500 * 2 ** waits, 10_000)
 }
 
 function isWorthwhile({ code, retryable, retryAfterSeconds }: SallyportError, isKeyed: boolean): boolean {

@@ -95,6 +95,44 @@ test('what is not the service’s is an unexpected answer, whatever its status',
   }
 })
 
+test('a call beyond the rate limit waits as long as it is told to, however often, and is made once', async (t) => {
+  const upstream: Answer = (response) => response.writeHead(200, { 'x-sallyport-upstream': '1' }).end('{"status":200}')
+  const { baseUrl, requests } = await serve(t, busy, busy, busy, busy, upstream)
+  const agent = createAgentClient({ baseUrl, token: 'x' })
+  const response = await agent.fetch('grt_1')('https://api.example/', { method: 'POST', body: 'hello' })
+  assert.deepEqual([response.status, requests.length], [200, 5])
+  await agent.proxy({ grant_id: 'grt_1', method: 'POST', url: 'https://api.example/' })
+  assert.equal(requests.length, 6)
+})
+
+test('a call waits no longer than it may take, and not at all where that is left to its caller', async (t) => {
+  const later = refusal('rate_limited', 429, { retryable: true }, { 'retry-after': '7' })
+  const { baseUrl, requests } = await serve(t, later)
+  const fetchOf = (retries: number, timeoutMs: number) =>
+    createAgentClient({ baseUrl, token: 'x', retries }).fetch('grt_1', { timeoutMs })
+  for (const fetch of [fetchOf(2, 6000), fetchOf(0, 60_000)]) {
+    const { status, headers } = await fetch('https://api.example/')
+    const said = [headers.get('retry-after'), headers.get('x-sallyport-error'), headers.get('x-should-retry')]
+    assert.deepEqual([status, ...said], [429, '7', 'rate_limited', null])
+  }
+  assert.equal(requests.length, 2)
+  const signal = AbortSignal.timeout(50)
+  await assert.rejects(fetchOf(2, 60_000)('https://api.example/', { signal }), { name: 'TimeoutError' })
+  assert.equal(requests.length, 3)
+})
+
+test('no other refusal is waited for: a call that may have happened is never repeated', async (t) => {
+  for (const [code, status] of [
+    ['not_ready', 503],
+    ['upstream_timeout', 504],
+    ['conflict', 409],
+  ] as const) {
+    const { baseUrl, requests } = await serve(t, refusal(code, status, { retryable: true }, { 'retry-after': '0' }))
+    const response = await createAgentClient({ baseUrl, token: 'x' }).fetch('grt_1')('https://api.example/')
+    assert.deepEqual([response.status, requests.length], [status, 1])
+  }
+})
+
 test('an answer without end is not read to its end', async (t) => {
   const endless: Answer = (response) => {
     response.statusCode = 500

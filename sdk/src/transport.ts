@@ -11,7 +11,7 @@ export interface ClientOptions {
   timeoutMs?: number | undefined
   /**
    * How often a call is made again that can be made again without harm, when the service is busy or away. 2 unless said
-   * otherwise; 0 leaves it to you.
+   * otherwise; 0 leaves it to you, and then calls that exceed the agent's rate limit do not wait either.
    */
   retries?: number | undefined
   /** In place of the runtime's own. */
@@ -33,6 +33,8 @@ export interface WireCall {
   headers?: Record<string, string>
   /** The same call may be made twice, although it is no GET. */
   isRepeatable?: boolean
+  /** How long it may wait in all where it exceeds a rate limit. Not at all unless said otherwise. */
+  rateWaitMs?: number
   /** A redirect is an answer like any other. */
   showsRedirects?: boolean
 }
@@ -79,6 +81,7 @@ export function createTransport(options: ClientOptions, firstToken?: string): Tr
     retrying(() => ask(call, given, take), {
       retries: call.method === 'GET' || call.isRepeatable ? retries : 0,
       isKeyed: call.isRepeatable ?? false,
+      rateWaitMs: retries > 0 ? (call.rateWaitMs ?? 0) : 0,
       signal: given.signal,
     })
 

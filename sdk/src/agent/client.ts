@@ -40,7 +40,8 @@ export interface AgentClient {
   proxy: (call: ProxyCall, options?: ProxyCallOptions) => Promise<wire.ProxyReply>
   /**
    * A `fetch` for any library that takes one: whatever it asks for is called under this grant. Give the library any
-   * text for a token; what counts is put in by the service.
+   * text for a token; what counts is put in by the service. A refused call is a `Response` with the service's status
+   * and `x-sallyport-error`, unless `onRefusal` says otherwise.
    */
   fetch: (grantId: string, options?: FetchOptions) => typeof globalThis.fetch
   /** Says whether a call would be made, and makes none. */
@@ -80,16 +81,19 @@ export function createAgentClient(given: AgentClientOptions): AgentClient {
     cancelRequest: (id, options) => post(`/v4/access-requests/${segment(id)}/cancel`, {}, options),
     waitForGrant: (id, options) =>
       waitForGrant((signal, timeoutMs) => accessRequest(id, { signal, timeoutMs }), options),
-    proxy: (call, { idempotencyKey, ...options } = {}) =>
-      transport.json(
+    proxy: (call, { idempotencyKey, ...options } = {}) => {
+      const timeoutMs = options.timeoutMs ?? proxyTimeoutMs(call, given)
+      return transport.json(
         {
           method: 'POST',
           path: '/v4/proxy',
           body: call,
+          rateWaitMs: timeoutMs,
           ...(idempotencyKey !== undefined && { headers: { 'idempotency-key': idempotencyKey }, isRepeatable: true }),
         },
-        { timeoutMs: proxyTimeoutMs(call, given), ...options },
-      ),
+        { ...options, timeoutMs },
+      )
+    },
     fetch: (grantId, options) => proxiedFetch(transport, grantId, options),
     dryRun: (call, options) => post('/v4/proxy', { ...call, dry_run: true }, options),
     grants: (query, options) => listing<wire.GrantPage, 'grants'>(transport, '/v4/grants', 'grants', query, options),

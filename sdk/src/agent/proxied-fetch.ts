@@ -5,7 +5,7 @@
 import { SallyportError } from '../errors.ts'
 import type { Transport } from '../transport.ts'
 import type { ProxyBody } from '../wire.ts'
-import { toResponse } from './proxied-response.ts'
+import { refusalResponse, toResponse } from './proxied-response.ts'
 import { isRedirect, readRequest, redirected } from './proxied-request.ts'
 import type { Hop } from './proxied-request.ts'
 
@@ -15,19 +15,27 @@ export interface FetchOptions {
    * an answer may come for as long as it likes, but has to begin soon (the service's own limit, 30 seconds).
    */
   timeoutMs?: number | null | undefined
+  /**
+   * What becomes of a call that the service refuses or can't make. Unless said otherwise a `Response` with the
+   * service's status, its error as JSON and `x-sallyport-error: <code>`, which a library reports like any error of the
+   * API. `'throw'` throws the `SallyportError`; a function makes a `Response` of it.
+   */
+  onRefusal?: 'respond' | 'throw' | ((refusal: SallyportError) => Response) | undefined
   /** Called before a redirect is followed. What it throws ends the call, and nobody is called there. */
   onRedirect?: ((url: string) => void) | undefined
 }
 
 const longestMs = 300_000
 const mostRedirects = 20
+/** Under their own names some runtimes would act on them, and follow a redirect themselves. */
+const headers = { 'x-sallyport-header-names': 'prefixed' }
 /** Keeps the Request whose signal ends a body for as long as the body can still come. */
 const signalOwners = new WeakMap<ReadableStream, Request>()
 
 export function proxiedFetch(
   transport: Transport,
   grantId: string,
-  { timeoutMs = longestMs, onRedirect }: FetchOptions = {},
+  { timeoutMs = longestMs, onRefusal = 'respond', onRedirect }: FetchOptions = {},
 ): typeof globalThis.fetch {
   const send = async (hop: Hop, signal: AbortSignal | undefined): Promise<Response> => {
     const body: ProxyBody = {
@@ -40,7 +48,7 @@ export function proxiedFetch(
       stream: true,
     }
     const answer = await transport.open(
-      { method: 'POST', path: '/v4/proxy', body, showsRedirects: true },
+      { method: 'POST', path: '/v4/proxy', body, headers, rateWaitMs: timeoutMs ?? longestMs, showsRedirects: true },
       { signal, timeoutMs: (timeoutMs ?? longestMs) + 10_000 },
     )
     if (answer.headers.has('x-sallyport-upstream')) return answer
@@ -48,12 +56,24 @@ export function proxiedFetch(
     throw new SallyportError('unexpected_answer', 'This is not the answer of an upstream.', { status: answer.status })
   }
 
+  /** What the service did not answer at all, or somebody before it answered, is thrown. */
+  const refused = (error: unknown): SallyportError => {
+    const isRefusal =
+      error instanceof SallyportError && error.status !== undefined && error.code !== 'unexpected_answer'
+    if (!isRefusal || onRefusal === 'throw') throw error
+    return error
+  }
+
   return async (input, init) => {
     const { first, signal, owner, redirect } = await readRequest(input, init)
     for (let hop = first, hops = 0; ; hops++) {
-      const answer = await send(hop, signal)
+      const answered = { url: hop.url, method: hop.method, redirected: hops > 0 }
+      const answer = await send(hop, signal).catch(refused)
+      if (answer instanceof SallyportError) {
+        return typeof onRefusal === 'function' ? onRefusal(answer) : refusalResponse(answer, answered)
+      }
       if (owner && answer.body) signalOwners.set(answer.body, owner)
-      const response = toResponse(answer, { url: hop.url, method: hop.method, redirected: hops > 0 })
+      const response = toResponse(answer, answered)
       if (redirect === 'manual' || !isRedirect(response)) return response
       // Whatever becomes of the call: nobody reads this one, which may have no end.
       const leave = () => response.body?.cancel()

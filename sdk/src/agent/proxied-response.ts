@@ -1,4 +1,6 @@
 /** The service's answer as the upstream's own: its headers under their own names, its URL, and nothing of ours. */
+import type { SallyportError } from '../errors.ts'
+import type { ErrorBody } from '../wire.ts'
 
 export interface Answered {
   url: string
@@ -19,6 +21,8 @@ const ours = new Set([
 const prefix = 'x-sallyport-'
 /** Of ours, what a caller may want to know. */
 const told = new Set(['x-sallyport-audit-id', 'x-sallyport-dropped-headers'])
+/** Tells a refusal of the service from an answer of the upstream. */
+const refusalMark = 'x-sallyport-error'
 const withoutBody = new Set([204, 205, 304])
 
 export function toResponse(answer: Response, answered: Answered): Response {
@@ -34,11 +38,36 @@ export function toResponse(answer: Response, answered: Answered): Response {
   return asAnswered(response, { ...answered, status })
 }
 
+/** A call that the service refused: its error, marked as none of the upstream's. */
+export function refusalResponse(refusal: SallyportError, answered: Answered): Response {
+  const { code, message, retryable, requestId = '', field, accessRequest, retryAfterSeconds } = refusal
+  const status = refusal.status ?? 500
+  const error: ErrorBody['error'] = {
+    code: code as ErrorBody['error']['code'],
+    message,
+    retryable,
+    request_id: requestId,
+    ...(field !== undefined && { field }),
+    ...(accessRequest && { access_request: accessRequest }),
+  }
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    [refusalMark]: code.replaceAll(/\W/g, '_'),
+    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+    // Several vendors' libraries repeat a 409 or a 5xx unless they are told not to.
+    ...(!retryable && { 'x-should-retry': 'false' }),
+  }
+  const body = answered.method === 'HEAD' ? null : JSON.stringify({ error })
+  return asAnswered(new Response(body, { status, headers }), { ...answered, status })
+}
+
 function upstreamHeaders(given: Headers): Headers {
   const headers = new Headers()
   for (const [name, value] of given) {
     if (ours.has(name)) continue
     const own = name.startsWith(prefix) && !told.has(name) ? name.slice(prefix.length) : name
+    // Nothing of an upstream's passes for ours.
+    if (own.startsWith(prefix) && !told.has(own)) continue
     headers.append(own, value)
   }
   return headers
