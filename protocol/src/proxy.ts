@@ -22,7 +22,10 @@ export const ProxyBody = Strict({
     Type.Boolean({ description: 'Follows up to 5 redirects, as far as the grant covers them' }),
   ),
   stream: Type.Optional(
-    Type.Boolean({ description: "Answers with the upstream's own status, headers and body as they come" }),
+    Type.Boolean({
+      description:
+        "Answers with the upstream's own status, headers and body as they come, marked `x-sallyport-upstream: 1`; an error of the service is marked `x-sallyport-error: 1`. A relative `location` is made absolute. `x-request-id` and what concerns our own origin (`strict-transport-security`, `alt-svc`, `content-security-policy`) come as `x-sallyport-<name>`; for a browser (`Origin`, `Sec-Fetch-Site`, `Cookie`), or with `x-sallyport-header-names: prefixed`, also `link`, `location`, `refresh`, `www-authenticate` and whatever else a browser acts on. `set-cookie` never comes.",
+    }),
   ),
   dry_run: Type.Optional(Type.Boolean({ description: 'Says whether the call would be made, and makes none' })),
 })

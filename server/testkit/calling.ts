@@ -62,9 +62,9 @@ export interface Calling {
   /** A GET of the upstream, unless the members say otherwise. */
   proxy: (members?: object) => Promise<Reply>
   /** The same with `"stream": true`, over a socket. */
-  open: (members?: object) => Promise<ClientRequest>
+  open: (members?: object, headers?: Record<string, string>) => Promise<ClientRequest>
   /** Resolves with the head of its answer. */
-  stream: (members?: object) => Promise<Streamed>
+  stream: (members?: object, headers?: Record<string, string>) => Promise<Streamed>
   /** What is on record of calls, once each of them has its outcome. */
   records: () => Promise<RecordedEvent[]>
 }
@@ -162,14 +162,14 @@ async function callingOn(
   const { grantId } = await insertGrant(service, { ...places, ...terms })
   const { token } = agent
   const bodyOf = (members: object) => ({ grant_id: grantId, method: 'GET', url: upstream.url, ...members })
-  const open: Calling['open'] = async (members = {}) => {
+  const open: Calling['open'] = async (members = {}, more = {}) => {
     const { http } = service.app
     if (!http.server.listening) await http.listen({ host: '127.0.0.1', port: 0 })
     const { port } = http.server.address() as AddressInfo
     const headers = { host: service.config.baseUrl.host, authorization: `Bearer ${token}` }
     const request = httpRequest({
       ...{ host: '127.0.0.1', port, path: '/v4/proxy', method: 'POST', agent: false },
-      headers: { ...headers, 'content-type': 'application/json' },
+      headers: { ...headers, 'content-type': 'application/json', ...more },
     })
     clients.add(request)
     return request.end(JSON.stringify(bodyOf({ stream: true, ...members })))
@@ -178,8 +178,8 @@ async function callingOn(
     ...{ service, upstream, agent, userId, providerId, connectionId, grantId },
     proxy: (members = {}) => service.call('POST', '/v4/proxy', { token, body: bodyOf(members) }),
     open,
-    stream: async (members) => {
-      const request = await open(members)
+    stream: async (members, headers) => {
+      const request = await open(members, headers)
       const [answer] = (await once(request, 'response')) as [IncomingMessage]
       // Where the service cuts it off, the test sees it as the answer's own error.
       request.on('error', () => undefined)

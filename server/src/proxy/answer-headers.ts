@@ -18,36 +18,53 @@ const neverReturned = new Set([
   'upgrade',
 ])
 
-/** What a browser would take for ours, or a client act upon, when it stands in an answer of our own origin. */
-const notOverOurOrigin = new Set([
-  'accept-ch',
+/** Ours in every answer, or about how our own origin is reached, which other clients than browsers remember too. */
+const alwaysPrefixed = new Set([
   'alt-svc',
-  'clear-site-data',
   'content-security-policy',
+  'public-key-pins',
+  'public-key-pins-report-only',
+  'strict-transport-security',
+  'x-content-type-options',
+  'x-request-id',
+])
+
+/** What a browser acts on by itself, for our origin, when it stands in an answer of ours. */
+const prefixedForBrowsers = new Set([
+  'accept-ch',
+  'activate-storage-access',
+  'clear-site-data',
   'content-security-policy-report-only',
   'critical-ch',
   'document-policy',
   'link',
-  // A client that follows it would take our agent's token along.
   'location',
   'nel',
   'origin-agent-cluster',
   'permissions-policy',
-  'public-key-pins',
-  'public-key-pins-report-only',
   'refresh',
   'report-to',
   'reporting-endpoints',
   'service-worker-allowed',
+  'set-login',
   'speculation-rules',
-  'strict-transport-security',
   'supports-loading-mode',
-  'x-content-type-options',
-  'x-request-id',
+  'timing-allow-origin',
+  'use-as-dictionary',
+  // A browser would ask its user for a password, in our name.
+  'www-authenticate',
 ])
-const notOverOurOriginPrefixes = ['access-control-', 'cross-origin-']
-/** Under it they act on nothing, and whoever reads them for the upstream's finds them. Nobody else may use it. */
+const browserPrefixes = ['access-control-', 'cross-origin-']
+/** Under it a header acts on nothing, and a reader still finds it. No upstream may use it. */
 const ourPrefix = 'x-sallyport-'
+
+/** How a streamed answer names the upstream's headers. */
+export interface HeaderNaming {
+  /** A browser made the call, which would act on them; or the SDK, which takes the prefix off again. */
+  prefixed: boolean
+  /** Where this service is. A location that leads there would make the client call us in the upstream's name. */
+  ownHosts: readonly string[]
+}
 
 /** A name that comes several times has several values. Built from entries, so that no name can be special. */
 export function answerHeaders(list: HeaderList, redactor: Redactor, { keepsLength }: { keepsLength: boolean }) {
@@ -55,7 +72,8 @@ export function answerHeaders(list: HeaderList, redactor: Redactor, { keepsLengt
   const hops = namedByConnection(list)
   for (const [name, value] of list) {
     const key = redactor.headerName(name)
-    if (hops.includes(key) || (neverReturned.has(key) && !(keepsLength && key === 'content-length'))) continue
+    const isLength = keepsLength && key === 'content-length'
+    if (hops.includes(key) || (neverReturned.has(key) && !isLength) || key.startsWith(ourPrefix)) continue
     const former = headers.get(key)
     const text = redactor.text(value)
     if (former === undefined) headers.set(key, text)
@@ -65,7 +83,18 @@ export function answerHeaders(list: HeaderList, redactor: Redactor, { keepsLengt
   return Object.fromEntries(headers)
 }
 
-export function streamedHeaders(list: HeaderList, redactor: Redactor, { keepsLength = false } = {}): HeaderList {
+interface Streamed {
+  naming: HeaderNaming
+  /** Where the answer came from. */
+  url: URL
+  keepsLength?: boolean
+}
+
+export function streamedHeaders(
+  list: HeaderList,
+  redactor: Redactor,
+  { naming, url, keepsLength = false }: Streamed,
+): HeaderList {
   const hops = namedByConnection(list)
   return list.flatMap(([name, value]): HeaderList => {
     const key = redactor.headerName(name)
@@ -73,10 +102,25 @@ export function streamedHeaders(list: HeaderList, redactor: Redactor, { keepsLen
     if (hops.includes(key) || (neverReturned.has(key) && !isLength) || key.startsWith(ourPrefix) || !isName(key)) {
       return []
     }
-    const isKeptOff =
-      isLength || notOverOurOrigin.has(key) || notOverOurOriginPrefixes.some((prefix) => key.startsWith(prefix))
-    return [[isKeptOff ? `${ourPrefix}${key}` : key, sendable(redactor.text(value))]]
+    const text = redactor.text(value)
+    const location = key === 'location' && !naming.prefixed ? locationFor(text, url, naming.ownHosts) : undefined
+    if (location !== undefined) return [[key, sendable(redactor.text(location))]]
+    const isPrefixed = isLength || key === 'location' || needsPrefix(key, naming)
+    return [[isPrefixed ? `${ourPrefix}${key}` : key, sendable(text)]]
   })
+}
+
+function needsPrefix(key: string, { prefixed }: HeaderNaming): boolean {
+  const isForBrowsers = prefixedForBrowsers.has(key) || browserPrefixes.some((prefix) => key.startsWith(prefix))
+  return alwaysPrefixed.has(key) || (prefixed && isForBrowsers)
+}
+
+/** A client reads a relative location as one of ours, so it is made whole. Undefined where it leads to us, or nowhere. */
+function locationFor(value: string, base: URL, ownHosts: readonly string[]): string | undefined {
+  // Header values come as Latin-1, one character a byte; what stands in them by custom is UTF-8.
+  const url = URL.parse(Buffer.from(value, 'latin1').toString(), base.href)
+  if (!url || ownHosts.includes(url.host)) return undefined
+  return URL.canParse(value) ? value : url.href
 }
 
 export function contentEncodingOf(headers: HeaderList): string {

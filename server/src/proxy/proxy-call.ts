@@ -9,6 +9,7 @@ import { turnsEnd } from '../platform/turns-end.ts'
 import { createRedactor } from '../redaction/redactor.ts'
 import { admit } from './admit.ts'
 import type { AdmitNeeds, Admission } from './admit.ts'
+import type { HeaderNaming } from './answer-headers.ts'
 import type { Call, ProxyInput } from './call.ts'
 import { CallerGone, takeOff } from './flight.ts'
 import type { Flight, FlightNeeds } from './flight.ts'
@@ -27,6 +28,8 @@ export interface ProxyNeeds extends AdmitNeeds, FlightNeeds {
 export interface Caller extends Admission {
   /** Calls back once the caller has hung up before the answer was complete. */
   onGone: (then: () => void) => void
+  /** Of a streamed answer's headers. Prefixed unless said otherwise. */
+  naming?: HeaderNaming
 }
 
 /** In its envelope, or to be passed on as it comes. */
@@ -47,7 +50,7 @@ export async function proxyCall(
   })
   try {
     return call.isStreamed
-      ? { kind: 'streamed', ...(await stream(needs, call, flight)) }
+      ? { kind: 'streamed', ...(await stream(needs, call, flight, caller.naming)) }
       : { kind: 'whole', envelope: await unlessAborted(flight.signal, whole(needs, call, flight, keyed)) }
   } catch (error) {
     // An answer may be waiting that nobody will read now.
@@ -79,7 +82,12 @@ async function whole(needs: ProxyNeeds, first: Call, flight: Flight, keyed: Keye
 }
 
 /** The call is over once its last byte is passed on. */
-async function stream(needs: ProxyNeeds, first: Call, flight: Flight): Promise<ReadableAnswer> {
+async function stream(
+  needs: ProxyNeeds,
+  first: Call,
+  flight: Flight,
+  naming: HeaderNaming = { prefixed: true, ownHosts: [] },
+): Promise<ReadableAnswer> {
   const { response, credential, call } = await send(needs, first, flight, {
     maxBytes: Infinity,
     exchange: (request) => first.route.upstream.streamed(request),
@@ -87,7 +95,7 @@ async function stream(needs: ProxyNeeds, first: Call, flight: Flight): Promise<R
   })
   const redactor = createRedactor(credential.forms, credential.newestForms)
   const heard = notSilent(response.body, flight, needs.config.proxyIdleSeconds * 1000)
-  const answer = streamedAnswer({ first, last: call }, { ...response, body: heard }, redactor)
+  const answer = streamedAnswer({ first, last: call }, { ...response, body: heard }, redactor, naming)
   const body = passedOn(answer.body, flight, (bytes) => ({
     status: response.status,
     bytes,

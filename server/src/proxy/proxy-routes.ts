@@ -1,10 +1,11 @@
 import { pipeline } from 'node:stream/promises'
 import { DryRunReply, ProxyBody, ProxyReply } from '@sallyport/protocol/proxy'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
 import { actingAgent } from '../authenticate.ts'
 import type { Config } from '../platform/config.ts'
 import type { Http } from '../platform/http/http.ts'
+import type { HeaderNaming } from './answer-headers.ts'
 import type { ProxyInput } from './call.ts'
 import { dryRun } from './dry-run.ts'
 import { readIdempotencyKey } from './idempotency.ts'
@@ -14,7 +15,7 @@ import type { ReadableAnswer } from './streamed-answer.ts'
 import { joined } from './whole-answer.ts'
 
 interface ProxyRouteNeeds extends ProxyNeeds {
-  config: ProxyNeeds['config'] & Pick<Config, 'proxyBodyBytes'>
+  config: ProxyNeeds['config'] & Pick<Config, 'proxyBodyBytes' | 'baseUrl'>
 }
 
 export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
@@ -47,6 +48,7 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
             if (!reply.raw.writableFinished) then()
           })
         },
+        naming: namingFor(request, needs.config.baseUrl),
       })
       if (answer.kind === 'streamed') return passOn(reply, answer)
       // It is JSON already: the schema tells readers of it, and writes nothing.
@@ -54,6 +56,15 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
       return plain.type('application/json; charset=utf-8').send(joined(answer.envelope))
     },
   )
+}
+
+/** A browser says which page calls, or that somebody navigates. Other clients get the upstream's own header names. */
+function namingFor({ headers }: FastifyRequest, { host }: URL): HeaderNaming {
+  const { origin, cookie, host: calledAs = host } = headers
+  const isBrowser =
+    [origin, cookie, headers['sec-fetch-site']].some((value) => value !== undefined) ||
+    headers['sec-fetch-mode'] === 'navigate'
+  return { prefixed: isBrowser || headers['x-sallyport-header-names'] === 'prefixed', ownHosts: [host, calledAs] }
 }
 
 function toInput(body: Static<typeof ProxyBody>): ProxyInput {

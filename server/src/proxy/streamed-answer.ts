@@ -1,12 +1,13 @@
 /**
  * An answer that is passed on as it comes: the upstream's own status, headers and body, through the same redactor, in
- * constant memory. Whatever a browser would take for ours is left out.
+ * constant memory. What would act on our origin comes under a prefix, as `answer-headers.ts` says.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { StopSignal } from '../platform/stop-signal.ts'
 import { decodeStream } from '../platform/egress/decoding.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { contentEncodingOf, streamedHeaders } from './answer-headers.ts'
+import type { HeaderNaming } from './answer-headers.ts'
 import type { Call } from './call.ts'
 import type { HeaderList, StreamedResponse } from './upstream.ts'
 
@@ -30,17 +31,19 @@ export function streamedAnswer(
   { first, last }: { first: Call; last: Call },
   response: StreamedResponse,
   redactor: Redactor,
+  naming: HeaderNaming,
 ): StreamedAnswer {
   const hasBody = last.method !== 'HEAD' && ![204, 304].includes(response.status)
   const contentEncoding = contentEncodingOf(response.headers)
   const decoded = hasBody ? decodeStream(response.body, contentEncoding, last.destination.host) : response.body
   // What has no body may say how long it would be; not how well it was compressed, which tells what in it is alike.
   const keepsLength = !hasBody && contentEncoding === ''
+  const named = { naming, url: last.destination.url }
   return {
     status: response.status,
     statusText: redactor.text(response.statusText),
     headers: [
-      ...streamedHeaders(response.headers, redactor, { keepsLength }),
+      ...streamedHeaders(response.headers, redactor, { ...named, keepsLength }),
       ['x-sallyport-audit-id', first.auditId],
       ['x-sallyport-upstream', '1'],
       ...(first.droppedHeaders.length > 0
@@ -50,7 +53,7 @@ export function streamedAnswer(
       ['content-security-policy', 'sandbox'],
     ],
     body: redacted(decoded, redactor),
-    trailers: () => streamedHeaders(response.trailers(), redactor),
+    trailers: () => streamedHeaders(response.trailers(), redactor, named),
   }
 }
 

@@ -46,58 +46,113 @@ onBothDatabases('a streamed answer', (engine) => {
     assert.deepEqual(outcome?.detail, { outcome: 'answered', status: 200, bytes: 35, ms: 0, redactions: 0 })
   })
 
-  test('is the upstream’s own, without what would act on our origin, and marked as what it is', async (t) => {
-    const dropped = {
-      'set-cookie': ['a=b', 'c=d'],
-      'strict-transport-security': 'max-age=1',
-      'access-control-allow-origin': '*',
-      'clear-site-data': '"*"',
-      'alt-svc': 'h3=":443"',
-      'content-security-policy': "default-src 'none'",
-      refresh: '0;url=/',
-      link: '</x>; rel=preload',
-      'x-sallyport-audit-id': 'aud_forged',
-      'x-sallyport-error': '1',
-      'x-request-id': 'theirs',
-      'cross-origin-opener-policy': 'same-origin',
-    }
+  /** How each header of an upstream comes to an API client, and to a browser or the SDK. */
+  type Naming = 'own' | 'prefixed' | 'dropped'
+  const names: [string, Naming, Naming][] = [
+    // What libraries read.
+    ['etag', 'own', 'own'],
+    ['link', 'own', 'prefixed'],
+    ['location', 'own', 'prefixed'],
+    ['refresh', 'own', 'prefixed'],
+    ['retry-after', 'own', 'own'],
+    ['www-authenticate', 'own', 'prefixed'],
+    ['x-ratelimit-remaining', 'own', 'own'],
+    // What a browser acts on.
+    ['accept-ch', 'own', 'prefixed'],
+    ['access-control-allow-origin', 'own', 'prefixed'],
+    ['clear-site-data', 'own', 'prefixed'],
+    ['content-security-policy-report-only', 'own', 'prefixed'],
+    ['cross-origin-opener-policy', 'own', 'prefixed'],
+    ['nel', 'own', 'prefixed'],
+    ['permissions-policy', 'own', 'prefixed'],
+    ['report-to', 'own', 'prefixed'],
+    ['service-worker-allowed', 'own', 'prefixed'],
+    ['set-login', 'own', 'prefixed'],
+    ['speculation-rules', 'own', 'prefixed'],
+    ['timing-allow-origin', 'own', 'prefixed'],
+    // What is ours in every answer, or about how our origin is reached.
+    ['alt-svc', 'prefixed', 'prefixed'],
+    ['content-security-policy', 'prefixed', 'prefixed'],
+    ['public-key-pins', 'prefixed', 'prefixed'],
+    ['strict-transport-security', 'prefixed', 'prefixed'],
+    ['x-content-type-options', 'prefixed', 'prefixed'],
+    ['x-request-id', 'prefixed', 'prefixed'],
+    // What nobody gets: cookies of the account, and names that are ours alone.
+    ['set-cookie', 'dropped', 'dropped'],
+    ['set-cookie2', 'dropped', 'dropped'],
+    ['proxy-authenticate', 'dropped', 'dropped'],
+    ['x-sallyport-audit-id', 'dropped', 'dropped'],
+    ['x-sallyport-error', 'dropped', 'dropped'],
+    ['x-sallyport-link', 'dropped', 'dropped'],
+  ]
+  const clients: [string, Record<string, string>, 'api' | 'browser'][] = [
+    ['a client that says nothing', {}, 'api'],
+    ['the fetch of Node, which says this much', { 'sec-fetch-mode': 'cors' }, 'api'],
+    ['a page of another origin', { origin: 'https://app.example.com' }, 'browser'],
+    ['a page of ours', { 'sec-fetch-site': 'same-origin' }, 'browser'],
+    ['somebody who navigates', { 'sec-fetch-mode': 'navigate' }, 'browser'],
+    ['whoever has a cookie', { cookie: 'a=b' }, 'browser'],
+    ['the SDK', { 'x-sallyport-header-names': 'prefixed' }, 'browser'],
+  ]
+
+  test('names headers as the upstream does, unless its reader could act on them by itself', async (t) => {
+    const said = (name: string) => (name === 'location' ? 'https://elsewhere.example/a' : `theirs of ${name}`)
     const calling = await startCalling(t, engine, {
       answer: (response) => {
-        const location = `https://elsewhere.example/?t=${accessToken}`
-        response.writeHead(307, `Moved ${accessToken}`, { ...dropped, location, etag: '"1"', 'x-two': ['a', 'b'] })
-        response.end('hello')
+        response.writeHead(307, Object.fromEntries(names.map(([name]) => [name, said(name)]))).end('hello')
       },
     })
-    const { status, answer } = await calling.stream()
-    assert.deepEqual([status, answer.statusMessage, await textOf(answer)], [307, 'Temporary Redirect', 'hello'])
-    const { headers } = answer
-    assert.deepEqual([headers.etag, headers['x-two']], ['"1"', 'a, b'])
-    assert.equal(headers.location, undefined)
-    assert.equal(headers['x-sallyport-location'], 'https://elsewhere.example/?t=[REDACTED]')
-    assert.match(String(headers['x-sallyport-audit-id']), /^aud_[0-9a-z]{26}$/)
-    assert.match(String(headers['x-request-id']), /^req_/)
-    assert.deepEqual(
-      [headers['x-sallyport-upstream'], headers['x-content-type-options'], headers['content-security-policy']],
-      ['1', 'nosniff', 'sandbox'],
-    )
-    const replaced = ['content-security-policy', 'x-sallyport-audit-id', 'x-request-id']
-    for (const name of Object.keys(dropped)) {
-      assert.ok(replaced.includes(name) || headers[name] === undefined, name)
+    for (const [client, sent, kind] of clients) {
+      const { status, answer } = await calling.stream({}, sent)
+      assert.deepEqual([status, await textOf(answer)], [307, 'hello'])
+      const { headers } = answer
+      const seen = names.map(([name]): [string, Naming] => {
+        if (headers[name] === said(name)) return [name, 'own']
+        return [name, headers[`x-sallyport-${name}`] === said(name) ? 'prefixed' : 'dropped']
+      })
+      assert.deepEqual(
+        seen,
+        names.map(([name, api, browser]) => [name, kind === 'api' ? api : browser]),
+        client,
+      )
+      assert.match(String(headers['x-sallyport-audit-id']), /^aud_[0-9a-z]{26}$/)
+      assert.match(String(headers['x-request-id']), /^req_/)
+      assert.deepEqual(
+        [headers['x-sallyport-upstream'], headers['x-content-type-options'], headers['content-security-policy']],
+        ['1', 'nosniff', 'sandbox'],
+      )
+      assert.equal(headers['x-sallyport-error'], undefined)
     }
-    const kept = Object.entries(dropped).filter(([name]) => !/^(?:set-cookie|x-sallyport-)/.test(name))
-    for (const [name, value] of kept) assert.equal(headers[`x-sallyport-${name}`], value, name)
-    assert.equal(headers['x-sallyport-error'], undefined)
   })
 
-  test('names the headers of the call that were not sent on, and only then', async (t) => {
-    const calling = await startCalling(t, engine, { answer: (response) => response.end('whole') })
-    const { answer } = await calling.stream({ headers: { Range: 'bytes=0-1', cookie: 'a=b', accept: '*/*' } })
-    assert.equal(answer.headers['x-sallyport-dropped-headers'], 'range, cookie')
-    assert.equal(await textOf(answer), 'whole')
-    const other = await calling.stream({ headers: { accept: '*/*' } })
-    assert.equal(other.answer.headers['x-sallyport-dropped-headers'], undefined)
-    await textOf(other.answer)
-    assert.deepEqual((await calling.proxy({ headers: { Range: 'bytes=0-1' } })).body.dropped_headers, ['range'])
+  test('leads nobody to our own routes, and nowhere with the token', async (t) => {
+    let location = ''
+    const calling = await startCalling(t, engine, {
+      answer: (response) => response.writeHead(307, { location, 'x-two': ['a', 'b'] }).end(),
+    })
+    const { host } = calling.service.config.baseUrl
+    const base = calling.upstream.url
+    const locations: [string, string | undefined][] = [
+      ['https://elsewhere.example/a?b=c#d', 'https://elsewhere.example/a?b=c#d'],
+      ['/v4/agents/rotate-token', new URL('/v4/agents/rotate-token', base).href],
+      ['other?page=2', new URL('other?page=2', base).href],
+      ['//elsewhere.example/a', 'https://elsewhere.example/a'],
+      ['?page=2', `${base}?page=2`],
+      [`http://${host}/v4/agents/rotate-token`, undefined],
+      [`https://${host.toUpperCase()}/v4/grants`, undefined],
+      [`//${host}/v4/grants`, undefined],
+      [`\\\\${host}/v4/grants`, undefined],
+      ['https://[nowhere', undefined],
+      [`https://elsewhere.example/?t=${accessToken}`, 'https://elsewhere.example/?t=[REDACTED]'],
+      [`?t=${accessToken.slice(0, 9)}\t${accessToken.slice(9)}`, `${base}?t=[REDACTED]`],
+    ]
+    for (const [given, expected] of locations) {
+      location = given
+      const { answer } = await calling.stream()
+      assert.equal(answer.headers.location, expected, given)
+      assert.equal(answer.headers['x-two'], 'a, b')
+      assert.equal(await textOf(answer), '')
+    }
   })
 
   test('has nothing of the token, however it is cut up, and as many bytes as came otherwise', async (t) => {

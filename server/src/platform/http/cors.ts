@@ -14,7 +14,10 @@ export function admitOrigins(http: Http, origins: readonly string[]): void {
     reply.header('access-control-expose-headers', 'x-request-id, retry-after')
     if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) return
     reply.header('access-control-allow-methods', 'GET, POST, PATCH, DELETE')
-    reply.header('access-control-allow-headers', 'authorization, content-type, idempotency-key')
+    reply.header(
+      'access-control-allow-headers',
+      'authorization, content-type, idempotency-key, x-sallyport-header-names',
+    )
     reply.header('access-control-max-age', '600')
     await reply.code(204).send()
   })
