@@ -3,9 +3,9 @@ import type { Mutation } from './mutation.ts'
 export const promises: Mutation[] = [
   {
     row: '1. No credential leaves',
-    file: 'server/src/sessions/start-session.ts',
-    from: 'const detail = { session_id: session.sessionId,',
-    to: 'const detail = { session_id: session.sessionId, token: sessionToken.reveal(),',
+    file: 'server/src/agents/register.ts',
+    from: 'await agents.insert(tx, agent, hashToken(accessToken))',
+    to: 'await agents.insert(tx, { ...agent, name: accessToken.reveal() }, hashToken(accessToken))',
   },
   {
     row: '2. Nothing without approval',

@@ -94,8 +94,8 @@ export const v4Beyond: Mutation[] = [
   {
     row: 'POST /v4/providers/{id}/rediscover',
     file: 'server/src/providers/rediscover.ts',
-    from: 'if (!isSameIssuer(found.issuer, metadata.issuer)) {',
-    to: 'if (!isSameIssuer(found.issuer, found.issuer)) {',
+    from: '{ ...before.metadata, ...found, issuer',
+    to: '{ ...before.metadata, issuer',
   },
   {
     row: 'DELETE /v4/providers/{id}',
