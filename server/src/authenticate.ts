@@ -77,18 +77,29 @@ export function authenticateCalls(http: Http, needs: AuthenticateNeeds): void {
       assertNotCrossSite(request, needs.config.baseUrl, { isBrowser: hasCookie(request, sessionCookie) })
     if (allow === 'anyone') {
       const actor = recognises.length > 0 ? await identify(request, needs).catch(nobody) : undefined
-      if (actor && recognises.includes(actor.kind)) request.actor = actor
+      if (actor && recognises.includes(actor.kind)) setActor(request, actor)
       return
     }
     const actor = await identify(request, needs)
     if (!allow.includes(actor.kind)) throw wrongCredential(allow, actor.kind)
-    request.actor = actor
+    setActor(request, actor)
     request.isBodyLate = !request.raw.complete
   })
   // A body may be held back until its sender's session was ended or their token replaced.
   http.addHook('preValidation', async (request) => {
     if (request.actor && request.isBodyLate) request.actor = await identify(request, needs)
   })
+}
+
+function setActor(request: FastifyRequest, actor: Actor): void {
+  request.actor = actor
+  request.callerKey = callerKey(actor)
+}
+
+/** One of several sessions or devices of a user is no other caller. */
+function callerKey(actor: Actor): string {
+  if (actor.kind === 'admin') return 'admin'
+  return actor.kind === 'agent' ? `agent ${actor.agent.agentId}` : `user ${actor.user.userId}`
 }
 
 const credentialOf: Record<Actor['kind'], string> = {

@@ -10,7 +10,6 @@ import type { ProxyInput } from '../src/proxy/call.ts'
 import type { Outcome } from '../src/proxy/flight.ts'
 import { createLedger } from '../src/proxy/ledger.ts'
 import type { Ledger, LedgerNeeds } from '../src/proxy/ledger.ts'
-import { createAgentLoad } from '../src/proxy/load.ts'
 import { proxyCall } from '../src/proxy/proxy-call.ts'
 import type { Caller, ProxyNeeds, ProxyReply } from '../src/proxy/proxy-call.ts'
 import { createRefusals } from '../src/proxy/refusals.ts'
@@ -83,7 +82,6 @@ export async function proxyTo(
     ledger,
     callsInFlight: createCallsInFlight(common),
     refusals: createRefusals({ ...common, config: service.config }),
-    load: createAgentLoad(0),
     routeOf: () => ({
       upstream: answering((request) => {
         received.push(request)

@@ -182,7 +182,13 @@ export const settings = {
   bodiesInFlightBytes: setting(
     'SALLYPORT_BODIES_IN_FLIGHT_BYTES',
     '536870912',
-    'The most that all request bodies may take at once, in each process',
+    'The most that all request bodies may take at once, in each process; a quarter of it without a credential',
+    integer(1024, 100_000_000_000),
+  ),
+  bodiesInFlightPerCallerBytes: setting(
+    'SALLYPORT_BODIES_IN_FLIGHT_PER_CALLER_BYTES',
+    '67108864',
+    'The same for one agent, user or device',
     integer(1024, 100_000_000_000),
   ),
   refusalRecordsPerMinute: setting(

@@ -20,23 +20,41 @@ import type { Refusals } from './refusals.ts'
 import { isLiftable, requestable, showingTheWay } from './requestable.ts'
 import type { AccessWanted } from './requestable.ts'
 
-export interface AdmitNeeds extends JudgeNeeds {
-  ledger: Ledger
-  idempotency: Idempotency
-  refusals: Refusals
+export interface EnterNeeds {
   load: AgentLoad
-  providers: Pick<ProviderStore, 'findByHost'>
+  refusals: Refusals
   onOutcome: OnOutcome
 }
 
+export interface AdmitNeeds extends JudgeNeeds, Pick<EnterNeeds, 'refusals' | 'onOutcome'> {
+  ledger: Ledger
+  idempotency: Idempotency
+  providers: Pick<ProviderStore, 'findByHost'>
+}
+
 export type Admitted =
-  | { kind: 'admitted'; call: Call; keyed: KeyedCall | undefined; leave: () => void }
+  | { kind: 'admitted'; call: Call; keyed: KeyedCall | undefined }
   /** The call was made before, under the same key. */
   | { kind: 'stored'; envelope: Buffer }
 
 export interface Admission {
   requestId: string
   idempotencyKey: string | undefined
+}
+
+/**
+ * Takes one of the agent's places before the call's body is read. What it returns gives the place back, once the answer
+ * is sent or the connection closed.
+ */
+export async function enter(needs: EnterNeeds, { agentId }: Agent, requestId: string): Promise<() => void> {
+  try {
+    return needs.load.enter(agentId)
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    await needs.refusals.record({ agentId, code: error.code, requestId, detail: {} })
+    needs.onOutcome('refused')
+    throw error
+  }
 }
 
 /** A call may still be read for a while after its time is up. */
@@ -49,19 +67,14 @@ export async function admit(
   { requestId, idempotencyKey }: Admission,
 ): Promise<Admitted> {
   const known: Known = {}
-  let leave: (() => void) | undefined
   try {
-    leave = needs.load.enter(agent.agentId)
     // The key may be that of the grant's last call; whether there is one left is settled with the key.
     const mayBeUsedUp = idempotencyKey !== undefined
     const call = await judge(needs, agent, input, requestId, known, { mayBeUsedUp })
     const keyed = idempotencyKey === undefined ? undefined : keyedCall(call, idempotencyKey, needs.clock())
     const stored = await putOnRecord(needs, call, keyed)
-    if (stored === undefined) return { kind: 'admitted', call, keyed, leave }
-    leave()
-    return { kind: 'stored', envelope: stored }
+    return stored === undefined ? { kind: 'admitted', call, keyed } : { kind: 'stored', envelope: stored }
   } catch (error) {
-    leave?.()
     if (!(error instanceof ServiceError)) throw error
     const { agentId } = agent
     const { standing, facts } = known

@@ -13,27 +13,13 @@ import { redacted } from '../platform/secret.ts'
 import type { Known, ProxyInput } from './call.ts'
 import { judge } from './judge.ts'
 import type { JudgeNeeds } from './judge.ts'
-import type { AgentLoad } from './load.ts'
-
-export interface DryRunNeeds extends JudgeNeeds {
-  load: AgentLoad
-}
 
 export async function dryRun(
-  needs: DryRunNeeds,
+  needs: JudgeNeeds,
   agent: Agent,
   input: ProxyInput,
   requestId: string,
 ): Promise<DryRunReply> {
-  const leave = needs.load.enter(agent.agentId)
-  try {
-    return await judged(needs, agent, input, requestId)
-  } finally {
-    leave()
-  }
-}
-
-async function judged(needs: JudgeNeeds, agent: Agent, input: ProxyInput, requestId: string): Promise<DryRunReply> {
   const known: Known = {}
   const grant = () => (known.standing ? termsOf(known.standing.grant, needs.clock()) : null)
   const dropped = () => known.droppedHeaders ?? []

@@ -53,7 +53,7 @@ export class CallerGone extends Error {
   }
 }
 
-export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undefined, leave: () => void): Flight {
+export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undefined): Flight {
   const { ledger, idempotency, clock } = needs
   const startedAt = clock().getTime()
   const { signal, abort, done } = needs.callsInFlight.begin(call.standing.grant.grantId)
@@ -64,7 +64,6 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
     if (hasLanded) return false
     hasLanded = true
     done()
-    leave()
     return true
   }
   const ms = () => clock().getTime() - startedAt

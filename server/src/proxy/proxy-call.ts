@@ -43,8 +43,8 @@ export async function proxyCall(
 ): Promise<ProxyReply> {
   const admitted = await admit(needs, agent, input, caller)
   if (admitted.kind === 'stored') return { kind: 'whole', envelope: [admitted.envelope] }
-  const { call, keyed, leave } = admitted
-  const flight = takeOff(needs, call, keyed, leave)
+  const { call, keyed } = admitted
+  const flight = takeOff(needs, call, keyed)
   caller.onGone(() => {
     flight.abort(new CallerGone())
   })

@@ -5,6 +5,8 @@ import { Type, type Static } from 'typebox'
 import { actingAgent } from '../authenticate.ts'
 import type { Config } from '../platform/config.ts'
 import type { Http } from '../platform/http/http.ts'
+import { enter } from './admit.ts'
+import type { EnterNeeds } from './admit.ts'
 import type { HeaderNaming } from './answer-headers.ts'
 import type { ProxyInput } from './call.ts'
 import { dryRun } from './dry-run.ts'
@@ -14,7 +16,7 @@ import type { ProxyNeeds } from './proxy-call.ts'
 import type { ReadableAnswer } from './streamed-answer.ts'
 import { joined } from './whole-answer.ts'
 
-interface ProxyRouteNeeds extends ProxyNeeds {
+interface ProxyRouteNeeds extends ProxyNeeds, EnterNeeds {
   config: ProxyNeeds['config'] & Pick<Config, 'proxyBodyBytes' | 'baseUrl'>
 }
 
@@ -24,6 +26,11 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
     {
       config: { allow: ['agent'] },
       bodyLimit: needs.config.proxyBodyBytes,
+      onRequest: async (request, { raw }) => {
+        const leave = await enter(needs, actingAgent(request).agent, request.id)
+        if (raw.closed) leave()
+        else raw.once('close', leave)
+      },
       schema: {
         tags: ['Proxy'],
         summary: "Call an API with the user's credential, which is put in here and taken out of the answer",

@@ -1,32 +1,20 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { connect } from 'node:net'
-import type { AddressInfo } from 'node:net'
-import { text as readText } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { onBothDatabases } from '../../../testkit/databases.ts'
-import { startService } from '../../../testkit/service.ts'
-import type { TestService } from '../../../testkit/service.ts'
+import { startListening } from '../../../testkit/raw-client.ts'
+import type { Engine } from '../database/database.ts'
 
-/** Sends the bytes as they are; resolves to all that comes back once the service has closed the connection. */
-async function listening(service: TestService): Promise<(request: string) => Promise<string>> {
-  await service.app.http.listen({ port: 0, host: '127.0.0.1' })
-  const { port } = service.app.http.server.address() as AddressInfo
-  return async (request) => {
-    const socket = connect({ port, host: '127.0.0.1' })
-    await once(socket, 'connect')
-    socket.write(request)
-    return readText(socket)
-  }
-}
-
-async function startListening(t: TestContext, engine: 'sqlite' | 'postgres') {
-  const service = await startService(t, engine)
+async function start(t: TestContext, engine: Engine) {
+  const { service, open } = await startListening(t, engine)
   const { token } = await service.registerAgent()
-  const send = await listening(service)
-  const host = `Host: ${service.config.baseUrl.host}`
-  return { token, send, host }
+  /** Resolves to all that comes back once the service has closed the connection. */
+  const send = async (request: string): Promise<string> => {
+    const connection = await open()
+    connection.send(request)
+    return connection.received()
+  }
+  return { token, send, host: `Host: ${service.config.baseUrl.host}` }
 }
 
 function request(line: string, headers: string[], body = ''): string {
@@ -35,7 +23,7 @@ function request(line: string, headers: string[], body = ''): string {
 
 onBothDatabases('requests that can be read in two ways', (engine) => {
   test('a header that says who calls, or where a body ends, comes once', async (t) => {
-    const { token, send, host } = await startListening(t, engine)
+    const { token, send, host } = await start(t, engine)
     const bearer = `Authorization: Bearer ${token}`
     const close = 'Connection: close'
     const me = (...headers: string[]) => send(request('GET /v4/agents/me HTTP/1.1', [host, close, ...headers]))
@@ -62,7 +50,7 @@ onBothDatabases('requests that can be read in two ways', (engine) => {
     assert.match(await me(bearer, bearer), /"message":"Send no more than one Authorization header\."/)
     assert.match(await me(bearer, bearer), /"field":"Authorization"/)
     // Nor where nobody is asked who they are, nor on a path that leads nowhere.
-    for (const path of ['/v4/agents/register', '/healthz', '/nowhere']) {
+    for (const path of ['/v4/agents/register', '/healthz', '/nowhere', '/v4/proxy']) {
       const answer = await send(request(`GET ${path} HTTP/1.1`, [host, close, bearer, bearer]))
       assert.match(answer, /^HTTP\/1\.1 400 /, path)
     }
@@ -73,7 +61,7 @@ onBothDatabases('requests that can be read in two ways', (engine) => {
   })
 
   test('HTTP/1.0 with Transfer-Encoding is refused, and the connection ends', async (t) => {
-    const { send, host } = await startListening(t, engine)
+    const { send, host } = await start(t, engine)
     const headers = [host, 'Content-Type: application/json']
     const chunked = 'c\r\n{"name":"a"}\r\n0\r\n\r\n'
     const next = request('GET /healthz HTTP/1.1', [host, 'Connection: close'])
@@ -91,7 +79,7 @@ onBothDatabases('requests that can be read in two ways', (engine) => {
   })
 
   test('a Transfer-Encoding other than chunked is refused', async (t) => {
-    const { send, host } = await startListening(t, engine)
+    const { send, host } = await start(t, engine)
     for (const encoding of ['gzip, chunked', 'chunked, chunked', 'identity', 'x, chunked', 'chunked, identity']) {
       const headers = [host, 'Content-Type: application/json', 'Connection: close', `Transfer-Encoding: ${encoding}`]
       const answer = await send(request('POST /v4/agents/register HTTP/1.1', headers, '0\r\n\r\n'))

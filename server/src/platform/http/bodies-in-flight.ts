@@ -1,45 +1,78 @@
 /**
- * Bounds the memory that request bodies take while they arrive and are worked on, over all callers: each may be
- * small enough, and all of them together more than the machine has.
+ * Bounds the memory that request bodies take while they arrive and are worked on. Only bytes that have arrived count,
+ * so a client that announces a body and sends none takes nothing from others.
  */
+import type { FastifyRequest } from 'fastify'
+import { createByteBudget } from '../byte-budget.ts'
+import type { Share } from '../byte-budget.ts'
+import { addressBlock } from '../client-address.ts'
+import type { Config } from '../config.ts'
 import { ServiceError } from '../errors.ts'
+import { keep } from '../keep.ts'
 import type { Http } from './http.ts'
 
-export interface BodiesInFlight {
-  /** Returns the way to give the room back, which counts once; undefined where there is none. */
-  claim: (bytes: number) => (() => void) | undefined
-}
-
-export function createBodiesInFlight(maxBytes: number): BodiesInFlight {
-  let bytes = 0
-  return {
-    claim: (more) => {
-      if (bytes + more > maxBytes) return undefined
-      bytes += more
-      let claimed = more
-      return () => {
-        bytes -= claimed
-        claimed = 0
-      }
-    },
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whom limits count the call for; undefined where it came without a valid credential. */
+    callerKey?: string
   }
 }
 
-export function boundBodiesInFlight(http: Http, bodies: BodiesInFlight): void {
-  http.addHook('preParsing', (request, reply, _payload, done) => {
-    const { headers, routeOptions } = request
-    const { bodyLimit } = routeOptions
-    const isChunked = headers['transfer-encoding'] !== undefined
-    const announced = isChunked ? bodyLimit : Number(headers['content-length'] ?? 0)
-    // Over its own limit, a body is not read.
-    const release = bodies.claim(Math.min(announced, bodyLimit))
-    if (!release) {
-      done(new ServiceError('rate_limited', { retryAfterSeconds: 1 }))
+type BodiesConfig = Pick<Config, 'bodiesInFlightBytes' | 'bodiesInFlightPerCallerBytes'>
+
+/** Of the whole. Callers without a credential leave the rest to those who have one. */
+const shareOfAddress = 1 / 2
+const shareWithoutCredential = 1 / 4
+const shareOfAddressWithoutCredential = 1 / 16
+
+/** The last hook that may touch the body: whatever is listened for from here on begins to flow. */
+export function boundBodiesInFlight(http: Http, config: BodiesConfig): void {
+  http.decorateRequest('callerKey')
+  const budget = createByteBudget()
+  const sharesOf = bodyShares(config)
+  http.addHook('preParsing', (request, reply, payload, done) => {
+    const { headers } = request
+    // Who hung up while it was asked who they are sends nothing any more, and closes nothing.
+    if ((headers['content-length'] ?? headers['transfer-encoding']) === undefined || reply.raw.closed) {
+      done()
       return
     }
-    // Who hung up while it was asked who they are closes nothing any more.
-    if (reply.raw.closed) release()
-    else reply.raw.once('close', release)
+    const hold = budget.hold(sharesOf(request))
+    reply.raw.once('close', hold.release)
+    payload.on('data', (chunk: Buffer) => {
+      if (hold.grow(chunk.length)) return
+      hold.release()
+      payload.removeAllListeners('data')
+      // Where it is refused already, nobody reads it any more.
+      if (payload.listenerCount('error') === 0) return
+      request.isBodyCutShort = true
+      payload.emit('error', new ServiceError('rate_limited', { retryAfterSeconds: 1, message: noRoom }))
+    })
     done()
   })
+}
+
+const noRoom = 'Too many request bodies are on their way. Wait as Retry-After says, then send it again.'
+
+function bodyShares(config: BodiesConfig): (request: FastifyRequest) => Share[] {
+  const { bodiesInFlightBytes: maxBytes, bodiesInFlightPerCallerBytes: perCaller } = config
+  const blocks = new Map<string, string>()
+  const blockOf = (ip: string) => {
+    const known = blocks.get(ip)
+    if (known !== undefined) return known
+    const { narrow } = addressBlock(ip)
+    keep(blocks, ip, narrow)
+    return narrow
+  }
+  const all = { key: 'all', maxBytes }
+  const withoutCredential = { key: 'without credential', maxBytes: maxBytes * shareWithoutCredential }
+  return ({ callerKey, ip }) => {
+    const address = blockOf(ip)
+    if (callerKey === undefined) {
+      const own = { key: `without credential ${address}`, maxBytes: maxBytes * shareOfAddressWithoutCredential }
+      return [all, withoutCredential, own]
+    }
+    const ofCaller = { key: callerKey, maxBytes: perCaller }
+    return [all, ofCaller, { key: `address ${address}`, maxBytes: maxBytes * shareOfAddress }]
+  }
 }

@@ -14,6 +14,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Why the call was refused, for the log. */
     failure?: ServiceError
+    /** The rest of the body is not read. */
+    isBodyCutShort?: boolean
   }
 }
 
@@ -26,7 +28,7 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
   reply.code(errorKinds[code].status).type('application/json; charset=utf-8')
   const body = Buffer.from(JSON.stringify(errorBody(failure, request.id)))
-  if (code !== 'body_too_large') {
+  if (code !== 'body_too_large' && !request.isBodyCutShort) {
     void reply.send(body)
     return
   }

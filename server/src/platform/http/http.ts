@@ -8,7 +8,7 @@ import type { Config } from '../config.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { refuseAmbiguousRequests } from './ambiguous-requests.ts'
-import { boundBodiesInFlight, createBodiesInFlight } from './bodies-in-flight.ts'
+import { boundBodiesInFlight } from './bodies-in-flight.ts'
 import { admitOrigins } from './cors.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
 import { replyToBrokenRequest, replyWithError } from './error-replies.ts'
@@ -43,7 +43,6 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   const logger: FastifyBaseLogger = log
   const headers = securityHeaders(config.baseUrl)
   const hostFault = hostRule(config.baseUrl)
-  const bodies = createBodiesInFlight(config.bodiesInFlightBytes)
   const http: Http = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
@@ -79,7 +78,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   refuseOtherHosts(http, hostFault, config.baseUrl)
   admitOrigins(http, config.corsOrigins)
   answerWhole(http)
-  boundBodiesInFlight(http, bodies)
+  boundBodiesInFlight(http, config)
   readJsonBodies(http)
   answerUnknownRoutes(http)
   setSecurityHeaders(http, headers)
