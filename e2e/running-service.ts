@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -201,11 +201,21 @@ process.on('exit', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
-export function spawnServer(t: Scope, args: string[], env: Environment): Spawned {
-  const child = spawn(process.execPath, [executable, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+/** Another place than the clone to run it from, or a file for what it prints. */
+export interface Place {
+  node?: string
+  executable?: string
+  output?: string
+}
+
+export function spawnServer(t: Scope, args: string[], env: Environment, place: Place = {}): Spawned {
+  const stdout = place.output === undefined ? 'pipe' : openSync(place.output, 'a')
+  const command = [place.executable ?? executable, ...args]
+  const child = spawn(place.node ?? process.execPath, command, { env, stdio: ['ignore', stdout, 'pipe'] })
+  if (typeof stdout === 'number') closeSync(stdout)
   const output = { stdout: '', stderr: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output.stdout += text))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (output.stderr += text))
   const exit = once(child, 'close').then(([code, signal]) => {
     alive.delete(child)
     return { code, signal }

@@ -9,7 +9,7 @@ import { setFlagsFromString } from 'node:v8'
 
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   // Commands end soon.
-  if (['serve', undefined].includes(process.argv[2])) startWithFewHelpers()
+  if (['serve', '--user', undefined].includes(process.argv[2])) startWithFewHelpers()
   // All that a call makes is dead once it is answered. V8 takes some of it for long-lived by where it was made, and then
   // keeps whatever that refers to: a tenth of each call went into it. Set first, as kept code is bound to such settings.
   setFlagsFromString('--no-allocation-site-pretenuring')

@@ -2,6 +2,7 @@
  * Starts the service: configuration, database, keys, app, port; and stops it without cutting off a call. Where several
  * processes share the port, each worker is an instance like any other, and the first process is in workers.ts.
  */
+import { fstatSync } from 'node:fs'
 import type { Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
@@ -23,6 +24,7 @@ import type { Secret } from './platform/secret.ts'
 import { openVault } from './platform/vault/vault.ts'
 import { startScreen } from './start-screen.ts'
 import { readVersion } from './version.ts'
+import type { Audience } from './start-screen.ts'
 import { linkToFirstProcess } from './worker-link.ts'
 import type { FirstProcess } from './worker-link.ts'
 import { isWorker, runWorkers } from './workers.ts'
@@ -35,18 +37,20 @@ const listenersMs = 1_000
 /** A stop may last this much longer for what is under way outside: the tokens of a refresh exist nowhere else. */
 const outsidePatienceMs = 20_000
 
-export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
+/** `user`: whom it was told to run as, and does. */
+export async function serve(env: NodeJS.ProcessEnv, user?: string): Promise<void> {
   process.umask(0o077)
   const config = readConfig(env)
+  const audience = audienceOf(config, env, user)
   const log = createLog(config)
   const unknown = unknownSettings(env)
   if (config.workers > 1 && isWorker) {
-    await serveCalls(config, unknown, log.child({ worker: process.pid }), linkToFirstProcess())
+    await serveCalls(config, audience, unknown, log.child({ worker: process.pid }), linkToFirstProcess())
     return
   }
   for (const name of unknown) log.warn({ name }, 'this setting is not known; is it misspelt?')
   if (config.workers === 1) {
-    await serveCalls(config, unknown, log)
+    await serveCalls(config, audience, unknown, log)
     return
   }
   // What is made or changed at a start is made once, before there are several to do it.
@@ -74,6 +78,7 @@ async function openInstance(config: Config) {
 
 async function serveCalls(
   config: Config,
+  audience: Audience,
   unknownSettings: readonly string[],
   log: Log,
   firstProcess?: FirstProcess,
@@ -96,7 +101,7 @@ async function serveCalls(
     config.metricsPort === undefined ? undefined : await serveMetrics(app.metrics, config.metricsPort, config, log)
   const { timers, killSwitch } = startTimers(app, log)
   const { database } = instance
-  const running = { app, config, database, egress, log, loopback, metricsServer, timers, killSwitch }
+  const running = { app, config, audience, database, egress, log, loopback, metricsServer, timers, killSwitch }
   if (firstProcess) {
     serveAsWorker(running, firstProcess)
     return
@@ -131,10 +136,25 @@ function serveAsWorker(running: Running, firstProcess: FirstProcess): void {
   })
 }
 
-async function announce({ app, config }: Pick<Running, 'app' | 'config'>): Promise<void> {
-  // A link that signs somebody in is for the person at the machine. Behind a proxy nobody reads this but a collector.
-  const showsLink = process.stdout.isTTY || (isLoopback(config.host) && isLoopback(config.baseUrl.hostname))
-  process.stdout.write(startScreen(config, showsLink ? await ownerLink(app) : undefined))
+async function announce({ app, config, audience }: Pick<Running, 'app' | 'config' | 'audience'>): Promise<void> {
+  process.stdout.write(startScreen(config, audience, audience.mayHaveLink ? await ownerLink(app) : undefined))
+}
+
+/**
+ * A link that signs somebody in is for the person at the machine. Behind a proxy, in the journal and beside a user of
+ * its own, what is printed goes to files that others may read.
+ */
+function audienceOf(config: Config, env: NodeJS.ProcessEnv, user: string | undefined): Audience {
+  const isOfThisMachine = isLoopback(config.host) && isLoopback(config.baseUrl.hostname)
+  const isKept = user !== undefined || isJournal(env)
+  return { user, mayHaveLink: process.stdout.isTTY || (isOfThisMachine && !isKept) }
+}
+
+/** systemd.exec(5): a terminal may have inherited the variable, so it counts only if it names our own output. */
+function isJournal(env: NodeJS.ProcessEnv): boolean {
+  if (env['JOURNAL_STREAM'] === undefined) return false
+  const { dev, ino } = fstatSync(process.stdout.fd)
+  return env['JOURNAL_STREAM'] === `${dev}:${ino}`
 }
 
 /** None where an admin has disabled the owner: the service is for the others too. */
@@ -175,6 +195,7 @@ function startTimers(app: App, log: Log): { timers: NodeJS.Timeout[]; killSwitch
 interface Running {
   app: App
   config: Config
+  audience: Audience
   database: Database
   egress: Egress
   log: Log

@@ -1,10 +1,18 @@
+import { userInfo } from 'node:os'
 import { relative } from 'node:path'
 import type { Config } from './platform/config.ts'
 import { adminTokenFile } from './platform/instance.ts'
 import type { Secret } from './platform/secret.ts'
 
+/** Who reads the screen. */
+export interface Audience {
+  /** Whom the service was told to run as (`--user`). */
+  user: string | undefined
+  mayHaveLink: boolean
+}
+
 /** What a person sees after `npm start`: where to go, where the admin token lies, and something to paste. */
-export function startScreen(config: Config, loginUrl: Secret | undefined): string {
+export function startScreen(config: Config, { user }: Audience, loginUrl: Secret | undefined): string {
   const base = config.baseUrl.origin
   const token = adminTokenFile(config)
   const shownToken = token === undefined ? 'as SALLYPORT_ADMIN_TOKEN gives it' : nearestPath(token)
@@ -14,6 +22,7 @@ export function startScreen(config: Config, loginUrl: Secret | undefined): strin
   Console      ${loginUrl?.reveal() ?? `${base}/`}
                ${loginUrl ? 'signs you in as owner; works once, within 15 minutes' : 'sign in with a link from: POST /v4/auth/login-tokens'}
   Admin token  ${shownToken}
+${readersOfToken(user)}
   Reference    ${base}/docs
 
   See a credential being kept from an agent: paste this into another terminal.
@@ -23,6 +32,27 @@ ${sandboxLines(base)
   .join('\n')}
 
 `
+}
+
+/** An agent on this machine is kept from the token by nothing but the user that it runs as. */
+function readersOfToken(user: string | undefined): string {
+  const lines =
+    user === undefined
+      ? [
+          `Every program that runs as ${ownName()} can read it, agents included, and act as you with it.`,
+          'To keep agents out, run the service as a user of its own: sudo sallyport-server --user NAME',
+        ]
+      : [`Only programs that run as ${user} or root can read it: run agents as neither.`]
+  return lines.map((line) => `               ${line}`).join('\n')
+}
+
+function ownName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A user that no list of users has, as in a container.
+    return 'this user'
+  }
 }
 
 function nearestPath(file: string): string {

@@ -5,6 +5,8 @@ import { showConfig } from './config.ts'
 import { doctor } from './doctor.ts'
 import { rotateMasterKey } from './rotate-keys.ts'
 import { rotateV1Key } from './rotate-v1-key.ts'
+import { runAs } from './run-as.ts'
+import { showSystemdUnit } from './systemd-unit.ts'
 import { verifyAuditCommand } from './verify-audit.ts'
 
 interface Command {
@@ -19,8 +21,14 @@ interface Command {
 const commands: Command[] = [
   {
     words: ['serve'],
-    meaning: 'run the service (also without a word)',
-    run: async (env) => serve(env).then(() => undefined),
+    options: '[--user <name>]',
+    meaning: 'run the service (also without a word); started by root, as that user',
+    run: serveCommand,
+  },
+  {
+    words: ['systemd-unit'],
+    meaning: 'print a unit that runs the service as a user of its own',
+    run: showSystemdUnit,
   },
   { words: ['config'], meaning: 'list every setting with its value, default and meaning', run: showConfig },
   { words: ['doctor'], meaning: 'check database, clock, files, keys, base URL, TLS and push', run: doctor },
@@ -41,7 +49,7 @@ export async function runCommandLine(args: string[]): Promise<void> {
     process.stdout.write(usage())
     return
   }
-  const words = args.length === 0 ? ['serve'] : args
+  const words = args[0] === undefined || args[0].startsWith('--') ? ['serve', ...args] : args
   const command = commands.find(({ words: own, options }) => {
     const given = options === undefined ? words : words.slice(0, own.length)
     return own.join(' ') === given.join(' ')
@@ -57,6 +65,17 @@ export async function runCommandLine(args: string[]): Promise<void> {
     process.stderr.write(`${errorText(error)}\n`)
     process.exit(1)
   }
+}
+
+async function serveCommand(env: NodeJS.ProcessEnv, options: string[]): Promise<number | undefined> {
+  const [option, user, ...rest] = options
+  if (option !== undefined && (option !== '--user' || !user || rest.length > 0)) {
+    process.stderr.write(`serve takes --user <name> and nothing else.\n\n${usage()}`)
+    return 2
+  }
+  if (user !== undefined) runAs(user, env)
+  await serve(env, user)
+  return undefined
 }
 
 function usage(): string {

@@ -8,7 +8,7 @@ import type { Database } from '../platform/database/database.ts'
 import { lastMigration } from '../platform/database/migrate.ts'
 import { findingsOf } from '../platform/findings.ts'
 import type { Finding } from '../platform/findings.ts'
-import { databaseFile, masterKeySource, openDatabase } from '../platform/instance.ts'
+import { assertOwnDirectory, databaseFile, masterKeySource, openDatabase } from '../platform/instance.ts'
 import { migrations } from '../platform/migrations/migrations.ts'
 import { openVault } from '../platform/vault/vault.ts'
 import { errorText } from './error-text.ts'
@@ -17,6 +17,7 @@ const signs = { well: '✓', warning: '✓', wrong: '✗' }
 
 export async function doctor(env: NodeJS.ProcessEnv): Promise<number> {
   const config = readConfig(env)
+  assertOwnDirectory(config, { isService: false })
   const findings = findingsOf(config, unknownSettings(env), systemClock)
   findings.forEach(report)
   const ofDatabase = await checkDatabase(config)

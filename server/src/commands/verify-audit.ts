@@ -7,7 +7,7 @@ import type { Verdict } from '../audit/verify-audit.ts'
 import { systemClock } from '../platform/clock.ts'
 import { readConfig } from '../platform/config.ts'
 import { lastMigration } from '../platform/database/migrate.ts'
-import { masterKeySource, openDatabase } from '../platform/instance.ts'
+import { assertOwnDirectory, masterKeySource, openDatabase } from '../platform/instance.ts'
 import { migrations } from '../platform/migrations/migrations.ts'
 import { openVault } from '../platform/vault/vault.ts'
 
@@ -25,6 +25,7 @@ export async function verifyAuditCommand(env: NodeJS.ProcessEnv, options: string
     return 2
   }
   const config = readConfig(env)
+  assertOwnDirectory(config, { isService: false })
   const keys = masterKeySource(config)
   // Before the database: opening it would make an empty one.
   keys.read()

@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.ts'
 import { readConfig } from '../platform/config.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
-import { masterKeySource, openDatabase } from '../platform/instance.ts'
+import { assertOwnDirectory, masterKeySource, openDatabase } from '../platform/instance.ts'
 
 interface Opened {
   config: Config
@@ -16,6 +16,7 @@ interface Opened {
 export async function withDatabase(env: NodeJS.ProcessEnv, work: (opened: Opened) => Promise<number>): Promise<number> {
   process.umask(0o077)
   const config = readConfig(env)
+  assertOwnDirectory(config, { isService: false })
   const source = masterKeySource(config)
   // Before the database: opening it would make an empty one, beside which a missing key is taken for lost.
   source.read()

@@ -8,6 +8,7 @@ import { openPostgres } from './database/postgres.ts'
 import { openSqlite } from './database/sqlite.ts'
 import type { Secret } from './secret.ts'
 import { ConfigError } from './settings.ts'
+import { userName } from './system-users.ts'
 import { mintToken } from './tokens.ts'
 import { readOrMakeSecretFile, replaceSecretFile } from './vault/key-files.ts'
 import { formatMasterKeys, newMasterKey, parseMasterKeys } from './vault/master-keys.ts'
@@ -24,8 +25,38 @@ export function adminTokenFile(config: Config): string | undefined {
 
 const ourFiles = /^(?:sallyport\.db|master-key|admin-token)/
 
+/**
+ * Refuses the data directory of another user: what this one would write there, the other could not read. Root may run
+ * commands on it, which keep the owner of each file, but no service.
+ */
+export function assertOwnDirectory({ dataDir, databaseUrl }: Config, { isService }: { isService: boolean }): void {
+  const own = process.geteuid?.()
+  if (databaseUrl.isSet || own === undefined || (own === 0 && !isService)) return
+  const owner = ownerOf(dataDir)
+  if (owner === undefined || owner === own) return
+  const name = userName(owner)
+  const how = isService ? `start it with --user ${name}` : `run it with sudo -u ${name}`
+  throw new ConfigError([
+    `SALLYPORT_DATA_DIR: "${dataDir}" belongs to ${name}, and this runs as ${userName(own)}. If it is meant, ${how}.`,
+  ])
+}
+
+/** Undefined where there is none yet. */
+function ownerOf(dataDir: string): number | undefined {
+  try {
+    return statSync(dataDir, { throwIfNoEntry: false })?.uid
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error
+    throw new ConfigError([
+      `SALLYPORT_DATA_DIR: "${dataDir}" lies where ${userName(process.geteuid?.() ?? 0)} may not look.`,
+    ])
+  }
+}
+
 /** For its owner alone. A directory that is not ours alone is not ours to close: somebody may need what is in it. */
-export function prepareDataDirectory({ dataDir }: Config): void {
+export function prepareDataDirectory(config: Config): void {
+  const { dataDir } = config
+  assertOwnDirectory(config, { isService: true })
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   if ((statSync(dataDir).mode & 0o077) === 0) return
   const others = readdirSync(dataDir).filter((name) => !ourFiles.test(name) && name !== 'lost+found')

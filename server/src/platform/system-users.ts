@@ -1,0 +1,30 @@
+/** The users of this machine, as /etc/passwd lists them: a service's own user is a local one. */
+import { readFileSync } from 'node:fs'
+
+export interface SystemUser {
+  name: string
+  uid: number
+  gid: number
+}
+
+export function findUser(name: string): SystemUser | undefined {
+  return localUsers().find((user) => user.name === name)
+}
+
+export function userName(uid: number): string {
+  return localUsers().find((user) => user.uid === uid)?.name ?? `the user with id ${uid}`
+}
+
+/** passwd(5): name, password, user id, group id and more, separated by colons. */
+function localUsers(): SystemUser[] {
+  let text = ''
+  try {
+    text = readFileSync('/etc/passwd', 'utf8')
+  } catch {
+    // A container may have none.
+  }
+  return text.split('\n').flatMap((line) => {
+    const [, name = '', uid, gid] = /^([^:]+):[^:]*:(\d+):(\d+):/.exec(line) ?? []
+    return name === '' ? [] : [{ name, uid: Number(uid), gid: Number(gid) }]
+  })
+}
