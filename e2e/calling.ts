@@ -18,6 +18,8 @@ export interface Calling {
   connectionId: string
   /** A proxied call to one of the hosts. Members of the call can be given, or changed. */
   proxy: (url: string, call?: object, headers?: Record<string, string>) => Promise<Reply>
+  /** Another account of the same person at the same provider: its connection_id. */
+  connectAnother: (account: string) => Promise<string>
   /** One more agent, approved for the same account. */
   admit: () => Promise<{ agentId: string; token: string; grantId: string }>
 }
@@ -82,6 +84,13 @@ export async function startCalling(
     grantId,
     connectionId,
     admit,
+    connectAnother: async (account) => {
+      const { connection_id: another = '' } = await person.follow(
+        await oauth.approve(await person.start(), { account }),
+      )
+      assert.match(another, /^con_/)
+      return another
+    },
     proxy: (url, call = {}, headers = {}) =>
       service.call('POST', '/v4/proxy', {
         token: agent.token,

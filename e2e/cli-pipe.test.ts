@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { binary, sharedAgentSide } from './agent-side.ts'
+import { sharedAgentSide } from './agent-side.ts'
 import type { CommandLine } from './command-line.ts'
 
 const homes: CommandLine[] = []
@@ -23,22 +23,6 @@ const grantPattern = /^grt_[0-9a-z]{26}\n$/
 
 function modeOf(path: string): string {
   return (statSync(path).mode & 0o777).toString(8)
-}
-
-/** An agent that was approved for the upstream. */
-async function approved(terms: object = {}): Promise<CommandLine & { grantId: string; token: string }> {
-  const cli = shared().home()
-  const { token, grantId } = await shared().admitted(terms)
-  const kept = await cli.run(['profile', 'set', '--agent-token-file', '-'], { input: token })
-  assert.equal(kept.code, 0, kept.stderr)
-  return watched({ ...cli, grantId, token })
-}
-
-let usual: ReturnType<typeof approved> | undefined
-
-/** The same for all tests that change nothing of it. */
-async function caller(): ReturnType<typeof approved> {
-  return (usual ??= approved())
 }
 
 describe('register', () => {
@@ -179,136 +163,29 @@ describe('profiles', () => {
     assert.equal((await fresh.run(['grants'])).code, 0)
     assert.ok(!fresh.printed().includes(agent.token))
   })
-})
 
-describe('call', () => {
-  test('gives exact bytes in a pipe, and into a file', async () => {
-    const { upstream } = shared()
-    const cli = await caller()
-    assert.deepEqual((await cli.run(['call', upstream('/binary')])).bytes, binary)
-    // Digits that a number of JavaScript can not hold come through.
-    assert.equal((await cli.run(['call', upstream('/json')])).stdout, '{"name":"Ada","id":9007199254740993}')
-    const file = join(cli.home, 'out')
-    const written = await cli.run(['call', '-o', file, upstream('/binary')])
-    assert.deepEqual([written.stdout, written.stderr], ['', `${binary.length} bytes are in ${file}\n`])
-    assert.deepEqual(readFileSync(file), binary)
-  })
-
-  test('sends method, headers and body as curl would; what is JSON as JSON', async () => {
-    const { upstream } = shared()
-    const cli = await caller()
-    const sent = async (words: string[], input = '') => {
-      const { stdout, stderr } = await cli.run(['call', ...words, upstream('/echo')], { input })
-      assert.notEqual(stdout, '', stderr)
-      const { method, headers, body } = JSON.parse(stdout)
-      return [method, headers['content-type'], Buffer.from(body, 'base64').toString()]
-    }
-    const file = join(cli.home, 'body')
-    writeFileSync(file, 'two\nlines\n')
-    assert.deepEqual(await sent([]), ['GET', undefined, ''])
-    assert.deepEqual(await sent(['-d', '{"a": 1}']), ['POST', 'application/json', '{"a": 1}'])
-    const form = 'application/x-www-form-urlencoded'
-    assert.deepEqual(await sent(['-d', 'a=1', '-d', 'b=2']), ['POST', form, 'a=1&b=2'])
-    assert.deepEqual(await sent(['-X', 'put', '-H', 'Content-Type: text/plain', '-d', `@${file}`]), [
-      'PUT',
-      'text/plain',
-      'two\nlines\n',
-    ])
-    assert.deepEqual(await sent(['-X', 'PATCH', '-d', '-'], '[1]'), ['PATCH', 'application/json', '[1]'])
-    assert.deepEqual(await sent(['-d', '@-'], 'x'), ['POST', form, 'x'])
-  })
-
-  test('ends by outcome, and says on standard error what is not in the body', async () => {
-    const { upstream, host } = shared()
-    const cli = await approved({ allowed_methods: ['GET', 'POST'] })
-    const outcome = async (...words: string[]) => {
-      const { code, stdout, stderr } = await cli.run(['call', ...words])
-      return [code, stdout, stderr]
-    }
-    assert.deepEqual(await outcome(upstream('/hello')), [0, 'hello', ''])
-    assert.deepEqual(await outcome(upstream('/redirect')), [0, '', ''])
-    assert.deepEqual(await outcome('-L', upstream('/redirect')), [0, 'hello', ''])
-    assert.deepEqual(await outcome(upstream('/missing')), [
-      22,
-      '{"message":"no such thing"}',
-      `sallyport: ${host} answered 404\n`,
-    ])
-    assert.deepEqual(await outcome(upstream('/broken')), [23, 'oh no', `sallyport: ${host} answered 500\n`])
-    // Half an answer is none.
-    const [code, stdout, stderr] = await outcome(upstream('/hang-up'))
-    assert.deepEqual([code, stdout], [8, ''])
-    assert.match(String(stderr), /^sallyport: \w+: .*\n$/)
-  })
-
-  test('a refusal is said with its code, and with the line that asks for what is missing', async () => {
-    const { upstream, host } = shared()
-    const cli = await approved({ allowed_methods: ['GET'] })
-    const refused = await cli.run(['call', '-g', cli.grantId, '-X', 'DELETE', upstream('/hello')])
-    assert.deepEqual(
-      [refused.code, refused.stdout, refused.stderr],
-      [
-        4,
-        '',
-        `sallyport: method_not_allowed: The grant does not cover this method.\nAsk for it: sallyport request acme --host ${host} --method DELETE\n`,
-      ],
-    )
-    const asJson = await cli.run(['call', '--json', '-g', cli.grantId, '-X', 'DELETE', upstream('/hello')])
-    const { error } = JSON.parse(asJson.stderr)
-    assert.equal(asJson.stdout, '')
-    assert.deepEqual(
-      [error.code, error.retryable, error.access_request, error.exit_code],
-      ['method_not_allowed', false, { provider: 'acme', hosts: [host], methods: ['DELETE'] }, 4],
-    )
-    const none = await cli.run(['call', 'https://api.example.com/'])
-    assert.equal(
-      none.stderr,
-      'sallyport: no_grant: no active grant covers GET api.example.com\nAsk for one: sallyport request PROVIDER --host api.example.com --method GET\n',
-    )
-    const dry = await cli.run(['call', '--dry-run', '-g', cli.grantId, '-X', 'DELETE', upstream('/hello')])
-    assert.deepEqual([dry.code, dry.stdout], [4, 'refused: method_not_allowed\n'])
-    const allowed = await cli.run(['call', '--dry-run', upstream('/hello')])
-    assert.deepEqual([allowed.code, allowed.stdout], [0, 'allowed\n'])
-  })
-
-  test('does not guess between two grants', async () => {
-    const { upstream, host, approve } = shared()
-    const cli = await approved()
-    const { stdout } = await cli.run(['request', 'acme', '--no-wait'])
-    const other = await approve(stdout.trim())
-    const { code, stderr } = await cli.run(['call', upstream('/hello')])
-    assert.equal(code, 2)
-    const listed = `${other} (acme), ${cli.grantId} (acme)`
-    assert.equal(stderr, `sallyport: several grants cover ${host}; say which with --grant: ${listed}\n`)
-  })
-
-  test('--json has the whole answer as the service gives it; --include has status and headers', async () => {
-    const { upstream } = shared()
-    const cli = await caller()
-    const answer = JSON.parse((await cli.run(['call', '--json', upstream('/missing')])).stdout)
-    assert.deepEqual(Object.keys(answer).sort(), [
-      'audit_id',
-      'body',
-      'body_encoding',
-      'dropped_headers',
-      'headers',
-      'redactions',
-      'status',
-    ])
-    assert.deepEqual([answer.status, answer.body], [404, { message: 'no such thing' }])
-    const { stdout } = await cli.run(['call', '-i', upstream('/hello')])
-    assert.match(stdout, /^HTTP 200 OK\n(?:[^\n]+\n)*x-upstream: yes\n(?:[^\n]+\n)*\nhello$/)
-  })
-
-  test('--stream prints what has come while the rest has not, and the process has no token in its arguments', async () => {
-    const { upstream, release } = shared()
-    const cli = await caller()
-    const running = cli.start(['call', '--stream', upstream('/stream')])
-    await running.until(/the first of it\n/)
-    const visible = readFileSync(`/proc/${running.pid}/cmdline`, 'utf8')
-    for (const secret of cli.secrets()) assert.ok(!visible.includes(secret))
-    release()
-    const { code, stdout } = await running.ended
-    assert.deepEqual([code, stdout], [0, 'the first of it\nthe end\n'])
+  test('an agent’s profile never holds the admin token; one of an earlier version is moved out of it', async () => {
+    const { home, service, agent, base } = shared()
+    const cli = watched(home())
+    const folder = join(cli.home, '.config/sallyport')
+    const inProfile = () => readFileSync(join(folder, 'profiles/default.json'), 'utf8').includes(service.adminToken)
+    await cli.run(['profile', 'set', '--agent-token-file', '-'], { input: agent.token })
+    await cli.run(['profile', 'set', '--admin-token-file', '-'], { input: service.adminToken })
+    await cli.run(['register', 'Another', '--replace'])
+    assert.deepEqual([inProfile(), modeOf(join(folder, 'admin/default.json'))], [false, '600'])
+    assert.equal((await cli.run(['agents', '--limit', '1'])).code, 0)
+    assert.equal((await cli.run(['profile', 'remove', 'default'])).code, 0)
+    assert.deepEqual(readdirSync(join(folder, 'admin')), [])
+    const old = { url: base, agent: { agent_id: agent.agentId, name: 'x', access_token: agent.token } }
+    const text = JSON.stringify({ ...old, admin_token: service.adminToken })
+    writeFileSync(join(folder, 'profiles/default.json'), text, { mode: 0o600 })
+    const first = await cli.run(['grants'])
+    assert.deepEqual([first.code, inProfile()], [0, false])
+    const moved = 'sallyport: profile "default", which agents read, held the admin token. It is now in '
+    assert.ok(first.stderr.startsWith(`${moved}${join(folder, 'admin/default.json')}. If an agent may`), first.stderr)
+    assert.equal((await cli.run(['grants'])).stderr, '')
+    assert.equal((await cli.run(['agents', '--limit', '1'])).code, 0)
+    assert.equal(JSON.parse((await cli.run(['profile', 'list', '--json'])).stdout).profiles[0].has_admin_token, true)
   })
 })
 
@@ -383,7 +260,7 @@ describe('request', () => {
 })
 
 test('none of all this has printed a token', () => {
-  assert.ok(homes.length > 10)
+  assert.ok(homes.length > 6)
   for (const cli of homes) {
     const printed = cli.printed()
     assert.ok(cli.secrets().length > 0)

@@ -94,7 +94,7 @@ test('over HTTP only loopback names, no page of another origin, and whoever has 
   assert.ok(!cli.printed().includes(token))
 })
 
-test('without a token the tools say how to get one, and use it once it is there; nothing else is on standard output', async () => {
+test('without a token the tools say how to get one, and use it once it is there; nothing else is on standard output', async (t) => {
   const cli = shared().home()
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -103,12 +103,13 @@ test('without a token the tools say how to get one, and use it once it is there;
     stderr: 'pipe',
   })
   const client = new Client({ name: 'a test', version: '1' })
+  t.after(() => client.close())
   await client.connect(transport)
   const providers = await client.callTool({ name: 'list_providers', arguments: {} })
   assert.equal(providers.isError, undefined)
   const grants = await client.callTool({ name: 'list_grants', arguments: {} })
   assert.equal(grants.isError, true)
-  assert.match(JSON.stringify(grants.content), /Register one: sallyport register NAME/)
+  assert.match(JSON.stringify(grants.content), /an agent has to be registered for this MCP server/)
   await cli.run(['register', 'Late'])
   assert.equal((await client.callTool({ name: 'list_grants', arguments: {} })).isError, undefined)
   await client.close()

@@ -1,7 +1,7 @@
 /** Reads the words of a command line by the command's description. What does not fit is said in one line. */
 import { parseArgs } from 'node:util'
 import { commonOptions } from './command.ts'
-import type { Command, OptionSpec, OptionSpecs } from './command.ts'
+import type { Command, OptionSpec, OptionSpecs, Repeated } from './command.ts'
 import { usageError } from './failures.ts'
 import { nearest } from './nearest.ts'
 
@@ -10,6 +10,8 @@ import { inLine } from './terminal-text.ts'
 export interface Parsed {
   options: Record<string, unknown>
   operands: string[]
+  /** The values of options that may be repeated, in the order of the command line. */
+  repeated: Repeated[]
 }
 
 /** Any token that the service issues. On a command line every user of the machine could read it. */
@@ -48,19 +50,22 @@ export function parseWords(command: Command, words: string[]): Parsed {
     ]),
   )
   const operands: string[] = []
+  const repeated: Repeated[] = []
   for (const token of tokens) {
     if (token.kind === 'positional') operands.push(token.value)
     if (token.kind !== 'option') continue
     const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined
     if (!spec) throw unknownOption(token.rawName, specs)
     const value = valueOf(spec, token.rawName, token.value, token.inlineValue)
-    if (spec.type === 'texts') (options[token.name] as unknown[]).push(value)
-    else if (options[token.name] !== undefined && options[token.name] !== false) {
+    if (spec.type === 'texts') {
+      ;(options[token.name] as unknown[]).push(value)
+      repeated.push({ option: token.name, value: String(value) })
+    } else if (options[token.name] !== undefined && options[token.name] !== false) {
       throw usageError(`${token.rawName} is given twice`)
     } else options[token.name] = value
   }
   if (options['help'] !== true) checkOperands(command, operands)
-  return { options, operands }
+  return { options, operands, repeated }
 }
 
 function valueOf(spec: OptionSpec, name: string, value: string | undefined, isInline: boolean | undefined): unknown {

@@ -1,19 +1,63 @@
-/** What of a curl-like line makes the call: its headers and its body. */
+/** What of a curl-like line makes the call: its method, URL, headers and body. */
+import type { Repeated } from './command.ts'
 import { usageError } from './failures.ts'
 import { readInput } from './input-files.ts'
+import { encodeForm } from './multipart-form.ts'
 import type { Shell } from './shell.ts'
 import { inLine } from './terminal-text.ts'
 
 export interface CallInput {
+  method: string
+  url: string
   headers: Record<string, string>
   body: Buffer | undefined
 }
 
-export async function readCall(shell: Shell, headers: string[], data: string[]): Promise<CallInput> {
-  const named = Object.fromEntries(headers.map(headerOf))
-  const body = data.length === 0 ? undefined : await bodyOf(shell, data)
-  const hasType = Object.keys(named).some((name) => name.toLowerCase() === 'content-type')
-  return { headers: { ...(body && !hasType && { 'content-type': typeOf(body) }), ...named }, body }
+export interface CallWords {
+  url: string
+  method: string | undefined
+  header: string[]
+  form: string[]
+  'upload-file': string | undefined
+  get: boolean
+  head: boolean
+}
+
+/** `repeated` has -d, --data-raw and --data-binary in their order. */
+export async function readCall(shell: Shell, words: CallWords, repeated: readonly Repeated[]): Promise<CallInput> {
+  const data = repeated.filter(({ option }) => /^data(?:-raw|-binary)?$/.test(option))
+  refuseSeveralKinds(words, data.length > 0)
+  const headers = Object.fromEntries(words.header.map(headerOf))
+  const usual = words.head ? 'HEAD' : words.get ? 'GET' : undefined
+  const made = (method: string, url: string, body?: Buffer, type?: string): CallInput => {
+    const given = (words.method ?? usual ?? method).toUpperCase()
+    if (body && ['GET', 'HEAD'].includes(given)) {
+      throw usageError(`${given} takes no body; leave out -X, or put data into the URL with -G`)
+    }
+    const hasType = type === undefined || Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
+    return { method: given, url, headers: hasType ? headers : { 'content-type': type, ...headers }, body }
+  }
+  const file = words['upload-file']
+  if (file !== undefined) return made('PUT', uploadUrl(words.url, file), await readInput(shell, file, '-T'))
+  if (words.form.length > 0) {
+    const { body, type } = await encodeForm(shell, words.form)
+    return made('POST', words.url, body, type)
+  }
+  if (data.length === 0) return made('GET', words.url)
+  const body = await bodyOf(shell, data)
+  if (words.get) return made('GET', withQuery(words.url, body.toString('utf8')))
+  return made('POST', words.url, body, typeOf(body))
+}
+
+function refuseSeveralKinds(words: CallWords, hasData: boolean): void {
+  const kinds = [
+    ...(hasData ? [words.get ? '-G' : '-d'] : []),
+    ...(words.form.length > 0 ? ['-F'] : []),
+    ...(words['upload-file'] === undefined ? [] : ['-T']),
+    ...(words.head && !(hasData && words.get) ? ['-I'] : []),
+  ]
+  if (kinds.length > 1) throw usageError(`${kinds.join(' and ')} ask for different requests; give one of them`)
+  if (words.head && words.method !== undefined) throw usageError('-I is a HEAD request; leave out -X')
 }
 
 function headerOf(text: string): [string, string] {
@@ -24,13 +68,14 @@ function headerOf(text: string): [string, string] {
   return [name, value]
 }
 
-/** Several are joined with &, as curl does. A file goes as it is. */
-async function bodyOf(shell: Shell, data: string[]): Promise<Buffer> {
+/** Several are joined with &, in their order. A file goes as it is. */
+async function bodyOf(shell: Shell, data: readonly Repeated[]): Promise<Buffer> {
   const parts: Buffer[] = []
-  for (const one of data) {
+  for (const { option, value } of data) {
     if (parts.length > 0) parts.push(Buffer.from('&'))
-    if (one === '-' || one === '@-') parts.push(await shell.stdin())
-    else parts.push(one.startsWith('@') ? await readInput(shell, one.slice(1), '-d') : Buffer.from(one))
+    if (option === 'data-raw') parts.push(Buffer.from(value))
+    else if (value === '@-' || (option === 'data' && value === '-')) parts.push(await shell.stdin())
+    else parts.push(value.startsWith('@') ? await readInput(shell, value.slice(1), `--${option}`) : Buffer.from(value))
   }
   return Buffer.concat(parts)
 }
@@ -43,4 +88,19 @@ function typeOf(body: Buffer): string {
   } catch {
     return 'application/x-www-form-urlencoded'
   }
+}
+
+/** Before a fragment, after what is there already. */
+function withQuery(url: string, query: string): string {
+  const [, place = '', fragment = ''] = /^([^#]*)(.*)$/s.exec(url) ?? []
+  const glue = !place.includes('?') ? '?' : /[?&]$/.test(place) ? '' : '&'
+  return `${place}${glue}${query}${fragment}`
+}
+
+/** A URL that names a folder gets the file's name. */
+function uploadUrl(url: string, file: string): string {
+  const [, place = '', rest = ''] = /^([^?#]*)(.*)$/s.exec(url) ?? []
+  const isFolder = place.endsWith('/') || /^[a-z]+:\/\/[^/]*$/i.test(place)
+  if (!isFolder || file === '-') return url
+  return `${place.replace(/\/$/, '')}/${encodeURIComponent(file.split('/').at(-1) ?? file)}${rest}`
 }

@@ -1,39 +1,94 @@
-/** The grant that a call needs, where none is named: the one that covers it, and never a guess between two. */
+/**
+ * The grant that a call uses where none is named. Grants for the same account do the same, so the newest that allows the
+ * call is taken. Between two accounts nothing is guessed.
+ */
 import type { AgentClient, Grant } from '@sallyport/sdk'
 import { exitCodes } from './exit-codes.ts'
 import { CommandFailure } from './failures.ts'
 import { shellWord } from './shell-word.ts'
+import { fromNow } from './times.ts'
 
-export async function chooseGrant(agent: AgentClient, url: URL, method: string, signal: AbortSignal): Promise<string> {
-  const covering = await coveringGrants(agent, url, method, signal)
-  const [grant, other] = covering
-  if (grant && !other) return grant.grant_id
-  if (!grant) {
+export interface Wanted {
+  url: URL
+  method: string
+  signal: AbortSignal
+}
+
+/** One grant, none, or those of several accounts. */
+export type Choice = { grant: Grant } | { grants: Grant[] }
+
+export async function chooseGrant(agent: AgentClient, wanted: Wanted): Promise<string> {
+  const { url, method } = wanted
+  const choice = await findGrant(agent, wanted)
+  if ('grant' in choice) return choice.grant.grant_id
+  const { grants } = choice
+  if (grants.length === 0) {
     throw new CommandFailure(exitCodes.refused, `no active grant covers ${method} ${url.host}`, {
       code: 'no_grant',
       hint: `Ask for one: sallyport request PROVIDER --host ${shellWord(url.host)} --method ${shellWord(method)}`,
     })
   }
-  const ids = covering.map((one) => `${one.grant_id} (${one.provider ?? one.kind})`).join(', ')
-  throw new CommandFailure(exitCodes.usage, `several grants cover ${url.host}; say which with --grant: ${ids}`, {
-    code: 'usage',
-  })
+  throw new CommandFailure(
+    exitCodes.usage,
+    `grants for several accounts cover ${url.host}; say which with --grant: ${grants.map(inWords).join(', ')}`,
+    { code: 'several_grants', facts: { grants: grants.map(toTellApart) } },
+  )
 }
 
-export async function coveringGrants(
-  agent: AgentClient,
-  url: URL,
-  method: string,
-  signal: AbortSignal,
-): Promise<Grant[]> {
+export async function findGrant(agent: AgentClient, wanted: Wanted): Promise<Choice> {
+  const covering = await coveringGrants(agent, wanted)
+  const [only, other] = covering
+  if (!only) return { grants: [] }
+  if (!other) return { grant: only }
+  const allowed: Grant[] = []
+  for (const grant of covering) if (await wouldAllow(agent, grant, wanted)) allowed.push(grant)
+  // Where none does, the refusal of any says what to ask for.
+  const left = allowed.length > 0 ? allowed : covering
+  const accounts = new Set(left.map(accountOf))
+  const [newest = only] = left
+  return accounts.size === 1 ? { grant: newest } : { grants: left }
+}
+
+/** Paths, batches and calls that are left are the service's to judge. */
+async function wouldAllow(agent: AgentClient, grant: Grant, { url, method, signal }: Wanted): Promise<boolean> {
+  const { allowed } = await agent.dryRun({ grant_id: grant.grant_id, method, url: url.href }, { signal })
+  return allowed
+}
+
+/** Those whose hosts and methods cover the call, the newest first. */
+async function coveringGrants(agent: AgentClient, { url, method, signal }: Wanted): Promise<Grant[]> {
   const covering: Grant[] = []
   for await (const grant of agent.grants({ status: 'active' }, { signal })) {
     const { allowed_hosts, allowed_methods } = grant
-    // As far as a client can tell; the service judges. Paths are left to it.
     const isMethod = allowed_methods === null || allowed_methods.includes(method.toUpperCase())
     if (isMethod && isUnder(allowed_hosts, url)) covering.push(grant)
   }
-  return covering
+  return covering.sort((one, other) => (keyOf(one) < keyOf(other) ? 1 : -1))
+}
+
+function keyOf({ created_at, grant_id }: Grant): string {
+  return `${created_at} ${grant_id}`
+}
+
+/** Whose account it is an agent isn't told; that it is the same one it is. */
+function accountOf({ connection_id, grant_id }: Grant): string {
+  return connection_id ?? grant_id
+}
+
+function inWords(grant: Grant): string {
+  const { grant_id, kind, provider, connection_id, allowed_methods, expires_at } = grant
+  const methods = allowed_methods?.join('/') ?? 'any method'
+  return `${grant_id} (${provider ?? kind}, ${connection_id ?? 'no account'}, ${methods}, ends ${fromNow(expires_at, 'never')})`
+}
+
+/** What tells grants apart. */
+export function toTellApart(grant: Grant) {
+  const { grant_id, kind, provider, connection_id, allowed_hosts, allowed_methods, allowed_paths } = grant
+  const { created_at, expires_at } = grant
+  return {
+    ...{ grant_id, kind, provider, connection_id },
+    ...{ allowed_hosts, allowed_methods, allowed_paths, created_at, expires_at },
+  }
 }
 
 export function isUnder(hosts: string[], url: URL): boolean {

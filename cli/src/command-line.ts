@@ -11,6 +11,7 @@ import type { ExitCode } from './exit-codes.ts'
 import { CommandFailure, describeFailure, usageError } from './failures.ts'
 import { findCommand } from './find-command.ts'
 import { commandHelp, overview } from './help.ts'
+import { moveAdminTokens } from './move-admin-tokens.ts'
 import { createOutput } from './output.ts'
 import type { Output } from './output.ts'
 import { openProfiles } from './profiles.ts'
@@ -46,7 +47,7 @@ async function dispatch(words: string[], output: Output): Promise<ExitCode> {
     return exitCodes.done
   }
   const { command, rest } = found
-  const { options, operands } = parseWords(command, first === 'help' ? ['--help'] : rest)
+  const { options, operands, repeated } = parseWords(command, first === 'help' ? ['--help'] : rest)
   if (options['help'] === true) {
     output.line(commandHelp(command, commands, output.style).trimEnd())
     return exitCodes.done
@@ -62,8 +63,9 @@ async function dispatch(words: string[], output: Output): Promise<ExitCode> {
     url: options['url'] as string | undefined,
     json: options['json'] === true,
   }
+  moveAdminTokens(shell)
   try {
-    return (await command.run(shell, options, operands)) ?? exitCodes.done
+    return (await command.run(shell, options, operands, repeated)) ?? exitCodes.done
   } catch (error) {
     throw error instanceof SallyportError && error.code === 'no_answer' ? noAnswer(shell) : error
   }
@@ -102,6 +104,7 @@ function complete(words: string[], output: Output): ExitCode {
 
 function report(error: unknown, words: string[], output: Output): ExitCode {
   const { exitCode, code, message, hint, facts } = describeFailure(error)
+  if (error instanceof CommandFailure && error.isSilent) return exitCode
   if (words.includes('--json')) {
     output.say(safeJson(JSON.stringify({ error: { code, message, ...facts, exit_code: exitCode } })))
     return exitCode

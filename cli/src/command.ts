@@ -43,7 +43,18 @@ interface CommandSpec<O extends OptionSpecs> {
   options?: O
   /** What to type, and what it does. */
   examples: readonly (readonly [string, string])[]
-  run: (shell: Shell, options: Values<O>, operands: string[]) => Promise<ExitCode | undefined>
+  run: (
+    shell: Shell,
+    options: Values<O>,
+    operands: string[],
+    repeated: readonly Repeated[],
+  ) => Promise<ExitCode | undefined>
+}
+
+/** One value of an option that may be given several times. */
+export interface Repeated {
+  option: string
+  value: string
 }
 
 export interface Command {
@@ -54,7 +65,12 @@ export interface Command {
   operands: readonly OperandSpec[]
   options: OptionSpecs
   examples: readonly (readonly [string, string])[]
-  run: (shell: Shell, options: Record<string, unknown>, operands: string[]) => Promise<ExitCode | undefined>
+  run: (
+    shell: Shell,
+    options: Record<string, unknown>,
+    operands: string[],
+    repeated: readonly Repeated[],
+  ) => Promise<ExitCode | undefined>
 }
 
 export function command<const O extends OptionSpecs>(spec: CommandSpec<O>): Command {
@@ -63,7 +79,7 @@ export function command<const O extends OptionSpecs>(spec: CommandSpec<O>): Comm
     about: spec.about,
     operands: spec.operands ?? [],
     options: spec.options ?? {},
-    run: (shell, options, operands) => spec.run(shell, options as Values<O>, operands),
+    run: (shell, options, operands, repeated) => spec.run(shell, options as Values<O>, operands, repeated),
   }
 }
 

@@ -2,6 +2,7 @@
  * Which service a command speaks to, and as whom. A token of a profile goes to that profile's service and nowhere else,
  * and no token goes over plain http to another machine.
  */
+import { openAdminTokens } from './admin-tokens.ts'
 import { exitCodes } from './exit-codes.ts'
 import { CommandFailure, usageError } from './failures.ts'
 import { openProfiles } from './profiles.ts'
@@ -52,13 +53,13 @@ export function findCredential(shell: Asking, role: Role): Credential | undefine
   const fromEnvironment = shell.env[variable]?.trim()
   if (fromEnvironment) return { ...address, token: checkedToken(fromEnvironment, variable), tokenFrom: variable }
   const profiles = openProfiles(shell)
-  const profile = profiles.read()
-  const token = profile && tokenIn(profile, role)
-  if (!profile || token === undefined) return undefined
-  if (new URL(profile.url).origin !== new URL(address.baseUrl).origin) {
+  const kept = role === 'agent' ? agentTokenIn(profiles.read()) : adminTokenOf(shell, profiles.name)
+  if (!kept) return undefined
+  const { url, token } = kept
+  if (new URL(url).origin !== new URL(address.baseUrl).origin) {
     throw new CommandFailure(
       exitCodes.credential,
-      `profile "${profiles.name}" is for ${inLine(profile.url)}, and its tokens are not sent to ${address.baseUrl}`,
+      `profile "${profiles.name}" is for ${inLine(url)}, and its tokens are not sent to ${address.baseUrl}`,
       { hint: `Make a profile for it: sallyport register NAME --url ${address.baseUrl} --profile OTHER` },
     )
   }
@@ -79,8 +80,18 @@ export function credentialOf(shell: Asking, role: Role): Credential {
   })
 }
 
-function tokenIn({ agent, admin_token }: Profile, role: Role): string | undefined {
-  return role === 'agent' ? agent?.access_token : admin_token
+interface KeptToken {
+  url: string
+  token: string
+}
+
+function agentTokenIn(profile: Profile | undefined): KeptToken | undefined {
+  return profile?.agent && { url: profile.url, token: profile.agent.access_token }
+}
+
+function adminTokenOf(shell: Asking, profile: string): KeptToken | undefined {
+  const kept = openAdminTokens(shell).read(profile)
+  return kept && { url: kept.url, token: kept.admin_token }
 }
 
 /** A profile that was asked for by name has to be there; the usual one comes with the first `register`. */

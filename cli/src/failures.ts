@@ -4,18 +4,32 @@ import { exitCodes } from './exit-codes.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { shellWord } from './shell-word.ts'
 
+interface FailureDetails {
+  hint?: string
+  code?: string
+  facts?: Record<string, unknown>
+  isSilent?: boolean
+}
+
 /** Said by the command line itself, to whoever typed. */
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode
   /** What to do, on a line of its own. */
   readonly hint: string | undefined
   readonly code: string
+  /** What a script may want to know of it. */
+  readonly facts: Record<string, unknown>
+  /** Whether the exit code says it all. */
+  readonly isSilent: boolean
 
-  constructor(exitCode: ExitCode, message: string, { hint, code = 'cli' }: { hint?: string; code?: string } = {}) {
+  constructor(exitCode: ExitCode, message: string, details: FailureDetails = {}) {
+    const { hint, code = 'cli', facts = {}, isSilent = false } = details
     super(message)
     this.exitCode = exitCode
     this.hint = hint
     this.code = code
+    this.facts = facts
+    this.isSilent = isSilent
   }
 }
 
@@ -34,8 +48,8 @@ export interface Failure {
 
 export function describeFailure(error: unknown): Failure {
   if (error instanceof CommandFailure) {
-    const { exitCode, code, message, hint } = error
-    return { exitCode, code, message, hint, facts: {} }
+    const { exitCode, code, message, hint, facts } = error
+    return { exitCode, code, message, hint, facts }
   }
   if (error instanceof SallyportError) return ofService(error)
   const message = error instanceof Error ? error.message : String(error)

@@ -102,7 +102,7 @@ function drawTable<T>(columns: Column<T>[], records: T[], style: Style, width: n
   // What does not fit is taken from the widest columns but the first, which is what one copies.
   for (let over = total(widths) - width; over > 0; over--) {
     const widest = widths.slice(1).reduce((best, now, at) => (now > (widths[best] ?? 0) ? at + 1 : best), 1)
-    if ((widths[widest] ?? 0) <= 6) break
+    if ((widths[widest] ?? 0) <= 5) break
     widths[widest] = (widths[widest] ?? 0) - 1
   }
   const row = (texts: string[], paint: (text: string, at: number) => string) =>

@@ -1,16 +1,16 @@
-/** Profiles: one service and the tokens for it. Each is a file of its own, so that two commands at once do no harm. */
+/** Profiles: a service and its agent's token. Each is a file of its own, so that two commands at once do no harm. */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf, configFolder, findConfigFolder, readPrivate, stagePrivate } from './config-folder.ts'
 import { exitCodes } from './exit-codes.ts'
 import { CommandFailure, usageError } from './failures.ts'
+import { checkedName } from './profile-name.ts'
 import type { Shell } from './shell.ts'
 import { inLine } from './terminal-text.ts'
 
 export interface Profile {
   url: string
   agent?: { agent_id: string; name: string; access_token: string }
-  admin_token?: string
 }
 
 const usualName = 'default'
@@ -82,12 +82,6 @@ export function openProfiles(shell: Pick<Shell, 'env' | 'platform' | 'home' | 'p
       }
     },
   }
-}
-
-/** A name is a part of a path: nothing that leads elsewhere. */
-function checkedName(name: string): string {
-  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name
-  throw usageError(`"${inLine(name)}" is no name of a profile: letters, digits, dots, hyphens, at most 64`)
 }
 
 function parseProfile(file: string, text: string): Profile {

@@ -1,6 +1,13 @@
 /** One proxied call, as a Response: the way of `fetch`, or where it must be made once, of the keyed call. */
 import type { AgentClient } from '@sallyport/sdk'
 
+const droppedHeaders = 'x-sallyport-dropped-headers'
+
+/** The call's headers that the service did not send on. */
+export function droppedOf({ headers }: Response): string[] {
+  return headers.get(droppedHeaders)?.split(', ') ?? []
+}
+
 export interface ProxiedCall {
   grantId: string
   method: string
@@ -49,6 +56,8 @@ async function keyed(agent: AgentClient, call: ProxiedCall, idempotencyKey: stri
   const pairs = Object.entries(answer.headers).flatMap(([name, values]) =>
     [values].flat().map((value): [string, string] => [name, value]),
   )
+  pairs.push(['x-sallyport-audit-id', answer.audit_id])
+  if (answer.dropped_headers.length > 0) pairs.push([droppedHeaders, answer.dropped_headers.join(', ')])
   const hasBody = ![204, 205, 304].includes(status) && bytes.length > 0
   return new Response(hasBody ? new Uint8Array(bytes) : null, { status, headers: pairs })
 }

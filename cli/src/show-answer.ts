@@ -14,14 +14,15 @@ export interface ShowOptions {
   include: boolean
   stream: boolean
   file: string | undefined
+  isSilent: boolean
 }
 
 export async function showAnswer(
   output: Output,
   response: Response,
-  { include, stream, file }: ShowOptions,
+  { include, stream, file, isSilent }: ShowOptions,
 ): Promise<void> {
-  if (file !== undefined) return toFile(output, response, file)
+  if (file !== undefined) return toFile(output, response, { file, include, isSilent })
   const { isTerminal } = output
   const head = include ? headOf(response, isTerminal ? inLine : (text) => text) : ''
   if (stream) {
@@ -66,7 +67,11 @@ async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array, void, u
   }
 }
 
-async function toFile(output: Output, response: Response, file: string): Promise<void> {
+async function toFile(
+  output: Output,
+  response: Response,
+  { file, include, isSilent }: { file: string; include: boolean; isSilent: boolean },
+): Promise<void> {
   const stream = createWriteStream(file)
   const failed = new Promise<never>((_, reject) => {
     stream.on('error', (error) => {
@@ -76,6 +81,7 @@ async function toFile(output: Output, response: Response, file: string): Promise
   failed.catch(() => undefined)
   let size = 0
   const write = async () => {
+    if (include) stream.write(headOf(response, (text) => text))
     for await (const chunk of chunksOf(response)) {
       size += chunk.length
       if (!stream.write(chunk)) await once(stream, 'drain')
@@ -84,7 +90,7 @@ async function toFile(output: Output, response: Response, file: string): Promise
     await once(stream, 'finish')
   }
   await Promise.race([write(), failed])
-  output.say(`${size} bytes are in ${inLine(file)}`)
+  if (!isSilent) output.say(`${size} bytes are in ${inLine(file)}`)
 }
 
 function readable(body: Buffer, type: string): string {

@@ -24,6 +24,25 @@ const columns: Column<Grant>[] = [
   },
 ]
 
+/** The end of an id is what tells it from another. */
+const account: Column<Grant> = {
+  title: 'ACCOUNT',
+  shown: ({ connection_id }) => connection_id?.slice(-5) ?? '-',
+  exact: ({ connection_id }) => connection_id ?? '-',
+}
+const details: Column<Grant>[] = [
+  account,
+  { title: 'PATHS', shown: ({ allowed_paths }) => allowed_paths?.join(',') ?? 'any' },
+  { title: 'CREATED', shown: ({ created_at }) => created_at },
+]
+
+/** A script gets all of them; a person an account only where there are several. */
+function columnsFor(grants: readonly Grant[], isTerminal: boolean): Column<Grant>[] {
+  if (!isTerminal) return [...columns, ...details]
+  const accounts = new Set(grants.flatMap(({ connection_id }) => connection_id ?? []))
+  return accounts.size > 1 ? [...columns, account] : columns
+}
+
 export const grantsList = command({
   name: 'grants list',
   group: 'agent',
@@ -40,7 +59,12 @@ export const grantsList = command({
     const query = { ...(status !== undefined && { status: status as Grant['status'] }) }
     const grants = await take(asAgent(shell).grants(query, { signal: shell.interrupted }), limit)
     if (shell.json) shell.output.json({ grants })
-    else shell.output.table(columns, grants, 'No grants. Ask for one: sallyport request PROVIDER')
+    else
+      shell.output.table(
+        columnsFor(grants, shell.output.isTerminal),
+        grants,
+        'No grants. Ask for one: sallyport request PROVIDER',
+      )
     return undefined
   },
 })

@@ -1,4 +1,5 @@
 import { createAgentClient } from '@sallyport/sdk'
+import { openAdminTokens } from '../admin-tokens.ts'
 import { command } from '../command.ts'
 import { addressForNew, addressOf, checkedToken, checkedUrl, findCredential } from '../credentials.ts'
 import { usageError } from '../failures.ts'
@@ -28,14 +29,14 @@ const columns: Column<Listed>[] = [
   { title: 'ADMIN', shown: ({ has_admin_token }) => (has_admin_token ? 'yes' : 'no') },
 ]
 
-function listed(name: string, current: string, { url, agent, admin_token }: Profile): Listed {
+function listed(name: string, current: string, { url, agent }: Profile, has_admin_token: boolean): Listed {
   return {
     profile: name,
     current: name === current,
     url,
     agent_id: agent?.agent_id ?? null,
     agent_name: agent?.name ?? null,
-    has_admin_token: admin_token !== undefined,
+    has_admin_token,
   }
 }
 
@@ -46,9 +47,10 @@ export const profileList = command({
   examples: [['sallyport profile', 'the current one has a star']],
   run: async (shell) => {
     const { list, read, current } = openProfiles(shell)
+    const admins = openAdminTokens(shell)
     const profiles = list().flatMap((name) => {
       const profile = read(name)
-      return profile ? [listed(name, current(), profile)] : []
+      return profile ? [listed(name, current(), profile, admins.read(name) !== undefined)] : []
     })
     if (shell.json) shell.output.json({ profiles })
     else shell.output.table(columns, profiles, 'No profiles. The first comes with: sallyport register NAME')
@@ -85,7 +87,8 @@ export const profileSet = command({
   name: 'profile set',
   group: 'setup',
   summary: 'keep an address or a token that you have in a profile',
-  about: 'Tokens come from a file or from standard input, never from the command line, where others could read them.',
+  about: `Tokens come from a file or from standard input, never from the command line, where others could read them.
+The admin token is kept in a file of its own, which commands for agents and the MCP server never read.`,
   options: {
     'agent-token-file': { type: 'text', value: 'FILE', summary: 'a file with an agent token; - for standard input' },
     'admin-token-file': { type: 'text', value: 'FILE', summary: 'a file with the admin token; - for standard input' },
@@ -116,12 +119,10 @@ export const profileSet = command({
     const agent = agentToken === undefined ? undefined : await knownAgent(url, agentToken, shell.interrupted)
     // Tokens of one service are not for another.
     const kept = former?.url === url ? former : {}
-    profiles.stage().keep({
-      ...kept,
-      url,
-      ...(agent && { agent }),
-      ...(adminToken !== undefined && { admin_token: adminToken }),
-    })
+    const admins = openAdminTokens(shell)
+    profiles.stage().keep({ ...kept, url, ...(agent && { agent }) })
+    if (adminToken !== undefined) admins.keep(profiles.name, { url, admin_token: adminToken })
+    else if (former?.url !== url) admins.remove(profiles.name)
     if (shell.json) shell.output.json({ profile: profiles.name, url })
     else shell.output.say(`${shell.output.sayStyle('green', '✓')} Profile "${profiles.name}" is kept, for ${url}`)
     return undefined
@@ -156,6 +157,7 @@ export const profileRemove = command({
   examples: [['sallyport profile remove work', 'its agent stays registered at the service']],
   run: async (shell, _options, [name = '']) => {
     openProfiles(shell).remove(name)
+    openAdminTokens(shell).remove(name)
     if (shell.json) shell.output.json({ profile: name, removed: true })
     else shell.output.say(`${shell.output.sayStyle('green', '✓')} Profile "${name}" is gone`)
     return undefined

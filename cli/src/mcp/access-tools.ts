@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { take } from '../listed.ts'
 import { settled, waitSeconds } from './decision.ts'
 import { grantFacts } from './grant-facts.ts'
+import { accessOutput, grantsOutput, providersOutput } from './output-schemas.ts'
 import type { McpNeeds } from './server.ts'
 import { answering, facts } from './tool-results.ts'
 
@@ -17,6 +18,7 @@ export function accessTools(server: McpServer, { agent, anyone }: McpNeeds): voi
       title: 'List providers',
       description: 'The providers whose accounts can be asked for, and the hosts of their APIs.',
       inputSchema: z.strictObject({}),
+      outputSchema: providersOutput,
       annotations: readOnly,
     },
     (_given, { signal }) =>
@@ -42,6 +44,7 @@ export function accessTools(server: McpServer, { agent, anyone }: McpNeeds): voi
       inputSchema: z.strictObject({
         status: z.enum(['active', 'revoked', 'expired', 'all']).default('active').describe('Which of them'),
       }),
+      outputSchema: grantsOutput,
       annotations: readOnly,
     },
     ({ status }, { signal }) =>
@@ -66,6 +69,7 @@ export function accessTools(server: McpServer, { agent, anyone }: McpNeeds): voi
         access_request_id: z.string().min(1).max(100).describe('As request_access gave it'),
         wait_seconds: waitSeconds.default(0),
       }),
+      outputSchema: accessOutput,
       annotations: { ...readOnly, openWorldHint: true },
     },
     ({ access_request_id, wait_seconds }, extra) =>

@@ -7,8 +7,9 @@ import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { z } from 'zod'
 import { makeCall } from './call.ts'
 import { createKeptAnswers, partOf, rest } from './kept-answers.ts'
+import { callOutput, readOutput, resultOutput, sandboxOutput } from './output-schemas.ts'
 import type { McpNeeds } from './server.ts'
-import { answering, asData, facts, failed } from './tool-results.ts'
+import { answering, asData, dataNote, facts, failed } from './tool-results.ts'
 
 const shownByDefault = 20_000
 const mostShown = 100_000
@@ -20,7 +21,7 @@ const call = {
     .min(1)
     .max(100)
     .optional()
-    .describe('As list_grants has it; left out: the only one that covers the URL'),
+    .describe('As list_grants has it; left out: the newest that covers the URL, if all that do are for one account'),
   headers: z
     .record(z.string(), z.string())
     .optional()
@@ -35,6 +36,15 @@ const call = {
     .describe('How much of the answer to show at once'),
 }
 
+const anyJson = z.union([
+  z.string(),
+  z.record(z.string(), z.unknown()),
+  z.array(z.unknown()),
+  z.number(),
+  z.boolean(),
+  z.null(),
+])
+
 export function callTools(server: McpServer, needs: McpNeeds): void {
   const { agent } = needs
   const kept = createKeptAnswers()
@@ -45,6 +55,7 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
       title: 'Read from an API',
       description: 'GET or HEAD on an API, with the account that a grant stands for. Changes nothing there.',
       inputSchema: z.strictObject({ method: z.enum(['GET', 'HEAD']).default('GET'), ...call }),
+      outputSchema: readOutput,
       annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     },
     (given, { signal }) => answering(() => makeCall({ ...needs, kept, signal }, { ...given, isReading: true })),
@@ -62,7 +73,11 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
           .regex(/^[A-Za-z-]{1,20}$/)
           .describe('GET, POST, PUT, PATCH, DELETE, …'),
         ...call,
-        body: z.unknown().optional().describe('A string is sent as it is, anything else as JSON'),
+        body: anyJson
+          .optional()
+          .describe(
+            'A string is sent unchanged, anything else as JSON. Without a content-type header it goes as application/json, and a string that is no JSON object or array as text/plain',
+          ),
         body_base64: z.base64().optional().describe('The bytes of the body instead, in base64'),
         idempotency_key: z
           .string()
@@ -72,6 +87,7 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
           .describe('The same call with the same key reaches the API once'),
         dry_run: z.boolean().optional().describe('Only says whether the call would be made'),
       }),
+      outputSchema: callOutput,
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     },
     (given, { signal }) => answering(() => makeCall({ ...needs, kept, signal }, { ...given, isReading: false })),
@@ -87,6 +103,7 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
         offset: z.int().min(0).describe('The first character to show'),
         max_characters: call.max_characters,
       }),
+      outputSchema: resultOutput,
       annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     },
     ({ result_id, offset, max_characters }) => {
@@ -100,7 +117,13 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
         return failed({ error: { code: 'past_the_end', message: `The answer has ${text.length} characters.` } })
       }
       const { part, end } = partOf(text, offset, max_characters)
-      return { content: [{ type: 'text', text: `${asData(source, part)}\n${rest(result_id, end, text.length)}` }] }
+      return {
+        content: [{ type: 'text', text: `${asData(source, part)}\n${rest(result_id, end, text.length)}` }],
+        structuredContent: {
+          ...{ result_id, offset, next_offset: end < text.length ? end : null, length: text.length },
+          data: { note: dataNote(source), body: part },
+        },
+      }
     },
   )
 
@@ -111,6 +134,7 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
       description:
         'A grant for an API that echoes what it was sent: the whole way, without a person or a real account. Ends the sandbox before it.',
       inputSchema: z.strictObject({}),
+      outputSchema: sandboxOutput,
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     },
     (_given, { signal }) =>

@@ -1,17 +1,17 @@
 /** One call of an API for a model: the grant found, the answer bounded, its text marked as what it is. */
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import type { AgentClient, Provider } from '@sallyport/sdk'
-import { coveringGrants, isUnder } from '../choose-grant.ts'
+import { findGrant, isUnder, toTellApart } from '../choose-grant.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { CommandFailure } from '../failures.ts'
 import { take } from '../listed.ts'
-import { proxied } from '../proxied.ts'
+import { droppedOf, proxied } from '../proxied.ts'
 import { readAtMost } from '../read-at-most.ts'
 import { partOf, rest } from './kept-answers.ts'
 import type { KeptAnswers } from './kept-answers.ts'
 import { meansAnotherMethod } from './meant-method.ts'
 import type { McpNeeds } from './server.ts'
-import { asData, facts, failed } from './tool-results.ts'
+import { asData, dataNote, facts, failed } from './tool-results.ts'
 
 interface Given {
   isReading: boolean
@@ -48,7 +48,7 @@ export async function makeCall(needs: Needs, given: Given): Promise<CallToolResu
   mustRead(url)
   const agent = needs.agent()
   const method = given.method.toUpperCase()
-  const grant = given.grant_id ?? (await onlyGrant(needs, agent, url, method))
+  const grant = given.grant_id ?? (await usableGrant(needs, agent, url, method))
   if (typeof grant !== 'string') return grant
   const body = bodyOf(given)
   if (given.dry_run) return dryRun(agent, { ...given, method }, grant, signal)
@@ -67,19 +67,33 @@ export async function makeCall(needs: Needs, given: Given): Promise<CallToolResu
     signal,
   })
   const { bytes, isCut, isBroken } = await readAtMost(response, mostBytes, signal)
-  const { text, form } = textOf(bytes)
+  const { text, encoding } = textOf(bytes)
   const { part, end } = partOf(text, 0, given.max_characters)
   const id = end < text.length ? kept.keep({ source: url.host, text }) : undefined
   const type = (response.headers.get('content-type') ?? 'none').replace(/[^\w/+.;= -]/g, '').slice(0, 100)
+  const form = encoding === 'base64' ? ', here in base64' : ''
+  const headers = headersOf(response)
+  const dropped = droppedOf(response)
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\n`)
   const lines = [
     `${url.host} answered ${response.status} (content-type: ${type}; ${bytes.length} bytes${form}).`,
-    asData(url.host, `${headersOf(response)}${part}`),
+    ...(dropped.length === 0 ? [] : [`Not sent on of the call's headers: ${dropped.join(', ')}.`]),
+    asData(url.host, `${head.join('')}${head.length === 0 ? '' : '\n'}${part}`),
     ...(id === undefined ? [] : [rest(id, end, text.length)]),
     ...(isCut ? [`The answer is longer than ${mostBytes} bytes; what came after them was not taken.`] : []),
     ...(isBroken ? ['The answer broke off there, before its end.'] : []),
   ]
   const isError = response.status >= 400 || isBroken
-  return { content: [{ type: 'text', text: lines.join('\n') }], ...(isError && { isError }) }
+  const auditId = response.headers.get('x-sallyport-audit-id')
+  const structuredContent = {
+    ...{ status: response.status, host: url.host, content_type: type, bytes: bytes.length, body_encoding: encoding },
+    data: { note: dataNote(url.host), headers, body: part },
+    ...{ length: text.length, next_offset: id === undefined ? null : end },
+    ...(id !== undefined && { result_id: id }),
+    ...{ is_cut: isCut, is_broken_off: isBroken, dropped_headers: dropped },
+    ...(auditId !== null && { audit_id: auditId }),
+  }
+  return { content: [{ type: 'text', text: lines.join('\n') }], structuredContent, ...(isError && { isError }) }
 }
 
 function notReading(): CommandFailure {
@@ -104,15 +118,20 @@ async function dryRun(agent: AgentClient, given: Given, grantId: string, signal:
 }
 
 /** The id, or what to do instead. */
-async function onlyGrant(needs: Needs, agent: AgentClient, url: URL, method: string): Promise<string | CallToolResult> {
+async function usableGrant(
+  needs: Needs,
+  agent: AgentClient,
+  url: URL,
+  method: string,
+): Promise<string | CallToolResult> {
   const { signal, anyone } = needs
-  const covering = await coveringGrants(agent, url, method, signal)
-  const [grant, other] = covering
-  if (grant && !other) return grant.grant_id
-  if (grant) {
+  const choice = await findGrant(agent, { url, method, signal })
+  if ('grant' in choice) return choice.grant.grant_id
+  if (choice.grants.length > 0) {
     return failed({
-      error: { code: 'several_grants', message: `Several grants cover ${url.host}. Say which with grant_id.` },
-      grants: covering.map(({ grant_id, provider, kind }) => ({ grant_id, provider: provider ?? kind })),
+      error: { code: 'several_grants', message: `Grants for several accounts cover ${url.host}.` },
+      grants: choice.grants.map(toTellApart),
+      next: 'Ask the person which account they mean where you can not tell, and give its grant_id.',
     })
   }
   const providers = await take<Provider>(anyone().providers.list({}, { signal }), 200)
@@ -129,30 +148,40 @@ async function onlyGrant(needs: Needs, agent: AgentClient, url: URL, method: str
   })
 }
 
-function bodyOf({ body, body_base64 }: Given): { bytes?: Buffer; headers: Record<string, string> } {
+/** With the content type that the service would give it, where the caller gives none. */
+function bodyOf({ body, body_base64, headers = {} }: Given): { bytes?: Buffer; headers: Record<string, string> } {
   if (body_base64 !== undefined) return { bytes: Buffer.from(body_base64, 'base64'), headers: {} }
   if (body === undefined) return { headers: {} }
-  if (typeof body === 'string') return { bytes: Buffer.from(body), headers: {} }
-  return { bytes: Buffer.from(JSON.stringify(body)), headers: { 'content-type': 'application/json' } }
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
+  const type = typeof body === 'string' && !isJsonContainer(body) ? 'text/plain;charset=UTF-8' : 'application/json'
+  return { bytes: Buffer.from(text), headers: hasType || text === '' ? {} : { 'content-type': type } }
+}
+
+function isJsonContainer(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null
+  } catch {
+    return false
+  }
 }
 
 /** What is not UTF-8 is shown in base64. */
-function textOf(bytes: Buffer): { text: string; form: string } {
+function textOf(bytes: Buffer): { text: string; encoding: 'text' | 'base64' } {
   try {
-    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes), form: '' }
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes), encoding: 'text' }
   } catch {
-    return { text: bytes.toString('base64'), form: ', here in base64' }
+    return { text: bytes.toString('base64'), encoding: 'base64' }
   }
 }
 
 const telling = /^(?:location|link|retry-after|etag|last-modified|allow|x-total-count|(?:x-)?ratelimit-.*)$/
 
 /** Those that a caller acts on. They are the upstream's words too. */
-function headersOf({ headers }: Response): string {
-  const lines = [...headers]
-    .filter(([name]) => telling.test(name))
-    .map(([name, value]) => `${name}: ${value.slice(0, 2000)}`)
-  return lines.length === 0 ? '' : `${lines.join('\n')}\n\n`
+function headersOf({ headers }: Response): Record<string, string> {
+  const found = [...headers].filter(([name]) => telling.test(name))
+  return Object.fromEntries(found.map(([name, value]) => [name, value.slice(0, 2000)]))
 }
 
 function urlOf(text: string): URL | undefined {

@@ -8,6 +8,7 @@ import type { AccessRequest, AgentClient } from '@sallyport/sdk'
 import { z } from 'zod'
 import { pending, settled, waitSeconds } from './decision.ts'
 import type { Extra } from './decision.ts'
+import { accessOutput } from './output-schemas.ts'
 import type { McpNeeds } from './server.ts'
 import { answering, failed } from './tool-results.ts'
 
@@ -35,6 +36,7 @@ export function requestAccessTool(server: McpServer, { agent }: McpNeeds): void 
         user_id: z.string().min(1).max(254).optional().describe('Who should decide: a user_id or an e-mail address'),
         wait_seconds: waitSeconds.default(50),
       }),
+      outputSchema: accessOutput,
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     },
     ({ wait_seconds, ...wanted }, extra) =>

@@ -1,0 +1,51 @@
+/**
+ * Admin tokens lie apart from the profiles: an agent reads its profile, and may be given the file, but the admin token
+ * would make it the operator. Only commands for operators read what is here.
+ */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { codeOf, configFolder, findConfigFolder, readPrivate, stagePrivate } from './config-folder.ts'
+import { exitCodes } from './exit-codes.ts'
+import { CommandFailure } from './failures.ts'
+import { checkedName } from './profile-name.ts'
+import type { Shell } from './shell.ts'
+
+type Place = Pick<Shell, 'env' | 'platform' | 'home'>
+
+export interface AdminToken {
+  url: string
+  admin_token: string
+}
+
+export function openAdminTokens(place: Place) {
+  const fileOf = (profile: string) => join(configFolder(place), 'admin', `${checkedName(profile)}.json`)
+  return {
+    fileOf,
+    read: (profile: string): AdminToken | undefined => {
+      const text = findConfigFolder(place) === undefined ? undefined : readPrivate(fileOf(profile), place.platform)
+      return text === undefined ? undefined : parse(fileOf(profile), text)
+    },
+    keep: (profile: string, token: AdminToken) => {
+      stagePrivate(fileOf(profile)).keep(`${JSON.stringify(token, null, 2)}\n`)
+    },
+    remove: (profile: string) => {
+      try {
+        rmSync(fileOf(profile), { force: true })
+      } catch (error) {
+        throw new CommandFailure(exitCodes.unexpected, `${fileOf(profile)} can not be removed (${codeOf(error)})`)
+      }
+    },
+  }
+}
+
+function parse(file: string, text: string): AdminToken {
+  try {
+    const { url, admin_token } = JSON.parse(text) as Partial<AdminToken>
+    if (typeof url === 'string' && typeof admin_token === 'string') return { url, admin_token }
+  } catch {
+    // Said below.
+  }
+  throw new CommandFailure(exitCodes.credential, `${file} does not hold an admin token`, {
+    hint: 'Remove it, and keep the token again: sallyport profile set --admin-token-file FILE',
+  })
+}

@@ -1,0 +1,78 @@
+/** What the tools give back as structured content. A failure has none: its text is JSON with `error` and `next`. */
+import { z } from 'zod'
+
+const next = z.string().describe('What to do with it')
+const moment = z.string().describe('A time, as RFC 3339 has it')
+const names = z.array(z.string())
+
+const grant = {
+  grant_id: z.string(),
+  kind: z.string().describe('connection: an account of a person; sandbox: none'),
+  provider: z.string().nullable(),
+  connection_id: z.string().nullable().describe('The account: grants with the same one are for the same account'),
+  allowed_hosts: names,
+  allowed_methods: names.nullable().describe('null: any'),
+  allowed_paths: names.nullable().describe('null: any'),
+  created_at: moment,
+  expires_at: moment.nullable(),
+  calls: z.number().describe('Made so far'),
+  max_calls: z.number().nullable(),
+}
+
+export const providersOutput = z.object({
+  providers: z.array(
+    z.object({ provider: z.string(), provider_name: z.string(), api_hosts: names, verified: z.boolean() }),
+  ),
+  next,
+})
+
+export const grantsOutput = z.object({ grants: z.array(z.object({ ...grant, status: z.string() })), next })
+
+export const accessOutput = z.object({
+  ...z.object(grant).partial().shape,
+  status: z.enum(['pending', 'approved']),
+  access_request_id: z.string(),
+  provider: z.string().nullable(),
+  approval_url: z.string().optional().describe('While it is pending: where the person decides'),
+  next,
+})
+
+const note = z.string().describe('What the data is')
+const length = z.number().describe('How many characters the whole body has')
+const next_offset = z.number().nullable().describe('Where read_result goes on; null at the end')
+
+const answer = {
+  status: z.number().describe('The HTTP status that the API answered with'),
+  host: z.string(),
+  content_type: z.string(),
+  bytes: z.number(),
+  body_encoding: z.enum(['text', 'base64']),
+  data: z.object({ note, headers: z.record(z.string(), z.string()), body: z.string() }).describe('From the API'),
+  length,
+  next_offset,
+  result_id: z.string().optional().describe('For read_result, where the body is longer than what is shown'),
+  is_cut: z.boolean().describe('Whether the answer was longer than what was taken of it'),
+  is_broken_off: z.boolean().describe('Whether the answer ended before its end'),
+  dropped_headers: names.describe("The call's headers that were not sent on"),
+  audit_id: z.string().optional(),
+}
+
+export const readOutput = z.object(answer)
+
+/** An answer, or with dry_run what the service says about the call. */
+export const callOutput = z.object({
+  ...readOutput.partial().shape,
+  allowed: z.boolean().optional().describe('With dry_run: whether the call would be made'),
+  would_inject: z.object({ header: z.string(), value: z.string() }).nullish(),
+  grant: z.looseObject({ grant_id: z.string() }).nullish(),
+})
+
+export const resultOutput = z.object({
+  result_id: z.string(),
+  offset: z.number(),
+  next_offset,
+  length,
+  data: z.object({ note, body: z.string() }),
+})
+
+export const sandboxOutput = z.object({ grant_id: z.string(), echo_url: z.string(), expires_at: moment, next })

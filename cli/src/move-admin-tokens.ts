@@ -1,0 +1,48 @@
+/** Profiles of earlier versions held the admin token too. It is moved out of those there are, before any is used. */
+import { openAdminTokens } from './admin-tokens.ts'
+import { openProfiles } from './profiles.ts'
+import type { Profile } from './profiles.ts'
+import type { Shell } from './shell.ts'
+import { inLine } from './terminal-text.ts'
+
+type FormerProfile = Profile & { admin_token?: unknown }
+
+export function moveAdminTokens(shell: Shell): void {
+  const { list, read } = openProfiles({ ...shell, env: { ...shell.env, SALLYPORT_PROFILE: '' }, profile: undefined })
+  for (const name of list()) {
+    const found = readable(() => read(name) as FormerProfile | undefined)
+    if (typeof found?.admin_token !== 'string') continue
+    const { admin_token, ...profile } = found
+    warn(shell, name, moved(shell, name, profile, admin_token))
+  }
+}
+
+/** A profile that can't be read is reported by the command that uses it. */
+function readable<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+/** Where it is now; undefined where it could not be moved. */
+function moved(shell: Shell, name: string, profile: Profile, admin_token: string): string | undefined {
+  try {
+    const admins = openAdminTokens(shell)
+    admins.keep(name, { url: profile.url, admin_token })
+    openProfiles(shell).stage(name).keep(profile)
+    return admins.fileOf(name)
+  } catch {
+    return undefined
+  }
+}
+
+function warn({ output }: Shell, name: string, place: string | undefined): void {
+  const what =
+    place === undefined
+      ? 'It could not be removed from there: remove the member "admin_token" by hand.'
+      : `It is now in ${inLine(place)}.`
+  const said = `profile "${inLine(name)}", which agents read, held the admin token. ${what} If an agent may have seen it, replace it.`
+  output.say(`${output.sayStyle('yellow', 'sallyport:')} ${said}`)
+}
