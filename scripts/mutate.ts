@@ -1,6 +1,7 @@
 /**
  * Applies each mutation of e2e/spec-mutations/ by itself, in a copy of the tree, and runs the test that the row names.
- * A mutation that survives means that the test does not hold what the row says.
+ * A mutation that survives means that the test does not hold what the row says. With `--unchanged` nothing is broken: a
+ * test that fails then, on a busy machine perhaps, would seem to kill whatever it is held against.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,7 +21,9 @@ const mostMs = 180_000
 const root = resolve(import.meta.dirname, '..')
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
-const { row: wanted = [''] } = parseArgs({ options: { row: { type: 'string', multiple: true } } }).values
+const { row: wanted = [''], unchanged = false } = parseArgs({
+  options: { row: { type: 'string', multiple: true }, unchanged: { type: 'boolean' } },
+}).values
 const chosen = mutations.flatMap((mutation) => {
   const row = rows.find(({ what }) => what === mutation.row)
   return row && wanted.some((text) => row.what.includes(text)) ? [{ mutation, row }] : []
@@ -34,17 +37,22 @@ const prepared = await prepareTests(
   say,
 )
 try {
-  const unheld: string[] = []
+  const wrong: string[] = []
   for (const { mutation, row } of chosen) {
     const started = performance.now()
-    const { verdict, isKilled, reason } = await withEdits([mutation, mutation.also], () => judge(row))
+    const { isFailed, reason, ...seen } = await withEdits(unchanged ? [] : [mutation, mutation.also], () => judge(row))
     const seconds = ((performance.now() - started) / 1000).toFixed(1)
-    say(`${verdict.padEnd(8)} ${seconds.padStart(5)} s  ${row.what}${isKilled ? `\n${' '.repeat(19)}${reason}` : ''}`)
-    if (!isKilled) unheld.push(`${row.what}\n    ${mutation.file}: ${mutation.from} → ${mutation.to}`)
+    const [failed, passed] = unchanged ? ['failed', 'passed'] : ['killed', 'survived']
+    const verdict = seen.verdict ?? (isFailed ? failed : passed)
+    say(`${verdict.padEnd(8)} ${seconds.padStart(5)} s  ${row.what}${isFailed ? `\n${' '.repeat(19)}${reason}` : ''}`)
+    if (isFailed === unchanged || seen.verdict === 'not run') {
+      wrong.push(unchanged ? row.what : `${row.what}\n    ${mutation.file}: ${mutation.from} → ${mutation.to}`)
+    }
   }
-  say(`\n${chosen.length - unheld.length} of ${chosen.length} mutations were killed.`)
-  for (const one of unheld) say(`  not held: ${one}`)
-  process.exitCode = unheld.length > 0 ? 1 : 0
+  const right = `${chosen.length - wrong.length} of ${chosen.length}`
+  say(unchanged ? `\n${right} tests pass where nothing is changed.` : `\n${right} mutations were killed.`)
+  for (const one of wrong) say(`  ${unchanged ? 'fails' : 'not held'}: ${one}`)
+  process.exitCode = wrong.length > 0 ? 1 : 0
 } finally {
   rmSync(scratch, { recursive: true, force: true })
   await prepared.end()
@@ -70,8 +78,9 @@ async function withEdits<T>([edit, ...others]: (Edit | undefined)[], work: () =>
 }
 
 interface Verdict {
-  verdict: 'killed' | 'hung' | 'survived' | 'not run'
-  isKilled: boolean
+  isFailed: boolean
+  /** Where it is not simply that the test failed, or did not. */
+  verdict?: 'hung' | 'not run'
   /** The first failure, to see that it is the one that was meant. */
   reason: string
 }
@@ -85,11 +94,15 @@ async function judge({ file, name }: Row): Promise<Verdict> {
     .join('.*')
   const only = [`--test-name-pattern=^${pattern}$`, '--test-skip-pattern=\\(postgres\\)', '--test-timeout=90000']
   const { code, output, isLate } = await run(['--test-reporter=spec', ...only, file])
-  const reason = /^\s*(?:\w*Error\b|'test timed out|Error:).*(?:\n.*){0,6}/m.exec(output)?.[0].trim() ?? ''
-  const shown = reason.replaceAll(/\s*\n\s*/g, ' ').slice(0, 300)
-  if (isLate) return { verdict: 'hung', isKilled: true, reason: `no end after ${mostMs / 1000} s` }
-  if (!/^ℹ tests [1-9]/m.test(output)) return { verdict: 'not run', isKilled: false, reason: '' }
-  return { verdict: code === 0 ? 'survived' : 'killed', isKilled: code !== 0, reason: shown }
+  // What is printed below a failing test, from its first line on.
+  const reason = /✖ failing tests:\s+(?:.*\n){2}((?:.*\n){1,7})/.exec(output)?.[1] ?? ''
+  const shown = reason
+    .trim()
+    .replaceAll(/\s*\n\s*/g, ' ')
+    .slice(0, 300)
+  if (isLate) return { verdict: 'hung', isFailed: true, reason: `no end after ${mostMs / 1000} s` }
+  if (!/^ℹ tests [1-9]/m.test(output)) return { verdict: 'not run', isFailed: false, reason: '' }
+  return { isFailed: code !== 0, reason: shown }
 }
 
 async function run(args: string[]): Promise<{ code: number | null; output: string; isLate: boolean }> {
