@@ -48,6 +48,7 @@ import { createLedger } from './proxy/ledger.ts'
 import { createAgentLoad } from './proxy/load.ts'
 import { measureCalls } from './proxy/proxy-metrics.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
+import { createRecordBudget } from './proxy/record-budget.ts'
 import { createRefusals } from './proxy/refusals.ts'
 import { sandboxRoute } from './sandbox/sandbox-route.ts'
 import { sandboxRoutes } from './sandbox/sandbox-routes.ts'
@@ -104,7 +105,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const metrics = createMetrics(given.figuresOfAll)
   const load = createAgentLoad(config.proxyInFlightPerAgent)
-  const refusals = createRefusals(needs)
+  const budget = createRecordBudget(needs)
+  const refusals = createRefusals({ ...needs, budget })
   const callsInFlight = createCallsInFlight(needs)
   const listeners = createListeners(needs)
   const outside = await createOutside({ ...needs, vault, metrics })
@@ -145,6 +147,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   proxyRoutes(http, {
     ...needs,
     refusals,
+    budget,
     ledger,
     callsInFlight,
     load,
@@ -169,8 +172,9 @@ export async function createApp(given: AppNeeds): Promise<App> {
     flushRefusals: () => refusals.flush(),
     settle: ledger.flush,
     signRecord: async () => {
-      const head = await stores.audit.signHead()
-      if (head) log.info({ head: headText(head) }, 'the record so far is signed')
+      for (const head of await stores.audit.signHeads()) {
+        log.info({ head: headText(head) }, 'the record so far is signed')
+      }
     },
     checkCallsInFlight: callsInFlight.check,
     checkListeners: listeners.check,

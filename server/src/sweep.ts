@@ -19,7 +19,7 @@ import type { LoginTokenStore } from './sessions/login-token-store.ts'
 import type { SessionStore } from './sessions/session-store.ts'
 
 export interface SweepNeeds extends RetentionNeeds {
-  config: Pick<Config, 'auditRetentionDays' | 'v1KeyOverlapHours'>
+  config: Pick<Config, 'auditRetentionDays' | 'sandboxRetentionDays' | 'v1KeyOverlapHours'>
   loginTokens: LoginTokenStore
   loginFlows: LoginFlowStore
   sessions: SessionStore
@@ -66,6 +66,9 @@ export async function sweep(needs: SweepNeeds): Promise<void> {
     await needs.callbacks.dropOf(tx, unapproved)
     await needs.accessRequests.drop(tx, unapproved)
   })
-  const { auditRetentionDays } = needs.config
-  if (auditRetentionDays !== undefined) await dropOldRecords(needs, daysAgo(auditRetentionDays))
+  const { auditRetentionDays, sandboxRetentionDays } = needs.config
+  await dropOldRecords(needs, {
+    chn: auditRetentionDays === undefined ? undefined : daysAgo(auditRetentionDays),
+    chs: daysAgo(Math.min(sandboxRetentionDays, auditRetentionDays ?? Infinity)),
+  })
 }

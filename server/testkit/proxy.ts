@@ -12,6 +12,7 @@ import { createLedger } from '../src/proxy/ledger.ts'
 import type { Ledger, LedgerNeeds } from '../src/proxy/ledger.ts'
 import { proxyCall } from '../src/proxy/proxy-call.ts'
 import type { Caller, ProxyNeeds, ProxyReply } from '../src/proxy/proxy-call.ts'
+import { createRecordBudget } from '../src/proxy/record-budget.ts'
 import { createRefusals } from '../src/proxy/refusals.ts'
 import type { HeaderList, Route, Upstream, UpstreamRequest } from '../src/proxy/upstream.ts'
 import { joined } from '../src/proxy/whole-answer.ts'
@@ -77,11 +78,13 @@ export async function proxyTo(
     ...needs,
   }
   const ledger = createLedger(common)
+  const budget = createRecordBudget({ ...common, config: service.config })
   const pipeline: ProxyNeeds = {
     ...common,
     ledger,
     callsInFlight: createCallsInFlight(common),
-    refusals: createRefusals({ ...common, config: service.config }),
+    refusals: createRefusals({ ...common, budget, config: service.config }),
+    budget,
     routeOf: () => ({
       upstream: answering((request) => {
         received.push(request)

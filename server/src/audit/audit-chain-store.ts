@@ -122,10 +122,10 @@ export const auditChainStore = {
     return rows.map(toSigned)
   },
 
-  /** Of the newest chain. */
+  /** Of the newest chain of records that are kept. */
   findLastSigned: async (queries: Queries): Promise<SignedHead | undefined> => {
-    const query = queries.selectFrom('audit_heads').selectAll().orderBy('chain', 'desc').orderBy('position', 'desc')
-    const row = await query.limit(1).executeTakeFirst()
+    const query = queries.selectFrom('audit_heads').selectAll().where('chain', '<', 'chs_')
+    const row = await query.orderBy('chain', 'desc').orderBy('position', 'desc').limit(1).executeTakeFirst()
     return row && toSigned(row)
   },
 

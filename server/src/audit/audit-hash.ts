@@ -49,6 +49,13 @@ export function recordValues(row: RecordRow): unknown[] {
   ]
 }
 
+/** `chs`: calls with no person's grant behind them, on a chain of their own because they are not kept for as long. */
+export type ChainKind = 'chn' | 'chs'
+
+export function chainKindOf({ event, user_id }: Pick<RecordRow, 'event' | 'user_id'>): ChainKind {
+  return user_id === null && event.startsWith('proxy.') ? 'chs' : 'chn'
+}
+
 /** The last record of a chain as far as somebody knows it. */
 export interface Head {
   chain: string

@@ -296,7 +296,7 @@ onBothDatabases('reading the record', (engine) => {
     const { status, body } = await call('GET', '/v4/audit/key')
     assert.equal(status, 200)
     assert.match(body.pem, /^-----BEGIN PUBLIC KEY-----/)
-    const head = await audit.signHead()
+    const [head] = await audit.signHeads()
     assert.ok(head)
     const [, input = '', signature = ''] = /^(.*)\.([\w-]+)$/.exec(headText(head)) ?? []
     for (const key of [createPublicKey(body.pem), createPublicKey({ key: body.jwk, format: 'jwk' })]) {

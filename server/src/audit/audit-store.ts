@@ -13,8 +13,8 @@ import { issuedTokenPattern, issuedTokenPrefix } from '../platform/tokens.ts'
 import type { Vault } from '../platform/vault/vault.ts'
 import { auditChainStore, placeless } from './audit-chain-store.ts'
 import type { LinkedRow } from './audit-chain-store.ts'
-import { emptyChain, linked, macOf } from './audit-hash.ts'
-import type { Head, RecordRow } from './audit-hash.ts'
+import { chainKindOf, emptyChain, linked, macOf } from './audit-hash.ts'
+import type { ChainKind, Head, RecordRow } from './audit-hash.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
 import type { AuditKey } from './audit-key-store.ts'
 import type { AuditRecord } from './audit-record.ts'
@@ -30,7 +30,7 @@ export interface AuditStore {
 
 /** What a commit of this process put on record. */
 export interface Committed {
-  chain: string
+  chains: readonly string[]
   records: readonly RecordRow[]
   /** False where no answer came: they may be there or not, or come late. */
   isCertain: boolean
@@ -49,8 +49,8 @@ export interface AuditLog extends AuditStore {
   ) => Promise<boolean>
   /** Told after each commit that put something on record. A listener must not throw. */
   onCommit: (listener: (committed: Committed) => void) => void
-  /** Signs how far this process's chain has come, unless that is signed already. */
-  signHead: () => Promise<SignedHead | undefined>
+  /** Signs how far this process's chains have come, unless that is signed already. */
+  signHeads: () => Promise<SignedHead[]>
 }
 
 interface Chain {
@@ -58,6 +58,8 @@ interface Chain {
   signedPosition: number
   key: AuditKey
 }
+
+type Chains = ReadonlyMap<ChainKind, Chain>
 
 interface AuditNeeds {
   database: Database
@@ -71,18 +73,21 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
   const waiting = new WeakMap<Queries, LinkedRow[]>()
   const mutex = createMutex()
   /** As committed. None before the first record, and after a commit of which nobody knows whether it happened. */
-  let chain: Chain | undefined
+  const chains = new Map<ChainKind, Chain>()
   const commitListeners: ((committed: Committed) => void)[] = []
 
-  const goOnFrom = (next: Chain, result: CommitResult) => {
-    if (result === 'committed') chain = next
-    // It may be there or not, or come late: what follows hangs on a chain of its own.
-    if (result === 'unknown') chain = undefined
+  const goOnFrom = (next: Chains, result: CommitResult) => {
+    for (const [kind, chain] of next) {
+      if (result === 'committed') chains.set(kind, chain)
+      // It may be there or not, or come late: what follows hangs on a chain of its own.
+      if (result === 'unknown') chains.delete(kind)
+    }
   }
 
-  const tell = ({ head }: Chain, records: readonly RecordRow[], result: CommitResult) => {
+  const tell = (next: Chains, records: readonly RecordRow[], result: CommitResult) => {
     if (result === 'undone') return
-    const committed = { chain: head.chain, records, isCertain: result === 'committed' }
+    const names = Array.from(next.values(), ({ head }) => head.chain)
+    const committed = { chains: names, records, isCertain: result === 'committed' }
     for (const listener of commitListeners) listener(committed)
   }
 
@@ -90,7 +95,7 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
     const before = waiting.get(tx)
     if (before) return before.push(...rows) > 0
     const added = rows
-    let next: Chain | undefined
+    let next: Chains | undefined
     let release: (() => void) | undefined
     const run = async () => {
       waiting.delete(tx)
@@ -108,8 +113,10 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
     return true
   }
 
-  const link = async (tx: Queries, added: readonly LinkedRow[]): Promise<Chain> => {
-    const next = linkedTo(chain ?? (await startChain(tx)), added)
+  const link = async (tx: Queries, added: readonly LinkedRow[]): Promise<Chains> => {
+    const bases = new Map(chains)
+    for (const kind of kindsIn(added)) if (!bases.has(kind)) bases.set(kind, await startChain(tx, kind))
+    const next = linkedTo(bases, added)
     await auditChainStore.insert(tx, added)
     return next
   }
@@ -117,11 +124,11 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
   const appendAtOnce: AuditLog['appendAtOnce'] = async (records, insert) => {
     const rows = records.map(toRow)
     const release = await mutex.take()
-    if (!chain) {
+    if (kindsIn(rows).some((kind) => !chains.has(kind))) {
       release()
       return false
     }
-    const next = linkedTo(chain, rows)
+    const next = linkedTo(chains, rows)
     let result: CommitResult = 'undone'
     try {
       const inserting = insert(rows)
@@ -142,7 +149,7 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
   }
 
   /** The first record names where the other chains stand, so that cutting one off there shows; it is signed at once. */
-  const startChain = async (tx: Queries): Promise<Chain> => {
+  const startChain = async (tx: Queries, kind: ChainKind): Promise<Chain> => {
     const now = clock()
     const key = await keys.findOrMake(tx, now)
     const starts = await auditChainStore.listStarts(tx)
@@ -150,7 +157,7 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
     const unchained = await auditChainStore.countUnchained(tx)
     const detail = startDetail(heads, unchained)
     const row = toRow({ event: 'audit.chain_started', at: now, detail })
-    const head = linked(emptyChain(newId('chn', now)), row)
+    const head = linked(emptyChain(newId(kind, now)), row)
     place(row, head)
     row.mac = macOf(key.macKey, head)
     await auditChainStore.insert(tx, [row])
@@ -178,28 +185,44 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
     onCommit: (listener) => {
       commitListeners.push(listener)
     },
-    signHead: async () => {
-      const signing = chain
-      if (!signing || signing.signedPosition === signing.head.position) return undefined
-      const signed = signHead('head', signing.head, clock(), signing.key.privateKey)
-      await database.transaction((tx) => auditChainStore.insertHead(tx, signed))
-      // The chain may have gone on meanwhile, or another may have begun.
-      if (chain?.head.chain === signed.chain) chain = { ...chain, signedPosition: signed.position }
-      return signed
+    signHeads: async () => {
+      const signedHeads: SignedHead[] = []
+      for (const [kind, { head, signedPosition, key }] of [...chains]) {
+        if (signedPosition === head.position) continue
+        const signed = signHead('head', head, clock(), key.privateKey)
+        await database.transaction((tx) => auditChainStore.insertHead(tx, signed))
+        // The chain may have gone on meanwhile, or another may have begun.
+        const now = chains.get(kind)
+        if (now?.head.chain === signed.chain) chains.set(kind, { ...now, signedPosition: signed.position })
+        signedHeads.push(signed)
+      }
+      return signedHeads
     },
   }
 }
 
-/** Gives the rows their places in the chain, and says how it stands then. */
-function linkedTo(base: Chain, added: readonly LinkedRow[]): Chain {
-  let { head } = base
-  for (const row of added) {
-    head = linked(head, row)
-    place(row, head)
+function kindsIn(rows: readonly RecordRow[]): ChainKind[] {
+  return [...new Set(rows.map(chainKindOf))]
+}
+
+/** Gives the rows their places in their chains, and says how those stand then. */
+function linkedTo(bases: Chains, added: readonly LinkedRow[]): Chains {
+  const next = new Map<ChainKind, Chain>()
+  for (const kind of kindsIn(added)) {
+    const base = bases.get(kind)
+    if (!base) throw new Error(`the chain ${kind} has not begun`)
+    let { head } = base
+    let last: LinkedRow | undefined
+    for (const row of added) {
+      if (chainKindOf(row) !== kind) continue
+      head = linked(head, row)
+      place(row, head)
+      last = row
+    }
+    if (last) last.mac = macOf(base.key.macKey, head)
+    next.set(kind, { ...base, head })
   }
-  const last = added.at(-1)
-  if (last) last.mac = macOf(base.key.macKey, head)
-  return { ...base, head }
+  return next
 }
 
 function toRow(record: AuditRecord): LinkedRow {

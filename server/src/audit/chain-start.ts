@@ -21,7 +21,7 @@ export function namedHeads(detail: string): Head[] {
   const { heads } = read(detail)
   if (!Array.isArray(heads)) return []
   return heads.flatMap((name) => {
-    const [, chain, position, hash] = /^(chn_[0-9a-z]{26})\.(\d{1,15})\.([\w-]{43})$/.exec(String(name)) ?? []
+    const [, chain, position, hash] = /^(ch[ns]_[0-9a-z]{26})\.(\d{1,15})\.([\w-]{43})$/.exec(String(name)) ?? []
     if (chain === undefined || hash === undefined) return []
     return [{ chain, position: Number(position), hash: Buffer.from(hash, 'base64url') }]
   })

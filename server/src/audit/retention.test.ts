@@ -35,7 +35,7 @@ async function startKeeping(t: TestContext, engine: Engine, days: string | undef
   }
   const restart = () => (audit = createAuditStore({ ...service, clock: clock.now }))
   const rows = async () => (await queries.selectFrom('audit_records').select('position').execute()).length
-  return { ...service, queries, record, verify, rows, restart, signHead: () => audit.signHead() }
+  return { ...service, queries, record, verify, rows, restart, signHead: () => audit.signHeads() }
 }
 
 onBothDatabases('retention', (engine) => {

@@ -7,7 +7,7 @@ import type { Database, Queries } from '../platform/database/database.ts'
 import type { Log } from '../platform/log.ts'
 import type { AuditChainStore } from './audit-chain-store.ts'
 import { emptyChain } from './audit-hash.ts'
-import type { Head } from './audit-hash.ts'
+import type { ChainKind, Head } from './audit-hash.ts'
 import type { AuditKey, AuditKeyStore } from './audit-key-store.ts'
 import type { LooseRecordStore } from './loose-record-store.ts'
 import { isSignedBy, signHead } from './signed-head.ts'
@@ -26,13 +26,18 @@ const pageSize = 1000
 /** Of one chain in one sweep, and of what hangs on none; the rest goes with the next. */
 const pagesAtOnce = 50
 
-export async function dropOldRecords(needs: RetentionNeeds, before: Date): Promise<void> {
+/** How long records of each kind of chain are kept. Undefined: for good. */
+export type KeptSince = Record<ChainKind, Date | undefined>
+
+export async function dropOldRecords(needs: RetentionNeeds, keptSince: KeptSince): Promise<void> {
   const { database, auditChains, auditKeys } = needs
   // The first records of chains say how many there were: they stay until those are gone.
-  if (await dropUnchained(needs, before)) return
+  if (keptSince.chn && (await dropUnchained(needs, keptSince.chn))) return
   const key = await auditKeys.find(database.queries)
   if (!key) return
   for (const { chain } of await auditChains.listHeads(database.queries)) {
+    const before = keptSince[chain.startsWith('chs_') ? 'chs' : 'chn']
+    if (!before) continue
     for (let page = 0; page < pagesAtOnce; page++) {
       const isMore = await database.transaction((tx) => dropPage(needs, tx, key, chain, before))
       if (!isMore) break

@@ -32,7 +32,8 @@ export function headText(head: SignedHead): string {
   return `${signingInput('head', head, head.at)}.${hashText(head.signature)}`
 }
 
-const headPattern = /^sallyport-audit-head\.v1\.(chn_[0-9a-z]{26})\.(\d{1,15})\.([\w-]{43})\.(\d{1,15})\.([\w-]{86})$/
+const headPattern =
+  /^sallyport-audit-head\.v1\.(ch[ns]_[0-9a-z]{26})\.(\d{1,15})\.([\w-]{43})\.(\d{1,15})\.([\w-]{86})$/
 
 export function readHeadText(text: string): SignedHead | undefined {
   const [, chain, position, hash, at, signature] = headPattern.exec(text.trim()) ?? []

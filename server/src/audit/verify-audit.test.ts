@@ -86,7 +86,7 @@ onBothDatabases('verify', (engine) => {
     const recording = await startRecording(t, engine)
     for (const count of [11, 1, 8]) {
       await recording.record(count)
-      await recording.audit().signHead()
+      await recording.audit().signHeads()
       await recording.record(2)
       recording.clock.advance(60)
       recording.restart()
@@ -137,7 +137,7 @@ onBothDatabases('verify', (engine) => {
   test('names a record that was removed, wherever it stood, with its place', async (t) => {
     const recording = await startRecording(t, engine)
     await recording.record(9)
-    await recording.audit().signHead()
+    await recording.audit().signHeads()
     const chain = await onlyChain(recording)
     for (const row of await recording.rowsOf(chain)) {
       const where = sql`where chain = ${chain} and position = ${row.position}`
@@ -205,7 +205,7 @@ onBothDatabases('verify', (engine) => {
   test('finds by what was signed before that all was written anew, even by whoever has the master key', async (t) => {
     const recording = await startRecording(t, engine)
     await recording.record(7)
-    await recording.audit().signHead()
+    await recording.audit().signHeads()
     await recording.record(2)
     const chain = await onlyChain(recording)
     const key = await createAuditKeyStore(recording.vault).find(recording.queries)
@@ -244,7 +244,7 @@ onBothDatabases('verify', (engine) => {
     const recording = await startRecording(t, engine)
     await recording.record(5)
     const chain = await onlyChain(recording)
-    await recording.audit().signHead()
+    await recording.audit().signHeads()
     const cut = async (after: number) => {
       await sql`delete from audit_records where chain = ${chain} and position > ${after}`.execute(recording.queries)
       await sql`delete from audit_heads where chain = ${chain} and position > ${after}`.execute(recording.queries)
@@ -263,9 +263,9 @@ onBothDatabases('verify', (engine) => {
   test('finds a database that was set back only by a head that was kept elsewhere', async (t) => {
     const recording = await startRecording(t, engine)
     await recording.record(3)
-    const before = await recording.audit().signHead()
+    const [before] = await recording.audit().signHeads()
     await recording.record(3)
-    const kept = await recording.audit().signHead()
+    const [kept] = await recording.audit().signHeads()
     assert.ok(before && kept)
     assert.deepEqual(await recording.found(before, kept), [])
     await sql`delete from audit_records where position > ${before.position}`.execute(recording.queries)

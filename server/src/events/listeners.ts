@@ -139,10 +139,12 @@ export function createListeners(needs: ListenerNeeds): Listeners {
     }
   }
 
-  audit.onCommit(({ chain, records, isCertain }) => {
+  audit.onCommit(({ chains, records, isCertain }) => {
     // One that may or may not be there, or come late, is told of when it is found.
-    if (isCertain) ownChains.add(chain)
-    else ownChains.delete(chain)
+    for (const chain of chains) {
+      if (isCertain) ownChains.add(chain)
+      else ownChains.delete(chain)
+    }
     if (listeners.size === 0) return
     for (const { event, user_id: userId } of records) tellOf(event as AuditEvent, userId)
     if (!records.some(({ event }) => endsSessions.has(event as AuditEvent))) return

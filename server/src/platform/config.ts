@@ -203,6 +203,24 @@ export const settings = {
     'How long the record is kept; by default for good',
     optional(integer(1, 36_500)),
   ),
+  sandboxRetentionDays: setting(
+    'SALLYPORT_SANDBOX_RETENTION_DAYS',
+    '7',
+    'How long records of sandbox calls, and of refusals without a grant, are kept',
+    integer(1, 36_500),
+  ),
+  unapprovedBytesPerAgentDay: setting(
+    'SALLYPORT_UNAPPROVED_BYTES_PER_AGENT_DAY',
+    '8388608',
+    'What one agent may have stored a day by sandbox calls and refusals',
+    integer(65_536, 1_000_000_000_000),
+  ),
+  unapprovedBytesPerDay: setting(
+    'SALLYPORT_UNAPPROVED_BYTES_PER_DAY',
+    '268435456',
+    'The same for all agents together',
+    integer(1_048_576, 1_000_000_000_000),
+  ),
   headersTimeoutSeconds: setting(
     'SALLYPORT_HEADERS_TIMEOUT_SECONDS',
     '10',

@@ -10,6 +10,7 @@ export type IdPrefix =
   | 'cfl'
   | 'chn'
   | 'chl'
+  | 'chs'
   | 'con'
   | 'dev'
   | 'dfl'

@@ -16,6 +16,8 @@ import { judge } from './judge.ts'
 import type { JudgeNeeds } from './judge.ts'
 import type { Ledger } from './ledger.ts'
 import type { AgentLoad } from './load.ts'
+import { recordBytes } from './record-budget.ts'
+import type { RecordBudget } from './record-budget.ts'
 import type { Refusals } from './refusals.ts'
 import { isLiftable, requestable, showingTheWay } from './requestable.ts'
 import type { AccessWanted } from './requestable.ts'
@@ -29,6 +31,7 @@ export interface EnterNeeds {
 export interface AdmitNeeds extends JudgeNeeds, Pick<EnterNeeds, 'refusals' | 'onOutcome'> {
   ledger: Ledger
   idempotency: Idempotency
+  budget: RecordBudget
   providers: Pick<ProviderStore, 'findByHost'>
 }
 
@@ -51,7 +54,7 @@ export async function enter(needs: EnterNeeds, { agentId }: Agent, requestId: st
     return needs.load.enter(agentId)
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
-    await needs.refusals.record({ agentId, code: error.code, requestId, detail: {} })
+    await needs.refusals.record({ agentId, code: error.code, requestId, facts: {} })
     needs.onOutcome('refused')
     throw error
   }
@@ -72,6 +75,7 @@ export async function admit(
     const mayBeUsedUp = idempotencyKey !== undefined
     const call = await judge(needs, agent, input, requestId, known, { mayBeUsedUp })
     const keyed = idempotencyKey === undefined ? undefined : keyedCall(call, idempotencyKey, needs.clock())
+    if (call.standing.grant.kind === 'sandbox') await spendSandboxBudget(needs, call, keyed)
     const stored = await putOnRecord(needs, call, keyed)
     return stored === undefined ? { kind: 'admitted', call, keyed } : { kind: 'stored', envelope: stored }
   } catch (error) {
@@ -79,7 +83,7 @@ export async function admit(
     const { agentId } = agent
     const { standing, facts } = known
     const names = standing && recordedNames(standing)
-    await needs.refusals.record({ agentId, code: error.code, requestId, ...names, detail: facts ?? {} })
+    await needs.refusals.record({ agentId, code: error.code, requestId, ...names, facts: facts ?? {} })
     needs.onOutcome('refused')
     throw showingTheWay(error, await accessWanted(needs, error, input, standing))
   }
@@ -106,6 +110,18 @@ async function accessWanted(
 
 function activeOf({ provider }: Standing): Standing['provider'] {
   return provider?.status === 'active' ? provider : null
+}
+
+/** An attempt, its outcome and, with a key, the answer, which echoes the body. */
+async function spendSandboxBudget(
+  { budget }: AdmitNeeds,
+  { agentId, facts, body }: Call,
+  keyed: KeyedCall | undefined,
+): Promise<void> {
+  const answerBytes = keyed ? 4096 + 2 * (body?.length ?? 0) : 0
+  if (await budget.trySpend(agentId, 2 * recordBytes + JSON.stringify(facts).length + answerBytes)) return
+  const message = 'The sandbox has recorded as much as it may for today. Call less often, or try again tomorrow.'
+  throw new ServiceError('rate_limited', { retryAfterSeconds: 600, message })
 }
 
 /** The envelope of the answer that was given before, where there is one. */

@@ -16,7 +16,7 @@ export interface ProxyInput {
 }
 
 /** What goes on record of where a call goes: never a query's values, a header or a body. */
-export type Facts = Record<string, string | string[]>
+export type Facts = { method: string; host: string; path: string; query: string[] }
 
 /** What was learnt of a call before it was refused. */
 export interface Known {

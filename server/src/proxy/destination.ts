@@ -51,19 +51,32 @@ function invalidUrl(message: string): ServiceError {
 }
 
 const maxHost = 255
-const maxPath = 1024
-const maxNames = 50
-const maxName = 100
 
-/** What is put on record of a destination. Longer parts are cut: an agent must not be able to fill the disk with them. */
-export function recordedParts({ host, path, queryNames }: Destination): {
+const usualLengths = { path: 1024, names: 50, name: 100 }
+/** For sandbox calls and refusals, which no person's approval is behind. */
+const briefLengths = { path: 200, names: 5, name: 40 }
+
+interface RecordedParts {
   host: string
   path: string
   query: string[]
-} {
-  const rest = queryNames.length > maxNames ? [`… ${queryNames.length - maxNames} more`] : []
-  const query = [...queryNames.slice(0, maxNames).map((name) => cut(name, maxName)), ...rest]
-  return { host: cut(host, maxHost), path: cut(path, maxPath), query }
+}
+
+/** What is put on record of a destination. Longer parts are cut: an agent must not be able to fill the disk with them. */
+export function recordedParts({ host, path, queryNames }: Destination): RecordedParts {
+  return cutParts({ host, path, query: queryNames }, usualLengths)
+}
+
+export function briefly<Facts extends object>(facts: Facts & Partial<RecordedParts>): Facts {
+  const { host, path, query } = facts
+  if (host === undefined || path === undefined || query === undefined) return facts
+  return { ...facts, ...cutParts({ host, path, query }, briefLengths) }
+}
+
+function cutParts({ host, path, query }: RecordedParts, lengths: typeof usualLengths): RecordedParts {
+  const rest = query.length > lengths.names ? [`… ${query.length - lengths.names} more`] : []
+  const names = query.slice(0, lengths.names).map((name) => cut(name, lengths.name))
+  return { host: cut(host, maxHost), path: cut(path, lengths.path), query: [...names, ...rest] }
 }
 
 function cut(text: string, length: number): string {

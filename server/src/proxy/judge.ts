@@ -10,7 +10,7 @@ import type { Database, Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Call, Known, ProxyInput } from './call.ts'
-import { judgeUrl, recordedParts } from './destination.ts'
+import { judgeUrl, recordedParts, briefly } from './destination.ts'
 import { outgoing } from './outgoing.ts'
 import { assertMayCall } from './policy.ts'
 import type { Route } from './upstream.ts'
@@ -48,7 +48,8 @@ export async function judge(
   const route = needs.routeOf(standing)
   const method = readMethod(input.method, 'method')
   const destination = judgeUrl(input.url, route.plainOrigin)
-  known.facts = { method, ...recordedParts(destination) }
+  const facts = { method, ...recordedParts(destination) }
+  known.facts = grant.kind === 'sandbox' ? briefly(facts) : facts
   const { headers, dropped, body } = outgoing({ ...input, method }, outgoingRules(route))
   known.droppedHeaders = dropped
   assertStands(standing, now)

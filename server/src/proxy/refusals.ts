@@ -4,17 +4,24 @@ import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
+import type { Facts } from './call.ts'
+import { briefly } from './destination.ts'
+import { recordBytes } from './record-budget.ts'
+import type { RecordBudget } from './record-budget.ts'
 
 interface RefusalNeeds {
   config: Pick<Config, 'refusalRecordsPerMinute'>
   database: Database
   audit: AuditStore
+  budget: RecordBudget
   clock: Clock
 }
 
-export type Refusal = Pick<AuditRecord, 'requestId' | 'grantId' | 'userId' | 'connectionId' | 'provider' | 'detail'> & {
+export type Refusal = Pick<AuditRecord, 'requestId' | 'grantId' | 'userId' | 'connectionId' | 'provider'> & {
   agentId: string
   code: ErrorCode
+  /** As far as the call was read. */
+  facts: Partial<Facts>
 }
 
 export interface Refusals {
@@ -35,17 +42,21 @@ const minuteMs = 60_000
 
 /**
  * Refused calls are on record too. An agent that runs into a wall a thousand times a minute gets its first refusals
- * recorded one by one, and one record with the count of the others: the log stays readable, and finite.
+ * recorded one by one, and one record with the count of the others: the log stays readable, and finite. Agents that have
+ * used up their budget are counted together.
  */
-export function createRefusals({ config, database, audit, clock }: RefusalNeeds): Refusals {
+export function createRefusals({ config, database, audit, budget, clock }: RefusalNeeds): Refusals {
   const minutes = new Map<string, Minute>()
+  const ofAllAgents = new Map<ErrorCode, number>()
 
   const recordCount = async (minute: Minute) => {
     const { agentId, code, counted: count } = minute
     if (count === 0) return
     minute.counted = 0
     try {
-      await audit.append(database.queries, { event: 'proxy.refused', at: clock(), agentId, detail: { code, count } })
+      if (await budget.trySpend(agentId, recordBytes)) {
+        await audit.append(database.queries, { event: 'proxy.refused', at: clock(), agentId, detail: { code, count } })
+      } else ofAllAgents.set(code, (ofAllAgents.get(code) ?? 0) + count)
     } catch (error) {
       minute.counted += count
       throw error
@@ -68,25 +79,38 @@ export function createRefusals({ config, database, audit, clock }: RefusalNeeds)
     }
   }
 
+  const recordCountsOfAll = async () => {
+    for (const [code, count] of ofAllAgents) {
+      await audit.append(database.queries, { event: 'proxy.refused', at: clock(), detail: { code, count } })
+      const more = (ofAllAgents.get(code) ?? 0) - count
+      if (more > 0) ofAllAgents.set(code, more)
+      else ofAllAgents.delete(code)
+    }
+  }
+
   return {
-    record: async ({ code, detail, ...names }) => {
-      const { agentId } = names
+    record: async ({ code, facts, ...names }) => {
+      const { agentId, userId } = names
       const at = clock()
       await closeMinutes()
       const key = `${agentId} ${code}`
       const minute = minutes.get(key) ?? { agentId, code, startedAt: at, recorded: 0, counted: 0 }
       minutes.set(key, minute)
-      if (minute.recorded >= config.refusalRecordsPerMinute) {
+      const detail = { code, ...briefly(facts) }
+      const bytes = recordBytes + JSON.stringify(detail).length
+      // Taken before the wait below, so that calls that come together don't all find it free.
+      const hasPlace = minute.recorded++ < config.refusalRecordsPerMinute
+      const spend = userId === undefined ? budget.trySpend : budget.trySpendOwn
+      if (!hasPlace || !(await spend(agentId, bytes))) {
         minute.counted++
         return
       }
-      minute.recorded++
-      const record = { ...names, event: 'proxy.refused', at, outcome: 'refused', detail: { code, ...detail } } as const
-      await audit.append(database.queries, record)
+      await audit.append(database.queries, { ...names, event: 'proxy.refused', at, outcome: 'refused', detail })
     },
     flush: async () => {
       for (const minute of minutes.values()) await recordCount(minute)
       await closeMinutes()
+      await recordCountsOfAll()
     },
   }
 }

@@ -1,0 +1,69 @@
+/**
+ * Bounds what agents can make the service store without a person's approval: records of sandbox calls and of refusals,
+ * and the answers that sandbox calls with an Idempotency-Key keep. The budget is bytes a day, for each agent and for all
+ * agents together. All instances share it: each takes a chunk from the database and spends it in memory.
+ */
+import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../platform/config.ts'
+import type { Database } from '../platform/database/database.ts'
+import { keep } from '../platform/keep.ts'
+import { perDay, tryTakeFromLimit } from '../platform/rate-limits.ts'
+import type { RateLimit } from '../platform/rate-limits.ts'
+
+export interface RecordBudget {
+  /** False where the agent, or all agents together, have used their budget. */
+  trySpend: (agentId: string, bytes: number) => Promise<boolean>
+  /** The same for records that a person's grant is behind: strangers can't use up the budget of those. */
+  trySpendOwn: (agentId: string, bytes: number) => Promise<boolean>
+}
+
+interface BudgetNeeds {
+  config: Pick<Config, 'unapprovedBytesPerAgentDay' | 'unapprovedBytesPerDay'>
+  database: Database
+  clock: Clock
+}
+
+interface Bucket {
+  key: string
+  limit: RateLimit
+  chunkKibibytes: number
+}
+
+/** What a record takes on disk beside its detail: columns, hash, indexes. */
+export const recordBytes = 700
+
+const kibibyte = 1024
+
+export function createRecordBudget({ config, database, clock }: BudgetNeeds): RecordBudget {
+  /** Bytes that were taken from a bucket and not spent yet. */
+  const left = new Map<string, number>()
+  const add = (key: string, bytes: number) => {
+    keep(left, key, (left.get(key) ?? 0) + bytes)
+  }
+  const perAgent = perDay(config.unapprovedBytesPerAgentDay / kibibyte)
+  const all: Bucket = { key: 'unapproved', limit: perDay(config.unapprovedBytesPerDay / kibibyte), chunkKibibytes: 256 }
+
+  const draw = async ({ key, limit, chunkKibibytes }: Bucket, bytes: number): Promise<boolean> => {
+    const neededKibibytes = Math.ceil(bytes / kibibyte)
+    for (const kibibytes of [Math.max(chunkKibibytes, neededKibibytes), neededKibibytes]) {
+      if ((left.get(key) ?? 0) >= bytes) break
+      if (await tryTakeFromLimit(database.queries, key, limit, clock(), kibibytes)) add(key, kibibytes * kibibyte)
+    }
+    if ((left.get(key) ?? 0) < bytes) return false
+    add(key, -bytes)
+    return true
+  }
+
+  const trySpendOwn: RecordBudget['trySpendOwn'] = (agentId, bytes) =>
+    draw({ key: `unapproved:${agentId}`, limit: perAgent, chunkKibibytes: 16 }, bytes)
+
+  return {
+    trySpendOwn,
+    trySpend: async (agentId, bytes) => {
+      if (!(await trySpendOwn(agentId, bytes))) return false
+      if (await draw(all, bytes)) return true
+      add(`unapproved:${agentId}`, bytes)
+      return false
+    },
+  }
+}
