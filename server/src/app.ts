@@ -25,6 +25,7 @@ import { pageRoutes } from './page-routes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
+import { createDiskSpace, guardDiskSpace } from './platform/disk-space.ts'
 import type { Egress } from './platform/egress/egress.ts'
 import { agentGuideRoutes } from './platform/http/agent-guide-routes.ts'
 import { createHttp } from './platform/http/http.ts'
@@ -105,7 +106,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const metrics = createMetrics(given.figuresOfAll)
   const load = createAgentLoad(config.proxyInFlightPerAgent)
-  const budget = createRecordBudget(needs)
+  const diskSpace = createDiskSpace(needs)
+  const budget = createRecordBudget({ ...needs, diskSpace })
   const refusals = createRefusals({ ...needs, budget })
   const callsInFlight = createCallsInFlight(needs)
   const listeners = createListeners(needs)
@@ -117,9 +119,10 @@ export async function createApp(given: AppNeeds): Promise<App> {
 
   const http = await createHttp({ config, clock, log })
   measureResponses(http, metrics)
+  guardDiskSpace(http, diskSpace)
   authenticateCalls(http, { ...needs, adminTokenHash: hashToken(adminToken) })
   await describeRoutes(http, config.baseUrl)
-  operationsRoutes(http, { config, database, metrics, isStopping: () => isStopping })
+  operationsRoutes(http, { config, database, metrics, diskSpace, isStopping: () => isStopping })
   agentGuideRoutes(http, config.baseUrl)
   agentRoutes(http, needs)
   sessionRoutes(http, { ...needs, endPairingCodes: stores.pairingCodes.dropUnused })

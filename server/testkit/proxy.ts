@@ -78,7 +78,7 @@ export async function proxyTo(
     ...needs,
   }
   const ledger = createLedger(common)
-  const budget = createRecordBudget({ ...common, config: service.config })
+  const budget = createRecordBudget({ ...common, diskSpace: () => 'ok', config: service.config })
   const pipeline: ProxyNeeds = {
     ...common,
     ledger,

@@ -71,6 +71,8 @@ export async function startService(
   const env: Environment = {
     SALLYPORT_DATA_DIR: folder,
     SALLYPORT_LOG_FORMAT: 'json',
+    // Otherwise each of hundreds would write a reserve, and a full disk would fail them all.
+    SALLYPORT_DISK_FLOOR_BYTES: '0',
     SALLYPORT_ADMIN_TOKEN: mintToken('admin').reveal(),
     SALLYPORT_MASTER_KEY: newMasterKey().text.reveal(),
     ...(engine === 'postgres' &&

@@ -29,7 +29,7 @@ export function accessRequestRoutes(
   http.post(
     '/v4/access-requests',
     {
-      config: { allow: ['agent'] },
+      config: { allow: ['agent'], needsDiskSpace: true },
       schema: {
         tags,
         summary: 'Ask a person for access; send them to approval_url',
@@ -103,7 +103,7 @@ export function accessRequestRoutes(
   http.post(
     '/v4/access-requests/:id/cancel',
     {
-      config: { allow: ['agent'] },
+      config: { allow: ['agent'], worksOnFullDisk: true },
       schema: {
         tags,
         summary: 'Take an access request back',

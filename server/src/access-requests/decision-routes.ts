@@ -103,7 +103,7 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
   http.post(
     '/v4/access-requests/:id/deny',
     {
-      config: { allow: ['user', 'device'] },
+      config: { allow: ['user', 'device'], worksOnFullDisk: true },
       schema: {
         tags,
         summary: 'Deny: nothing is granted, and the agent is not pushed to you for a day',

@@ -35,7 +35,7 @@ export function mutedAgentRoutes(http: Http, needs: BlockNeeds): void {
   http.post(
     '/v4/muted-agents/:id/block',
     {
-      config: { allow: ['user'] },
+      config: { allow: ['user'], worksOnFullDisk: true },
       schema: {
         tags,
         summary: 'Never be notified of an agent again, nor see what it asks for',

@@ -21,7 +21,7 @@ export function agentRoutes(http: Http, needs: RegisterNeeds & RotateTokenNeeds)
   http.post(
     '/v4/agents/register',
     {
-      config: { allow: 'anyone' },
+      config: { allow: 'anyone', needsDiskSpace: true },
       schema: {
         tags: ['Agents'],
         summary: 'Register an agent',
@@ -48,7 +48,7 @@ export function agentRoutes(http: Http, needs: RegisterNeeds & RotateTokenNeeds)
   http.post(
     '/v4/agents/rotate-token',
     {
-      config: { allow: ['agent'] },
+      config: { allow: ['agent'], worksOnFullDisk: true },
       schema: {
         tags: ['Agents'],
         summary: 'Replace the token of this agent',
@@ -78,7 +78,7 @@ export function agentRoutes(http: Http, needs: RegisterNeeds & RotateTokenNeeds)
   http.post(
     '/v4/agents/:id/disable',
     {
-      config: { allow: ['admin'] },
+      config: { allow: ['admin'], worksOnFullDisk: true },
       schema: {
         tags: ['Agents'],
         summary: 'Disable an agent',

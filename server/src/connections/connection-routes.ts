@@ -70,7 +70,7 @@ export function connectionRoutes(http: Http, needs: DisconnectNeeds & { freshTok
   http.delete(
     '/v4/connections/:id',
     {
-      config: { allow: ['user'] },
+      config: { allow: ['user'], worksOnFullDisk: true },
       schema: {
         tags,
         summary: 'Disconnect: every grant on it ends, and the provider is asked to end its tokens',

@@ -102,7 +102,7 @@ export function deviceRoutes(http: Http, needs: DeviceRoutesNeeds): void {
   http.delete(
     '/v4/devices/:id',
     {
-      config: { allow: ['user', 'device'] },
+      config: { allow: ['user', 'device'], worksOnFullDisk: true },
       schema: {
         tags,
         summary: 'Remove a device; signed ("remove:{device_id}") while approval on a device is required',
@@ -121,7 +121,7 @@ export function deviceRoutes(http: Http, needs: DeviceRoutesNeeds): void {
   http.post(
     '/v4/devices/challenge',
     {
-      config: { allow: ['device'] },
+      config: { allow: ['device'], worksOnFullDisk: true },
       schema: {
         tags,
         summary: 'What this device has to sign to change who may decide',

@@ -53,7 +53,7 @@ export function grantRoutes(http: Http, needs: RevokeGrantNeeds): void {
   http.post(
     '/v4/grants/:id/revoke',
     {
-      config: { allow: ['agent', 'user'] },
+      config: { allow: ['agent', 'user'], worksOnFullDisk: true },
       schema: {
         tags,
         summary: 'Take back a grant that you approved, or give up one that you have',

@@ -78,7 +78,7 @@ export async function legacyV1Routes(http: Http, given: LegacyV1Needs): Promise<
     scope.post(
       '/v1/authai/register',
       {
-        config: anyone,
+        config: { ...anyone, needsDiskSpace: true },
         schema: {
           ...described('Register a client'),
           body: RegisterClientBody,

@@ -203,6 +203,12 @@ export const settings = {
     'How long the record is kept; by default for good',
     optional(integer(1, 36_500)),
   ),
+  diskFloorBytes: setting(
+    'SALLYPORT_DISK_FLOOR_BYTES',
+    '67108864',
+    "Free space on SQLite's disk below which only reading, revoking and disabling work; strangers stop at four times as much",
+    integer(0, 999_999_999_999),
+  ),
   sandboxRetentionDays: setting(
     'SALLYPORT_SANDBOX_RETENTION_DAYS',
     '7',

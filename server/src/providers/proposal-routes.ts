@@ -10,7 +10,7 @@ export function proposalRoutes(http: Http, needs: ProposeNeeds): void {
   http.post(
     '/v4/providers/proposals',
     {
-      config: { allow: ['agent'] },
+      config: { allow: ['agent'], needsDiskSpace: true },
       schema: {
         tags: ['Providers'],
         summary: 'Propose a provider',

@@ -111,7 +111,7 @@ export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeletePr
     http.post(
       `/v4/providers/:id/${name}`,
       {
-        config: { allow: ['admin'] },
+        config: { allow: ['admin'], worksOnFullDisk: name === 'disable' },
         schema: { tags, summary, params: IdInPath, body: NoBody, response: { 200: ProviderDetails } },
       },
       async ({ params, id }) => details(await act(needs, params.id, id)),

@@ -6,12 +6,13 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
+import type { DiskSpace } from '../platform/disk-space.ts'
 import { keep } from '../platform/keep.ts'
 import { perDay, tryTakeFromLimit } from '../platform/rate-limits.ts'
 import type { RateLimit } from '../platform/rate-limits.ts'
 
 export interface RecordBudget {
-  /** False where the agent, or all agents together, have used their budget. */
+  /** False where the agent, or all agents together, have used their budget, or disk space is low. */
   trySpend: (agentId: string, bytes: number) => Promise<boolean>
   /** The same for records that a person's grant is behind: strangers can't use up the budget of those. */
   trySpendOwn: (agentId: string, bytes: number) => Promise<boolean>
@@ -20,6 +21,7 @@ export interface RecordBudget {
 interface BudgetNeeds {
   config: Pick<Config, 'unapprovedBytesPerAgentDay' | 'unapprovedBytesPerDay'>
   database: Database
+  diskSpace: DiskSpace
   clock: Clock
 }
 
@@ -34,7 +36,7 @@ export const recordBytes = 700
 
 const kibibyte = 1024
 
-export function createRecordBudget({ config, database, clock }: BudgetNeeds): RecordBudget {
+export function createRecordBudget({ config, database, diskSpace, clock }: BudgetNeeds): RecordBudget {
   /** Bytes that were taken from a bucket and not spent yet. */
   const left = new Map<string, number>()
   const add = (key: string, bytes: number) => {
@@ -60,6 +62,7 @@ export function createRecordBudget({ config, database, clock }: BudgetNeeds): Re
   return {
     trySpendOwn,
     trySpend: async (agentId, bytes) => {
+      if (diskSpace() !== 'ok') return false
       if (!(await trySpendOwn(agentId, bytes))) return false
       if (await draw(all, bytes)) return true
       add(`unapproved:${agentId}`, bytes)

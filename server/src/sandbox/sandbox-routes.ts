@@ -18,7 +18,7 @@ export async function sandboxRoutes(http: Http, needs: SandboxRoutesNeeds): Prom
   http.post(
     '/v4/sandbox/start',
     {
-      config: { allow: ['agent'] },
+      config: { allow: ['agent'], needsDiskSpace: true },
       schema: { tags, summary: 'Start a sandbox', body: NoBody, response: { 201: StartSandboxReply } },
     },
     async (request, reply) => {

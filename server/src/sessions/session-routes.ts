@@ -39,7 +39,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
   http.post(
     '/v4/auth/login-tokens',
     {
-      config: { allow: ['admin'] },
+      config: { allow: ['admin'], worksOnFullDisk: true },
       schema: {
         tags,
         summary: 'Issue a one-time login token',
@@ -62,7 +62,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
   http.post(
     '/v4/auth/login/preview',
     {
-      config: { allow: 'anyone', startsSession: true },
+      config: { allow: 'anyone', startsSession: true, worksOnFullDisk: true },
       schema: {
         tags,
         summary: 'Whom a login token would sign in; it stays usable',
@@ -79,7 +79,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
   http.post(
     '/v4/auth/login',
     {
-      config: { allow: 'anyone', startsSession: true },
+      config: { allow: 'anyone', startsSession: true, worksOnFullDisk: true },
       schema: { tags, summary: 'Start a session', body: LoginBody, response: { 200: LoginReply } },
     },
     async ({ body, id }, reply) => {
@@ -96,7 +96,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
   http.post(
     '/v4/auth/logout',
     {
-      config: { allow: ['user'] },
+      config: { allow: ['user'], worksOnFullDisk: true },
       schema: { tags, summary: 'End this session', body: NoBody, response: { 200: SessionView } },
     },
     async (request, reply) => {
@@ -110,7 +110,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
   http.post(
     '/v4/auth/logout-all',
     {
-      config: { allow: ['user'] },
+      config: { allow: ['user'], worksOnFullDisk: true },
       schema: { tags, summary: 'End all sessions of this user', body: NoBody, response: { 200: LogoutAllReply } },
     },
     async (request, reply) => {
@@ -141,7 +141,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
   http.delete(
     '/v4/auth/sessions/:id',
     {
-      config: { allow: ['user'] },
+      config: { allow: ['user'], worksOnFullDisk: true },
       schema: { tags, summary: 'End one session of this user', params: IdInPath, response: { 200: SessionView } },
     },
     async (request) => {

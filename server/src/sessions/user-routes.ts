@@ -33,7 +33,7 @@ export function userRoutes(http: Http, needs: DisableUserNeeds & { sessions: Ses
   http.post(
     '/v4/users/:id/disable',
     {
-      config: { allow: ['admin'] },
+      config: { allow: ['admin'], worksOnFullDisk: true },
       schema: { tags, summary: 'Disable a user', params: IdInPath, body: NoBody, response: { 200: UserView } },
     },
     async ({ params, id }) => userView(await disableUser(needs, params.id, id)),

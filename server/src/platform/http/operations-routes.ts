@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import type { Config } from '../config.ts'
 import { pingDatabase } from '../database/database.ts'
 import type { Database } from '../database/database.ts'
+import type { DiskSpace } from '../disk-space.ts'
 import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
@@ -14,15 +15,20 @@ interface OperationsNeeds {
   config: Pick<Config, 'metricsPort'>
   database: Database
   metrics: Metrics
+  diskSpace: DiskSpace
   /** True from the stop signal on, so that a load balancer looks elsewhere while calls in flight end. */
   isStopping: () => boolean
 }
 
-export function operationsRoutes(http: Http, { config, database, metrics, isStopping }: OperationsNeeds): void {
+export function operationsRoutes(
+  http: Http,
+  { config, database, metrics, diskSpace, isStopping }: OperationsNeeds,
+): void {
   http.get('/healthz', () => ({ status: 'ok' }))
   http.get('/readyz', async () => {
     if (isStopping()) throw new ServiceError('not_ready', { message: 'The service is stopping.' })
     await pingDatabase(database)
+    if (diskSpace() === 'full') throw new ServiceError('not_ready', { message: 'The disk is full.' })
     return { status: 'ok' }
   })
   if (config.metricsPort !== undefined) return
