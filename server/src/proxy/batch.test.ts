@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { presetRulesAt } from '../providers/presets/preset-rules.ts'
 import { reachesCredentials } from './batch.ts'
@@ -97,7 +98,19 @@ test('a batch that can not be searched is refused', () => {
   assert.ok(reaches(google, `Content-Transfer-Encoding: base64\r\n${harmless}`))
   assert.ok(reaches(google, 'a'.repeat(600_000)))
   assert.ok(reaches(google, Array.from({ length: 6_000 }, (_, at) => `/a${at}`).join(' ')))
+  assert.ok(reaches(google, '/a'.repeat(200_000)), 'more segments than any batch has')
   assert.ok(!reaches(google, 'a'.repeat(500_000)))
+  assert.ok(!reaches(google, randomBytes(380_000).toString('base64')))
+})
+
+test('runs of backslashes are read once', () => {
+  const backslashes = '\\'.repeat(500_000)
+  for (const end of ['', 'u00', '"', 'n/']) {
+    const start = process.cpuUsage()
+    reaches(google, `"${backslashes}${end}`)
+    reaches(linear, `{"query":"${backslashes}${end}`)
+    assert.ok(process.cpuUsage(start).user < 3_000_000, end)
+  }
 })
 
 test('a batch made to be slow is judged soon, and one at a path longer than any is not searched', () => {

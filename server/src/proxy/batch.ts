@@ -12,6 +12,8 @@ import type { JudgedCall } from './policy.ts'
 
 const maxSearchedBytes = 512 * 1024
 const maxPaths = 5_000
+/** In all paths together. Attachments in base64 have one slash in 64 characters, and stay far below. */
+const maxSegments = 100_000
 const mostFolders = 10
 /** Batches have short names, and each path in one is tried below all folders of its own. */
 const maxPathLength = 300
@@ -19,13 +21,15 @@ const maxPathLength = 300
 /** Whether a batch holds, or could hold, a call to a credential path. */
 export function reachesCredentials(rules: PresetRules, { destination, headers, body }: JudgedCall): boolean {
   const { url, path } = destination
+  if (path.length > maxPathLength || (body && body.length > maxSearchedBytes)) return true
   const text = body ? body.toString('latin1') : ''
-  if (path.length > maxPathLength || isHidden(headers, text)) return true
+  if (isHidden(headers, text)) return true
   if (namesCredentialField(rules.credentialFields, `${url.search}\n${text}`)) return true
   if (rules.credentials.length === 0) return false
   const found = pathsIn(text)
   if (found === undefined) return true
   const readings = distinct([...found].flatMap(readingsOf))
+  if (readings.reduce((count, { segments }) => count + segments.length, 0) > maxSegments) return true
   const [anywhere, placed] = [true, false].map((is) => rules.credentials.filter((rule) => isForAnyPlace(rule) === is))
   const words = { segments: [...new Set(readings.flatMap(({ segments }) => segments))], isJoined: undefined }
   if (anywhere?.some((rule) => matchesRule(rule, [{ ...words, hasDots: true }], undefined))) return true
@@ -42,8 +46,7 @@ function distinct(readings: readonly PathReading[]): PathReading[] {
 }
 
 function isHidden(headers: JudgedCall['headers'], text: string): boolean {
-  const isTooLong = text.length > maxSearchedBytes
-  return isTooLong || isCompressed(headers) || /transfer-encoding\s*:\s*(?:base64|quoted)/i.test(text)
+  return isCompressed(headers) || /transfer-encoding\s*:\s*(?:base64|quoted)/i.test(text)
 }
 
 /** Undefined where there are more than anyone puts into one batch. */
@@ -62,7 +65,8 @@ function pathsIn(text: string): Set<string> | undefined {
 
 /** Without scheme and host, and with a slash before it. */
 function pathOf(text: string): string {
-  const [, path = text] = /^[a-z][\w+.-]*:\/*[^/]*(\/.*)?$/i.exec(text) ?? []
+  const bare = text.replace(/^[a-z][\w+.-]*:\/*[^/]*/i, '')
+  const path = bare === '' ? text : bare
   return path.startsWith('/') ? path : `/${path}`
 }
 
@@ -89,9 +93,10 @@ function withoutPercents(text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
 }
 
+/** Each run of backslashes is read from its start only: a long one would be read again from every backslash. */
 function withoutEscapes(text: string): string {
   return text
-    .replace(/\\+u00([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
-    .replace(/\\+([/"'])/g, '$1')
-    .replace(/\\+[nrtbf]/g, ' ')
+    .replace(/(?<!\\)\\+u00([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+    .replace(/(?<!\\)\\+([/"'])/g, '$1')
+    .replace(/(?<!\\)\\+[nrtbf]/g, ' ')
 }

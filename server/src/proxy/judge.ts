@@ -53,15 +53,16 @@ export async function judge(
   const { headers, dropped, body } = outgoing({ ...input, method }, outgoingRules(route))
   known.droppedHeaders = dropped
   assertStands(standing, now)
+  // Before the body is searched.
+  if (body && route.maxBodyBytes !== undefined && body.length > route.maxBodyBytes) {
+    throw new ServiceError('body_too_large', { field: 'body' })
+  }
   assertMayCall(
     mayBeUsedUp ? { ...grant, maxCalls: null } : grant,
     route.rules,
     { destination, method, headers, body },
     now,
   )
-  if (body && route.maxBodyBytes !== undefined && body.length > route.maxBodyBytes) {
-    throw new ServiceError('body_too_large', { field: 'body' })
-  }
   // Whoever says how long a call may take means its first byte too.
   const usualMs = input.stream ? endlessMs : needs.config.proxyCallSeconds * 1000
   return {

@@ -40,7 +40,11 @@ function assertReadable(headers: HeaderList): void {
 }
 
 export function isCompressed(headers: HeaderList): boolean {
-  return headers.some(([name, value]) => /^content[-_]encoding$/.test(name) && !/^\s*(?:identity)?\s*$/i.test(value))
+  return headers.some(([name, value]) => /^content[-_]encoding$/.test(name) && !isIdentity(value))
+}
+
+function isIdentity(encoding: string): boolean {
+  return ['', 'identity'].includes(encoding.trim().toLowerCase())
 }
 
 function valueOf(headers: HeaderList, wanted: string): string {

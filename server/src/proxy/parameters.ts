@@ -4,6 +4,8 @@
  * searched for them alone and never taken apart as a whole: a long one would keep everybody waiting.
  */
 import { ServiceError } from '../platform/errors.ts'
+import { endOfMemberName, endOfPairName, isPartName, searchFor } from './parameter-names.ts'
+import type { FoundName } from './parameter-names.ts'
 import type { HeaderList } from './upstream.ts'
 
 export interface Meant {
@@ -45,7 +47,7 @@ export function overridesIn(headers: HeaderList): string[] {
 const hint = /method|verb|token|headers|%(?:2e|4[1-9a-f]|5[0-9abf]|6[1-9a-f]|7[0-9a])|[\\%]u00/i
 
 export function meantByQuery(search: string): Meant {
-  return search === '' || !hint.test(search) ? nothing : meantBy(parametersIn(search.slice(1)), 'url')
+  return search === '' || !hint.test(search) ? nothing : meantBy(parametersIn(search.slice(1), readersOf.form), 'url')
 }
 
 /** How a body is read: as pairs, as parts, or as the members of an object. */
@@ -61,10 +63,7 @@ export function meantByBody(body: Buffer, kind: BodyKind): Meant {
 
 function meantByText(text: string, kind: BodyKind): Meant {
   if (!hint.test(text)) return nothing
-  if (kind === 'json') return meantBy(membersIn(text), 'body')
-  if (kind === 'multipart') return meantBy(partsIn(text), 'body')
-  if (kind === 'form') return meantBy(parametersIn(text), 'body')
-  return meantBy(inAnyForm(text), 'body')
+  return meantBy(parametersIn(text, readersOf[kind]), 'body')
 }
 
 const nothing: Meant = { methods: [], credential: undefined }
@@ -91,76 +90,58 @@ function methodsIn(value: string): string[] {
   return value.split(',').map((one) => one.trim().toUpperCase())
 }
 
-function* inAnyForm(text: string): Generator<Parameter> {
-  yield* parametersIn(text)
-  yield* partsIn(text)
-  yield* membersIn(text)
-}
+const anyName = searchFor([...overrideNames, ...credentialNames])
 
-/** Also as ASP writes them: `%u005f`. */
-const escape = String.raw`(?:[\\%]u00|%)`
-const blank = String.raw`(?:[\s+]|${escape}(?:20|0[9a-d]|a0))`
-/** PHP makes blanks, dots and an open bracket an underscore. */
-const underscore = String.raw`(?:[_\s.+[-]|${escape}(?:5f|20|0[9a-d]|a0|2e|5b|2d))`
+/** What a name that was found says, if it stands where one is read. */
+type Reader = (text: string, found: FoundName) => Parameter | undefined
 
-function writingsOf(name: string): string {
-  return Array.from(name, (character) => {
-    if (character === '_') return underscore
-    const codes = [character, character.toUpperCase()].map((one) => one.charCodeAt(0).toString(16))
-    return `(?:[${character}]|${escape}(?:${codes.join('|')}))`
-  }).join('')
-}
-
-const anyName = `(${[...overrideNames, ...credentialNames].map(writingsOf).join('|')})`
-const anyOverride = `(${overrideNames.map(writingsOf).join('|')})`
-/** PHP cuts a name at a NUL; `name[]` is `name` to many. */
-const cut = String.raw`[[\0]|${escape}(?:00|5b)`
-
-const pair = new RegExp(String.raw`(?:^|[&;])${blank}*${anyName}${blank}*(?=[=&;]|${cut}|$)`, 'gi')
-
-function* parametersIn(text: string): Generator<Parameter> {
-  for (const { 0: before, 1: name = '', index } of found(pair, text)) {
-    const [, value = ''] = /^[^=&;]{0,200}(?:=([^&;]{0,200})(?=[&;]|$))?/.exec(after(text, index, before)) ?? []
-    yield [foldName(unescaped(name)), unescaped(value)]
+function* parametersIn(text: string, readers: readonly Reader[]): Generator<Parameter> {
+  for (const found of anyName(text)) {
+    for (const read of readers) {
+      const parameter = read(text, found)
+      if (parameter) yield parameter
+    }
   }
 }
 
-/** RFC 7578: the name of a part stands in its header, its value behind a blank line. PHP takes both kinds of quotes. */
-const part = new RegExp(
-  String.raw`[;\s]name\*?\s*=\s*(?:[\w-]{0,40}'[\w-]{0,40}')?["']?${blank}*${anyOverride}${blank}*(?=["'\s;]|${cut}|$)`,
-  'gi',
-)
+const ofPair: Reader = (text, found) => {
+  const end = endOfPairName(text, found)
+  if (end === undefined) return undefined
+  const [, value = ''] = /^[^=&;]{0,200}(?:=([^&;]{0,200})(?=[&;]|$))?/.exec(after(text, end)) ?? []
+  return [nameOf(found), unescaped(value)]
+}
 
-function* partsIn(text: string): Generator<Parameter> {
-  for (const { 0: before, 1: name = '', index } of found(part, text)) {
-    const [, value = ''] = /\r?\n\r?\n([^\r\n]*)/.exec(after(text, index, before)) ?? []
-    yield [foldName(unescaped(name)), value]
-  }
+/** The value of a part stands behind a blank line. */
+const ofPart: Reader = (text, found) => {
+  if (!isPartName(text, found) || !overrides.has(nameOf(found))) return undefined
+  const [, value = ''] = /\r?\n\r?\n([^\r\n]*)/.exec(after(text, found.to)) ?? []
+  return [nameOf(found), value]
 }
 
 /** At whatever depth: which of them a framework looks at is not known here. */
-const member = new RegExp(String.raw`"${anyOverride}(?:(?:${cut})[^"]{0,100})?"(?=\s*:\s*")`, 'gi')
-
-function* membersIn(text: string): Generator<Parameter> {
-  for (const { 0: before, 1: name = '', index } of found(member, text)) {
-    const [, value = ''] = /^\s*:\s*"([^"]{0,200})"/.exec(after(text, index, before)) ?? []
-    yield [foldName(unescaped(name)), unescaped(value)]
-  }
+const ofMember: Reader = (text, found) => {
+  const end = endOfMemberName(text, found)
+  if (end === undefined || !overrides.has(nameOf(found))) return undefined
+  const [, value = ''] = /^\s*:\s*"([^"]{0,200})"/.exec(after(text, end)) ?? []
+  return [nameOf(found), unescaped(value)]
 }
 
-/** To go through what is found costs a copy of the pattern; mostly there is nothing. */
-function found(pattern: RegExp, text: string): Iterable<RegExpExecArray> {
-  return text.search(pattern) === -1 ? [] : text.matchAll(pattern)
+const readersOf: Record<BodyKind, readonly Reader[]> = {
+  form: [ofPair],
+  multipart: [ofPart],
+  json: [ofMember],
+  unknown: [ofPair, ofPart, ofMember],
 }
 
 /** As much of it as a value could lie in. */
-function after(text: string, index: number, before: string): string {
-  const from = index + before.length
-  return text.slice(from, from + 2000)
+function after(text: string, at: number): string {
+  return text.slice(at, at + 2000)
 }
 
-function foldName(name: string): string {
-  return name.replaceAll(/[\s.[-]/g, '_').toLowerCase()
+function nameOf({ written }: FoundName): string {
+  return unescaped(written)
+    .replaceAll(/[\s.[-]/g, '_')
+    .toLowerCase()
 }
 
 function unescaped(text: string): string {

@@ -19,6 +19,6 @@ function withoutPercents(text: string): string {
 /** `\u0061` is `a` in JSON, and `\n` ends a word although its own letter looks like part of the next one. */
 function withoutEscapes(text: string): string {
   return text
-    .replace(/\\+u([0-9a-f]{4})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
-    .replace(/\\+[nrtbf]/g, ' ')
+    .replace(/(?<!\\)\\+u([0-9a-f]{4})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+    .replace(/(?<!\\)\\+[nrtbf]/g, ' ')
 }
