@@ -60,7 +60,7 @@ function linkOf({ stdout }: ChildProcess): Promise<string> {
     let text = ''
     stdout?.setEncoding('utf8').on('data', (more: string) => {
       text += more
-      const [link] = /http:\S+#login_token=\S+(?=\s)/.exec(text) ?? []
+      const [link] = /(?<!\S)http:[^\s#]+#login_token=\S+(?=\s)/.exec(text) ?? []
       if (link !== undefined) resolve(link)
     })
   })

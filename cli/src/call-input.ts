@@ -61,11 +61,11 @@ function refuseSeveralKinds(words: CallWords, hasData: boolean): void {
 }
 
 function headerOf(text: string): [string, string] {
-  const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*)$/.exec(text) ?? []
+  const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\r\n\0]*)$/.exec(text) ?? []
   if (name === undefined || value === undefined) {
     throw usageError(`-H: got "${inLine(text)}"; takes "Name: value"`)
   }
-  return [name, value]
+  return [name, value.replace(/^[ \t]+/, '')]
 }
 
 /** Several are joined with &, in their order. A file goes as it is. */

@@ -50,7 +50,7 @@ const routes: Record<string, (call: Call) => Answer | Promise<Answer> | Promise<
 /** The token is somebody's: now what they may do with it. */
 export async function serveMail(caller: Caller, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = (request.url ?? '').split('?')[0]?.slice(mailPath.length) ?? ''
-  const [, route = '', id = ''] = /^(\/[a-z]+\/?)(.*)$/.exec(path) ?? []
+  const [, route = '', id = ''] = /^(\/[a-z]+\/?)(.*)/s.exec(path) ?? []
   const method = request.method ?? ''
   const serve = Object.hasOwn(routes, `${method} ${route}`) ? routes[`${method} ${route}`] : undefined
   const needed = method === 'GET' ? 'mail.read' : 'mail.write'

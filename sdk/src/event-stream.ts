@@ -56,7 +56,7 @@ function eventIn(block: string): StreamedEvent | undefined {
   let event = 'message'
   const data: string[] = []
   for (const line of block.split(/\r\n|\n|\r/)) {
-    const [, name, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? []
+    const [, name, value = ''] = /^([^:]*)(?:: ?(.*))?/s.exec(line) ?? []
     if (name === 'event') event = value
     if (name === 'data') data.push(value)
   }

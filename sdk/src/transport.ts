@@ -138,7 +138,7 @@ function init(call: WireCall, token: string | undefined, signal: AbortSignal): R
 }
 
 function baseOf(given: string): string {
-  const base = given.replace(/\/+$/, '')
+  const base = given.replace(/(?<!\/)\/+$/, '')
   // Empty: the page's own origin.
   if (base === '' || /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/i.test(base)) return base
   throw new TypeError('baseUrl is an http or https address, such as https://sallyport.example.com.')

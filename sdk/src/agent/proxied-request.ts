@@ -82,7 +82,7 @@ export function redirected(hop: Hop, { status, headers }: Response): Hop | undef
 }
 
 function withoutFragment(url: string): string {
-  return url.replace(/#.*$/s, '')
+  return url.replace(/#.*/s, '')
 }
 
 /** Header values come as Latin-1, one character a byte; what stands in them by custom is UTF-8. */

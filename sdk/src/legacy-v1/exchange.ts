@@ -9,7 +9,7 @@ export type Exchange = (method: 'GET' | 'POST', path: string, body?: object) => 
 const maxAnswerLength = 2 * maxResultCiphertextBytes
 
 export function exchangeWith(baseUrl: string, fetch: typeof globalThis.fetch, timeoutMs: number): Exchange {
-  const base = baseUrl.replace(/\/+$/, '')
+  const base = baseUrl.replace(/(?<!\/)\/+$/, '')
   return async (method, path, body) => {
     const { status, text } = await ask(fetch, `${base}${path}`, {
       method,

@@ -13,7 +13,7 @@ import type { JudgedCall } from './policy.ts'
 const maxSearchedBytes = 512 * 1024
 const maxPaths = 5_000
 /** In all paths together. Attachments in base64 have one slash in 64 characters, and stay far below. */
-const maxSegments = 100_000
+const maxSegments = 150_000
 const mostFolders = 10
 /** Batches have short names, and each path in one is tried below all folders of its own. */
 const maxPathLength = 300

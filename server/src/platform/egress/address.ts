@@ -84,9 +84,10 @@ function ipv4Bits(text: string): bigint {
 
 function ipv6Bits(text: string): bigint {
   // An IPv4 tail (::ffff:10.0.0.1) takes the place of the last two groups.
-  const [, start = '', tail] = /^(.*:)([\d.]*\.[\d.]*)$/.exec(text) ?? ['', text]
-  const low = tail === undefined ? undefined : ipv4Bits(tail)
-  const groups = low === undefined ? start : `${start}${(low >> 16n).toString(16)}:${(low & 0xffffn).toString(16)}`
+  const tailFrom = text.lastIndexOf(':') + 1
+  const [start, tail] = [text.slice(0, tailFrom), text.slice(tailFrom)]
+  const low = tail.includes('.') ? ipv4Bits(tail) : undefined
+  const groups = low === undefined ? text : `${start}${(low >> 16n).toString(16)}:${(low & 0xffffn).toString(16)}`
   const [left = '', right] = groups.split('::')
   const list = (part: string) => (part === '' ? [] : part.split(':'))
   const gap = right === undefined ? 0 : 8 - list(left).length - list(right).length
