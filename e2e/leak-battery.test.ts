@@ -56,7 +56,10 @@ const inEveryFraming: Case[] = secretForms.flatMap((of) =>
 )
 
 /** One form of each kind: of those that are all alike, one stands for the others. */
-const splitForms = ['plain', 'percent, upper case', 'JSON \\u', 'entity, hex', 'hex', 'base64', 'base64url, after "B"']
+const splitForms = [
+  ...['plain', 'percent, upper case', 'JSON \\u', 'entity, hex', 'hex', 'base64', 'base64url, after "B"'],
+  ...['decimal bytes', 'decimal bytes, one on a line'],
+]
 const splitEverywhere: Case[] = secretForms
   .filter(({ name }) => splitForms.includes(name) || name.startsWith('UTF-16'))
   .flatMap((of) =>

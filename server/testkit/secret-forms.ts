@@ -98,6 +98,12 @@ export const secretForms: SecretForm[] = [
     base64Form(before, 'base64url', (text) => Buffer.from(`xyz${text}`).toString('base64url'), 'in base64url'),
   ]),
   textForm('base64 of UTF-16', (secret) => Buffer.from(secret, 'utf16le').toString('base64')),
+  textForm('decimal bytes', (secret) => `[${Buffer.from(secret).join(',')}]`),
+  textForm('decimal bytes, with blanks', (secret) => `[ ${Buffer.from(secret).join(' , ')} ]`),
+  textForm('decimal bytes, between blanks alone', (secret) => `[${Buffer.from(secret).join(' ')}]`),
+  bytesForm('decimal bytes, one on a line', (secret) =>
+    Buffer.from(`[\n${' '.repeat(8)}${Buffer.from(secret).join(`,\n${' '.repeat(8)}`)}\n]`),
+  ),
   bytesForm('UTF-16LE', (secret) => Buffer.from(secret, 'utf16le')),
   bytesForm('UTF-16LE with its mark', (secret) => Buffer.from(`\uFEFF${secret}`, 'utf16le')),
   bytesForm('UTF-16BE', (secret) => Buffer.from(secret, 'utf16le').swap16()),

@@ -93,7 +93,7 @@ onBothDatabases('a whole answer', (engine) => {
       ['text/plain; charset=utf-16le', utf16(token)],
       ['text/plain; charset=utf-16', utf16(token, { isBig: true, bom: true })],
       ['application/json; charset=utf-16', utf16(`"${token}"`, { bom: true })],
-      ['text/plain; charset=iso-2022-jp', Buffer.from(`\x1b(B${token.slice(0, 9)}\x1b(B${token.slice(9)}`)],
+      ['text/plain; charset=iso-2022-jp', Buffer.from(`\x1b(B${token.slice(0, 20)}\x1b(B${token.slice(20)}`)],
       ['text/plain; charset=shift_jis', Buffer.from(token)],
     ]
     for (const [type, bytes] of answers) {

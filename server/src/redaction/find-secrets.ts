@@ -1,6 +1,8 @@
 /** Finds every form of every secret in a stretch of bytes: as it stands, then with one layer of escapes undone, and on. */
 import { search } from './block-search.ts'
 import type { Stretch } from './block-search.ts'
+import { findInLists } from './decimal-lists.ts'
+import type { ListSpan } from './decimal-lists.ts'
 import { isBase64, isEscapeStart } from './escapes.ts'
 import { openEscape } from './pattern.ts'
 import type { Pattern } from './pattern.ts'
@@ -10,6 +12,8 @@ import { createView, layers, sourceEnd, sourceStart, unescapeInto } from './unes
 export interface Span {
   from: number
   to: number
+  /** Where it is a list of numbers: what stands between them. */
+  separator?: ListSpan['separator']
 }
 
 const longestOpen = 10
@@ -21,6 +25,7 @@ const views = Array.from({ length: layers }, createView)
 export function findSecrets(forms: SecretForms, stretch: Stretch, isLowerCase = false): Span[] {
   if (!forms.search) return []
   const spans: Span[] = []
+  findInLists(forms.search, stretch, (span) => spans.push(span))
   let current = stretch
   for (let layer = 0; ; layer++) {
     searchLayer(forms, current, layer, stretch, isLowerCase, spans)

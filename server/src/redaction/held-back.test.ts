@@ -7,7 +7,8 @@ import { Secret } from '../platform/secret.ts'
 import { createRedactor } from './redactor.ts'
 import { compileSecrets } from './secret-forms.ts'
 
-const secret = 'ya29.A0aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789-_end'
+/** Its longest part is its end: a guess of all but the end has no whole part in it. */
+const secret = 'ya29.A0aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789vUend'
 const otherSecret = 'xb18-C2zYwVuTsRqPoNmLkJiHgFeDcBa9876543210_.fin!'
 assert.equal(secret.length, otherSecret.length)
 
@@ -46,6 +47,11 @@ test('what is held back is the same for every secret of that length, for any byt
       '\0',
       'eWEyOS5BMGFCY0RlRmdI',
       '79613239',
+      '121,97,50,',
+      '[121, 97',
+      ', ',
+      ',\n  ',
+      '5 ',
     ),
   )
   fc.assert(
@@ -78,6 +84,12 @@ test('a blank line lets go of everything, and so does the end of an ordinary lin
     '200 OK\n',
     'a word ',
     '{"a":"b"',
+    'data: 5\n\n',
+    'data: 5,\n\n',
+    '{"a":5}\n',
+    '200\n',
+    '1,2,3\n',
+    ', ',
   ]
   for (const text of released) {
     const stream = createRedactor(compileSecrets([new Secret(secret)])).stream()
@@ -88,6 +100,9 @@ test('a blank line lets go of everything, and so does the end of an ordinary lin
     ['a eWEyOS5BMGFCY0RlRmdIaUpr\n', 'eWEyOS5BMGFCY0RlRmdIaUpr\n'],
     ['a word=\r\n', 'word=\r\n'],
     ['a y\0a\0', 'y\0a\0'],
+    ['a [121, 97, ', '121, 97, '],
+    ['a 121 97 ', '121 97 '],
+    ['a [\n  121,\n  97,\n', '121,\n  97,\n'],
   ]
   for (const [text, waits] of held) {
     const stream = createRedactor(compileSecrets([new Secret(secret)])).stream()

@@ -2,6 +2,7 @@
  * How much of what came has to wait for more. It is decided by which bytes stand at the end and how many, never by
  * whether they are like a secret: who can place guesses in a stream would learn a secret by watching what waits.
  */
+import { startOfList } from './decimal-lists.ts'
 import { isBase64 } from './escapes.ts'
 
 /** A secret has no spaces, quotes, commas or brackets; forms add line breaks and, in UTF-16, NUL. */
@@ -25,7 +26,8 @@ export function heldFrom(
   { held, longestForm }: { held: Uint8Array; longestForm: number },
 ): number {
   // Nobody has to know how much longer than that it is. A line before it is needed to judge a break.
-  const from = startOfRun(bytes, Math.max(known, to - most - 2 * shortestLine), fresh, to, held)
+  const least = Math.max(known, to - most - 2 * shortestLine)
+  const from = Math.min(startOfRun(bytes, least, fresh, to, held), startOfList(bytes, least, fresh, to))
   return to - from > most ? to - longestForm : from
 }
 

@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { Secret } from '../platform/secret.ts'
 import { compileSearch, search } from './block-search.ts'
+import { findInLists } from './decimal-lists.ts'
 import { anyByte, heldFrom, usualBytes } from './held-back.ts'
 import { patternsOf } from './pattern.ts'
+import { compileSecrets } from './secret-forms.ts'
 import { createView, unescapeFully, unescapeInto } from './unescape.ts'
 
 /** The same bytes, and how often one was read. */
@@ -99,12 +102,47 @@ test('a text of escapes, whole or broken, is read a bounded number of times', ()
 
 test('what is held back is found without reading all of it again with each piece', () => {
   const longestForm = size
-  for (const text of ['a', 'aaaaaaaaaaaaaaaaaaaa\n', '=\r\n', '\r', '\n']) {
+  for (const text of [
+    'a',
+    'aaaaaaaaaaaaaaaaaaaa\n',
+    '=\r\n',
+    '\r',
+    '\n',
+    ' ',
+    ',',
+    '1, ',
+    '115,\n  ',
+    '1,\r\n\r\n',
+    ',\n',
+  ]) {
     const { bytes, reads } = counted(repeated(text))
     let known = 0
     for (let to = 1; to <= size; to++) {
       known = heldFrom(bytes, { known, fresh: to - 1, to, most: 2 * longestForm }, { held: usualBytes, longestForm })
     }
+    assert.ok(reads() / size < 80, `${JSON.stringify(text)}: ${String(reads() / size)}`)
+  }
+})
+
+test('lists of numbers, and what is like one, are read a bounded number of times', () => {
+  const { search: forms } = compileSecrets([new Secret('ya29.A0aBcDeFgHiJkLmNoP')])
+  assert.ok(forms)
+  for (const text of [
+    '121,97,',
+    '121, 97, ',
+    '1',
+    '1 ',
+    ' ',
+    ',',
+    '\n',
+    ',\n',
+    '999,',
+    '121,\n  ',
+    'a1,',
+    `1${' '.repeat(80)}`,
+  ]) {
+    const { bytes, reads } = counted(repeated(text))
+    findInLists(forms, { bytes, from: 0, to: size, isEnd: true }, () => undefined)
     assert.ok(reads() / size < 80, `${JSON.stringify(text)}: ${String(reads() / size)}`)
   }
 })

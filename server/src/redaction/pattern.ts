@@ -3,6 +3,7 @@
  * here. Those that spell single characters differently are undone before the search (unescape.ts).
  */
 import { minRedactable } from '../platform/secret.ts'
+import type { SecretPart } from './secret-parts.ts'
 import { unescapeFully } from './unescape.ts'
 
 export interface Pattern {
@@ -54,6 +55,23 @@ export function patternsOf(secret: string): Pattern[] {
   return patterns
 }
 
+/**
+ * What one part of a secret looks like. What is searched for is the part; as much of the secret as stands around it
+ * goes with it. Fewer forms: what comes back in parts was split, not dumped in layers.
+ */
+export function patternsOfPart(secret: string, { from, to }: SecretPart): Pattern[] {
+  const bytes = Buffer.from(secret, 'utf8')
+  const enough = from + present(to - from)
+  const core = (first: number, last: number) => ({ coreFrom: first + swallowed, coreTo: last })
+  return [
+    pattern(bytes, same, { ...core(from, to), enough }),
+    pattern(Buffer.from(bytes.toString('hex')), lowerCase, { ...core(2 * from, 2 * to), enough: 2 * enough }),
+    ...base64Cores(bytes, enough).map(({ text, characterAt, ...rest }) =>
+      pattern(text, base64Alphabet, { ...rest, ...core(Math.max(0, characterAt(from)), characterAt(to) - 1) }),
+    ),
+  ]
+}
+
 /** With fewer characters there a guess would be cheap, with more than 16 missing it is no longer the credential. */
 function present(length: number): number {
   return Math.max(Math.min(length, minRedactable), length - 16)
@@ -82,7 +100,9 @@ function hex(bytes: Buffer): Pattern {
 }
 
 function base64(bytes: Buffer, enoughBytes: number): Pattern[] {
-  return base64Cores(bytes, enoughBytes).map(({ text, ...rest }) => pattern(text, base64Alphabet, rest))
+  return base64Cores(bytes, enoughBytes).map(({ text, enough, sharesBefore, sharesAfter }) =>
+    pattern(text, base64Alphabet, { enough, sharesBefore, sharesAfter }),
+  )
 }
 
 /** The characters that are the same whatever stands before and after, for each way that the bytes can be aligned. */
@@ -96,6 +116,8 @@ function base64Cores(bytes: Buffer, enoughBytes: number) {
       enough: Math.floor(((offset + enoughBytes) * 8) / 6) - from,
       sharesBefore: offset !== 0,
       sharesAfter: bits % 6 !== 0,
+      /** The first character of the text that holds bits of this byte alone, or of later ones. */
+      characterAt: (byte: number) => Math.ceil(((offset + byte) * 8) / 6) - from,
     }
   })
 }

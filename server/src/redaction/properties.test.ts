@@ -44,7 +44,11 @@ test('of any token, in any form, between any bytes, nothing is left and the rest
       // What was encoded together with it, its name say, may stay, and so may padding and breaks after it.
       assert.match(
         middle,
-        /after|in base64|mark/.test(name) ? /\[REDACTED\]/ : /^\[REDACTED\](?:=|\\[rn]|[\r\n])*$/,
+        /^decimal/.test(name)
+          ? /^\[\s*91[ ,]82[ ,]69[ ,]68[ ,]65[ ,]67[ ,]84[ ,]69[ ,]68[ ,]93\s*\]$/
+          : /after|in base64|mark/.test(name)
+            ? /\[REDACTED\]/
+            : /^\[REDACTED\](?:=|\\[rn]|[\r\n])*$/,
         name,
       )
       assert.deepEqual(inPieces(forms, given, at), output, name)

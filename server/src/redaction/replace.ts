@@ -21,7 +21,7 @@ export function replaceSpans(bytes: Buffer, { spans, covered, to }: Replacing) {
   for (const span of spans) {
     if (span.from >= to) break
     if (span.from >= done) {
-      const { from, end, text } = inItsWidth(bytes, span)
+      const { from, end, text } = inItsForm(bytes, span)
       parts.push(bytes.subarray(done, Math.max(from, done)), text)
       count++
       done = end
@@ -36,11 +36,21 @@ export function replaceSpans(bytes: Buffer, { spans, covered, to }: Replacing) {
 export function replaceInText(text: string, spans: readonly Span[]): string {
   let out = ''
   let done = 0
-  for (const { from, to } of spans) {
-    out += text.slice(done, from) + redacted
+  for (const { from, to, separator } of spans) {
+    out += text.slice(done, from) + (separator ? inNumbers(separator) : redacted)
     done = to
   }
   return out + text.slice(done)
+}
+
+function inItsForm(bytes: Buffer, span: Span): { from: number; end: number; text: Buffer } {
+  const { from, to, separator } = span
+  return separator ? { from, end: to, text: Buffer.from(inNumbers(separator)) } : inItsWidth(bytes, span)
+}
+
+/** In a list of numbers it is one too: what was JSON stays JSON. */
+function inNumbers(separator: string): string {
+  return [...plain].join(separator)
 }
 
 /** In UTF-16 and UTF-32 each character of ASCII has NULs after it, or before it; they go with it. */

@@ -4,7 +4,8 @@ import type { Secret } from '../platform/secret.ts'
 import { compileSearch } from './block-search.ts'
 import type { BlockSearch } from './block-search.ts'
 import { anyByte, usualBytes } from './held-back.ts'
-import { patternsOf } from './pattern.ts'
+import { patternsOf, patternsOfPart } from './pattern.ts'
+import { partsOf } from './secret-parts.ts'
 import type { Sought } from './unescape.ts'
 
 export interface SecretForms extends Sought {
@@ -20,8 +21,8 @@ export interface SecretForms extends Sought {
 /** Characters of base64 that hold bits of a secret too, on one side; and the signs that fill it up. */
 const sharedCharacters = 4
 
-/** `%255Cu0041`, or the six characters of `\u0041` in UTF-16. */
-const bytesPerCharacter = 12
+/** `%255Cu0041`, the six characters of `\u0041` in UTF-16, or a number on an indented line of its own. */
+const bytesPerCharacter = 20
 
 /** Besides the secrets' own: those of base64, of escapes themselves, and line breaks. */
 const alwaysWanted = Buffer.from(
@@ -31,7 +32,10 @@ const alwaysWanted = Buffer.from(
 
 export function compileSecrets(secrets: readonly Secret[]): SecretForms {
   const revealed = [...new Set(secrets.filter(isRedactable).map((secret) => secret.reveal()))]
-  const patterns = revealed.flatMap(patternsOf)
+  const patterns = revealed.flatMap((value) => [
+    ...patternsOf(value),
+    ...partsOf(value).flatMap((part) => patternsOfPart(value, part)),
+  ])
   const longest = revealed.reduce((most, value) => Math.max(most, Buffer.byteLength(value)), 0)
   const isUsual = revealed.every((value) => Buffer.from(value).every((byte) => usualBytes[byte] === 1))
   const longestPattern = patterns.reduce((most, { bytes }) => Math.max(most, bytes.length), 0)
