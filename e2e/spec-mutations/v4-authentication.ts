@@ -44,6 +44,18 @@ export const v4Authentication: Mutation[] = [
     to: 'if (!request.actor && request.isBodyLate)',
   },
   {
+    row: 'Authentication: a former agent token makes no call',
+    file: 'server/src/proxy/ledger.ts',
+    from: "refusals[index] ??= new ServiceError('unauthenticated')",
+    to: 'void refusals',
+  },
+  {
+    row: 'Authentication: a stream ends with the token that opened it',
+    file: 'server/src/grants/calls-in-flight.ts',
+    from: 'if (replaced.has(call.token))',
+    to: 'if (replaced.has(call.grantId))',
+  },
+  {
     row: 'Authentication: a credential that ends before its call acts changes nothing',
     file: 'server/src/authenticate.ts',
     from: 'await request.holdCredential(tx)',

@@ -5,6 +5,7 @@ import type { AuditLog } from '../src/audit/audit-store.ts'
 import { createCallsInFlight } from '../src/grants/calls-in-flight.ts'
 import type { CallsInFlight } from '../src/grants/calls-in-flight.ts'
 import { createLog } from '../src/platform/log.ts'
+import { hashToken } from '../src/platform/tokens.ts'
 import { Secret } from '../src/platform/secret.ts'
 import type { ProxyInput } from '../src/proxy/call.ts'
 import type { Outcome } from '../src/proxy/flight.ts'
@@ -107,7 +108,7 @@ export async function proxyTo(
   const reply: TestProxy['reply'] = (input = {}, caller = {}) =>
     proxyCall(
       pipeline,
-      agent,
+      { agent, tokenHash: hashToken(new Secret(token)) },
       {
         grantId,
         method: 'GET',

@@ -52,6 +52,7 @@ export function agentRoutes(http: Http, needs: RegisterNeeds & RotateTokenNeeds)
       schema: {
         tags: ['Agents'],
         summary: 'Replace the token of this agent',
+        description: 'The old token ends at once, and calls that are under way with it within about a second.',
         body: NoBody,
         response: { 200: RotateTokenReply },
       },

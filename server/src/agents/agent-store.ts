@@ -59,6 +59,13 @@ export const agentStore = {
 
   findByTokenHash: (queries: Queries, tokenHash: Buffer) => findByHash(queries, tokenHash.toString('latin1')),
 
+  /** Those of these tokens that an agent may still act with, each as its hash in hex. */
+  findCurrent: async (queries: Queries, tokenHashes: readonly Buffer[]): Promise<Set<string>> => {
+    if (tokenHashes.length === 0) return new Set()
+    const rows = await findByHashes(queries, {}, tokenHashes)
+    return new Set(rows.filter((row) => row.disabled_at === null).map((row) => hexOf(row.token_hash)))
+  },
+
   /** Whether the agent may act with this token. Neither changes until the transaction ends. */
   lockWithToken: async (
     { engine }: Database,
@@ -134,6 +141,10 @@ export const agentStore = {
 }
 
 export type AgentStore = typeof agentStore
+
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex')
+}
 
 function toAgent(row: AgentRow): Agent {
   return {

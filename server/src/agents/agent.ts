@@ -12,6 +12,12 @@ export interface Agent {
   disabledAt: Date | null
 }
 
+/** An agent with the token that its call came with: once that is replaced, the call may not go on. */
+export interface CallingAgent {
+  agent: Agent
+  tokenHash: Buffer
+}
+
 export function assertMetadataFits(metadata: Record<string, unknown>): void {
   if (Buffer.byteLength(JSON.stringify(metadata)) > maxMetadataBytes) {
     throw new ServiceError('invalid_field', {

@@ -55,9 +55,10 @@ async function outcomeOf(service: TestService, { grantId }: { grantId: string })
 
 /** What the call ends with, once the check has been made. */
 async function endedBy(call: Promise<unknown>, { callsInFlight, received }: TestProxy): Promise<ServiceError> {
+  const ended = call.catch((reason: unknown) => reason)
   await callsInFlight.check()
   assert.equal(received[0]?.signal.aborted, true, 'the upstream is told')
-  const error = await call.catch((reason: unknown) => reason)
+  const error = await ended
   assert.ok(error instanceof ServiceError, String(error))
   return error
 }
@@ -72,6 +73,7 @@ onBothDatabases('a call in flight', (engine) => {
         'unauthenticated',
         ({ agentId }) => there.call('POST', `/v4/agents/${agentId}/disable`, { token: there.adminToken }),
       ],
+      ['unauthenticated', ({ token }) => there.call('POST', '/v4/agents/rotate-token', { token })],
       [
         'grant_expired',
         () => {
@@ -166,7 +168,7 @@ onBothDatabases('a call in flight', (engine) => {
     await Promise.all([proxy.call(), proxy.call(), assert.rejects(broken.call())])
     await service.database.close()
     await proxy.callsInFlight.check()
-    proxy.callsInFlight.begin(proxy.grantId)
+    proxy.callsInFlight.begin(proxy.grantId, Buffer.alloc(32))
     await assert.rejects(proxy.callsInFlight.check(), 'with one under way the database is asked')
   })
 })

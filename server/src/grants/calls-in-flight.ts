@@ -1,7 +1,8 @@
 /**
- * The kill switch: a call that is under way ends when its grant does, whichever instance was told. The database is asked,
- * because nobody else knows what the other instances were told.
+ * The kill switch: a call that is under way ends when its grant does, or when its agent's token is replaced, whichever
+ * instance was told. The database is asked, because it alone knows what the other instances were told.
  */
+import type { AgentStore } from '../agents/agent-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import { createCrowd } from '../platform/crowd.ts'
@@ -17,43 +18,64 @@ const atOnce = 1_000
 
 interface CallsInFlightNeeds {
   database: Database
+  agents: Pick<AgentStore, 'findCurrent'>
   grants: GrantStore
   clock: Clock
 }
 
 export interface CallsInFlight {
-  /** From now on until it is done the call ends with its grant: the signal's reason is the error to answer with. */
-  begin: (grantId: string) => Stop & { done: () => void }
+  /** From now on until it is done the call ends with its grant and its token: the signal's reason is the error to answer with. */
+  begin: (grantId: string, tokenHash: Buffer) => Stop & { done: () => void }
   /** Ends the calls whose grants have ended. Asks nothing while there is none, or while it is asking already. */
   check: () => Promise<void>
 }
 
-export function createCallsInFlight({ database, grants, clock }: CallsInFlightNeeds): CallsInFlight {
-  const calls = createCrowd<Stop & { grantId: string }>()
+export function createCallsInFlight({ database, agents, grants, clock }: CallsInFlightNeeds): CallsInFlight {
+  const calls = createCrowd<Stop & { grantId: string; token: string }>()
   let isAsking = false
 
   const endThoseOf = async (grantIds: string[]) => {
     const now = clock()
     const ended = await grants.findEnded(database.queries, grantIds, now)
-    for (const { grant, isAgentDisabled, isProviderDisabled } of ended) {
-      const code = isAgentDisabled ? 'unauthenticated' : endOf(grant, now)
+    for (const { grant, isProviderDisabled } of ended) {
+      const code = endOf(grant, now)
       const reason = code ? new ServiceError(code) : isProviderDisabled ? providerDisabled() : undefined
       for (const call of calls.all()) if (reason && call.grantId === grant.grantId) call.abort(reason)
     }
   }
 
+  const endThoseWith = async (tokens: string[]) => {
+    const current = await agents.findCurrent(
+      database.queries,
+      tokens.map((token) => Buffer.from(token, 'hex')),
+    )
+    const replaced = new Set(tokens.filter((token) => !current.has(token)))
+    for (const call of calls.all()) if (replaced.has(call.token)) call.abort(new ServiceError('unauthenticated'))
+  }
+  const inParts = async (keys: string[], end: (part: string[]) => Promise<void>) => {
+    const all = [...new Set(keys)]
+    for (let from = 0; from < all.length; from += atOnce) await end(all.slice(from, from + atOnce))
+  }
+
   return {
-    begin: (grantId) => {
+    begin: (grantId, tokenHash) => {
       const { signal, abort } = createStop()
-      return { signal, abort, done: calls.enter({ grantId, signal, abort }) }
+      return { signal, abort, done: calls.enter({ grantId, token: tokenHash.toString('hex'), signal, abort }) }
     },
 
     check: async () => {
-      const underWay = [...new Set(calls.all().map(({ grantId }) => grantId))]
+      const underWay = calls.all()
       if (isAsking || underWay.length === 0) return
       isAsking = true
       try {
-        for (let from = 0; from < underWay.length; from += atOnce) await endThoseOf(underWay.slice(from, from + atOnce))
+        await inParts(
+          underWay.map(({ token }) => token),
+          endThoseWith,
+        )
+        await inParts(
+          underWay.map(({ grantId }) => grantId),
+          endThoseOf,
+        )
       } finally {
         isAsking = false
       }

@@ -144,24 +144,15 @@ export const grantStore = {
     queries: Queries,
     grantIds: readonly string[],
     now: Date,
-  ): Promise<{ grant: Grant; isAgentDisabled: boolean; isProviderDisabled: boolean }[]> => {
+  ): Promise<{ grant: Grant; isProviderDisabled: boolean }[]> => {
     const rows = await foundationOf(queries)
-      .innerJoin('agents', 'agents.agent_id', 'grants.agent_id')
       .leftJoin('providers', 'providers.provider_id', 'connections.provider_id')
-      .select(['agents.disabled_at', 'providers.status as provider_status'])
+      .select('providers.status as provider_status')
       .where('grants.grant_id', 'in', grantIds)
-      .where((eb) =>
-        eb.or([
-          eb('agents.disabled_at', 'is not', null),
-          eb('providers.status', '<>', 'active'),
-          isRevoked,
-          isPast(now),
-        ]),
-      )
+      .where((eb) => eb.or([eb('providers.status', '<>', 'active'), isRevoked, isPast(now)]))
       .execute()
     return rows.map((row) => ({
       grant: toGrant(row),
-      isAgentDisabled: row.disabled_at !== null,
       isProviderDisabled: row.provider_status !== null && row.provider_status !== 'active',
     }))
   },

@@ -56,7 +56,8 @@ export async function countCalls(tx: Queries, grantIds: readonly string[], now: 
 
 /** Nothing is counted on a grant that has fewer calls left. */
 // Values, not `exists`: of those PostgreSQL might read a whole table at once, to look up a few rows in it.
-export function countingLiveCalls(tx: Queries, now: number, times: RawBuilder<number>) {
+export function countingLiveCalls(tx: Queries, now: number, times: RawBuilder<number>, tokenHash?: Uint8Array) {
+  const hasToken = tokenHash === undefined ? sql`` : sql`and token_hash = ${tokenHash}`
   return tx
     .updateTable('grant_usage')
     .set({ calls: sql`grant_usage.calls + ${times}`, last_used_at: now })
@@ -66,7 +67,7 @@ export function countingLiveCalls(tx: Queries, now: number, times: RawBuilder<nu
         select revoked_at is null
           and (expires_at is null or expires_at > ${now})
           and (max_calls is null or grant_usage.calls + ${times} <= max_calls)
-          and (select disabled_at is null from agents where agents.agent_id = grants.agent_id)
+          and (select disabled_at is null ${hasToken} from agents where agents.agent_id = grants.agent_id)
           and (user_id is null or (select disabled_at is null from users where users.user_id = grants.user_id))
           and (connection_id is null or (select connections.status = 'active' and providers.status = 'active'
             from connections join providers using (provider_id)
@@ -82,8 +83,24 @@ const countEach = preparedNote<{ grantId: string; now: number }>((tx, { grantId,
   countingLiveCalls(tx, now, one).where('grant_id', '=', grantId),
 )
 
-/** The same on SQLite, as a note: each time it changes the grant's row, or none. */
-export function noteOfCalls(queries: Queries, grantIds: readonly string[], now: number): Note {
+/** The same for agents whose token is still this one. */
+const countEachWithToken = preparedNote<{ grantId: string; tokenHash: Uint8Array; now: number }>(
+  (tx, { grantId, tokenHash, now }) => countingLiveCalls(tx, now, one, tokenHash).where('grant_id', '=', grantId),
+)
+
+export function noteOfCallsWithToken(
+  queries: Queries,
+  calls: readonly { grantId: string; tokenHash: Uint8Array }[],
+  now: number,
+): Note {
+  return countEachWithToken(
+    queries,
+    calls.map((call) => ({ ...call, now })),
+  )
+}
+
+/** On SQLite, as a note: each time it changes the grant's row, or none. */
+function noteOfCalls(queries: Queries, grantIds: readonly string[], now: number): Note {
   return countEach(
     queries,
     grantIds.map((grantId) => ({ grantId, now })),

@@ -1,5 +1,5 @@
 /** Lets a call in: judged, and its attempt on record; or puts the refusal on record, and shows the way. */
-import type { Agent } from '../agents/agent.ts'
+import type { Agent, CallingAgent } from '../agents/agent.ts'
 import { readMethod } from '../grants/method.ts'
 import { recordedNames } from '../grants/standing.ts'
 import type { Standing } from '../grants/standing.ts'
@@ -65,22 +65,22 @@ const lingersMs = 10_000
 
 export async function admit(
   needs: AdmitNeeds,
-  agent: Agent,
+  caller: CallingAgent,
   input: ProxyInput,
   { requestId, idempotencyKey }: Admission,
 ): Promise<Admitted> {
   const known: Known = {}
+  const { agentId } = caller.agent
   try {
     // The key may be that of the grant's last call; whether there is one left is settled with the key.
     const mayBeUsedUp = idempotencyKey !== undefined
-    const call = await judge(needs, agent, input, requestId, known, { mayBeUsedUp })
+    const call = await judge(needs, caller, input, requestId, known, { mayBeUsedUp })
     const keyed = idempotencyKey === undefined ? undefined : keyedCall(call, idempotencyKey, needs.clock())
     if (call.standing.grant.kind === 'sandbox') await spendSandboxBudget(needs, call, keyed)
     const stored = await putOnRecord(needs, call, keyed)
     return stored === undefined ? { kind: 'admitted', call, keyed } : { kind: 'stored', envelope: stored }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
-    const { agentId } = agent
     const { standing, facts } = known
     const names = standing && recordedNames(standing)
     await needs.refusals.record({ agentId, code: error.code, requestId, ...names, facts: facts ?? {} })

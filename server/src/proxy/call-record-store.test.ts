@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -24,6 +25,7 @@ interface Crowd extends Calling {
   /** The status of each call: one by each of the agents, all at once. */
   callByAll: () => Promise<number[]>
   grantIds: string[]
+  agentIds: string[]
   /** How many commits went the short way. */
   sent: () => number
   /** What happens meanwhile around those of them that have calls, instead of the commit alone. */
@@ -63,11 +65,13 @@ async function startCrowd(t: TestContext, engine: Engine, count: number, terms: 
   while (sent === 0) assert.equal((await calling.proxy()).status, 200)
   const calls: (() => Promise<number>)[] = []
   const grantIds: string[] = []
+  const agentIds: string[] = []
   for (let index = 0; index < count; index++) {
     const { agentId, token } = await service.registerAgent()
     const allowedHosts = [upstream.host]
     const { grantId } = await insertGrant(service, { agentId, userId, connectionId, allowedHosts, ...terms })
     grantIds.push(grantId)
+    agentIds.push(agentId)
     const body = { grant_id: grantId, method: 'GET', url: upstream.url }
     calls.push(async () => (await service.call('POST', '/v4/proxy', { token, body })).status)
   }
@@ -75,6 +79,7 @@ async function startCrowd(t: TestContext, engine: Engine, count: number, terms: 
     ...calling,
     callByAll: () => Promise.all(calls.map((call) => call())),
     grantIds,
+    agentIds,
     sent: () => sent,
     around: async (commits, work) => {
       around = commits
@@ -124,6 +129,28 @@ onBothDatabases('calls that go on record the short way', (engine) => {
     assert.equal(upstream.received.length, received + others.length)
     assert.deepEqual([await callsOf(revoked), await attempts(revoked)], [1, 1])
     for (const grantId of others) assert.deepEqual([await callsOf(grantId), await attempts(grantId)], [2, 2])
+    await assertIntact()
+  })
+
+  test('one whose agent has another token by now is refused alone', async (t) => {
+    const crowd = await startCrowd(t, engine, 16)
+    const { service, callByAll, agentIds, grantIds, callsOf, attempts, assertIntact, upstream } = crowd
+    await callByAll()
+    const received = upstream.received.length
+    const replacing: Around = async (commit) => {
+      const [agentId = ''] = agentIds
+      const { queries } = service.database
+      await queries
+        .updateTable('agents')
+        .set({ token_hash: randomBytes(32) })
+        .where('agent_id', '=', agentId)
+        .execute()
+      await commit()
+    }
+    const [replaced = '', ...others] = grantIds
+    assert.deepEqual(await crowd.around(replacing, callByAll), [401, ...others.map(() => 200)])
+    assert.equal(upstream.received.length, received + others.length)
+    assert.deepEqual([await callsOf(replaced), await attempts(replaced)], [1, 1])
     await assertIntact()
   })
 

@@ -8,7 +8,7 @@ import { insertingRecords, listsOf, notesOf } from '../audit/audit-chain-store.t
 import type { LinkedRow, RecordLists } from '../audit/audit-chain-store.ts'
 import { insertingPairs } from '../audit/audit-pair-store.ts'
 import { noteOfUses } from '../connections/connection-store.ts'
-import { countingLiveCalls, noteOfCalls } from '../grants/grant-usage-store.ts'
+import { countingLiveCalls, noteOfCallsWithToken } from '../grants/grant-usage-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { listOf, preparedText } from '../platform/database/prepared.ts'
 import { noteOfTakings, takingFromLimits, timesOf } from '../platform/rate-limits.ts'
@@ -20,12 +20,19 @@ interface Values extends RecordLists, Times {
   grantIds: readonly string[]
   times: readonly number[]
   keys: readonly string[]
+  tokenHashes: readonly Buffer[]
+  tokenCount: number
   grantCount: number
   keyCount: number
 }
 
+interface CountedCall {
+  grantId: string
+  tokenHash: Buffer
+}
+
 const statement = preparedText((queries: Queries, values: Values) => {
-  const { now, grantIds, times, grantCount, keyCount } = values
+  const { now, grantIds, times, tokenHashes, tokenCount, grantCount, keyCount } = values
   const counted = countingLiveCalls(queries, now, sql.raw('counting.times'))
     .from(
       sql<object>`unnest(cast(${grantIds} as text[]), cast(${times} as bigint[]))`.as<'counting'>(
@@ -34,10 +41,17 @@ const statement = preparedText((queries: Queries, values: Values) => {
     )
     .where(sql<boolean>`grant_usage.grant_id = counting.id`)
     .returning('grant_id')
-  const areAll = sql`(select count(*) from counted) = ${grantCount} and (select count(*) from taken) = ${keyCount}`
+  const current = queries
+    .selectFrom('agents')
+    .select('agent_id')
+    .where(listOf(tokenHashes).holds('token_hash'))
+    .where('disabled_at', 'is', null)
+  const areAll = sql`(select count(*) from counted) = ${grantCount} and (select count(*) from taken) = ${keyCount}
+    and (select count(*) from current) = ${tokenCount}`
   // To divide by zero is the way to fail that needs no function of our own. What nobody looks at would not be computed.
   return sql<object>`
     with counted as (${counted}),
+      current as (${current}),
       taken as (${takingFromLimits(values, listOf(values.keys))}),
       agreed as (select 1 / cast(${areAll} as integer) as one),
       paired as (${insertingPairs(values)})
@@ -46,30 +60,31 @@ const statement = preparedText((queries: Queries, values: Values) => {
 
 export const callRecordStore = {
   /**
-   * `grantIds` has the grant of each call that counts, `connectionIds` the connections whose last use is due to be
+   * `calls` has the grant of each call that counts and the token it came with, `connectionIds` the connections whose last use is due to be
    * written. Undefined where there is no such way at the moment.
    */
   insertAtOnce: (
     { engine, atOnce, noteAtOnce, queries }: Database,
     rows: readonly LinkedRow[],
-    { grantIds, connectionIds }: { grantIds: readonly string[]; connectionIds: readonly string[] },
-    { keys, limit, calls }: PlannedTaking,
+    { calls, connectionIds }: { calls: readonly CountedCall[]; connectionIds: readonly string[] },
+    { keys, limit, calls: prepaid }: PlannedTaking,
     now: Date,
   ): Promise<unknown> | undefined => {
     const at = now.getTime()
-    const taken = timesOf({ limit, now, calls })
+    const taken = timesOf({ limit, now, calls: prepaid })
     if (engine === 'sqlite') {
       return noteAtOnce([
         // What fails most often goes first: an agent may well be at its rate.
         { ...noteOfTakings(queries, keys, taken), mustChange: true },
-        { ...noteOfCalls(queries, grantIds, at), mustChange: true },
+        { ...noteOfCallsWithToken(queries, calls, at), mustChange: true },
         noteOfUses(connectionIds, at),
         ...notesOf(rows),
       ])
     }
     if (connectionIds.length > 0) return undefined
     const times = new Map<string, number>()
-    for (const grantId of grantIds) times.set(grantId, (times.get(grantId) ?? 0) + 1)
+    for (const { grantId } of calls) times.set(grantId, (times.get(grantId) ?? 0) + 1)
+    const tokens = new Map(calls.map(({ tokenHash }) => [tokenHash.toString('hex'), tokenHash]))
     return atOnce(
       statement(queries, {
         ...listsOf(rows),
@@ -78,6 +93,8 @@ export const callRecordStore = {
         grantIds: [...times.keys()],
         times: [...times.values()],
         keys,
+        tokenHashes: [...tokens.values()],
+        tokenCount: tokens.size,
         grantCount: times.size,
         keyCount: keys.length,
       }),

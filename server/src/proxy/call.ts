@@ -28,6 +28,8 @@ export interface Known {
 /** A call that was judged and may go out. */
 export interface Call {
   agentId: string
+  /** Of the token that the call came with. */
+  tokenHash: Buffer
   standing: Standing
   route: Route
   auditId: string

@@ -4,7 +4,7 @@
  */
 import { errorKinds } from '@sallyport/protocol/errors'
 import type { DryRunReply } from '@sallyport/protocol/proxy'
-import type { Agent } from '../agents/agent.ts'
+import type { CallingAgent } from '../agents/agent.ts'
 import { statusOf } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -16,7 +16,7 @@ import type { JudgeNeeds } from './judge.ts'
 
 export async function dryRun(
   needs: JudgeNeeds,
-  agent: Agent,
+  caller: CallingAgent,
   input: ProxyInput,
   requestId: string,
 ): Promise<DryRunReply> {
@@ -26,7 +26,7 @@ export async function dryRun(
   try {
     // In a transaction, where what was counted is of this moment: a call would find it there too.
     const { name, prefix } = await needs.database.transaction(async (queries) => {
-      const { route } = await judge(needs, agent, input, requestId, known, { queries })
+      const { route } = await judge(needs, caller, input, requestId, known, { queries })
       if (route.rate) await takeFromLimit(queries, route.rate.key, route.rate.limit, needs.clock())
       return route.injection
     })

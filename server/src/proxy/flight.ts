@@ -56,7 +56,7 @@ export class CallerGone extends Error {
 export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undefined): Flight {
   const { ledger, idempotency, clock } = needs
   const startedAt = clock().getTime()
-  const { signal, abort, done } = needs.callsInFlight.begin(call.standing.grant.grantId)
+  const { signal, abort, done } = needs.callsInFlight.begin(call.standing.grant.grantId, call.tokenHash)
   let hasLeft = false
   let hasLanded = false
   /** False where the call is over already: how it ended is said once. */

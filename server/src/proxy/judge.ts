@@ -1,5 +1,5 @@
 /** May this call be made? All that decides it is read from the database, now; nothing is written. */
-import type { Agent } from '../agents/agent.ts'
+import type { CallingAgent } from '../agents/agent.ts'
 import { readMethod } from '../grants/method.ts'
 import { assertStands } from '../grants/standing.ts'
 import type { Standing } from '../grants/standing.ts'
@@ -34,7 +34,7 @@ const endlessMs = 2 ** 31 - 1
 /** What it learns on the way is left in `known`, for the record of a refusal. */
 export async function judge(
   needs: JudgeNeeds,
-  { agentId }: Agent,
+  { agent: { agentId }, tokenHash }: CallingAgent,
   input: ProxyInput,
   requestId: string,
   known: Known,
@@ -67,6 +67,7 @@ export async function judge(
   const usualMs = input.stream ? endlessMs : needs.config.proxyCallSeconds * 1000
   return {
     agentId,
+    tokenHash,
     standing,
     route,
     auditId: newId('aud', now),

@@ -74,6 +74,15 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     for (const [index, { call, kind }] of entries.entries()) {
       if (followsAnAnswer(kind)) await settle(index, assertStillStands(needs, tx, call, at))
     }
+    const current = await needs.agents.findCurrent(
+      tx,
+      entries.flatMap(({ call, kind }) => (countsOne(kind) ? [call.tokenHash] : [])),
+    )
+    entries.forEach(({ call, kind }, index) => {
+      if (countsOne(kind) && !current.has(call.tokenHash.toString('hex'))) {
+        refusals[index] ??= new ServiceError('unauthenticated')
+      }
+    })
     const takings: Promise<void>[] = []
     entries.forEach(({ call, kind }, index) => {
       const { rate } = call.route
@@ -106,7 +115,7 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     const used = counting.map(({ call }) => call).filter((call) => isDueToBeMarked(call, at))
     const taking = prepaid.plan(counting.flatMap(({ call }) => call.route.rate ?? []))
     if (!taking) return undefined
-    const grantIds = counting.map(({ call }) => call.standing.grant.grantId)
+    const calls = counting.map(({ call: { standing, tokenHash } }) => ({ grantId: standing.grant.grantId, tokenHash }))
     const records = entries.map((entry) => toRecord(entry, at))
     let isDone = false
     try {
@@ -114,7 +123,7 @@ export function createLedger(needs: LedgerNeeds): Ledger {
         needs.callRecords.insertAtOnce(
           database,
           rows,
-          { grantIds, connectionIds: used.flatMap(connectionIdOf) },
+          { calls, connectionIds: used.flatMap(connectionIdOf) },
           taking,
           at,
         ),
@@ -165,6 +174,7 @@ export function createLedger(needs: LedgerNeeds): Ledger {
       database.transaction(async (tx) => {
         const found = await settled(tx)
         if (found === undefined) await writeAlone(tx, { call, kind: 'attempt', detail: call.facts })
+        else await assertAgentActs(needs, tx, call)
         return found
       }),
 
@@ -253,10 +263,14 @@ async function explainEnd(needs: LedgerNeeds, tx: Queries, call: Call, at: Date)
   throw new ServiceError('grant_not_found', { field: 'grant_id' })
 }
 
-async function assertStillStands({ agents, standings }: LedgerNeeds, tx: Queries, call: Call, at: Date) {
+async function assertAgentActs({ agents }: LedgerNeeds, tx: Queries, { tokenHash }: Call): Promise<void> {
+  if ((await agents.findCurrent(tx, [tokenHash])).size === 0) throw new ServiceError('unauthenticated')
+}
+
+async function assertStillStands(needs: LedgerNeeds, tx: Queries, call: Call, at: Date) {
   const { agentId, standing } = call
-  if ((await agents.find(tx, agentId))?.disabledAt) throw new ServiceError('unauthenticated')
-  const now = await standings.find(tx, agentId, standing.grant.grantId)
+  await assertAgentActs(needs, tx, call)
+  const now = await needs.standings.find(tx, agentId, standing.grant.grantId)
   if (!now) throw new ServiceError('grant_not_found', { field: 'grant_id' })
   assertStands(now, at)
   const { provider } = now

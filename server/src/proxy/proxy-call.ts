@@ -2,7 +2,7 @@
  * One proxied call, step by step: who, may it, on record, token, out, back, done. Nothing reaches an upstream before
  * the attempt is committed, and nothing comes back that did not pass the redactor.
  */
-import type { Agent } from '../agents/agent.ts'
+import type { CallingAgent } from '../agents/agent.ts'
 import type { Config } from '../platform/config.ts'
 import type { StopSignal } from '../platform/stop-signal.ts'
 import { turnsEnd } from '../platform/turns-end.ts'
@@ -37,7 +37,7 @@ export type ProxyReply = { kind: 'whole'; envelope: Envelope } | ({ kind: 'strea
 
 export async function proxyCall(
   needs: ProxyNeeds,
-  agent: Agent,
+  agent: CallingAgent,
   input: ProxyInput,
   caller: Caller,
 ): Promise<ProxyReply> {

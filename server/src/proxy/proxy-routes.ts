@@ -43,7 +43,7 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
       },
     },
     async (request, reply) => {
-      const { agent } = actingAgent(request)
+      const agent = actingAgent(request)
       const input = toInput(request.body)
       if (request.body.dry_run) return dryRun(needs, agent, input, request.id)
       const answer = await proxyCall(needs, agent, input, {
