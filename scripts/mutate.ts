@@ -86,8 +86,10 @@ interface Verdict {
 }
 
 async function judge({ file, name }: Row): Promise<Verdict> {
-  // Tests of the whole service run what is built.
-  if (file.startsWith('e2e/')) await run(['-e', "import('./scripts/prepare.mjs').then(({ prepare }) => prepare())"])
+  // Tests of the whole service run what is built. What does not build holds nothing.
+  const build = ['-e', "import('./scripts/prepare.mjs').then(({ prepare }) => prepare())"]
+  if (file.startsWith('e2e/') && (await run(build)).code !== 0)
+    return { verdict: 'not run', isFailed: false, reason: '' }
   const pattern = name
     .split(/\$\{.*?\}/)
     .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
