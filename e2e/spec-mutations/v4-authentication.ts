@@ -4,8 +4,8 @@ export const v4Authentication: Mutation[] = [
   {
     row: "Authentication: each endpoint admits whom the contract's table says",
     file: 'server/src/sessions/session-routes.ts',
-    from: "'/v4/auth/login-tokens',\n    {\n      config: { allow: ['admin'] },",
-    to: "'/v4/auth/login-tokens',\n    {\n      config: { allow: ['admin', 'user'] },",
+    from: "'/v4/auth/login-tokens',\n    {\n      config: { allow: ['admin']",
+    to: "'/v4/auth/login-tokens',\n    {\n      config: { allow: ['admin', 'user']",
   },
   {
     row: 'Authentication: each credential opens its own endpoints, and none is no key',
@@ -28,14 +28,14 @@ export const v4Authentication: Mutation[] = [
   {
     row: 'Authentication: an endpoint with two schemes accepts either: grants',
     file: 'server/src/grants/grant-routes.ts',
-    from: "'/v4/grants',\n    {\n      config: { allow: ['agent', 'user'] },",
-    to: "'/v4/grants',\n    {\n      config: { allow: ['agent'] },",
+    from: "'/v4/grants',\n    {\n      config: { allow: ['agent', 'user']",
+    to: "'/v4/grants',\n    {\n      config: { allow: ['agent']",
   },
   {
     row: 'Authentication: an endpoint with two schemes accepts either: access requests',
     file: 'server/src/access-requests/access-request-routes.ts',
-    from: "config: { allow: ['agent', 'user', 'device'] },",
-    to: "config: { allow: ['agent', 'device'] },",
+    from: "config: { allow: ['agent', 'user', 'device']",
+    to: "config: { allow: ['agent', 'device']",
   },
   {
     row: 'Authentication: a credential that ends before its body is complete changes nothing',

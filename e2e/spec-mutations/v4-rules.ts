@@ -64,8 +64,8 @@ export const v4Rules: Mutation[] = [
   {
     row: 'What 4: every grant but the sandbox needs an approval through the approval_url',
     file: 'server/src/access-requests/decision-routes.ts',
-    from: "'/v4/access-requests/:id/approve',\n    {\n      config: { allow: ['user', 'device'] },",
-    to: "'/v4/access-requests/:id/approve',\n    {\n      config: { allow: ['user', 'device', 'agent'] },",
+    from: "'/v4/access-requests/:id/approve',\n    {\n      config: { allow: ['user', 'device']",
+    to: "'/v4/access-requests/:id/approve',\n    {\n      config: { allow: ['user', 'device', 'agent']",
   },
   {
     row: 'What 5: each actor has its endpoints',
@@ -280,8 +280,8 @@ export const v4Rules: Mutation[] = [
   {
     row: 'Rules 4: registration needs no credential',
     file: 'server/src/agents/agent-routes.ts',
-    from: "'/v4/agents/register',\n    {\n      config: { allow: 'anyone' },",
-    to: "'/v4/agents/register',\n    {\n      config: { allow: ['admin'] },",
+    from: "'/v4/agents/register',\n    {\n      config: { allow: 'anyone'",
+    to: "'/v4/agents/register',\n    {\n      config: { allow: ['admin']",
   },
   {
     row: 'Rules 4: registration is rate-limited',
