@@ -91,16 +91,18 @@ async function judge({ file, name }: Row): Promise<Verdict> {
   if (file.startsWith('e2e/') && (await run(build)).code !== 0)
     return { verdict: 'not run', isFailed: false, reason: '' }
   const pattern = name
-    .split(/\$\{.*?\}/)
+    .split(/\$\{[^{}]*\}/)
     .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
     .join('.*')
   const only = [`--test-name-pattern=^${pattern}$`, '--test-skip-pattern=\\(postgres\\)', '--test-timeout=90000']
   const { code, output, isLate } = await run(['--test-reporter=spec', ...only, file])
   // What is printed below a failing test, from its first line on.
-  const reason = /✖ failing tests:\s+(?:.*\n){2}((?:.*\n){1,7})/.exec(output)?.[1] ?? ''
-  const shown = reason
+  const [, failing = ''] = output.split('✖ failing tests:')
+  const lines = failing.trimStart().split('\n').slice(2, 9)
+  const shown = lines
+    .map((line) => line.trim())
+    .join(' ')
     .trim()
-    .replaceAll(/\s*\n\s*/g, ' ')
     .slice(0, 300)
   if (isLate) return { verdict: 'hung', isFailed: true, reason: `no end after ${mostMs / 1000} s` }
   if (!/^ℹ tests [1-9]/m.test(output)) return { verdict: 'not run', isFailed: false, reason: '' }

@@ -60,7 +60,8 @@ function parameters(text: string): { value: string; type: string | undefined; fi
   let [type, fileName, rest]: [string | undefined, string | undefined, string] = [undefined, undefined, text.slice(end)]
   while (rest !== '') {
     const [whole, key = '', inQuotes, plain = ''] =
-      /^;\s*(type|filename)=(?:"((?:[^"\\]|\\.)*)"|([^;"]*(?:;\s*(?!type=|filename=)[^;"=]+=[^;"]*)*))/.exec(rest) ?? []
+      /^;\s*(type|filename)=(?:"((?:[^"\\]|\\.)*)"|([^;"]*(?:;(?!\s*(?:type|filename)=)[^;"=]+=[^;"]*)*))/.exec(rest) ??
+      []
     if (whole === undefined) throw usageError(`-F: "${inLine(rest)}" is not understood; it takes ;type= and ;filename=`)
     const given = inQuotes === undefined ? plain.trim() : unescaped(inQuotes)
     if (/[\r\n\0]/.test(given)) throw usageError(`-F: ${key} holds a line break`)
