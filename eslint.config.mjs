@@ -1,5 +1,6 @@
 import js from '@eslint/js'
 import reactHooks from 'eslint-plugin-react-hooks'
+import regexp from 'eslint-plugin-regexp'
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
@@ -28,6 +29,16 @@ export default tseslint.config(
       // Fastify tells a hook's two forms apart by `async`, whether or not it awaits anything.
       '@typescript-eslint/require-await': 'off',
       'no-console': 'error',
+    },
+  },
+  {
+    // Text of others must not be able to stop the event loop (see also server/src/regular-expressions.test.ts).
+    files: ['{server,protocol,sdk,cli,web,scripts,demo}/**/*.{ts,tsx,mjs}'],
+    ignores: ['**/*.test.ts', 'server/testkit/**'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': 'error',
+      'regexp/no-super-linear-move': 'error',
     },
   },
   {

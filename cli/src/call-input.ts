@@ -92,14 +92,14 @@ function typeOf(body: Buffer): string {
 
 /** Before a fragment, after what is there already. */
 function withQuery(url: string, query: string): string {
-  const [, place = '', fragment = ''] = /^([^#]*)(.*)$/s.exec(url) ?? []
+  const [, place = '', fragment = ''] = /^([^#]*)(.*)/s.exec(url) ?? []
   const glue = !place.includes('?') ? '?' : /[?&]$/.test(place) ? '' : '&'
   return `${place}${glue}${query}${fragment}`
 }
 
 /** A URL that names a folder gets the file's name. */
 function uploadUrl(url: string, file: string): string {
-  const [, place = '', rest = ''] = /^([^?#]*)(.*)$/s.exec(url) ?? []
+  const [, place = '', rest = ''] = /^([^?#]*)(.*)/s.exec(url) ?? []
   const isFolder = place.endsWith('/') || /^[a-z]+:\/\/[^/]*$/i.test(place)
   if (!isFolder || file === '-') return url
   return `${place.replace(/\/$/, '')}/${encodeURIComponent(file.split('/').at(-1) ?? file)}${rest}`

@@ -19,8 +19,8 @@ export function partsOf(secret: string): SecretPart[] {
   const [header = '', ...rest] = secret.split('.')
   // In base64url `-` and `_` are digits, not punctuation.
   const isJose = rest.length >= 2 && isJoseHeader(header)
-  const found = [...secret.matchAll(isJose ? /[^.]+/g : /[\p{L}\p{N}]+/gu)]
-  return found
+  const found = isJose ? secret.matchAll(/[^.]+/g) : secret.matchAll(/[\p{L}\p{N}]+/gu)
+  return [...found]
     .filter(({ 0: part, index }) => part !== secret && !(isJose && index === 0) && isSecret(part))
     .sort(([one], [other]) => other.length - one.length)
     .slice(0, mostParts)
