@@ -1,5 +1,6 @@
 /** The one place where an error becomes HTTP. What a caller gets is decided by the code alone. */
 import { STATUS_CODES } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Duplex } from 'node:stream'
 import { errorKinds } from '@sallyport/protocol/errors'
@@ -37,10 +38,18 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
   void reply.send(Readable.from(answerThenDrain(body, request.raw), { objectMode: false }))
 }
 
+/** Node keeps the answer that is being sent here, and names it in its documentation of `clientError`. */
+type HttpSocket = Duplex & { _httpMessage?: ServerResponse | null }
+
 /** What is not even HTTP never reaches a route; Node hands us the bare socket. */
 export function replyToBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, requestId: string): void {
   if (!socket.writable) {
     socket.destroy()
+    return
+  }
+  // The head of the same request was refused already: that answer is on its way, and there is only one.
+  if ((socket as HttpSocket)._httpMessage?.headersSent) {
+    answerThenClose('', socket)
     return
   }
   const codes: Record<string, ErrorCode> = {
