@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startRawHttp, whole } from '../server/testkit/raw-http.ts'
+import { startCalling } from './calling.ts'
 import { eventually, startService } from './running-service.ts'
 import type { RunningService } from './running-service.ts'
 
@@ -48,3 +50,55 @@ test('a connection on which nothing moves is let go', async (t) => {
   socket.resume()
   await eventually(() => socket.destroyed, 'the connection is still there')
 })
+
+const megabytesOf = ({ pid }: RunningService) =>
+  Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+
+test(
+  'thirty answers of 10 MiB that nobody reads take no more memory than they may, and others are answered',
+  { skip: process.platform !== 'linux' && 'memory is read from /proc' },
+  async (t) => {
+    // Each character would take six in JSON.
+    const large = whole('200 OK', ['content-type: text/plain'], Buffer.alloc(10_485_760, 1))
+    const small = whole('200 OK', ['content-type: text/plain'], 'small')
+    const upstream = await startRawHttp(t, ({ target }, socket) => socket.write(target === '/small' ? small : large))
+    const { service, agent, grantId, admit, proxy } = await startCalling(t, 'sqlite', { hosts: [upstream.host] })
+    const smallUrl = `https://${upstream.host}/small`
+    assert.equal((await proxy(smallUrl)).status, 200)
+    const other = await admit()
+    const before = megabytesOf(service)
+    const body = JSON.stringify({ grant_id: grantId, method: 'GET', url: `https://${upstream.host}/large` })
+    const head = [
+      'POST /v4/proxy HTTP/1.1',
+      `Host: localhost:${service.port}`,
+      `Authorization: Bearer ${agent.token}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    ]
+    let most = 0
+    const look = () => {
+      most = Math.max(most, megabytesOf(service) - before)
+    }
+    for (let calls = 0; calls < 30; calls++) {
+      const socket = connect({ port: service.port, host: '127.0.0.1' }).on('error', () => undefined)
+      t.after(() => socket.destroy())
+      socket.pause()
+      socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+      await sleep(50)
+      look()
+    }
+    await eventually(
+      async () => (await proxy(smallUrl)).status === 429,
+      'answers are made as often as they are asked for',
+    )
+    for (let calls = 0; calls < 20; calls++) {
+      const call = { grant_id: other.grantId, method: 'GET', url: smallUrl }
+      assert.equal((await service.call('POST', '/v4/proxy', { token: other.token, body: call })).status, 200)
+      look()
+    }
+    t.diagnostic(`${Math.round(most)} MiB more`)
+    assert.ok(most < 400, `${Math.round(most)} MiB more`)
+    const made = upstream.requests.filter(({ target }) => target === '/large').length
+    assert.ok(made < 15, `${made} calls went out`)
+  },
+)

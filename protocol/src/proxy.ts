@@ -36,7 +36,11 @@ export const ProxyReply = Type.Object({
   status: Type.Integer({ description: "The upstream's status" }),
   headers: Dictionary(Type.Union([Type.String(), Type.Array(Type.String())])),
   body: Type.Unknown(),
-  body_encoding: Type.Enum(['json', 'text', 'base64']),
+  body_encoding: Type.Enum(['json', 'text', 'base64'], {
+    description:
+      '`json`: `body` is the JSON that came. `text`: a string. `base64`: bytes that are no text, or text over 4 KiB so full of ' +
+      'control characters that it would more than double as JSON.',
+  }),
   redactions: Type.Integer({ description: 'How often a credential was taken out of the answer' }),
   dropped_headers: Type.Array(Type.String(), {
     description:

@@ -51,6 +51,7 @@ import { measureCalls } from './proxy/proxy-metrics.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
 import { createRecordBudget } from './proxy/record-budget.ts'
 import { createRefusals } from './proxy/refusals.ts'
+import { createUnsentAnswers } from './proxy/unsent-answers.ts'
 import { sandboxRoute } from './sandbox/sandbox-route.ts'
 import { sandboxRoutes } from './sandbox/sandbox-routes.ts'
 import { browserLoginRoutes } from './sessions/browser-login-routes.ts'
@@ -154,6 +155,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
     ledger,
     callsInFlight,
     load,
+    unsentAnswers: createUnsentAnswers(config),
     // What a call stands on is kept from one call to the next.
     routeOf: keptWith((standing: Standing) =>
       standing.grant.kind === 'sandbox'

@@ -9,6 +9,7 @@ import { hashToken } from '../src/platform/tokens.ts'
 import { Secret } from '../src/platform/secret.ts'
 import type { ProxyInput } from '../src/proxy/call.ts'
 import type { Outcome } from '../src/proxy/flight.ts'
+import { createUnsentAnswers } from '../src/proxy/unsent-answers.ts'
 import { createLedger } from '../src/proxy/ledger.ts'
 import type { Ledger, LedgerNeeds } from '../src/proxy/ledger.ts'
 import { proxyCall } from '../src/proxy/proxy-call.ts'
@@ -84,6 +85,7 @@ export async function proxyTo(
     ...common,
     ledger,
     callsInFlight: createCallsInFlight(common),
+    unsentAnswers: createUnsentAnswers(service.config),
     refusals: createRefusals({ ...common, budget, config: service.config }),
     budget,
     routeOf: () => ({
@@ -121,7 +123,13 @@ export async function proxyTo(
         stream: false,
         ...input,
       },
-      { requestId: 'req_test', idempotencyKey: undefined, onGone: () => undefined, ...caller },
+      {
+        requestId: 'req_test',
+        idempotencyKey: undefined,
+        onGone: () => undefined,
+        onClosed: () => undefined,
+        ...caller,
+      },
     )
   return {
     agentId,

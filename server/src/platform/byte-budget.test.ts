@@ -19,6 +19,7 @@ test('what is held counts for each of its shares, and grows only while all have 
   first.release()
   first.release()
   assert.deepEqual([budget.held('all'), budget.held('one')], [60, 20])
+  assert.ok(!first.grow(1), 'it is over')
   assert.ok(second.resize(60))
   assert.ok(!second.resize(61))
   assert.ok(second.resize(5))

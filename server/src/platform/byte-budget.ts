@@ -12,6 +12,7 @@ export interface Hold {
   grow: (bytes: number) => boolean
   /** To so much in all; smaller always succeeds. */
   resize: (bytes: number) => boolean
+  /** For good: from then on it does not grow. */
   release: () => void
 }
 
@@ -31,7 +32,9 @@ export function createByteBudget(): ByteBudget {
     held: (key) => held.get(key) ?? 0,
     hold: (shares) => {
       let taken = 0
+      let isReleased = false
       const grow = (bytes: number): boolean => {
+        if (bytes > 0 && isReleased) return false
         if (bytes > 0 && shares.some(({ key, maxBytes }) => (held.get(key) ?? 0) + bytes > maxBytes)) return false
         for (const { key } of shares) add(key, bytes)
         taken += bytes
@@ -41,6 +44,7 @@ export function createByteBudget(): ByteBudget {
         grow,
         resize: (bytes) => grow(bytes - taken),
         release: () => {
+          isReleased = true
           grow(-taken)
         },
       }

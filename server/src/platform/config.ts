@@ -242,7 +242,13 @@ export const settings = {
   connectionIdleSeconds: setting(
     'SALLYPORT_CONNECTION_IDLE_SECONDS',
     '360',
-    'How long a connection may stand still, also while an answer waits to be read',
+    'How long a connection may stand still while a call is worked on',
+    integer(1, 3600),
+  ),
+  unreadAnswerSeconds: setting(
+    'SALLYPORT_UNREAD_ANSWER_SECONDS',
+    '60',
+    'How long a client may read nothing of an answer before its connection is closed',
     integer(1, 3600),
   ),
   stopSeconds: setting(

@@ -15,6 +15,18 @@ export const proxySettings = {
     'The largest answer that is handed over whole; larger ones have to be streamed',
     integer(1024, 104_857_600),
   ),
+  proxyUnsentBytesPerAgent: setting(
+    'SALLYPORT_PROXY_UNSENT_BYTES_PER_AGENT',
+    '67108864',
+    'The most that whole answers to one agent may take until they are sent, in each process',
+    integer(1024, 100_000_000_000),
+  ),
+  proxyUnsentBytes: setting(
+    'SALLYPORT_PROXY_UNSENT_BYTES',
+    '268435456',
+    'The same for all agents together; a quarter of it in the sandbox',
+    integer(1024, 100_000_000_000),
+  ),
   proxyFirstByteSeconds: setting(
     'SALLYPORT_PROXY_FIRST_BYTE_SECONDS',
     '30',

@@ -21,9 +21,11 @@ import type { RecordBudget } from './record-budget.ts'
 import type { Refusals } from './refusals.ts'
 import { isLiftable, requestable, showingTheWay } from './requestable.ts'
 import type { AccessWanted } from './requestable.ts'
+import type { UnsentAnswers } from './unsent-answers.ts'
 
 export interface EnterNeeds {
   load: AgentLoad
+  unsentAnswers: UnsentAnswers
   refusals: Refusals
   onOutcome: OnOutcome
 }
@@ -51,6 +53,7 @@ export interface Admission {
  */
 export async function enter(needs: EnterNeeds, { agentId }: Agent, requestId: string): Promise<() => void> {
   try {
+    needs.unsentAnswers.assertRoom(agentId)
     return needs.load.enter(agentId)
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error

@@ -37,9 +37,18 @@ function whoSupplied({ source }: StandingProvider): SuppliedBy {
 /** Sockets are shared by the calls of one connection alone: a confused upstream can't give one user another's answer. */
 function httpsUpstream(egress: Egress, pool: string, suppliedBy: SuppliedBy): Upstream {
   const outward = (request: UpstreamRequest): EgressRequest => {
-    const { url, method, body, signal, firstByteMs, timeoutMs: wholeMs, maxBytes } = request
+    const { url, method, body, signal, firstByteMs, timeoutMs: wholeMs, maxBytes, takeRoom } = request
     const headers: HeaderList = [...request.headers, ['accept-encoding', acceptedEncodings]]
-    return { url, method, headers, body, signal, pool, suppliedBy, limits: { wholeMs, firstByteMs, maxBytes } }
+    return {
+      url,
+      method,
+      headers,
+      body,
+      signal,
+      pool,
+      suppliedBy,
+      limits: { wholeMs, firstByteMs, maxBytes, takeRoom },
+    }
   }
   return {
     whole: (request) => egress.collect(outward(request)),

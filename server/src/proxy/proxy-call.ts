@@ -3,6 +3,7 @@
  * the attempt is committed, and nothing comes back that did not pass the redactor.
  */
 import type { CallingAgent } from '../agents/agent.ts'
+import type { Hold } from '../platform/byte-budget.ts'
 import type { Config } from '../platform/config.ts'
 import type { StopSignal } from '../platform/stop-signal.ts'
 import { turnsEnd } from '../platform/turns-end.ts'
@@ -18,16 +19,21 @@ import { notSilent, passedOn } from './passed-on.ts'
 import { send } from './send.ts'
 import { streamedAnswer } from './streamed-answer.ts'
 import type { ReadableAnswer } from './streamed-answer.ts'
-import { wholeAnswer } from './whole-answer.ts'
+import { noRoom, noRoomForAnswer } from './unsent-answers.ts'
+import type { UnsentAnswers } from './unsent-answers.ts'
+import { sizeOf, wholeAnswer } from './whole-answer.ts'
 import type { Envelope } from './whole-answer.ts'
 
 export interface ProxyNeeds extends AdmitNeeds, FlightNeeds {
   config: AdmitNeeds['config'] & Pick<Config, 'proxyAnswerBytes' | 'proxyIdleSeconds'>
+  unsentAnswers: UnsentAnswers
 }
 
 export interface Caller extends Admission {
   /** Calls back once the caller has hung up before the answer was complete. */
   onGone: (then: () => void) => void
+  /** Calls back once the answer is sent, or the connection closed. */
+  onClosed: (then: () => void) => void
   /** Of a streamed answer's headers. Prefixed unless said otherwise. */
   naming?: HeaderNaming
 }
@@ -42,16 +48,18 @@ export async function proxyCall(
   caller: Caller,
 ): Promise<ProxyReply> {
   const admitted = await admit(needs, agent, input, caller)
-  if (admitted.kind === 'stored') return { kind: 'whole', envelope: [admitted.envelope] }
+  if (admitted.kind === 'stored') return stored(needs, agent.agent, admitted.envelope, caller)
   const { call, keyed } = admitted
   const flight = takeOff(needs, call, keyed)
+  const room = needs.unsentAnswers.hold(call.agentId, { isSandbox: call.standing.grant.kind === 'sandbox' })
+  caller.onClosed(room.release)
   caller.onGone(() => {
     flight.abort(new CallerGone())
   })
   try {
     return call.isStreamed
       ? { kind: 'streamed', ...(await stream(needs, call, flight, caller.naming)) }
-      : { kind: 'whole', envelope: await unlessAborted(flight.signal, whole(needs, call, flight, keyed)) }
+      : { kind: 'whole', envelope: await unlessAborted(flight.signal, whole(needs, call, flight, keyed, room)) }
   } catch (error) {
     // An answer may be waiting that nobody will read now.
     flight.abort(error as Error)
@@ -60,12 +68,35 @@ export async function proxyCall(
   }
 }
 
-async function whole(needs: ProxyNeeds, first: Call, flight: Flight, keyed: KeyedCall | undefined): Promise<Envelope> {
+function stored(
+  needs: ProxyNeeds,
+  { agentId }: CallingAgent['agent'],
+  envelope: Buffer,
+  { onClosed }: Caller,
+): ProxyReply {
+  const room = needs.unsentAnswers.hold(agentId)
+  onClosed(room.release)
+  if (!room.grow(envelope.length)) throw noRoom('Answers of this agent wait to be read. Read them first.')
+  return { kind: 'whole', envelope: [envelope] }
+}
+
+async function whole(
+  needs: ProxyNeeds,
+  first: Call,
+  flight: Flight,
+  keyed: KeyedCall | undefined,
+  room: Hold,
+): Promise<Envelope> {
   const maxBytes = needs.config.proxyAnswerBytes
   const { response, credential, call } = await send(needs, first, flight, {
     maxBytes,
     exchange: async (request) => {
-      const response = await first.route.upstream.whole(request)
+      // The answer before it, if there was one, is not needed any more.
+      room.resize(0)
+      const takeRoom = (bytes: number) => {
+        if (!room.grow(bytes)) throw noRoomForAnswer()
+      }
+      const response = await first.route.upstream.whole({ ...request, takeRoom })
       await turnsEnd()
       return response
     },
@@ -74,6 +105,7 @@ async function whole(needs: ProxyNeeds, first: Call, flight: Flight, keyed: Keye
   const redactor = createRedactor(credential.forms, credential.newestForms)
   const { envelope, bytes } = await wholeAnswer({ first, last: call }, response, redactor, maxBytes)
   flight.signal.throwIfAborted()
+  if (!room.resize(sizeOf(envelope))) throw noRoomForAnswer()
   const answered = () => flight.answered({ status: response.status, bytes, redactions: redactor.count() }, envelope)
   if (keyed) await answered()
   // Once the answer is on its way, which need not wait for it.

@@ -27,9 +27,7 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
       config: { allow: ['agent'] },
       bodyLimit: needs.config.proxyBodyBytes,
       onRequest: async (request, { raw }) => {
-        const leave = await enter(needs, actingAgent(request).agent, request.id)
-        if (raw.closed) leave()
-        else raw.once('close', leave)
+        onceClosed(raw, await enter(needs, actingAgent(request).agent, request.id))
       },
       schema: {
         tags: ['Proxy'],
@@ -55,6 +53,9 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
             if (!reply.raw.writableFinished) then()
           })
         },
+        onClosed: (then) => {
+          onceClosed(reply.raw, then)
+        },
         naming: namingFor(request, needs.config.baseUrl),
       })
       if (answer.kind === 'streamed') return passOn(reply, answer)
@@ -63,6 +64,11 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
       return plain.type('application/json; charset=utf-8').send(joined(answer.envelope))
     },
   )
+}
+
+function onceClosed(answer: FastifyReply['raw'], then: () => void): void {
+  if (answer.closed) then()
+  else answer.once('close', then)
 }
 
 /** A browser says which page calls, or that somebody navigates. Other clients get the upstream's own header names. */

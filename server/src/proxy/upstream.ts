@@ -17,6 +17,8 @@ export interface UpstreamRequest {
   timeoutMs: number
   /** Of the answer's body, as it comes. */
   maxBytes: number
+  /** Takes memory for an answer that is read whole, as its bytes come. Throws where there is no more. */
+  takeRoom?: ((bytes: number) => void) | undefined
   /** Aborted once the call may not go on: the request ends, and so does the body of its answer. */
   signal: StopSignal
 }

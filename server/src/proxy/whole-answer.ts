@@ -19,6 +19,11 @@ export function joined(envelope: Envelope): Buffer {
   return only && more.length === 0 ? only : Buffer.concat(envelope)
 }
 
+export function sizeOf(envelope: Envelope): number {
+  if (typeof envelope === 'string') return Buffer.byteLength(envelope)
+  return envelope.reduce((sum, { length }) => sum + length, 0)
+}
+
 export interface WholeAnswer {
   /** As it goes to the agent. */
   envelope: Envelope
@@ -82,21 +87,50 @@ function asJson(body: Buffer): EnvelopeBody {
 async function envelopeBody(bytes: Buffer, contentType: string, redactor: Redactor): Promise<EnvelopeBody> {
   if (bytes.length === 0) return { body: '""', encoding: 'text' }
   const text = await textOf(bytes, contentType, redactor)
-  return text === undefined
+  // A control character takes six characters in JSON.
+  return text === undefined || (text.isAsCame && doublesInJson(text.utf8))
     ? { body: `"${bytes.toString('base64')}"`, encoding: 'base64' }
-    : { body: JSON.stringify(text), encoding: 'text' }
+    : { body: JSON.stringify(utf8.decode(text.utf8)), encoding: 'text' }
+}
+
+const [quote, backslash, space] = [0x22, 0x5c, 0x20]
+const shortEscapes = [0x08, 0x09, 0x0a, 0x0c, 0x0d]
+
+/** What is short stays readable. */
+const readableBytes = 4096
+
+/** Quotes and line ends alone never do more than that. */
+function doublesInJson(text: Uint8Array): boolean {
+  if (text.length <= readableBytes) return false
+  let added = 0
+  for (let index = 0; index < text.length && added <= text.length; index++) {
+    const byte = text[index] ?? 0
+    if (byte < space) added += shortEscapes.includes(byte) ? 1 : 5
+    else if (byte === quote || byte === backslash) added++
+  }
+  return added > text.length
+}
+
+interface Text {
+  utf8: Buffer
+  /** Nothing had to be taken out of it beyond what was taken out of its bytes. */
+  isAsCame: boolean
 }
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** By the charset that it names, else as UTF-8; undefined where it is neither. */
-async function textOf(bytes: Buffer, contentType: string, redactor: Redactor): Promise<string | undefined> {
+async function textOf(bytes: Buffer, contentType: string, redactor: Redactor): Promise<Text | undefined> {
   const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1]
   const decoder = charset === undefined ? undefined : decoderFor(charset, bytes)
-  if (decoder === undefined || decoder.encoding === 'utf-8') return isUtf8(bytes) ? utf8.decode(bytes) : undefined
+  if (decoder === undefined || decoder.encoding === 'utf-8')
+    return isUtf8(bytes) ? { utf8: bytes, isAsCame: true } : undefined
   const text = decodedBy(decoder, bytes)
   // Another charset may have kept apart what only now stands together.
-  return text === undefined ? undefined : utf8.decode(await redactor.body(Buffer.from(text)))
+  if (text === undefined) return undefined
+  const encoded = Buffer.from(text)
+  const shown = await redactor.body(encoded)
+  return { utf8: shown, isAsCame: shown.equals(encoded) }
 }
 
 function decodedBy(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer): string | undefined {

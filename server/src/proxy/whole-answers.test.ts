@@ -49,6 +49,29 @@ onBothDatabases('a whole answer', (engine) => {
     }
   })
 
+  test('that would more than double as JSON comes as base64', async (t) => {
+    const { shown } = await startShowing(t, engine)
+    const base64 = (bytes: Buffer) => ['base64', bytes.toString('base64')]
+    const control = '\u0001'.repeat(5000)
+    for (const type of ['text/plain', undefined, 'text/plain; charset=utf-8', 'text/plain; charset=iso-8859-1']) {
+      assert.deepEqual(await shown(type, control), base64(Buffer.from(control)), type)
+    }
+    const wide = utf16(control)
+    assert.deepEqual(await shown('text/plain; charset=utf-16le', wide), base64(wide))
+    const half = `${control}${'a'.repeat(25_000)}`
+    for (const text of ['"'.repeat(5000), '\\\n\t'.repeat(2000), half, '\u0001'.repeat(4096), '\u007f'.repeat(5000)]) {
+      assert.deepEqual(await shown('text/plain', text), ['text', text])
+    }
+  })
+
+  test('that hides a credential in another charset comes as text without it, however it grows', async (t) => {
+    const { shown } = await startShowing(t, engine)
+    const hidden = utf16(`${'\u0001'.repeat(5000)}${accessToken}`)
+    const [encoding, body] = await shown('text/plain; charset=utf-16le', hidden)
+    const plain = encoding === 'base64' ? Buffer.from(String(body), 'base64').toString('utf16le') : String(body)
+    assert.doesNotMatch(plain, new RegExp(accessToken))
+  })
+
   test('that only says it is JSON is text', async (t) => {
     const { shown } = await startShowing(t, engine)
     const deep = '['.repeat(100_000)

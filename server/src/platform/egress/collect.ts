@@ -15,7 +15,7 @@ const nothing = Buffer.alloc(0)
 const mostParts = 1024
 
 export function collect(shared: SharedSockets, call: Exchange): Promise<WholeAnswer> {
-  const { maxBytes } = call.limits
+  const { maxBytes, takeRoom } = call.limits
   return new Promise((resolve, reject) => {
     let head: Head
     let first: Buffer = nothing
@@ -28,8 +28,17 @@ export function collect(shared: SharedSockets, call: Exchange): Promise<WholeAns
       },
       chunk: (chunk) => {
         bytes += chunk.length
-        if (bytes > maxBytes) fail(tooLarge(call.url.host, `more than ${maxBytes} bytes`))
-        else if (first === nothing) first = chunk
+        if (bytes > maxBytes) {
+          fail(tooLarge(call.url.host, `more than ${maxBytes} bytes`))
+          return
+        }
+        try {
+          takeRoom?.(chunk.length)
+        } catch (error) {
+          fail(error as Error)
+          return
+        }
+        if (first === nothing) first = chunk
         else if ((more ??= [first]).push(chunk) === mostParts) joined.push(Buffer.concat(more.splice(0)))
       },
       end: (trailers) => {

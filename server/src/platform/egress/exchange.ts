@@ -22,6 +22,8 @@ export interface EgressLimits {
   wholeMs: number
   /** Of the answer's body; Infinity where the reader takes it as it comes. */
   maxBytes: number
+  /** Of an answer that is read whole, takes memory as its bytes come. Throws where there is no more. */
+  takeRoom?: ((bytes: number) => void) | undefined
 }
 
 export interface Exchange {

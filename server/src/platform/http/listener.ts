@@ -11,9 +11,13 @@ import type { Server as TcpServer, Socket } from 'node:net'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { ConfigError } from '../settings.ts'
+import { closeIdleConnections } from './idle-connections.ts'
 import { boundPipelining } from './pipelining.ts'
 
-export type ListenerTimeouts = Pick<Config, 'headersTimeoutSeconds' | 'requestTimeoutSeconds' | 'connectionIdleSeconds'>
+export type ListenerTimeouts = Pick<
+  Config,
+  'headersTimeoutSeconds' | 'requestTimeoutSeconds' | 'connectionIdleSeconds' | 'unreadAnswerSeconds'
+>
 type TlsFiles = Partial<Pick<Config, 'tlsCertFile' | 'tlsKeyFile'>>
 
 export const maxHeaderBytes = 16 * 1024
@@ -35,10 +39,10 @@ export function createHttpListener(
     requireHostHeader: false,
   }
   const server = createBareServer(tls, limits)
-  const bounded = boundPipelining(listener)
+  const { listener: bounded, answerOn } = boundPipelining(listener)
+  closeIdleConnections(server, config, answerOn)
   return (
     surviveErrors(server, log)
-      .setTimeout(config.connectionIdleSeconds * 1000)
       .on('request', bounded)
       // An expectation that we don't know is no reason to refuse; Node would, without a word.
       .on('checkExpectation', bounded)

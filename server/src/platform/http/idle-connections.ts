@@ -1,0 +1,35 @@
+/**
+ * Closes connections on which nothing moves: soon where the client does not read its answer, which is memory that it
+ * holds, later where the service itself is still at work. Node notices each byte that the system takes.
+ */
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Config } from '../config.ts'
+import type { BoundPipelining } from './pipelining.ts'
+
+type IdleConfig = Pick<Config, 'connectionIdleSeconds' | 'unreadAnswerSeconds'>
+
+export function closeIdleConnections(server: Server, config: IdleConfig, answerOn: BoundPipelining['answerOn']): void {
+  const idleMs = config.connectionIdleSeconds * 1000
+  const lookMs = Math.min(idleMs, config.unreadAnswerSeconds * 1000)
+  /** How often a connection stood still, and how much had moved by then. */
+  const seen = new WeakMap<Socket, { bytes: number; times: number }>()
+  server.setTimeout(lookMs)
+  server.on('timeout', (socket) => {
+    const answer = answerOn(socket)
+    const bytes = socket.bytesRead + socket.bytesWritten
+    const last = seen.get(socket)
+    const times = last && last.bytes === bytes ? last.times + 1 : 1
+    if (!answer || isUnsent(answer) || times * lookMs >= idleMs) {
+      socket.destroy()
+      return
+    }
+    seen.set(socket, { bytes, times })
+    socket.setTimeout(lookMs)
+  })
+}
+
+function isUnsent(answer: ServerResponse): boolean {
+  const { writableLength, writableNeedDrain, writableEnded, writableFinished } = answer
+  return writableLength > 0 || writableNeedDrain || (writableEnded && !writableFinished)
+}
