@@ -30,6 +30,7 @@ import type { Egress } from './platform/egress/egress.ts'
 import { agentGuideRoutes } from './platform/http/agent-guide-routes.ts'
 import { createHttp } from './platform/http/http.ts'
 import type { Http } from './platform/http/http.ts'
+import { limitLists } from './platform/http/limit-lists.ts'
 import { describeRoutes } from './platform/http/openapi.ts'
 import { operationsRoutes } from './platform/http/operations-routes.ts'
 import { keptWith } from './platform/kept-with.ts'
@@ -37,6 +38,7 @@ import type { Log } from './platform/log.ts'
 import { createMetrics, measureResponses } from './platform/metrics.ts'
 import type { Figures, Metrics } from './platform/metrics.ts'
 import { createOAuth } from './platform/oauth/oauth.ts'
+import { createReadBudget } from './platform/read-budget.ts'
 import type { Secret } from './platform/secret.ts'
 import { hashToken } from './platform/tokens.ts'
 import type { Vault } from './platform/vault/vault.ts'
@@ -121,7 +123,9 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const http = await createHttp({ config, clock, log })
   measureResponses(http, metrics)
   guardDiskSpace(http, diskSpace)
+  const reads = createReadBudget({ clock, rowsPerSecond: config.rowsReadPerSecond })
   authenticateCalls(http, { ...needs, adminTokenHash: hashToken(adminToken) })
+  limitLists(http, reads)
   await describeRoutes(http, config.baseUrl)
   operationsRoutes(http, { config, database, metrics, diskSpace, isStopping: () => isStopping })
   agentGuideRoutes(http, config.baseUrl)
@@ -142,8 +146,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   decisionRoutes(http, { ...needs, onDecided: outside.kickCallbacks })
   mutedAgentRoutes(http, needs)
   grantRoutes(http, needs)
-  auditRoutes(http, needs)
-  auditSeriesRoutes(http, needs)
+  auditRoutes(http, { ...needs, reads })
+  auditSeriesRoutes(http, { ...needs, reads })
   eventRoutes(http, listeners)
   healthRoutes(http, { ...needs, version: readVersion(), unknownSettings: given.unknownSettings ?? [] })
   await sandboxRoutes(http, needs)

@@ -37,10 +37,10 @@ export interface ListedRecord extends RecordRow {
   followUps: RecordRow[]
 }
 
-/** So many records are looked at for one page, so that no filter, however rare what it seeks, keeps others waiting. */
-const lookedAt = 5_000
-/** What words are sought in has to be read; so many at a time, between which others have their turn. */
-const readAtOnce = 500
+/** So many records are looked at for one page: a filter that matches nothing goes on with the next one. */
+const mostLookedAt = 5_000
+/** One statement looks at so many. On SQLite it blocks the event loop; others have their turn before the next. */
+const lookedAtAtOnce = 500
 
 export const outcomeOf = sql<AuditOutcome>`coalesce(
   (select o.outcome from audit_records o where o.audit_id = r.audit_id and o.event = 'proxy.outcome' limit 1),
@@ -52,16 +52,37 @@ interface Wanted {
   before: string | undefined
 }
 
+export interface AuditListPage extends Page<ListedRecord> {
+  /** How many records were looked at, at most. */
+  looked: number
+}
+
 export const auditListStore = {
   /** A page may hold fewer records than it could, or none, before the end: what was looked at held no more. */
   list: async (
     queries: Queries,
     scope: AuditScope,
     filter: AuditFilter,
-    wanted: Wanted,
-  ): Promise<Page<ListedRecord>> => {
-    const { rows, nextCursor } = await (filter.words ? search : readPage)(queries, scope, filter, wanted)
-    return { records: await withFollowUps(queries, rows), nextCursor }
+    { limit, before }: Wanted,
+  ): Promise<AuditListPage> => {
+    const { words } = filter
+    const ranges = await rangesOf(queries, scope, before)
+    const found: RecordRow[] = []
+    let cursor: string | null = before ?? null
+    let looked = 0
+    do {
+      if (looked > 0) await new Promise(setImmediate)
+      // Words are sought in what was read, so each statement reads all that it looks at.
+      const rowsWanted = words ? lookedAtAtOnce : limit - found.length
+      const wanted = { limit: rowsWanted, before: cursor ?? undefined }
+      const piece = await readPiece(queries, ranges, { scope, filter, wanted })
+      found.push(...(words ? piece.rows.filter(({ detail }) => holdsWords(detail, words)) : piece.rows))
+      cursor = piece.nextCursor
+      looked += piece.looked
+    } while (cursor !== null && found.length < limit && looked < mostLookedAt)
+    const rows = found.slice(0, limit)
+    const nextCursor = found.length > limit ? (rows.at(-1)?.audit_id ?? null) : cursor
+    return { records: await withFollowUps(queries, rows), nextCursor, looked }
   },
 
   find: async (queries: Queries, scope: AuditScope, auditId: string): Promise<ListedRecord | undefined> => {
@@ -82,18 +103,23 @@ export const auditListStore = {
 
 export type AuditListStore = typeof auditListStore
 
-async function readPage(
+interface PieceWanted {
+  scope: AuditScope
+  filter: AuditFilter
+  wanted: Wanted
+}
+
+/** What matches among the next records, complete down to the cursor. */
+async function readPiece(
   queries: Queries,
-  scope: AuditScope,
-  filter: AuditFilter,
-  { limit, before }: Wanted,
-  most = lookedAt,
-): Promise<Piece<RecordRow>> {
+  ranges: Awaited<ReturnType<typeof rangesOf>>,
+  { scope, filter, wanted: { limit, before } }: PieceWanted,
+): Promise<Piece<RecordRow> & { looked: number }> {
   const { since, until } = filter
-  const ranges = await rangesOf(queries, scope, before)
-  // The pieces of a page share what may be looked at for it; each can still fill it.
-  const share = Math.max(limit, Math.ceil(most / piecesOf(ranges)))
-  return readInPieces(
+  let looked = 0
+  // The statements of a piece share what may be looked at for it; each can still fill it.
+  const share = Math.max(limit, Math.ceil(lookedAtAtOnce / piecesOf(ranges)))
+  const piece = await readInPieces<RecordRow>(
     ranges,
     limit,
     (row) => row.audit_id,
@@ -104,11 +130,14 @@ async function readPage(
         .limit(limit + 1)
         .execute()
       const page = rows.slice(0, limit)
-      if (rows.length > limit) return { rows: page, nextCursor: page.at(-1)?.audit_id ?? null }
+      const isFull = rows.length > limit
+      looked += isFull ? limit : share
+      if (isFull) return { rows: page, nextCursor: page.at(-1)?.audit_id ?? null }
       const last = await candidatesOf(queries, part, ['audit_id'], { limit: 1, offset: share - 1 }).executeTakeFirst()
       return { rows: page, nextCursor: last?.audit_id ?? null }
     },
   )
+  return { ...piece, looked }
 }
 
 function matching(
@@ -131,21 +160,6 @@ function matching(
     .$if(since !== undefined, (query) => query.where('at', '>=', since?.getTime() ?? 0))
     .$if(until !== undefined, (query) => query.where('at', '<', until?.getTime() ?? 0))
     .orderBy('audit_id', 'desc')
-}
-
-async function search(queries: Queries, scope: AuditScope, filter: AuditFilter, { limit, before }: Wanted) {
-  const found: RecordRow[] = []
-  let cursor: string | null | undefined = before
-  for (let looked = 0; looked < lookedAt; looked += readAtOnce) {
-    const wanted = { limit: readAtOnce, before: cursor }
-    const { rows, nextCursor } = await readPage(queries, scope, filter, wanted, readAtOnce)
-    found.push(...rows.filter(({ detail }) => holdsWords(detail, filter.words ?? [])))
-    if (found.length > limit) return { rows: found.slice(0, limit), nextCursor: found[limit - 1]?.audit_id ?? null }
-    if (nextCursor === null) return { rows: found, nextCursor }
-    cursor = nextCursor
-    await new Promise(setImmediate)
-  }
-  return { rows: found, nextCursor: cursor ?? null }
 }
 
 async function withFollowUps(queries: Queries, rows: readonly RecordRow[]): Promise<ListedRecord[]> {

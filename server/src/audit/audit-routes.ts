@@ -9,6 +9,8 @@ import type { Database, Queries } from '../platform/database/database.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
+import { readerKey } from '../platform/http/limit-lists.ts'
+import type { ReadBudget } from '../platform/read-budget.ts'
 import { csvHeader, csvRow } from './audit-csv.ts'
 import type { AuditKeyStore } from './audit-key-store.ts'
 import type { AuditFilter, AuditListStore, AuditScope, ListedRecord } from './audit-list-store.ts'
@@ -21,13 +23,15 @@ interface AuditRouteNeeds {
   auditKeys: AuditKeyStore
   clock: Clock
   /** What agents call themselves. */
+  reads: ReadBudget
   agents: { findAll: (queries: Queries, agentIds: string[]) => Promise<{ agentId: string; name: string }[]> }
 }
 
 const tags = ['Audit']
 const exportPage = 500
 
-export function auditRoutes(http: Http, { database, auditList, auditKeys, agents, clock }: AuditRouteNeeds): void {
+export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
+  const { database, auditList, auditKeys, agents, clock, reads } = needs
   const views = async (records: ListedRecord[], scope: AuditScope): Promise<AuditRecord[]> => {
     const ids = new Set(records.flatMap(({ agent_id }) => agent_id ?? []))
     const named = await agents.findAll(database.queries, [...ids])
@@ -36,19 +40,23 @@ export function auditRoutes(http: Http, { database, auditList, auditKeys, agents
   }
 
   const page = async (
-    scope: AuditScope,
+    request: FastifyRequest,
     filter: AuditFilter,
     wanted: { limit: number; before: string | undefined },
   ) => {
-    const { records, nextCursor } = await auditList.list(database.queries, scope, filter, wanted)
-    return { records: await views(records, scope), nextCursor }
+    const [scope, caller] = [scopeOf(request), readerKey(request)]
+    return reads.inTurn(caller, async () => {
+      const { records, nextCursor, looked } = await auditList.list(database.queries, scope, filter, wanted)
+      reads.spend(caller, looked)
+      return { records: await views(records, scope), nextCursor }
+    })
   }
 
-  /** A page at a time, as fast as the caller takes them, and as long as the caller may have them. */
+  /** A page at a time, as fast as the caller takes them and may read, and as long as the caller may have them. */
   async function* everything(request: FastifyRequest, filter: AuditFilter, before: string | undefined) {
-    const scope = scopeOf(request)
     for (let cursor = before; ;) {
-      const { records, nextCursor } = await page(scope, filter, { limit: exportPage, before: cursor })
+      await reads.untilLeft(readerKey(request))
+      const { records, nextCursor } = await page(request, filter, { limit: exportPage, before: cursor })
       yield records
       if (nextCursor === null) return
       await request.assertStillAdmitted()
@@ -59,14 +67,14 @@ export function auditRoutes(http: Http, { database, auditList, auditKeys, agents
   http.get(
     '/v4/audit',
     {
-      config: { allow: ['agent', 'user', 'admin'] },
+      config: { allow: ['agent', 'user', 'admin'], countsItsRows: true },
       schema: {
         tags,
         summary: 'What is on record: of you as an agent, concerning you as a user, all of it as an admin',
         description:
           'Newest first. A proxied call is one record: its attempt, with what came of it in `outcome` and `result`. ' +
           'A page can hold fewer records than asked for, even none, before the end: go on while `next_cursor` is not ' +
-          'null. `Accept: application/x-ndjson` or `text/csv`, or `format` in a link, gives all records that match as a ' +
+          'null. Rows that were looked at count against a limit a second (429 `rate_limited`). `Accept: application/x-ndjson` or `text/csv`, or `format` in a link, gives all records that match as a ' +
           'file, from `cursor` on; in CSV a value that a spreadsheet would take for a formula has an apostrophe before it.',
         querystring: ListAuditQuery,
         response: { 200: AuditPage },
@@ -76,8 +84,9 @@ export function auditRoutes(http: Http, { database, auditList, auditKeys, agents
       const { query } = request
       const filter = filterOf(query)
       const form = exportForm(query.format, request.headers.accept)
+      reads.assertLeft(readerKey(request))
       if (form === undefined) {
-        const { records, nextCursor } = await page(scopeOf(request), filter, pageRequest(query))
+        const { records, nextCursor } = await page(request, filter, pageRequest(query))
         return { records, next_cursor: nextCursor }
       }
       if (query.limit !== undefined) {

@@ -4,6 +4,8 @@ import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
+import { readerKey } from '../platform/http/limit-lists.ts'
+import type { ReadBudget } from '../platform/read-budget.ts'
 import { momentOf, scopeOf } from './audit-routes.ts'
 import type { AuditSeriesStore } from './audit-series-store.ts'
 import { startsOf } from './call-series.ts'
@@ -14,6 +16,7 @@ interface SeriesRouteNeeds {
   database: Database
   auditSeries: AuditSeriesStore
   clock: Clock
+  reads: ReadBudget
 }
 
 const dayMs = 86_400_000
@@ -47,7 +50,11 @@ export function auditSeriesRoutes(http: Http, needs: SeriesRouteNeeds): void {
         connectionId: query.connection_id,
         provider: query.provider,
       }
-      const counted = await countCalls(scopeOf(request), of, span, query.by === 'grant')
+      const caller = readerKey(request)
+      needs.reads.assertLeft(caller)
+      const isByGrant = query.by === 'grant'
+      const counted = await needs.reads.inTurn(caller, () => countCalls(scopeOf(request), of, span, isByGrant))
+      needs.reads.spend(caller, counted.looked)
       return {
         since: span.since.toISOString(),
         until: span.until.toISOString(),

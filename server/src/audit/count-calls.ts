@@ -1,6 +1,6 @@
 /**
  * Counts the calls on record over time. However many there are, so many of the newest are looked at, in pieces between
- * which others have their turn, one request after the other; the answer says from when on nothing is missing.
+ * which others have their turn; the answer says from when on nothing is missing.
  */
 import { auditOutcomes } from '@sallyport/protocol/audit'
 import type { AuditOutcome } from '@sallyport/protocol/audit'
@@ -10,7 +10,6 @@ import { idSlackMs } from './audit-record.ts'
 import type { AuditSeriesStore, SeriesRow } from './audit-series-store.ts'
 import { addTo, emptySeries } from './call-series.ts'
 import type { Series, Span } from './call-series.ts'
-import { createMutex } from './mutex.ts'
 
 interface CountNeeds {
   database: Database
@@ -22,6 +21,8 @@ export interface CallCounts {
   omitted: number
   /** Null where everything on record was counted. */
   completeSince: Date | null
+  /** How many records were looked at, at most. */
+  looked: number
 }
 
 type Of = Pick<AuditFilter, 'agentId' | 'grantId' | 'connectionId' | 'provider'>
@@ -30,9 +31,7 @@ const bounds = { mostCounted: 20_000, atOnce: 500 }
 const mostSeries = 200
 
 export function createCountCalls({ database, auditSeries }: CountNeeds, { mostCounted, atOnce } = bounds) {
-  const mutex = createMutex()
-
-  const count = async (scope: AuditScope, of: Of, span: Span, isByGrant: boolean): Promise<CallCounts> => {
+  return async (scope: AuditScope, of: Of, span: Span, isByGrant: boolean): Promise<CallCounts> => {
     const series = new Map<string | null, Series>()
     if (!isByGrant) series.set(null, emptySeries(null, span.buckets))
     let oldest: SeriesRow | undefined
@@ -54,15 +53,7 @@ export function createCountCalls({ database, auditSeries }: CountNeeds, { mostCo
       series: busiest.slice(0, mostSeries),
       omitted: Math.max(0, busiest.length - mostSeries),
       completeSince: looked < mostCounted ? null : completeFrom(oldest, span),
-    }
-  }
-
-  return async (...given: Parameters<typeof count>): Promise<CallCounts> => {
-    const release = await mutex.take()
-    try {
-      return await count(...given)
-    } finally {
-      release()
+      looked: Math.min(looked + atOnce, mostCounted),
     }
   }
 }

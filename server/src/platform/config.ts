@@ -9,6 +9,7 @@ import { legacyV1Settings } from './legacy-v1-settings.ts'
 import { loginContradictions, loginSecretSettings, loginSettings } from './login-settings.ts'
 import { pushContradictions, pushSecretSettings, pushSettings } from './push-settings.ts'
 import { proxySettings } from './proxy-settings.ts'
+import { sandboxSettings } from './sandbox-settings.ts'
 import { addresses, addressOrName, baseUrl, certificates, egressAllow, flag } from './setting-kinds.ts'
 import { integer, oneOf, optional, origins, text } from './setting-kinds.ts'
 import { ConfigError, readSecret, readSetting, setting } from './settings.ts'
@@ -158,26 +159,6 @@ export const settings = {
     'How often one user may start to connect an account an hour',
     integer(1, 1_000_000),
   ),
-  sandboxSeconds: setting('SALLYPORT_SANDBOX_SECONDS', '3600', 'How long a sandbox grant lasts', integer(1, 86_400)),
-  sandboxStartsPerHour: setting(
-    'SALLYPORT_SANDBOX_STARTS_PER_HOUR',
-    '60',
-    'Sandboxes that one agent may start an hour',
-    integer(1, 1_000_000),
-  ),
-  sandboxCallsPerSecond: setting(
-    'SALLYPORT_SANDBOX_CALLS_PER_SECOND',
-    '5',
-    'Sandbox calls a second for one agent',
-    integer(1, 1000),
-  ),
-  sandboxBurst: setting('SALLYPORT_SANDBOX_BURST', '20', 'Sandbox calls that may come at once', integer(1, 10_000)),
-  sandboxBodyBytes: setting(
-    'SALLYPORT_SANDBOX_BODY_BYTES',
-    '65536',
-    'The largest body that the echo takes',
-    integer(1, 10_485_760),
-  ),
   bodyBytes: setting('SALLYPORT_BODY_BYTES', '262144', 'The largest request body', integer(1024, 104_857_600)),
   bodiesInFlightBytes: setting(
     'SALLYPORT_BODIES_IN_FLIGHT_BYTES',
@@ -197,6 +178,12 @@ export const settings = {
     'Refused calls recorded one by one, per agent and code; then counted',
     integer(1, 10_000),
   ),
+  rowsReadPerSecond: setting(
+    'SALLYPORT_ROWS_READ_PER_SECOND',
+    '20000',
+    'Rows that lists may read for one agent, user or address, in each process; 0 for no limit',
+    integer(0, 1_000_000_000),
+  ),
   auditRetentionDays: setting(
     'SALLYPORT_AUDIT_RETENTION_DAYS',
     null,
@@ -208,12 +195,6 @@ export const settings = {
     '67108864',
     "Free space on SQLite's disk below which only reading, revoking and disabling work; strangers stop at four times as much",
     integer(0, 999_999_999_999),
-  ),
-  sandboxRetentionDays: setting(
-    'SALLYPORT_SANDBOX_RETENTION_DAYS',
-    '7',
-    'How long records of sandbox calls, and of refusals without a grant, are kept',
-    integer(1, 36_500),
   ),
   unapprovedBytesPerAgentDay: setting(
     'SALLYPORT_UNAPPROVED_BYTES_PER_AGENT_DAY',
@@ -258,6 +239,7 @@ export const settings = {
     integer(0, 300),
   ),
   ...proxySettings,
+  ...sandboxSettings,
   ...loginSettings,
   ...pushSettings,
   ...deviceSettings,

@@ -274,6 +274,8 @@ function inodeOf(file: string): number | undefined {
  * the write-ahead log and its index too: SQLite goes on writing to a log that no longer has a name.
  */
 function sameFile(file: string, handle: Handle): Handle {
+  // Closing removes the log.
+  if (!handle.writer.database.isOpen) return handle
   const now = statSync(file, { throwIfNoEntry: false })
   if (now === undefined || now.size === 0) throw new DatabaseFileLost(file)
   const hasItsLog = [...handle.logInodes].every(([log, inode]) => inodeOf(log) === inode)
