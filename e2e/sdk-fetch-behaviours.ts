@@ -237,6 +237,13 @@ export const behaviours: Record<string, Behaviour> = {
   'each part is there before the next is sent': {
     run: async (fetch, at, { goOn }) => chunks(await fetch(at('/turns')), goOn),
   },
+  'an answer is there before anything of its body is': {
+    run: async (fetch, at, { goOn }) => {
+      const response = await fetch(at('/head'))
+      goOn()
+      return [response.status, await response.text()]
+    },
+  },
   'a redirect is followed': { run: (fetch, at) => seen(fetch(at('/redirect?to=/status?is=200'))) },
   'a redirect’s address may be UTF-8': { run: (fetch, at) => seen(fetch(at('/redirect?to=/status?is=200%26ü'))) },
   'a fragment is no part of where an answer came from': {

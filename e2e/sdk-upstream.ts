@@ -103,6 +103,12 @@ export async function startToldUpstream(t: Pick<TestContext, 'after'>, more: Rec
       await turn
       response.end('second\n\n')
     },
+    '/head': async (_request, response, _url, course) => {
+      const turn = course.turn()
+      response.flushHeaders()
+      await turn
+      response.end('late')
+    },
     '/stall': (_request, response, _url, { departs }) => {
       departs(response)
       response.write('first\n\n')

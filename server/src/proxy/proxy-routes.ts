@@ -102,6 +102,12 @@ async function passOn(reply: FastifyReply, answer: ReadableAnswer): Promise<void
   answer.signal.addEventListener('abort', () => raw.destroy())
   try {
     raw.writeHead(status, statusText, [...headers, ['x-request-id', reply.request.id]].flat())
+    // Whoever waits for the first event of a stream hears at once that it has begun. Node flushes headers as UTF-8, so
+    // one with other bytes, which are Latin-1, has to wait for the body.
+    const isAscii = headers.every(([, value]) => !/[^\x20-\x7e\t]/.test(value))
+    setImmediate(() => {
+      if (isAscii && !raw.writableEnded) raw.flushHeaders()
+    })
     await pipeline(answer.body, raw, { end: false })
     raw.addTrailers(answer.trailers())
     raw.end()
