@@ -6,6 +6,10 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import Anthropic from '@anthropic-ai/sdk'
+import { drive } from '@googleapis/drive'
+import { LinearSdk } from '@linear/sdk'
+import { Client as Notion } from '@notionhq/client'
 import { Octokit } from '@octokit/core'
 import {
   createAdminClient,
@@ -21,7 +25,10 @@ import {
 } from '@sallyport/sdk'
 import type { AgentClient, UserClient } from '@sallyport/sdk'
 import { WebClient } from '@slack/web-api'
+import axios from 'axios'
+import ky from 'ky'
 import OpenAI from 'openai'
+import Stripe from 'stripe'
 import { startCallbackReceiver } from '../server/testkit/callback-receiver.ts'
 import type { CallbackReceiver } from '../server/testkit/callback-receiver.ts'
 import { startCalling } from './calling.ts'
@@ -93,12 +100,38 @@ describe('an example of the SDK', () => {
 
   test('gives a fetch to libraries', () => {
     const { grantId: grant_id } = calling
-    const api = `https://${receiver.host}`
     const fetch = agent.fetch(grant_id)
-    const octokit = new Octokit({ request: { fetch }, baseUrl: api })
-    const openai = new OpenAI({ fetch, baseURL: `${api}/v1`, apiKey: 'none' })
-    const slack = new WebClient('none', { fetch, slackApiUrl: `${api}/api/` })
-    assert.ok([octokit, openai, slack].every((library) => typeof library === 'object'))
+    const octokit = new Octokit({ request: { fetch } })
+    const google = drive({ version: 'v3', fetchImplementation: fetch })
+    const openai = new OpenAI({ fetch, apiKey: 'none' })
+    const anthropic = new Anthropic({ fetch, apiKey: 'none' })
+    const stripe = new Stripe('none', { httpClient: Stripe.createFetchHttpClient(fetch) })
+    const notion = new Notion({ fetch, auth: 'none' })
+    const http = axios.create({ adapter: 'fetch', env: { fetch } })
+    const api = ky.create({ fetch })
+    const made = [octokit, google, openai, anthropic, stripe, notion, http, api]
+    assert.ok(made.every((library) => ['object', 'function'].includes(typeof library)))
+  })
+
+  test('says a refusal in Slack’s own words', async () => {
+    const { grantId: grant_id } = calling
+    const onRefusal = ({ code }: SallyportError) => Response.json({ ok: false, error: code })
+    const slack = new WebClient('none', { fetch: agent.fetch(grant_id, { onRefusal }) })
+    await assert.rejects(slack.auth.test(), { data: { ok: false, error: 'host_not_allowed', response_metadata: {} } })
+  })
+
+  test('asks Linear', async () => {
+    const { grantId: grant_id } = calling
+    const fetch = agent.fetch(grant_id)
+    const linear = new LinearSdk(async (query, variables) => {
+      const body = JSON.stringify({ query, variables })
+      const headers = { 'content-type': 'application/json' }
+      const answer = await fetch('https://api.linear.app/graphql', { method: 'POST', headers, body })
+      const { data, error, errors } = (await answer.json()) as Record<string, any>
+      if (data === undefined) throw new Error(JSON.stringify(error ?? errors))
+      return data
+    })
+    await assert.rejects(linear.teams(), /host_not_allowed/)
   })
 
   test('asks for what a refused call needs', async () => {

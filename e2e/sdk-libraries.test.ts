@@ -1,100 +1,230 @@
-/** Client libraries as they are published, each given the SDK's fetch: none of them knows that it is not the usual one. */
+/**
+ * Client libraries as they are published, each given the SDK's fetch: none of them knows that it is not the usual one.
+ * What is seen here stands in docs/sdk.md, library by library.
+ */
 import assert from 'node:assert/strict'
-import type { ServerResponse } from 'node:http'
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
 import { after, before, describe, test } from 'node:test'
-import { text } from 'node:stream/consumers'
-import { Octokit } from '@octokit/core'
+import { pathToFileURL } from 'node:url'
 import { createAgentClient } from '@sallyport/sdk'
-import { WebClient } from '@slack/web-api'
-import OpenAI, { toFile } from 'openai'
+import type { AgentClient, SallyportError } from '@sallyport/sdk'
+import { fetch as undiciFetch } from 'undici'
+import { findPython } from '../server/testkit/python.ts'
 import { startCalling } from './calling.ts'
 import type { Calling } from './calling.ts'
+import { libraryApis } from './library-apis.ts'
+import { libraries } from './library-clients.ts'
+import type { Fetch } from './library-clients.ts'
+import { eventually } from './running-service.ts'
 import { startToldUpstream } from './sdk-upstream.ts'
-import type { Respond, ToldUpstream } from './sdk-upstream.ts'
+import type { ToldUpstream } from './sdk-upstream.ts'
 
 const accessToken = `upstream-${'k3y'.repeat(10)}`
+const root = resolve(import.meta.dirname, '..')
+const page = readFileSync(new URL('../docs/sdk.md', import.meta.url), 'utf8')
+
+/** What a library does by itself with an API's 429; the others report it. */
+const repeatsAfter429 = ['slack', 'googleapis', 'openai', 'anthropic', 'notion', 'ky']
+/** What a library throws for a refusal. */
+const refusedAs: Record<string, string> = {
+  octokit: 'RequestError',
+  slack: 'WebAPIPlatformError',
+  googleapis: 'GaxiosError',
+  openai: 'PermissionDeniedError',
+  anthropic: 'PermissionDeniedError',
+  stripe: 'StripePermissionError',
+  notion: 'UnknownHTTPResponseError',
+  linear: 'Error',
+  axios: 'AxiosError',
+  ky: 'HTTPError',
+  undici: 'Error',
+}
+const inFlight = 6
+const settings = { SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT: String(inFlight) }
+/** Slack repeats whatever is not 200, so a refusal has to look like one of its own. */
+const slackRefusal = ({ code }: SallyportError) => Response.json({ ok: false, error: code })
 
 describe('unmodified', () => {
+  const apis = libraryApis()
   let calling: Calling
   let upstream: ToldUpstream
   let api: string
-  let fetch: typeof globalThis.fetch
-  let unwatched: typeof globalThis.fetch
+  let agent: AgentClient
   /** All that came back to a library. */
   const heard: Promise<string>[] = []
   const endings: (() => unknown)[] = []
   before(async () => {
     const scope = { after: (ending: () => unknown) => endings.unshift(ending) } as Parameters<typeof startCalling>[0]
-    upstream = await startToldUpstream(scope, answers)
+    upstream = await startToldUpstream(scope, apis.answers)
     const tokens = { access_token: accessToken, refresh_token: `refresh-${'k3y'.repeat(10)}` }
-    calling = await startCalling(scope, 'sqlite', { hosts: [upstream.host], tokens })
+    calling = await startCalling(scope, 'sqlite', { hosts: [upstream.host], tokens, settings })
     api = `https://${upstream.host}`
-    const agent = createAgentClient({ baseUrl: `http://localhost:${calling.service.port}`, token: calling.agent.token })
-    unwatched = agent.fetch(calling.grantId)
-    fetch = async (...call) => {
-      const response = await unwatched(...call)
-      heard.push(Promise.resolve(JSON.stringify([...response.headers])), response.clone().text())
-      return response
-    }
+    agent = createAgentClient({ baseUrl: `http://localhost:${calling.service.port}`, token: calling.agent.token })
   })
   after(async () => {
     for (const ending of endings) await ending()
   })
 
-  test('octokit lists, pages, creates, and reports an error of the API', async () => {
-    const octokit = new Octokit({ request: { fetch }, baseUrl: api, auth: 'none' })
-    const first = await octokit.request('GET /repos/{owner}/{repo}/issues', { owner: 'ada', repo: 'engine' })
-    assert.deepEqual([first.status, first.data[0]?.title], [200, 'first'])
-    const next = /<([^>]+)>; rel="next"/.exec(first.headers.link ?? '')?.[1] ?? ''
-    const second = await octokit.request(`GET ${next}`)
-    assert.deepEqual([second.data[0].title, second.url], ['second', `${api}/repos/ada/engine/issues?page=2`])
-    const created = await octokit.request('POST /repos/{owner}/{repo}/issues', {
-      ...{ owner: 'ada', repo: 'engine', title: 'grüße' },
-    })
-    assert.deepEqual([created.status, created.data.title], [201, 'grüße'])
-    await assert.rejects(octokit.request('GET /repos/{owner}/{repo}', { owner: 'ada', repo: 'none' }), {
-      status: 404,
-      message: /There is no such repository/,
-    })
-  })
-
-  test('openai streams a completion part by part, and uploads a file', async () => {
-    const openai = new OpenAI({ fetch, baseURL: `${api}/v1`, apiKey: 'none', maxRetries: 0 })
-    const messages = [{ role: 'user' as const, content: 'Say hello.' }]
-    const stream = await openai.chat.completions.create({ model: 'gpt', messages, stream: true })
-    const parts: string[] = []
-    for await (const { choices } of stream) {
-      parts.push(choices[0]?.delta.content ?? '')
-      // The upstream sends the next one only then.
-      upstream.goOn()
+  const fetchFor = (name: string): Fetch => {
+    const baseUrl = `http://localhost:${calling.service.port}`
+    const by =
+      name === 'undici'
+        ? createAgentClient({ baseUrl, token: calling.agent.token, fetch: undiciFetch as unknown as Fetch })
+        : agent
+    return by.fetch(calling.grantId, name === 'slack' ? { onRefusal: slackRefusal } : {})
+  }
+  const watched =
+    (fetch: Fetch): Fetch =>
+    async (...call) => {
+      const response = await fetch(...call)
+      heard.push(Promise.resolve(JSON.stringify([...response.headers])), response.clone().text())
+      return response
     }
-    assert.deepEqual(parts, ['Hel', 'lo'])
-    const whole = await openai.chat.completions.create({ model: 'gpt', messages })
-    assert.deepEqual([whole.choices[0]?.message.content, whole._request_id], ['Hello', 'req_theirs'])
-    const file = await openai.files.create({ purpose: 'batch', file: await toFile(Buffer.from('{}'), 'b.jsonl') })
-    assert.match(file.filename, /name="file"; filename="b.jsonl"/)
-    await assert.rejects(openai.models.retrieve('none'), { status: 404 })
-  })
 
-  test('openai is stopped in the middle, and so is the upstream', async () => {
-    // Without the copies that the other tests keep, which would hold the answer open.
-    const openai = new OpenAI({ fetch: unwatched, baseURL: `${api}/v1`, apiKey: 'none', maxRetries: 0 })
-    const stream = await openai.chat.completions.create({ model: 'endless', messages: [], stream: true })
-    for await (const part of stream) {
-      assert.equal(part.choices[0]?.delta.content, 'Hel')
-      break
+  for (const [name, create] of Object.entries(libraries)) {
+    const library = (at = api) => create(fetchFor(name), at)
+
+    test(`${name} pages and uploads`, async () => {
+      const client = create(watched(fetchFor(name)), api)
+      assert.deepEqual(await client.list(), ['first', 'second'])
+      assert.match(String(await client.upload()), /^hello/)
+    })
+
+    test(`${name} streams, part by part`, async (t) => {
+      const { stream } = library()
+      if (!stream) {
+        t.diagnostic('Its API has no streams.')
+        return
+      }
+      const parts: unknown[] = []
+      for await (const part of await stream()) {
+        parts.push(part)
+        // The upstream sends the next one only then.
+        upstream.goOn()
+      }
+      assert.deepEqual(
+        parts.map((part) => String(part).trim()),
+        ['Hel', 'lo'],
+      )
+    })
+
+    test(`${name} gives a call up, and so does the upstream`, async () => {
+      const controller = new AbortController()
+      const hanging = library().hang(controller.signal)
+      const failed = assert.rejects(hanging)
+      await eventually(() => upstream.waiting === 1, 'the call did not come')
+      controller.abort()
+      await failed
+      await eventually(() => upstream.waiting === 0, 'the upstream did not hear of it')
+    })
+
+    test(`${name} reports a refusal at once, with its code`, async () => {
+      let calls = 0
+      const counted: Fetch = (...call) => {
+        calls++
+        return fetchFor(name)(...call)
+      }
+      const error: unknown = await create(counted, 'https://elsewhere.example')
+        .list()
+        .catch((reason: unknown) => reason)
+      assert.ok(error instanceof Error, String(error))
+      assert.match(everythingIn(error), /host_not_allowed|does not cover this host/)
+      assert.equal(error.constructor.name, refusedAs[name])
+      assert.equal(calls, 1)
+    })
+
+    test(`${name} deals with the API's 429 in its own way`, async () => {
+      const place = name === 'googleapis' ? 'drive' : name
+      const before = apis.calls(place)
+      apis.limit(place)
+      const outcome = await library()
+        .list()
+        .catch((reason: unknown) => reason)
+      if (repeatsAfter429.includes(name)) {
+        assert.deepEqual([outcome, apis.calls(place) - before], [['first', 'second'], 3])
+      } else {
+        assert.ok(outcome instanceof Error)
+        assert.match(everythingIn(outcome), /429/)
+        assert.equal(apis.calls(place) - before, 1)
+      }
+    })
+  }
+
+  /** A program of another language or runtime, which says each of its steps. */
+  const stepsOf = async (command: string, args: string[]): Promise<Record<string, unknown>> => {
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const parts: unknown[] = []
+    const steps: Record<string, unknown> = { parts }
+    for await (const line of createInterface(child.stdout)) {
+      const [step, value] = JSON.parse(line) as [string, unknown]
+      if (step !== 'part') steps[step] = value
+      else {
+        parts.push(value)
+        // The upstream sends the next one only then.
+        upstream.goOn()
+      }
     }
-    await upstream.gone()
+    await eventually(() => upstream.waiting === 0, 'the upstream did not hear that a call was given up')
+    return steps
+  }
+  const common = { parts: ['Hel', 'lo'], list: ['first', 'second'], upload: 'hello a.txt', limited: [429, '7'] }
+  const caller = (name: string) => [
+    `http://localhost:${calling.service.port}`,
+    calling.agent.token,
+    calling.grantId,
+    `${api}/${name}`,
+  ]
+
+  test('deno pages, uploads, streams, gives up, follows, and reports a refusal and a 429', async (t) => {
+    const deno = findDeno()
+    if (deno === undefined) {
+      t.skip('The package deno has no program for this machine.')
+      return
+    }
+    const script = join(import.meta.dirname, 'other-clients/deno.mjs')
+    const sdk = pathToFileURL(join(root, 'sdk/dist/index.js')).href
+    const permissions = ['run', '--quiet', '--no-prompt', '--no-config', '--no-lock', '--allow-net', '--allow-read']
+    assert.deepEqual(await stepsOf(deno, [...permissions, script, sdk, ...caller('deno')]), {
+      ...common,
+      moved: [200, '/items?page=2', true],
+      hang: 'TimeoutError',
+      refused: [403, 'host_not_allowed'],
+    })
   })
 
-  test('slack posts a message, reports an error of the API, and uploads a file', async () => {
-    const slack = new WebClient('none', { fetch, slackApiUrl: `${api}/api/`, retryConfig: { retries: 1 } })
-    const posted = await slack.chat.postMessage({ channel: 'C1', text: 'grüße & co' })
-    assert.deepEqual([posted.ok, posted.message?.text], [true, 'grüße & co'])
-    assert.equal((await slack.auth.test()).user, 'ada')
-    await assert.rejects(slack.conversations.join({ channel: 'C2' }), /channel_not_found/)
-    const uploaded = await slack.filesUploadV2({ file: Buffer.from('hello'), filename: 'a.txt', channel_id: 'C1' })
-    assert.equal(uploaded.ok, true)
+  for (const [name, more] of Object.entries({
+    requests: { hang: 'ReadTimeout', joined: 'hello' },
+    httpx: { hang: 'ReadTimeout', async: 'first' },
+  })) {
+    test(`${name} does, by the adapter that docs/python.md has`, async (t) => {
+      const python = await findPython(name)
+      if (python === undefined) {
+        t.skip(`No Python here has ${name} (Debian: python3-${name}).`)
+        return
+      }
+      const script = join(import.meta.dirname, 'other-clients/adapters.py')
+      const steps = await stepsOf(python, ['-B', script, name, join(root, 'docs/python.md'), ...caller(name)])
+      const { example, text, ...others } = steps
+      assert.deepEqual(example, [{ name: 'first', token: 'Bearer [REDACTED]' }])
+      assert.equal(text, 'hello')
+      assert.deepEqual(others, {
+        ...common,
+        moved: [200, '/items?page=2', 'second'],
+        refused: [403, 'host_not_allowed', '1'],
+        ...more,
+      })
+    })
+  }
+
+  test('whoever asks for more than the agent may have waits, and misses nothing', async () => {
+    const { token, grantId } = await calling.admit()
+    const fetch = createAgentClient({ baseUrl: `http://localhost:${calling.service.port}`, token }).fetch(grantId)
+    const answers = await Promise.all(Array.from({ length: 4 * inFlight }, () => fetch(`${api}/axios/items`)))
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
   })
 
   test('none of them has seen the token, which the upstream has', async () => {
@@ -104,73 +234,36 @@ describe('unmodified', () => {
     assert.ok(everything.includes('[REDACTED]'))
     assert.ok(!everything.includes(accessToken))
   })
+
+  test('what is seen here is written down', () => {
+    for (const name of [...Object.keys(libraries), 'deno', 'requests', 'httpx'])
+      assert.match(page, new RegExp(`^\\| ${name} `, 'm'))
+  })
 })
 
-const json = (response: ServerResponse, value: object, status = 200, headers: Record<string, string> = {}) => {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
+/** The package brings a program for each kind of machine, as a package of its own. */
+function findDeno(): string | undefined {
+  try {
+    const platform =
+      process.platform === 'linux' ? `linux-${process.arch}-glibc` : `${process.platform}-${process.arch}`
+    return join(dirname(createRequire(import.meta.url).resolve(`@deno/${platform}/package.json`)), 'deno')
+  } catch {
+    return undefined
+  }
 }
 
-/** The few answers of these APIs that the libraries ask for; each gives the token away where it can. */
-const answers: Record<string, Respond> = {
-  '/repos/ada/engine/issues': async (request, response, { searchParams }) => {
-    const repeated = { 'x-oauth-token': request.headers.authorization ?? '' }
-    if (request.method === 'POST') {
-      json(response, { ...(JSON.parse(await text(request)) as object), number: 3 }, 201, repeated)
-    } else if (searchParams.get('page') === '2') {
-      json(response, [{ number: 2, title: 'second' }], 200, repeated)
-    } else {
-      const link = `<https://${request.headers.host ?? ''}/repos/ada/engine/issues?page=2>; rel="next"`
-      json(response, [{ number: 1, title: 'first', body: request.headers.authorization }], 200, { ...repeated, link })
-    }
-  },
-  '/repos/ada/none': (_request, response) => {
-    json(response, { message: 'There is no such repository' }, 404)
-  },
-  '/v1/chat/completions': async (request, response, _url, { turn, departs }) => {
-    const { stream, model } = JSON.parse(await text(request)) as { stream?: boolean; model: string }
-    const choice = (member: object) => ({ id: 'c', object: 'chat.completion', choices: [{ index: 0, ...member }] })
-    if (!stream) {
-      json(response, choice({ message: { role: 'assistant', content: 'Hello' } }), 200, {
-        'x-request-id': 'req_theirs',
-      })
-      return
-    }
-    const event = (content: string) => `data: ${JSON.stringify(choice({ delta: { content } }))}\n\n`
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    if (model === 'endless') {
-      departs(response)
-      response.write(event('Hel'))
-      return
-    }
-    const next = turn()
-    response.write(event('Hel'))
-    await next
-    response.end(`${event('lo')}data: [DONE]\n\n`)
-  },
-  '/v1/files': async (request, response) => {
-    const [, disposition = ''] = /Content-Disposition: form-data; (name="file"[^\r]*)/i.exec(await text(request)) ?? []
-    json(response, { id: 'file-1', object: 'file', filename: disposition })
-  },
-  '/v1/models/none': (_request, response) => {
-    json(response, { error: { message: 'no such model' } }, 404)
-  },
-  '/api/auth.test': (request, response) => {
-    json(response, { ok: true, user: 'ada', url: request.headers.authorization })
-  },
-  '/api/chat.postMessage': async (request, response) => {
-    const form = new URLSearchParams(await text(request))
-    json(response, { ok: true, message: { text: form.get('text') }, token: form.get('token') })
-  },
-  '/api/conversations.join': (_request, response) => {
-    json(response, { ok: false, error: 'channel_not_found' })
-  },
-  '/api/files.getUploadURLExternal': (request, response) => {
-    json(response, { ok: true, file_id: 'F1', upload_url: `https://${request.headers.host ?? ''}/upload` })
-  },
-  '/upload': async (request, response) => {
-    response.end(`OK - ${(await text(request)).length}`)
-  },
-  '/api/files.completeUploadExternal': (_request, response) => {
-    json(response, { ok: true, files: [{ id: 'F1' }] })
-  },
+/** What a person would look through: message, causes, and what the library kept of the answer. */
+function everythingIn(error: unknown): string {
+  const seen = new Set<unknown>()
+  const texts = (value: unknown): string => {
+    if (typeof value !== 'object' || value === null) return String(value)
+    if (seen.has(value)) return ''
+    seen.add(value)
+    if (value instanceof Headers) return JSON.stringify([...value])
+    return Object.getOwnPropertyNames(value)
+      .filter((name) => name !== 'stack')
+      .map((name) => texts((value as Record<string, unknown>)[name]))
+      .join(' ')
+  }
+  return texts(error)
 }

@@ -34,6 +34,9 @@ export async function prepareTests(files: readonly string[], say: (line: string)
     const sqliteTemplate = join(folder, 'migrated.db')
     await prepareSqliteTemplate(sqliteTemplate)
     if (files.some((file) => file.includes('legacy-peer'))) await bringPython('cryptography')
+    if (files.some((file) => file.includes('sdk-libraries'))) {
+      for (const library of ['requests', 'httpx']) await bringPython(library)
+    }
     const needsBrowser = files.some((file) => file.includes('e2e'))
     await bringPrograms(['curl', 'openssl', ...(needsBrowser ? ['chromium-headless-shell'] : [])])
     // Fetching a browser may take longer than a test may. Where there is none, the tests that need it say so.
