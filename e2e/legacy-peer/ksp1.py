@@ -35,7 +35,9 @@ def to_base64url(data):
 
 
 def from_base64url(text):
-    """One text for each run of bytes: no padding, no stray characters, no bits left over."""
+    """With or without its padding; no stray characters, no bits left over."""
+    if isinstance(text, str) and len(text) % 4 == 0:
+        text = re.sub("={1,2}$", "", text)
     if not isinstance(text, str) or not re.fullmatch(r"[A-Za-z0-9_-]*", text) or len(text) % 4 == 1:
         raise Refused("not base64url")
     data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

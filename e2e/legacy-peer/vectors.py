@@ -89,7 +89,7 @@ def changes(good, bound):
     for name in ("encrypted_key", "iv", "ciphertext", "tag"):
         yield f"{name} with a bit flipped", {**good, name: flipped(good[name], -1)}
         yield f"{name} is empty", {**good, name: ""}
-        yield f"{name} with padding", {**good, name: good[name] + "="}
+        yield f"{name} with too much padding", {**good, name: good[name] + "==="}
         yield f"{name} with a line break", {**good, name: good[name] + "\n"}
         yield f"{name} one byte longer", {**good, name: ksp1.to_base64url(ksp1.from_base64url(good[name]) + b"\0")}
         yield f"{name} one byte shorter", {**good, name: ksp1.to_base64url(ksp1.from_base64url(good[name])[:-1])}
@@ -103,7 +103,7 @@ def changes(good, bound):
     yield "an aad taken out", {name: value for name, value in bound.items() if name != "aad"}
     yield "an aad of another", {**bound, "aad": ksp1.to_base64url(ksp1.payload_binding(CLIENT, REQUEST))}
     yield "aad is null", {**good, "aad": None}
-    yield "aad with padding", {**bound, "aad": bound["aad"] + "="}
+    yield "aad with too much padding", {**bound, "aad": bound["aad"] + "==="}
     yield "the ciphertext of another", {**good, "ciphertext": bound["ciphertext"]}
 
 

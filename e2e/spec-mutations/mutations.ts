@@ -7,11 +7,13 @@ import { v4Beyond } from './v4-beyond.ts'
 import { v4Endpoints } from './v4-endpoints.ts'
 import { v4Rules } from './v4-rules.ts'
 import { v4States } from './v4-states.ts'
+import { v4Terms } from './v4-terms.ts'
 
 export const mutations: Mutation[] = [
   ...v4Rules,
   ...v4Authentication,
   ...v4States,
+  ...v4Terms,
   ...v1,
   ...v4Endpoints,
   ...v4Beyond,

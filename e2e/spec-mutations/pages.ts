@@ -10,8 +10,8 @@ export const pages: Mutation[] = [
   {
     row: "Denied, expired, somebody else's",
     file: 'server/src/access-requests/access-request.ts',
-    from: 'return userHint === null || userId === user.userId',
-    to: "return userHint !== '' || userId === user.userId",
+    from: 'return userId === null || userId === user.userId',
+    to: "return userId !== '' || userId === user.userId",
   },
   {
     row: 'A sign-in link names whom, asks, and works once',

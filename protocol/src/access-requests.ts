@@ -30,7 +30,12 @@ export const CreateAccessRequestBody = Strict({
   max_calls: Type.Optional(MaxCalls),
   reason: Type.Optional(Prose({ maxLength: 1000, description: 'Shown to the person as it is, as your own words' })),
   user_id: Type.Optional(
-    Text({ minLength: 1, maxLength: 254, description: 'Who should decide: a user_id or an e-mail address' }),
+    Text({
+      minLength: 1,
+      maxLength: 254,
+      description:
+        'Who should decide: a user_id or an e-mail address. Where it means nobody here, whoever opens the link may.',
+    }),
   ),
   callback_url: Type.Optional(
     Text({

@@ -19,8 +19,12 @@ export function toBase64url(bytes: Uint8Array): string {
   return ascii.decode(text)
 }
 
-/** Undefined where the text is not exactly as {@link toBase64url} writes it: padding, stray characters, stray bits. */
-export function fromBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
+/**
+ * Reads what {@link toBase64url} writes, with or without the padding of RFC 4648 §3.2. Undefined for anything else: padding
+ * of another length, stray characters, stray bits.
+ */
+export function fromBase64url(padded: string): Uint8Array<ArrayBuffer> | undefined {
+  const text = withoutPadding(padded)
   const { length } = text
   if (length % 4 === 1) return undefined
   const bytes = new Uint8Array(Math.floor((length * 3) / 4))
@@ -37,4 +41,10 @@ export function fromBase64url(text: string): Uint8Array<ArrayBuffer> | undefined
   // The last character may carry bits that belong to no byte: the same bytes could then be written in several ways.
   const stray = length % 4 === 2 ? 0b1111 : length % 4 === 3 ? 0b11 : 0
   return (bits & stray) === 0 ? bytes : undefined
+}
+
+/** As it was where the padding is not what completes the last four characters: `=` is then a stray character. */
+function withoutPadding(text: string): string {
+  if (text.length % 4 !== 0) return text
+  return text.endsWith('==') ? text.slice(0, -2) : text.endsWith('=') ? text.slice(0, -1) : text
 }

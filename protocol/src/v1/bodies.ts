@@ -3,7 +3,8 @@ import { Type, type Static } from 'typebox'
 import { Dictionary, Nullable, Strict, Text, Timestamp } from '../schema.ts'
 import { envelopeAlg, envelopeEnc, keyAlgorithm, maxKeyIdLength, version } from './envelope.ts'
 
-const Base64url = (description: string) => Type.String({ description: `${description}, in base64url without padding` })
+const Base64url = (description: string) =>
+  Type.String({ description: `${description}, in base64url; padding may be left out` })
 
 /** How it looks. `readEnvelope` judges it, with a code of its own for each member. */
 export const EnvelopeSchema = Strict(

@@ -24,7 +24,7 @@ export const maxAuthCiphertextBytes = 16 * 1024
 /** What the service sends: a hundred values of the largest size. */
 export const maxResultCiphertextBytes = 8 * 1024 * 1024
 
-/** An envelope as it stands on the wire; all but the first four members in base64url without padding. */
+/** An envelope as it stands on the wire; all but the first four members in base64url, written without padding. */
 export interface Envelope {
   v: typeof version
   alg: typeof envelopeAlg
@@ -78,11 +78,11 @@ export function readEnvelope(
 
 function bytesOf(what: string, value: unknown, least: number, most: number): Uint8Array<ArrayBuffer> {
   // Length first: what is far too long is not worth decoding.
-  const isText = typeof value === 'string' && value.length <= Math.ceil((most * 4) / 3)
+  const isText = typeof value === 'string' && value.length <= 4 * Math.ceil(most / 3)
   const bytes = isText ? fromBase64url(value) : undefined
   if (!bytes || bytes.length < least || bytes.length > most) {
     const size = least === most ? String(least) : `${least} to ${most}`
-    throw new Malformed(`${what}: not ${size} bytes in base64url without padding`)
+    throw new Malformed(`${what}: not ${size} bytes in base64url`)
   }
   return bytes
 }

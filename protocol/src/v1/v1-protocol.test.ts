@@ -31,15 +31,38 @@ const without = <T extends object>(value: T, name: string): T =>
   Object.fromEntries(Object.entries(value).filter(([one]) => one !== name)) as T
 const sha256 = (text: string | Uint8Array) => createHash('sha256').update(text).digest('base64url')
 
-test('base64url is read in the one way that it is written', () => {
+test('base64url is read as it is written, with or without its padding', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 50 }), (some) => {
       const text = toBase64url(some)
       assert.equal(text, Buffer.from(some).toString('base64url'))
       assert.deepEqual(fromBase64url(text), some)
+      const padded = text.padEnd(4 * Math.ceil(text.length / 4), '=')
+      assert.deepEqual(fromBase64url(padded), some)
     }),
   )
-  for (const odd of ['A', 'AA==', 'A+AA', 'A/AA', 'AB', 'AAB', ' AA', 'AA\n', 'AAAAAB']) {
+  for (const odd of [
+    'A',
+    'A===',
+    'AA=',
+    'AAA==',
+    'AAAA=',
+    'AAAA====',
+    '=',
+    '==',
+    '====',
+    '=AAA',
+    'A=AA',
+    'AB==',
+    'AAB=',
+    'A+AA',
+    'A/AA',
+    'AB',
+    'AAB',
+    ' AA',
+    'AA\n',
+    'AAAAAB',
+  ]) {
     assert.equal(fromBase64url(odd), undefined, odd)
   }
 })
@@ -59,7 +82,7 @@ test('what is not exactly an envelope is refused', () => {
   }
   for (const name of Object.keys(envelope)) {
     const empty = name === 'aad' ? [] : ['']
-    for (const odd of [null, 7, ...empty, {}, [], true, `${envelope[name as 'v']}=`]) {
+    for (const odd of [null, 7, ...empty, {}, [], true, `${envelope[name as 'v']}===`]) {
       if (name !== 'key_id' || typeof odd !== 'string' || odd === '') refuses({ ...envelope, [name]: odd })
     }
   }

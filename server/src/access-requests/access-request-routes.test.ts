@@ -105,7 +105,7 @@ onBothDatabases('access requests', (engine) => {
 
   test('a hint means one user or nobody, and creation answers alike', async (t) => {
     const test = await startAccessTest(t, engine)
-    const { ask, user, logIn, call, adminToken, pending, read, deny } = test
+    const { ask, user, logIn, call, adminToken, pending, read, deny, approve, connect } = test
     const other = await logIn({ email: 'bob@example.com', name: 'Ada' })
     const gone = await logIn({ email: 'gone@example.com' })
     await call('POST', `/v4/users/${gone.userId}/disable`, { token: adminToken })
@@ -123,9 +123,12 @@ onBothDatabases('access requests', (engine) => {
     const meant = (await recorded(test, 'access_request.created')).map(({ user_id }) => user_id)
     assert.deepEqual(meant, [user.userId, user.userId, null, null, null, null])
     assert.deepEqual(await pending(other), [])
-    for (const id of ids.slice(2)) {
-      assert.equal((await read(id, user.token)).body.error.code, 'not_found')
-      assert.equal((await deny(id, {}, other.token)).body.error.code, 'not_found')
+    const [forNobody = '', ...alsoForNobody] = ids.slice(2)
+    const connection_id = await connect(other, 'bob')
+    assert.equal((await approve(forNobody, { connection_id }, other.token)).status, 201, 'anyone with the link')
+    for (const id of alsoForNobody) {
+      assert.equal((await read(id, user.token)).body.status, 'pending')
+      assert.equal((await deny(id, {}, other.token)).body.status, 'denied')
     }
     assert.equal((await read(ids[0] ?? '', other.token)).body.error.code, 'not_found')
     assert.equal((await read(ids[0] ?? '', user.token)).body.status, 'pending')

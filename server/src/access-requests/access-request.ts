@@ -6,9 +6,9 @@ export interface AccessRequest {
   accessRequestId: string
   agentId: string
   providerId: string
-  /** Who should decide, in the agent's words; null for whoever has the link. */
+  /** Who should decide, in the agent's words. */
   userHint: string | null
-  /** The one user whom the hint means; with a hint that means nobody, nobody decides. */
+  /** The one user whom the hint means. Null without a hint, or with one that means nobody: then anyone with the link decides. */
   userId: string | null
   hosts: string[] | null
   methods: string[] | null
@@ -36,9 +36,9 @@ export function statusOf({ status, expiresAt }: AccessRequest, now: Date): Acces
   return status === 'pending' && expiresAt <= now ? 'expired' : status
 }
 
-/** With a hint that user alone; without one whoever has the link. */
-export function mayDecide({ userHint, userId }: AccessRequest, user: User): boolean {
-  return userHint === null || userId === user.userId
+/** The user whom the hint means, alone; where it means nobody, any signed-in user with the link. */
+export function mayDecide({ userId }: AccessRequest, user: User): boolean {
+  return userId === null || userId === user.userId
 }
 
 export function assertPending(request: AccessRequest, now: Date): void {

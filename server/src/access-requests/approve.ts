@@ -114,8 +114,9 @@ async function judgeWhatItStandsOn(
 }
 
 /**
- * A phone's yes is to what it showed. Whoever only relays it can not change that; and without a decision in the
- * challenge only the phone's own session may send one.
+ * A device's yes is to what it showed: whoever relays it can't change that. A challenge without a decision leaves the
+ * terms to whoever sends the approval (spec v4, Rules 2), unless the user requires a device: a stolen console session
+ * must not choose them.
  */
 function judgeScope(
   { requiresDevice }: User,
@@ -128,8 +129,8 @@ function judgeScope(
     return
   }
   const { decision } = signature.challenge
-  if (decision === null && device?.deviceId !== signature.device.deviceId) {
-    const message = 'The challenge was made for no decision, so its own device alone may send one.'
+  if (decision === null && requiresDevice && device?.deviceId !== signature.device.deviceId) {
+    const message = 'You approve on a device only, so the challenge has to hold the decision. Ask for one with it.'
     throw new ServiceError('decision_mismatch', { message })
   }
   if (decision !== null && decision !== canonicalJson(sent)) throw new ServiceError('decision_mismatch')

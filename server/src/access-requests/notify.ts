@@ -1,6 +1,6 @@
 /**
  * Tells a user's devices that an agent asks. Anybody can register an agent, so how often a phone rings is bounded per
- * user over all agents; what is not pushed waits in the console.
+ * user over all agents, and per agent that the user never approved; what is not pushed waits in the console.
  */
 import type { Agent } from '../agents/agent.ts'
 import type { PushMessage } from '../devices/push-message.ts'
@@ -8,7 +8,7 @@ import type { PushStore } from '../devices/push-store.ts'
 import type { Config } from '../platform/config.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
-import { takeFromLimit } from '../platform/rate-limits.ts'
+import { giveBackToLimit, takeFromLimit } from '../platform/rate-limits.ts'
 import type { RateLimit } from '../platform/rate-limits.ts'
 import { isVerified } from '../providers/provider.ts'
 import type { Provider } from '../providers/provider.ts'
@@ -31,22 +31,37 @@ interface Asked {
   provider: Provider
 }
 
+interface Bucket {
+  key: string
+  limit: RateLimit
+}
+
+const tenMinutes: RateLimit = { burst: 1, periodMs: 600_000 }
+const hour: RateLimit = { burst: 1, periodMs: 3_600_000 }
+
 /**
- * 3 in any 10 minutes, 1 an hour from agents that this user never approved. Three buckets of one: a bucket of three
- * that fills while it is used would let five through.
+ * 3 in any 10 minutes. Of agents that this user never approved: 1 an hour of each, 1 in 10 minutes and 3 an hour of all,
+ * so that neither one stranger speaks for all others nor strangers for an agent with a grant. Each is one of the buckets
+ * of a row: a bucket of three that fills while it is used would let five through.
  */
-const slots = [1, 2, 3]
-const perSlot: RateLimit = { burst: 1, periodMs: 600_000 }
-const fromStrangers: RateLimit = { burst: 1, periodMs: 3_600_000 }
+function limitsFor(who: string, agentId: string, isKnown: boolean): Bucket[][] {
+  const three = (name: string, limit: RateLimit) => [1, 2, 3].map((slot) => ({ key: `${name}-${slot}:${who}`, limit }))
+  const ofStrangers = [
+    [{ key: `pushes-from:${agentId}:${who}`, limit: hour }],
+    [{ key: `pushes-from-strangers:${who}`, limit: tenMinutes }],
+    three('pushes-from-strangers', hour),
+  ]
+  return [...(isKnown ? [] : ofStrangers), three('pushes', tenMinutes)]
+}
 
 export async function notify(needs: NotifyNeeds, tx: Queries, userId: string, asked: Asked, now: Date): Promise<void> {
   const { accessRequests, mutedAgents, pushes, config } = needs
   const { agentId } = asked.agent
   if (await mutedAgents.find(tx, userId, agentId, now)) return
   const isKnown = await accessRequests.hasApproved(tx, userId, agentId)
-  // Strangers come first to their own, smaller bucket: they must not use up what agents with a grant may ring.
-  if (!isKnown && !(await has(tx, `pushes-from-strangers:${userId}`, fromStrangers, now))) return
-  if (!(await hasSlot(tx, userId, now))) return
+  // Without a device nothing rings and nothing is used up; the same queries are made, so that their time tells nothing.
+  const who = (await pushes.canReach(tx, userId)) ? userId : `nobody:${userId}`
+  if (!(await takeOneOfEach(tx, limitsFor(who, agentId, isKnown), now))) return
   await pushes.enqueue(tx, {
     userId,
     message: messageFor(config.baseUrl, asked),
@@ -55,9 +70,23 @@ export async function notify(needs: NotifyNeeds, tx: Queries, userId: string, as
   })
 }
 
-async function hasSlot(tx: Queries, userId: string, now: Date): Promise<boolean> {
-  for (const slot of slots) if (await has(tx, `pushes-${slot}:${userId}`, perSlot, now)) return true
-  return false
+/** One bucket of each row, or none at all. */
+async function takeOneOfEach(tx: Queries, rows: readonly Bucket[][], now: Date): Promise<boolean> {
+  const taken: Bucket[] = []
+  for (const row of rows) {
+    const one = await takeOne(tx, row, now)
+    if (!one) {
+      for (const { key, limit } of taken) await giveBackToLimit(tx, key, limit)
+      return false
+    }
+    taken.push(one)
+  }
+  return true
+}
+
+async function takeOne(tx: Queries, row: readonly Bucket[], now: Date): Promise<Bucket | undefined> {
+  for (const bucket of row) if (await has(tx, bucket.key, bucket.limit, now)) return bucket
+  return undefined
 }
 
 async function has(tx: Queries, key: string, limit: RateLimit, now: Date): Promise<boolean> {

@@ -96,7 +96,40 @@ onBothDatabases('notifying', (engine) => {
     assert.deepEqual(await pushes(), [])
   })
 
-  test('100 fresh agents ring a phone once an hour, and leave room for an agent that was approved', async (t) => {
+  test('each stranger rings once an hour, one in ten minutes and three an hour in all', async (t) => {
+    const { ring, pushes, registerAgent, clock } = await startWithPhone(t, engine)
+    const strangers = await Promise.all(Array.from({ length: 5 }, (_, index) => registerAgent(`agent ${index}`)))
+    const counts: number[] = []
+    for (const { token } of strangers) {
+      // It asks again and again, and leaves the next one its turn all the same.
+      for (let again = 0; again < 3; again++) await ring(token)
+      counts.push((await pushes()).length)
+      clock.advance(600)
+    }
+    assert.deepEqual(counts, [1, 2, 3, 3, 3])
+    clock.advance(600)
+    await ring(strangers[3]?.token)
+    assert.equal((await pushes()).length, 4, 'one that could not ring has not used up its own turn')
+  })
+
+  test('what was asked while a user had no device uses up nothing', async (t) => {
+    const test = await startWithPhone(t, engine)
+    const { call, asked, logIn, pushes, registerAgent, apns } = test
+    const bob = await logIn({ email: 'bob@example.com' })
+    const strangers = await Promise.all(Array.from({ length: 4 }, () => registerAgent()))
+    for (const { token } of strangers) await asked({ user_id: bob.userId }, token)
+    const phone = await pairDevice(test, bob)
+    await asked({ user_id: bob.userId }, strangers[0]?.token)
+    await call('POST', `/v4/devices/${phone.deviceId}/push-token`, {
+      token: phone.token,
+      body: { push_token: 'cd'.repeat(32) },
+    })
+    await asked({ user_id: bob.userId }, strangers[1]?.token)
+    assert.equal((await pushes()).length, 1)
+    assert.equal(apns.received.length, 1)
+  })
+
+  test('100 fresh agents ring a phone once at a time, and leave room for an agent that was approved', async (t) => {
     const test = await startWithPhone(t, engine)
     const { ring, approve, pushes, registerAgent, agent, clock, pending } = test
     assert.equal((await approve(await ring())).status, 201)

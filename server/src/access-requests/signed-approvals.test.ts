@@ -183,17 +183,34 @@ onBothDatabases('signed approvals', (engine) => {
     assert.equal((await approve(id, { ...decision, ...signature })).status, 201)
   })
 
-  test('a signature that covers no decision is of use to its own device alone', async (t) => {
+  test('a signature on a challenge without a decision counts over the user’s session too', async (t) => {
+    const test = await startAccessTest(t, engine)
+    const { asked, approve, deny, user, call } = test
+    const device = await pairDevice(test, user)
+    const id = await asked()
+    const grant = await approve(id, await signed(test, device, id, 'approve'))
+    assert.equal(grant.status, 201, grant.text)
+    const receipt = await call('GET', `/v4/grants/${grant.body.grant_id}/receipt`, { token: user.token })
+    assert.deepEqual([receipt.body.signed, receipt.body.scope_signed, receipt.body.decision], [true, false, null])
+    const other = await asked()
+    const wrong = await approve(other, await signed(test, device, other, 'deny'))
+    assert.deepEqual(codeOf(wrong), ['invalid_signature', 'signature'])
+    const denied = await deny(other, await signed(test, device, other, 'deny'))
+    assert.deepEqual([denied.status, denied.body.status], [200, 'denied'])
+  })
+
+  test('where a device is required, a signature that covers no decision is of use to its own device alone', async (t) => {
     const test = await startAccessTest(t, engine)
     const { asked, approve, user, call } = test
     const device = await pairDevice(test, user)
     const other = await pairDevice(test, user)
+    await deviceOnly(test)
     const id = await asked()
     const signature = await signed(test, device, id, 'approve')
     for (const token of [user.token, other.token]) {
       const refused = await approve(id, signature, token)
       assert.deepEqual(codeOf(refused), ['decision_mismatch', undefined])
-      assert.match(refused.body.error.message, /made for no decision/)
+      assert.match(refused.body.error.message, /has to hold the decision/)
     }
     const grant = await approve(id, signature, device.token)
     assert.equal(grant.status, 201)

@@ -59,6 +59,19 @@ export interface PushAddress {
 
 export function createPushStore(vault: Vault) {
   return {
+    /** Whether a push to this user would go anywhere. */
+    canReach: async (tx: Queries, userId: string): Promise<boolean> => {
+      const device = await tx
+        .selectFrom('devices')
+        .select('device_id')
+        .where('user_id', '=', userId)
+        .where('revoked_at', 'is', null)
+        .where('push_token', 'is not', null)
+        .limit(1)
+        .executeTakeFirst()
+      return device !== undefined
+    },
+
     /** One for each of the user's live devices that has a push token; says how many. */
     enqueue: async (
       tx: Queries,

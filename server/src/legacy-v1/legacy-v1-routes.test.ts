@@ -21,6 +21,7 @@ import {
   sha256,
   succeed,
 } from '../../testkit/legacy-v1.ts'
+import type { TestEnvelope } from '../../testkit/legacy-v1.ts'
 import { startService } from '../../testkit/service.ts'
 import { stored } from '../../testkit/stored.ts'
 
@@ -114,6 +115,23 @@ onBothDatabases('the legacy protocol', (engine) => {
       rotations.map(({ old_fingerprint, new_fingerprint }) => [old_fingerprint, new_fingerprint]),
       [[key.fingerprint, next.fingerprint]],
     )
+  })
+
+  test('base64url is taken with its padding too', async (t) => {
+    const service = await startService(t, engine)
+    const client = await register(service)
+    await save(service, client, [{ key: 'one', value: 1 }])
+    const padded = (envelope: TestEnvelope) =>
+      Object.fromEntries(
+        Object.entries(envelope).map(([name, text]: [string, string]) => {
+          const isEncoded = ['encrypted_key', 'iv', 'ciphertext', 'tag', 'aad'].includes(name)
+          return [name, isEncoded ? text.padEnd(4 * Math.ceil(text.length / 4), '=') : text]
+        }),
+      )
+    const { auth_envelope, query_envelope } = readBody(service, client, ['one'])
+    const body = { auth_envelope: padded(auth_envelope), query_envelope: padded(query_envelope) }
+    assert.notDeepEqual(body, { auth_envelope, query_envelope }, 'something is padded')
+    await succeed(service, client, '/v1/kv/read', body)
   })
 
   test('the last write wins, and a namespace is one however it is written', async (t) => {

@@ -162,7 +162,7 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
         { challenge_id: 7 },
         { request_id: 'r-1' },
         { nonce: 'AA' },
-        { nonce: `${client.challenge.nonce}=` },
+        { nonce: `${client.challenge.nonce}==` },
         { extra: 1 },
         { issued_at: 'now' },
         { issued_at: '2026-11-15T12:00:01Z', expires_at: '2026-11-15T12:00:00Z' },

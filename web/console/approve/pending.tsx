@@ -74,7 +74,7 @@ export function Pending(props: PendingProps) {
         </>
       }
     >
-      <Wish request={request} />
+      <Wish user={user} request={request} />
       <form
         ref={form}
         className="space-y-6"

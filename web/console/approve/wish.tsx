@@ -1,7 +1,7 @@
 /** What an agent says of itself and asks for: each word of it in a place that shows whose it is. */
 import { useId } from 'react'
 import type { ReactNode } from 'react'
-import type { AccessRequest } from '@sallyport/sdk'
+import type { AccessRequest, User } from '@sallyport/sdk'
 import { unstacked } from '../../ui/others-text.ts'
 import { Sentence } from '../../ui/sentence.tsx'
 import { Moment } from '../../ui/time.tsx'
@@ -11,7 +11,7 @@ import { unverifiedProvider } from './describe-terms.ts'
 import { Before } from './before.tsx'
 import { isReading, isWildcard } from './terms.ts'
 
-export function Wish({ request }: { request: AccessRequest }) {
+export function Wish({ user, request }: { user?: User; request: AccessRequest }) {
   const { agent, provider, provider_name: name, verified } = request
   return (
     <Card>
@@ -20,7 +20,7 @@ export function Wish({ request }: { request: AccessRequest }) {
           <p className="text-lg">
             <Theirs>{agent.name}</Theirs>
           </p>
-          <AboutAgent request={request} />
+          <AboutAgent {...(user && { user })} request={request} />
         </Fact>
         <Fact name="For your account at">
           <p className="text-lg">
@@ -50,7 +50,8 @@ export function Wish({ request }: { request: AccessRequest }) {
 }
 
 /** Anybody may register an agent, under any name and with any claim. */
-function AboutAgent({ request: { agent, user_hint: hint } }: { request: AccessRequest }) {
+function AboutAgent({ user, request: { agent, user_hint: hint } }: { user?: User; request: AccessRequest }) {
+  const namesAnother = user && hint !== user.user_id && hint?.toLowerCase() !== user.email
   const owner = agent.registration?.claimed_owner ?? null
   return (
     <div className="mt-1 space-y-1 text-sm text-quiet">
@@ -69,6 +70,17 @@ function AboutAgent({ request: { agent, user_hint: hint } }: { request: AccessRe
         </p>
       )}
       {hint === null && <p>It named nobody: you are asked because you opened its link.</p>}
+      {hint !== null && namesAnother && (
+        <p>
+          <Sentence
+            words={[
+              'It asked for ',
+              theirs(hint),
+              ', who is not known here. You are asked because you opened its link.',
+            ]}
+          />
+        </p>
+      )}
     </div>
   )
 }

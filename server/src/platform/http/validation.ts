@@ -4,12 +4,15 @@
  */
 import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
 import type { FastifySchemaValidationError } from 'fastify'
+import type { TSchema } from 'typebox'
+import { Value } from 'typebox/value'
 import { keptWith } from '../kept-with.ts'
 import { oncePerSchema } from './once-per-schema.ts'
 
 /** The part of a schema that speaks of members. */
 interface ObjectSchema {
   type?: string
+  required?: readonly string[]
   properties?: Record<string, ObjectSchema>
   additionalProperties?: unknown
   maxProperties?: number
@@ -28,10 +31,34 @@ export const validatorCompiler: typeof TypeBoxValidatorCompiler = (route) => {
     const tooMany = findTooManyMembers(route.schema, value, '')
     const found = tooMany ?? (isBody ? undefined : findOddNumber(route.schema, value))
     if (found) return { error: [found] }
+    if (isBody) dropNulls(route.schema, value)
     const judged = validate(value) as { error?: FastifySchemaValidationError[] }
     return judged.error ? { error: judged.error.map((one) => withExamples(route.schema, one)) } : judged
   }
 }
+
+/** An explicit null for an optional member means that it is absent, unless null is a value of that member. */
+function dropNulls(schema: ObjectSchema, value: unknown): void {
+  const optional = optionalMembers(schema)
+  if (optional.length === 0 || typeof value !== 'object' || value === null || Array.isArray(value)) return
+  const members = value as Record<string, unknown>
+  for (const { name, member, takesNull } of optional) {
+    if (!Object.hasOwn(members, name)) continue
+    if (members[name] !== null) dropNulls(member, members[name])
+    else if (!takesNull) Reflect.deleteProperty(members, name)
+  }
+}
+
+/** The members in which a null may stand: optional ones, and those that are objects themselves. */
+const optionalMembers = keptWith(({ properties = {}, required = [] }: ObjectSchema) =>
+  Object.entries(properties)
+    .map(([name, member]) => ({
+      name,
+      member,
+      takesNull: required.includes(name) || Value.Check(member as TSchema, null),
+    }))
+    .filter(({ member, takesNull }) => !takesNull || member.properties !== undefined),
+)
 
 /** A regular expression says nothing to a person. What the schema shows as examples does. */
 function withExamples(schema: object, error: FastifySchemaValidationError): FastifySchemaValidationError {
