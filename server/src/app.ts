@@ -181,9 +181,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
     flushRefusals: () => refusals.flush(),
     settle: ledger.flush,
     signRecord: async () => {
-      for (const head of await stores.audit.signHeads()) {
-        log.info({ head: headText(head) }, 'the record so far is signed')
-      }
+      const heads = await stores.audit.signHeads()
+      for (const head of heads) log.info({ head: headText(head) }, 'the record so far is signed')
     },
     checkCallsInFlight: callsInFlight.check,
     checkListeners: listeners.check,

@@ -15,7 +15,7 @@ export function closeIdleConnections(server: Server, config: IdleConfig, answerO
   /** How often a connection stood still, and how much had moved by then. */
   const seen = new WeakMap<Socket, { bytes: number; times: number }>()
   server.setTimeout(lookMs)
-  server.on('timeout', (socket) => {
+  server.on('timeout', (socket: Socket) => {
     const answer = answerOn(socket)
     const bytes = socket.bytesRead + socket.bytesWritten
     const last = seen.get(socket)

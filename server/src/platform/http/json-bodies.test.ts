@@ -104,7 +104,7 @@ onBothDatabases('bodies', (engine) => {
 
   test('nothing is converted: a number in quotes is text', async (t) => {
     const service = await startService(t, engine)
-    for (const body of [{ ttl_seconds: '60' }, { ttl_seconds: [60] }, { name: 7 }, { name: null }]) {
+    for (const body of [{ ttl_seconds: '60' }, { ttl_seconds: [60] }, { name: 7 }, { name: [null] }]) {
       const reply = await service.call('POST', '/v4/auth/login-tokens', { token: service.adminToken, body })
       assert.deepEqual([reply.status, reply.body.error.code], [400, 'invalid_field'], JSON.stringify(body))
     }
