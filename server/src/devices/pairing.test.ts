@@ -225,7 +225,7 @@ onBothDatabases('pairing', (engine) => {
       [{ kty: 'EC', crv: 'P-256', x: publicKey.x }, 'y', 'missing_field'],
       [{ ...publicKey, y: publicKey.x }, ''],
       [JSON.stringify(publicKey), ''],
-      [null, ''],
+      [[], ''],
     ]
     for (const [public_key_jwk, member, code = 'invalid_field'] of cases) {
       const reply = await pair(service, { pairing_code, public_key_jwk })
