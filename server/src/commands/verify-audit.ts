@@ -69,7 +69,8 @@ function report({ findings, chains, records, unchained, removed, signed }: Verdi
   // How many were read until then says nothing.
   if (findings.length > 0) say('✗ The record is not as the service left it.')
   else say(`✓ ${what}: nothing was changed, removed or reordered`)
-  const newest = signed.toSorted((one, other) => other.at.getTime() - one.at.getTime())[0]
+  const lasting = signed.filter(({ chain }) => chain.startsWith('chn_'))
+  const newest = lasting.toSorted((one, other) => other.at.getTime() - one.at.getTime())[0]
   if (findings.length === 0 && newest) {
     say('  Keep the newest head elsewhere, for --head: it shows a database that was set back to an older state.')
     say(`  ${headText(newest)}`)
