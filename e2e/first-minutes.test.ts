@@ -67,7 +67,7 @@ describe('the data directory', () => {
     await service.register()
     assert.equal(modeOf(service.dataDir), '700')
     const names = readdirSync(service.dataDir).sort()
-    const database = ['', '-shm', '-wal'].map((part) => `sallyport.db${part}`)
+    const database = ['', '-reserve', '-shm', '-wal'].map((part) => `sallyport.db${part}`)
     assert.deepEqual(names, ['admin-token', 'master-key', ...database])
     for (const name of names) assert.equal(modeOf(join(service.dataDir, name)), '600', name)
   })
