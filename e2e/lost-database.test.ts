@@ -105,7 +105,11 @@ test('a full disk makes writes fail with 503, and they go on once there is room'
     t.skip('this user may not mount a small file system to fill')
     return
   }
-  const service = await startService(t, 'sqlite', { ...roomy, SALLYPORT_DATA_DIR: folder })
+  const service = await startService(t, 'sqlite', {
+    ...roomy,
+    SALLYPORT_DATA_DIR: folder,
+    SALLYPORT_DISK_FLOOR_BYTES: '0',
+  })
   const { token } = await service.register()
   const filler = join(folder, 'filler')
   assert.throws(() => {
