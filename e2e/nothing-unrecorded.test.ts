@@ -88,49 +88,60 @@ async function startRecorded(t: TestContext): Promise<Recorded> {
   return { upstream, calling: await startCalling(t, 'sqlite', { hosts: [upstream.host] }), whenSeen }
 }
 
-test('32 clients, 20 kills: every request that the upstream saw is on record, and the record verifies', async (t) => {
-  const recorded = await startRecorded(t)
-  const { upstream, calling } = recorded
-  const { service } = calling
-  const agents = await Promise.all(Array.from({ length: clients }, calling.admit))
-  const answered = new Map<string, string>()
-  let serial = 0
-  for (let kill = 1; kill <= kills; kill++) {
-    // A different moment each time: in the first calls, or well under way.
-    await killAmid(recorded, 20 + ((kill * 37) % 160), async (client) => {
-      const agent = agents[client] ?? agents[0]
-      const path = `/calls/${++serial}`
-      const url = `https://${upstream.host}${path}`
-      const { status, body, text } = await service.call('POST', '/v4/proxy', {
-        token: agent?.token,
-        body: { grant_id: agent?.grantId, method: 'GET', url },
+/** Forty starts take their time on a busy machine. */
+const longer = { timeout: 300_000 }
+
+test(
+  '32 clients, 20 kills: every request that the upstream saw is on record, and the record verifies',
+  longer,
+  async (t) => {
+    const recorded = await startRecorded(t)
+    const { upstream, calling } = recorded
+    const { service } = calling
+    const agents = await Promise.all(Array.from({ length: clients }, calling.admit))
+    const answered = new Map<string, string>()
+    let serial = 0
+    for (let kill = 1; kill <= kills; kill++) {
+      // A different moment each time: in the first calls, or well under way.
+      await killAmid(recorded, 20 + ((kill * 37) % 160), async (client) => {
+        const agent = agents[client] ?? agents[0]
+        const path = `/calls/${++serial}`
+        const url = `https://${upstream.host}${path}`
+        const { status, body, text } = await service.call('POST', '/v4/proxy', {
+          token: agent?.token,
+          body: { grant_id: agent?.grantId, method: 'GET', url },
+        })
+        assert.equal(status, 200, text)
+        answered.set(path, body.audit_id)
       })
-      assert.equal(status, 200, text)
-      answered.set(path, body.audit_id)
-    })
-    await service.startAgain()
-    const { attempts } = readRecords(service.dataDir)
-    const seen = upstream.requests.map(({ target }) => target)
-    assert.deepEqual(
-      seen.filter((path) => !attempts.has(path)),
-      [],
-      `unrecorded after kill ${kill}`,
+      await service.startAgain()
+      const { attempts } = readRecords(service.dataDir)
+      const seen = upstream.requests.map(({ target }) => target)
+      assert.deepEqual(
+        seen.filter((path) => !attempts.has(path)),
+        [],
+        `unrecorded after kill ${kill}`,
+      )
+      assert.deepEqual(
+        [...answered].filter(([path, auditId]) => attempts.get(path) !== auditId),
+        [],
+        `answered under another record after kill ${kill}`,
+      )
+      const verified = await runServer(t, ['audit', 'verify'], service.env)
+      assert.equal(verified.code, 0, verified.stdout + verified.stderr)
+    }
+    const { attempts, outcomes } = readRecords(service.dataDir)
+    assert.equal(
+      new Set(upstream.requests.map(({ target }) => target)).size,
+      upstream.requests.length,
+      'sent once each',
     )
-    assert.deepEqual(
-      [...answered].filter(([path, auditId]) => attempts.get(path) !== auditId),
-      [],
-      `answered under another record after kill ${kill}`,
-    )
-    const verified = await runServer(t, ['audit', 'verify'], service.env)
-    assert.equal(verified.code, 0, verified.stdout + verified.stderr)
-  }
-  const { attempts, outcomes } = readRecords(service.dataDir)
-  assert.equal(new Set(upstream.requests.map(({ target }) => target)).size, upstream.requests.length, 'sent once each')
-  assert.ok(answered.size >= 1000, `${answered.size} calls were answered`)
-  // What was answered long before a kill has its outcome; what the kill cut off is without one, and stays so.
-  const without = [...attempts.values()].filter((auditId) => !outcomes.has(auditId))
-  assert.ok(without.length <= kills * clients, `${without.length} of ${attempts.size} calls are without an outcome`)
-})
+    assert.ok(answered.size >= 1000, `${answered.size} calls were answered`)
+    // What was answered long before a kill has its outcome; what the kill cut off is without one, and stays so.
+    const without = [...attempts.values()].filter((auditId) => !outcomes.has(auditId))
+    assert.ok(without.length <= kills * clients, `${without.length} of ${attempts.size} calls are without an outcome`)
+  },
+)
 
 test('a record that was changed, removed or swapped is found and named', async (t) => {
   const { upstream, calling } = await startRecorded(t)
