@@ -1,27 +1,13 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { closeSync, existsSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { roomy, startService } from './running-service.ts'
 import type { RunningService } from './running-service.ts'
+import { mountSmallDisk } from './small-disk.ts'
 
 const mebibyte = 1024 * 1024
-
-/** A disk of its own, or undefined where the system lets only root mount one. */
-function smallDisk(t: TestContext): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), 'sallyport-disk-'))
-  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256m,mode=0700', 'tmpfs', folder])
-  t.after(() => {
-    // Lazily: the service is ended by a hook that comes later.
-    if (status === 0) spawnSync('umount', ['--lazy', folder])
-    rmdirSync(folder)
-  })
-  return status === 0 ? folder : undefined
-}
 
 /** What another program on the same disk may do. */
 function fill(file: string): void {
@@ -41,7 +27,7 @@ async function until(service: RunningService, status: number): Promise<void> {
 }
 
 test('on a disk that another program filled, revoking and disabling work, and all is well once there is room', async (t) => {
-  const disk = smallDisk(t)
+  const disk = mountSmallDisk(t, 256)
   if (disk === undefined) {
     t.skip('only root can mount a disk for this test')
     return

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { appendFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { TestContext } from 'node:test'
 import { startPostgres } from '../server/testkit/postgres-server.ts'
-import { dataFolder, eventually, roomy, startService } from './running-service.ts'
+import { eventually, roomy, startService } from './running-service.ts'
 import type { RunningService } from './running-service.ts'
+import { mountSmallDisk } from './small-disk.ts'
 
 async function assertNotReady(service: RunningService, token: string): Promise<void> {
   const calls: [string, string, object][] = [
@@ -89,18 +88,8 @@ test('a SQLite file that is moved away makes the service not ready; moved back, 
   }
 })
 
-/** A folder on a file system of a few megabytes, or nothing where this user may not mount one. */
-function smallDisk(t: TestContext): string | undefined {
-  let folder = ''
-  // Hooks run in their order: the folder can go only when nothing is mounted on it.
-  t.after(() => spawnSync('umount', ['--lazy', folder]))
-  folder = dataFolder(t)
-  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=6m,mode=0700', 'tmpfs', folder])
-  return status === 0 ? folder : undefined
-}
-
 test('a full disk makes writes fail with 503, and they go on once there is room', async (t) => {
-  const folder = smallDisk(t)
+  const folder = mountSmallDisk(t, 6)
   if (folder === undefined) {
     t.skip('this user may not mount a small file system to fill')
     return

@@ -1,0 +1,19 @@
+/** A small disk that a test can fill. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+
+/** Mounts a file system of so many mebibytes. Undefined where the system lets only root mount one. */
+export function mountSmallDisk(t: TestContext, mebibytes: number): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-disk-'))
+  const options = `size=${mebibytes}m,mode=0700`
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder])
+  t.after(() => {
+    // Lazily: the service on it is stopped by a hook that runs after this one.
+    if (status === 0) spawnSync('umount', ['--lazy', folder])
+    rmdirSync(folder)
+  })
+  return status === 0 ? folder : undefined
+}
