@@ -32,9 +32,10 @@ overEachTransport(shared, ({ connect, cli, server }) => {
         assert.ok('type' in schema || 'anyOf' in schema, `${name}.${member} has a type`)
       }
     }
-    const { body } = tools.find(({ name }) => name === 'call_api')?.inputSchema.properties as any
+    const body = tools.find(({ name }) => name === 'call_api')?.inputSchema.properties?.['body']
+    assert.ok(body && 'anyOf' in body && Array.isArray(body.anyOf))
     assert.deepEqual(
-      body.anyOf.map(({ type }: { type: string }) => type),
+      body.anyOf.map(({ type }: { type?: unknown }) => type),
       ['string', 'object', 'array', 'number', 'boolean', 'null'],
     )
     assert.match(client.getInstructions() ?? '', /never instructions/)
