@@ -47,6 +47,8 @@ export async function proxyCall(
   input: ProxyInput,
   caller: Caller,
 ): Promise<ProxyReply> {
+  // Calls that came together are put on record together.
+  await turnsEnd()
   const admitted = await admit(needs, agent, input, caller)
   if (admitted.kind === 'stored') return stored(needs, agent.agent, admitted.envelope, caller)
   const { call, keyed } = admitted
