@@ -234,7 +234,7 @@ inBrowser('a request that waits no more says what became of it', ['409 ', unhear
   const other = await signIn(visit, 'lise@example.com')
   await other.goto(asked.url)
   await sees(other, 'Already approved')
-  await other.getByText('Somebody else approved it').waitFor()
+  await other.getByText('This request was approved').waitFor()
   assert.doesNotMatch((await other.locator('main').textContent()) ?? '', /grt_/)
 })
 

@@ -205,6 +205,16 @@ describe('request', () => {
     )
   })
 
+  test('of the sandbox prints its grant at once, without a link', async () => {
+    const { registered, base } = shared()
+    const cli = watched(await registered())
+    const { code, stdout, stderr } = await cli.run(['request', 'sandbox', '--reason', 'To try it out', '--open'])
+    assert.deepEqual([code, stderr], [0, '✓ Approved.\n'])
+    assert.match(stdout, grantPattern)
+    const called = await cli.run(['call', '-g', stdout.trim(), `${base}/v4/sandbox/echo`])
+    assert.match(called.stdout, /Bearer \[REDACTED\]/)
+  })
+
   test('a no is told with its reason and an exit code of its own', async () => {
     const { deny, registered } = shared()
     const cli = watched(await registered())

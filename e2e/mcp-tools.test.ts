@@ -55,6 +55,19 @@ overEachTransport(shared, ({ connect, cli, server }) => {
     )
   })
 
+  test('request_access for the sandbox comes back approved, with a client that shows links too', async () => {
+    for (const capabilities of [{}, { elicitation: { url: {} } }]) {
+      const { use } = await connect(capabilities)
+      const { facts } = await use('request_access', { provider: 'sandbox', reason: 'To try it out', methods: ['GET'] })
+      assert.deepEqual(
+        [facts.status, facts.provider, facts.allowed_methods, facts.allowed_hosts],
+        ['approved', 'sandbox', ['GET'], [new URL(shared().base).host]],
+      )
+      const url = `${shared().base}/v4/sandbox/echo`
+      assert.match((await use('read_api', { grant_id: facts.grant_id, url })).text, /Bearer \[REDACTED\]/)
+    }
+  })
+
   test('a call that no grant covers says what to ask for, where some provider has the host', async () => {
     const { upstream, host } = shared()
     const { use } = await connect()

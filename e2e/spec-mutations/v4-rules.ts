@@ -80,6 +80,36 @@ export const v4Rules: Mutation[] = [
     to: "kind: 'connection',",
   },
   {
+    row: 'What 6: an access request for the sandbox is approved at once, and its grant calls the echo',
+    file: 'server/src/access-requests/create.ts',
+    from: 'if (!provider) return approveSandboxRequest(needs, tx, created, requestId, now)',
+    to: 'if (!provider) return created',
+  },
+  {
+    row: 'What 6: an access request for the sandbox tells its callback',
+    file: 'server/src/access-requests/sandbox-request.ts',
+    from: 'await settleOutside(needs, tx, approved, now)',
+    to: 'void settleOutside',
+  },
+  {
+    row: 'What 6: an access request for the sandbox narrows its grant, and reaches the echo alone',
+    file: 'server/src/sandbox/start-sandbox.ts',
+    from: 'allowedMethods: methods,',
+    to: 'allowedMethods: null,',
+  },
+  {
+    row: 'What 6: an access request for the sandbox is nobody’s to decide',
+    file: 'server/src/access-requests/create.ts',
+    from: 'wanted.userHint === undefined || !provider ? undefined',
+    to: 'wanted.userHint === undefined ? undefined',
+  },
+  {
+    row: 'What 6: no provider can have the slug sandbox',
+    file: 'server/src/providers/slug.ts',
+    from: 'if (slug !== sandboxSlug) return',
+    to: 'if (slug !== slug.toUpperCase()) return',
+  },
+  {
     row: 'Provider: the public view holds no secrets',
     file: 'server/src/providers/provider-routes.ts',
     from: 'isAdmin ? records.map(details) : records.map(publicView)',

@@ -23,7 +23,11 @@ const Paths = Type.Array(Text({ minLength: 1, maxLength: 1024 }), {
 const MaxCalls = Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'How many calls at most' })
 
 export const CreateAccessRequestBody = Strict({
-  provider: Text({ minLength: 1, maxLength: 100, description: "The provider's slug" }),
+  provider: Text({
+    minLength: 1,
+    maxLength: 100,
+    description: "The provider's slug. `sandbox` is approved at once and reaches the sandbox's echo only.",
+  }),
   hosts: Type.Optional(Hosts),
   methods: Type.Optional(Methods),
   paths: Type.Optional(Paths),
@@ -87,7 +91,7 @@ const record = {
       },
     ),
   ),
-  provider: Nullable(Type.String({ description: "The provider's slug; null once it is deleted" })),
+  provider: Nullable(Type.String({ description: "The provider's slug, or `sandbox`; null once it is deleted" })),
   provider_name: Type.String(),
   verified: Type.Boolean({ description: 'Whether somebody who runs this service answers for the provider' }),
   api_hosts: Type.Array(Type.String(), { description: 'Where the provider’s tokens may go at all' }),

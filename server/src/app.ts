@@ -56,6 +56,7 @@ import { createRefusals } from './proxy/refusals.ts'
 import { createUnsentAnswers } from './proxy/unsent-answers.ts'
 import { sandboxRoute } from './sandbox/sandbox-route.ts'
 import { sandboxRoutes } from './sandbox/sandbox-routes.ts'
+import { openSandbox } from './sandbox/start-sandbox.ts'
 import { browserLoginRoutes } from './sessions/browser-login-routes.ts'
 import { issueLoginToken, loginUrl } from './sessions/issue-login-token.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
@@ -142,7 +143,12 @@ export async function createApp(given: AppNeeds): Promise<App> {
   connectRoutes(http, needs)
   deviceFlowRoutes(http, needs)
   connectionRoutes(http, { ...needs, freshToken, revokeRemotely })
-  accessRequestRoutes(http, { ...needs, onCreated: outside.kickPushes })
+  accessRequestRoutes(http, {
+    ...needs,
+    openSandbox: (...terms) => openSandbox(needs, ...terms),
+    onCreated: outside.kickPushes,
+    onDecided: outside.kickCallbacks,
+  })
   decisionRoutes(http, { ...needs, onDecided: outside.kickCallbacks })
   mutedAgentRoutes(http, needs)
   grantRoutes(http, needs)

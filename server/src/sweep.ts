@@ -11,6 +11,7 @@ import type { PairingCodeStore } from './devices/pairing-code-store.ts'
 import type { GrantStore } from './grants/grant-store.ts'
 import type { LegacyV1Store } from './legacy-v1/legacy-v1-store.ts'
 import type { Config } from './platform/config.ts'
+import type { Queries } from './platform/database/database.ts'
 import { dropFullLimits } from './platform/rate-limits.ts'
 import type { Idempotency } from './proxy/idempotency-store.ts'
 import type { SandboxStore } from './sandbox/sandbox-store.ts'
@@ -57,18 +58,27 @@ export async function sweep(needs: SweepNeeds): Promise<void> {
     await needs.deviceFlows.dropEndedBefore(tx, daysAgo(1))
     await needs.formerTokens.dropExpired(tx, now)
     await needs.sandboxes.dropEndedBefore(tx, daysAgo(1))
+    await dropRequests(needs, tx, await needs.accessRequests.listOfSandboxesEndedBefore(tx, daysAgo(1), atOnce))
     await needs.grants.dropSandboxesEndedBefore(tx, daysAgo(1))
     await needs.mutedAgents.dropEnded(tx, now)
     await needs.idempotency.dropExpired(tx, now)
     await needs.legacyV1.dropEnded(needs, tx, now)
     await needs.callbacks.dropWaitingBefore(tx, daysAgo(2))
-    const unapproved = await needs.accessRequests.listUnapprovedBefore(tx, daysAgo(30), atOnce)
-    await needs.callbacks.dropOf(tx, unapproved)
-    await needs.accessRequests.drop(tx, unapproved)
+    await dropRequests(needs, tx, await needs.accessRequests.listUnapprovedBefore(tx, daysAgo(30), atOnce))
   })
   const { auditRetentionDays, sandboxRetentionDays } = needs.config
   await dropOldRecords(needs, {
     chn: auditRetentionDays === undefined ? undefined : daysAgo(auditRetentionDays),
     chs: daysAgo(Math.min(sandboxRetentionDays, auditRetentionDays ?? Infinity)),
   })
+}
+
+async function dropRequests(
+  { grants, accessRequests, callbacks }: SweepNeeds,
+  tx: Queries,
+  accessRequestIds: readonly string[],
+): Promise<void> {
+  await callbacks.dropOf(tx, accessRequestIds)
+  await grants.detachRequests(tx, accessRequestIds)
+  await accessRequests.drop(tx, accessRequestIds)
 }

@@ -20,7 +20,7 @@ export const request = command({
   summary: 'ask a person for access, show the link, and wait for the answer',
   about: `What you name here is the most that can come of it: the person may approve less, never more.
 The grant's id is printed on standard output, all else on standard error: grant=$(sallyport request github)`,
-  operands: [{ name: 'provider', summary: 'as in: sallyport providers list' }],
+  operands: [{ name: 'provider', summary: 'as in: sallyport providers list; sandbox is approved at once' }],
   options: {
     host: { type: 'texts', value: 'HOST', summary: "only these hosts, or *.example.com; else all of the provider's" },
     method: { type: 'texts', short: 'X', value: 'METHOD', summary: 'only these methods; else any' },
@@ -35,6 +35,7 @@ The grant's id is printed on standard output, all else on standard error: grant=
   },
   examples: [
     ['sallyport request github --method GET --reason "To read your issues"', 'may read, and says why'],
+    ['sallyport request sandbox --reason "To try it out"', 'is approved at once, and reaches the echo alone'],
     ['sallyport request github --user ada@example.com --no-wait', 'rings her phone, and does not wait'],
   ],
   run: async (shell, options, [provider = '']) => {
@@ -53,8 +54,12 @@ The grant's id is printed on standard output, all else on standard error: grant=
       },
       { signal: shell.interrupted },
     )
-    showLink(shell, asked)
-    if (options.open && !(await openBrowser(shell, asked.approval_url))) output.say('No browser could be opened here.')
+    // The sandbox is approved at once: nobody has to open the link.
+    if (asked.status === 'pending') {
+      showLink(shell, asked)
+      if (options.open && !(await openBrowser(shell, asked.approval_url)))
+        output.say('No browser could be opened here.')
+    }
     if (!options['no-wait']) return answer(shell, agent, asked.access_request_id, options.timeout)
     if (shell.json) output.json(asked)
     else output.line(inLine(asked.access_request_id))

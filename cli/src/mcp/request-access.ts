@@ -23,7 +23,11 @@ export function requestAccessTool(server: McpServer, { agent }: McpNeeds): void 
       description:
         'Asks a person to let this agent use their account at a provider. What is named here is the most that can come of it: the person may allow less, never more.',
       inputSchema: z.strictObject({
-        provider: z.string().min(1).max(100).describe('As list_providers has it'),
+        provider: z
+          .string()
+          .min(1)
+          .max(100)
+          .describe('As list_providers has it. "sandbox" is approved at once and reaches an echo only'),
         reason: z
           .string()
           .min(1)
@@ -45,6 +49,7 @@ export function requestAccessTool(server: McpServer, { agent }: McpNeeds): void 
         const { signal } = extra
         const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
         const asked = await client.requestAccess({ ...given, provider: wanted.provider }, { signal })
+        if (asked.status !== 'pending') return settled(client, asked, 0, extra)
         const showsLinks = server.server.getClientCapabilities()?.elicitation?.url !== undefined
         return showsLinks ? elicited(server, client, asked, wait_seconds, extra) : pending(asked)
       }),

@@ -22,7 +22,7 @@ const tags = ['Access requests']
 
 export function accessRequestRoutes(
   http: Http,
-  needs: ViewNeeds & CreateNeeds & CancelNeeds & { onCreated: () => void },
+  needs: ViewNeeds & CreateNeeds & CancelNeeds & { onCreated: () => void; onDecided: () => void },
 ): void {
   const { database, accessRequests, clock } = needs
 
@@ -33,6 +33,7 @@ export function accessRequestRoutes(
       schema: {
         tags,
         summary: 'Ask a person for access; send them to approval_url',
+        description: 'A request for the provider `sandbox` is approved at once, with its callback: nobody is asked.',
         body: CreateAccessRequestBody,
         response: { 201: CreateAccessRequestReply },
       },
@@ -51,7 +52,8 @@ export function accessRequestRoutes(
         callbackUrl: body.callback_url,
       }
       const created = await createAccessRequest(onBehalfOf(request, needs), agent, wanted, request.id)
-      needs.onCreated()
+      if (created.request.status === 'approved') needs.onDecided()
+      else needs.onCreated()
       const view = await viewOf(needs, created.request, { agent })
       const secret = created.callbackSecret && { callback_secret: created.callbackSecret.reveal() }
       return reply.code(201).send({ ...view, ...secret })

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type {} from '../agents/agent-store.ts'
 import type {} from '../grants/grant-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
@@ -12,7 +13,7 @@ import type {} from './muted-agent-store.ts'
 interface AccessRequestRow {
   access_request_id: string
   agent_id: string
-  provider_id: string
+  provider_id: string | null
   user_hint: string | null
   user_id: string | null
   hosts: string | null
@@ -38,7 +39,7 @@ declare module '../platform/database/tables.ts' {
 
 /** How a request ends. */
 export type Ending =
-  | { status: 'approved'; by: string; on: string | null; grantId: string }
+  | { status: 'approved'; by: string | null; on: string | null; grantId: string }
   | { status: 'denied'; by: string; on: string | null; reason: string | null }
   | { status: 'cancelled' }
 
@@ -186,6 +187,19 @@ export const accessRequestStore = {
       .select('access_request_id')
       .where('status', 'in', ['pending', 'denied', 'cancelled'])
       .where('expires_at', '<', before.getTime())
+      .limit(limit)
+      .execute()
+    return rows.map(({ access_request_id }) => access_request_id)
+  },
+
+  /** Those whose sandbox ended before then. */
+  listOfSandboxesEndedBefore: async (queries: Queries, before: Date, limit: number): Promise<string[]> => {
+    const rows = await queries
+      .selectFrom('grants')
+      .innerJoin('access_requests', 'access_requests.access_request_id', 'grants.access_request_id')
+      .select('access_requests.access_request_id')
+      .where('grants.kind', '=', sql.lit('sandbox'))
+      .where('grants.expires_at', '<', before.getTime())
       .limit(limit)
       .execute()
     return rows.map(({ access_request_id }) => access_request_id)

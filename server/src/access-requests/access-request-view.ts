@@ -12,6 +12,7 @@ import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { isVerified } from '../providers/provider.ts'
 import type { ProviderName, ProviderStore } from '../providers/provider-store.ts'
+import { sandboxSlug } from '../providers/slug.ts'
 import { normaliseEmail } from '../sessions/user.ts'
 import type { User } from '../sessions/user.ts'
 import { approvalUrl, statusOf } from './access-request.ts'
@@ -38,6 +39,7 @@ export async function viewsOf(
   const { config, database, agents, providers, callbacks, grants, clock } = needs
   const { queries } = database
   const names = await providers.namesOf(queries, idsOf(requests, 'providerId'))
+  const sandbox = { slug: sandboxSlug, name: 'Sandbox', source: 'preset' as const, apiHosts: [config.baseUrl.host] }
   const askers = 'agent' in reader ? [reader.agent] : await agents.findAll(queries, idsOf(requests, 'agentId'))
   const now = clock()
   const waiting = requests.filter((request) => statusOf(request, now) === 'pending')
@@ -45,7 +47,7 @@ export async function viewsOf(
     'agent' in reader ? [] : await grants.listBetween(queries, reader.user.userId, idsOf(waiting, 'agentId'))
   return Promise.all(
     requests.map(async (request) => {
-      const provider = names.get(request.providerId)
+      const provider = request.providerId === null ? sandbox : names.get(request.providerId)
       const asker = askers.find(({ agentId }) => agentId === request.agentId)
       const isInvolved = 'agent' in reader || request.decidedBy === reader.user.userId
       const callback = 'agent' in reader && (await callbacks.stateOf(queries, request.accessRequestId))
@@ -119,5 +121,5 @@ function question(request: AccessRequest, provider: ProviderName | undefined) {
 }
 
 function idsOf(requests: readonly AccessRequest[], member: 'agentId' | 'providerId'): string[] {
-  return [...new Set(requests.map((request) => request[member]))]
+  return [...new Set(requests.flatMap((request) => request[member] ?? []))]
 }

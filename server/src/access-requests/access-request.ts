@@ -5,7 +5,8 @@ import type { User } from '../sessions/user.ts'
 export interface AccessRequest {
   accessRequestId: string
   agentId: string
-  providerId: string
+  /** null: the sandbox. */
+  providerId: string | null
   /** Who should decide, in the agent's words. */
   userHint: string | null
   /** The one user whom the hint means. Null without a hint, or with one that means nobody: then anyone with the link decides. */

@@ -97,7 +97,7 @@ async function judgeWhatItStandsOn(
   if ((await agents.find(tx, agentId))?.disabledAt !== null) {
     throw new ServiceError('conflict', { message: 'The agent that asked is disabled.' })
   }
-  const provider = await providers.lock(database, tx, providerId)
+  const provider = providerId === null ? undefined : await providers.lock(database, tx, providerId)
   if (provider?.status !== 'active') {
     throw new ServiceError('conflict', { message: 'The provider is not in use any more.' })
   }

@@ -14,6 +14,7 @@ import { perHour, takeFromLimit } from '../platform/rate-limits.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
+import { sandboxSlug } from '../providers/slug.ts'
 import { normaliseEmail } from '../sessions/user.ts'
 import type { User } from '../sessions/user.ts'
 import type { UserStore } from '../sessions/user-store.ts'
@@ -23,9 +24,11 @@ import type { AccessRequestStore } from './access-request-store.ts'
 import { ofProvider, readHostsWithin } from './decision.ts'
 import { notify } from './notify.ts'
 import type { NotifyNeeds } from './notify.ts'
+import { approveSandboxRequest, assertWithinSandbox } from './sandbox-request.ts'
+import type { SandboxRequestNeeds } from './sandbox-request.ts'
 
-export interface CreateNeeds extends NotifyNeeds {
-  config: NotifyNeeds['config'] & Pick<Config, 'accessRequestsPending' | 'accessRequestsPerHour'>
+export interface CreateNeeds extends NotifyNeeds, SandboxRequestNeeds {
+  config: NotifyNeeds['config'] & Pick<Config, 'baseUrl' | 'accessRequestsPending' | 'accessRequestsPerHour'>
   database: Database
   egress: Egress
   providers: ProviderStore
@@ -64,15 +67,19 @@ export async function createAccessRequest(
   const request = await database.transaction(async (tx) => {
     const now = clock()
     const provider = await activeProvider(needs, tx, wanted.provider)
-    const hosts = wanted.hosts ? readHostsWithin(wanted.hosts, provider.apiHosts, 'hosts', ofProvider) : null
+    if (!provider) assertWithinSandbox(config.baseUrl, { hosts: wanted.hosts, paths })
+    const hosts =
+      wanted.hosts && provider
+        ? readHostsWithin(wanted.hosts, provider.apiHosts, 'hosts', ofProvider)
+        : (wanted.hosts ?? null)
     // The bucket's row is locked until this ends, so an agent's requests are counted one after the other.
     await takeFromLimit(tx, `access-requests:${agentId}`, perHour(config.accessRequestsPerHour), now)
     if ((await accessRequests.countPending(tx, agentId, now)) >= config.accessRequestsPending) throw tooManyPending()
-    const user = wanted.userHint === undefined ? undefined : await hinted(needs.users, tx, wanted.userHint)
+    const user = wanted.userHint === undefined || !provider ? undefined : await hinted(needs.users, tx, wanted.userHint)
     const created: AccessRequest = {
       accessRequestId: newId('arq', now),
       agentId,
-      providerId: provider.providerId,
+      providerId: provider?.providerId ?? null,
       userHint: wanted.userHint ?? null,
       userId: user?.userId ?? null,
       hosts,
@@ -100,8 +107,9 @@ export async function createAccessRequest(
       requestId,
       agentId,
       userId: user?.userId,
-      detail: { access_request_id: accessRequestId, provider: provider.slug },
+      detail: { access_request_id: accessRequestId, provider: provider?.slug ?? sandboxSlug },
     })
+    if (!provider) return approveSandboxRequest(needs, tx, created, requestId, now)
     // For nobody too, who has no device: how long the answer takes must not tell that there is nobody.
     const { userHint } = created
     if (userHint !== null) {
@@ -112,9 +120,15 @@ export async function createAccessRequest(
   return { request, callbackSecret }
 }
 
-async function activeProvider({ database, providers }: CreateNeeds, tx: Queries, slug: string): Promise<Provider> {
+/** Undefined: the sandbox. A provider that had this slug before it was reserved goes first. */
+async function activeProvider(
+  { database, providers }: CreateNeeds,
+  tx: Queries,
+  slug: string,
+): Promise<Provider | undefined> {
   const field = 'provider'
   const found = await providers.findBySlug(tx, slug)
+  if (!found && slug === sandboxSlug) return undefined
   const provider = found && (await providers.lock(database, tx, found.providerId))
   if (!provider) {
     const message = 'There is no such provider. GET /v4/providers lists those there are, by their slug.'

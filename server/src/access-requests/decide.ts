@@ -13,6 +13,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
+import { sandboxSlug } from '../providers/slug.ts'
 import type { User } from '../sessions/user.ts'
 import type { UserStore } from '../sessions/user-store.ts'
 import { assertPending, mayDecide } from './access-request.ts'
@@ -85,14 +86,14 @@ export async function judgeSigned(
 
 /** In the commit that decides: the callback is due from now on, and no phone need ring for it any more. */
 export async function settleOutside(
-  { providers, callbacks, pushes }: DecideNeeds,
+  { providers, callbacks, pushes }: Pick<DecideNeeds, 'providers' | 'callbacks' | 'pushes'>,
   tx: Queries,
   { accessRequestId, agentId, providerId, status, grantId }: AccessRequest,
   now: Date,
 ): Promise<void> {
   if (status !== 'approved' && status !== 'denied') throw new Error('the request was not decided')
   await pushes.dropOf(tx, accessRequestId)
-  const names = await providers.namesOf(tx, [providerId])
+  const names = await providers.namesOf(tx, providerId === null ? [] : [providerId])
   await callbacks.release(
     tx,
     accessRequestId,
@@ -101,7 +102,7 @@ export async function settleOutside(
       access_request_id: accessRequestId,
       status,
       grant_id: grantId,
-      provider: names.get(providerId)?.slug ?? providerId,
+      provider: providerId === null ? sandboxSlug : (names.get(providerId)?.slug ?? providerId),
       agent_id: agentId,
     },
     now,

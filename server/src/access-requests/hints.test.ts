@@ -43,7 +43,8 @@ onBothDatabases('hints', (engine) => {
         return stores.audit.append(transaction, record)
       },
     }
-    const needs = { config, database: watched, egress, clock: clock.now, ...stores, audit }
+    const openSandbox = () => Promise.reject(new Error('no sandbox was asked for'))
+    const needs = { config, database: watched, egress, clock: clock.now, ...stores, audit, openSandbox }
     const nothing = { hosts: undefined, methods: undefined, paths: undefined, maxCalls: undefined, reason: undefined }
     const queriesFor = async (userHint: string): Promise<string[]> => {
       // Each hint is asked for the first time in its hour.

@@ -192,8 +192,24 @@ export const grantStore = {
     await closeUsage(tx, revoked)
   },
 
+  /** Grant and access request refer to each other: before the request can be dropped, the grant has to let go of it. */
+  detachRequests: async (tx: Queries, accessRequestIds: readonly string[]): Promise<void> => {
+    if (accessRequestIds.length === 0) return
+    await tx
+      .updateTable('grants')
+      .set({ access_request_id: null })
+      .where('access_request_id', 'in', accessRequestIds)
+      .execute()
+  },
+
+  /** All but those that an access request refers to: the request is dropped first. */
   dropSandboxesEndedBefore: async (tx: Queries, before: Date): Promise<void> => {
-    await tx.deleteFrom('grants').where('kind', '=', 'sandbox').where('expires_at', '<', before.getTime()).execute()
+    await tx
+      .deleteFrom('grants')
+      .where('kind', '=', sql.lit('sandbox'))
+      .where('expires_at', '<', before.getTime())
+      .where('access_request_id', 'is', null)
+      .execute()
   },
 }
 

@@ -8,9 +8,10 @@ export interface Grant {
   agentId: string
   /** What stands behind it. */
   kind: 'sandbox' | 'connection'
-  /** Who approved it, with which account, when asked for what: null in the sandbox, where nobody is asked. */
+  /** Who approved it, with which account: null in the sandbox, where nobody is asked. */
   userId: string | null
   connectionId: string | null
+  /** null where the sandbox was started without one. */
   accessRequestId: string | null
   /** Patterns as api-hosts.ts keeps them; in the sandbox one host, as a URL writes it. */
   allowedHosts: string[]

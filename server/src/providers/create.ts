@@ -18,7 +18,7 @@ import type { Injection, Provider } from './provider.ts'
 import type { ProviderStore } from './provider-store.ts'
 import { registerClient } from './register-client.ts'
 import type { RegisterClientNeeds, Registration } from './register-client.ts'
-import { slugFrom } from './slug.ts'
+import { assertNotReserved, slugFrom } from './slug.ts'
 
 export interface CreateProviderNeeds extends FindMetadataNeeds, RegisterClientNeeds {
   database: Database
@@ -52,6 +52,7 @@ export async function createProvider(
   const name = wanted.name ?? preset?.name
   if (name === undefined) throw missing('provider_name')
   const slug = wanted.slug ?? preset?.id ?? slugFrom(name)
+  assertNotReserved(slug)
   const scopes = wanted.scopes ?? [...(preset?.defaultScopes ?? [])]
   const ownServer = preset && !isAnotherIssuer(preset, wanted.metadata) ? preset : undefined
   const calling = readCalling(wanted, preset)

@@ -21,7 +21,7 @@ import type { ProviderStore } from './provider-store.ts'
 import { registerClient } from './register-client.ts'
 import type { Registration } from './register-client.ts'
 import { assertOneSite } from './site.ts'
-import { slugFrom } from './slug.ts'
+import { assertNotReserved, slugFrom } from './slug.ts'
 
 export interface ProposeNeeds extends FindMetadataNeeds {
   config: Pick<Config, 'baseUrl' | 'proposals' | 'proposalsPerDay' | 'proposalsPerDayInAll'>
@@ -48,6 +48,7 @@ export async function proposeProvider(
     throw new ServiceError('forbidden', { message: 'Agents may not propose providers here. Ask an admin to add it.' })
   }
   const slug = proposal.slug ?? slugFrom(name)
+  assertNotReserved(slug)
   // A slug that was not given comes from the name: then the name is what was wrong.
   assertOwnName('provider_name', name)
   assertOwnName('slug', slug)

@@ -2,6 +2,16 @@ import { ServiceError } from '../platform/errors.ts'
 
 const maxLength = 40
 
+/** Access requests name the sandbox by this slug, so no new provider can have it. */
+export const sandboxSlug = 'sandbox'
+
+/** The same error whether a provider has the slug or the sandbox does. */
+export function assertNotReserved(slug: string): void {
+  if (slug !== sandboxSlug) return
+  const message = 'The slug "sandbox" stands for the sandbox. Choose another.'
+  throw new ServiceError('slug_taken', { field: 'slug', message })
+}
+
 /** `Acme Corp` is `acme-corp`. A name without a Latin letter or a digit gives none; then it has to be chosen. */
 export function slugFrom(name: string): string {
   const slug = name

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type {} from '../grants/grant-store.ts'
 import type { Queries } from '../platform/database/database.ts'
 import type { Secret } from '../platform/secret.ts'
@@ -50,7 +51,11 @@ export function createSandboxStore(vault: Vault) {
       await tx
         .deleteFrom('sandboxes')
         .where('grant_id', 'in', (eb) =>
-          eb.selectFrom('grants').select('grant_id').where('expires_at', '<', before.getTime()),
+          eb
+            .selectFrom('grants')
+            .select('grant_id')
+            .where('kind', '=', sql.lit('sandbox'))
+            .where('expires_at', '<', before.getTime()),
         )
         .execute()
     },

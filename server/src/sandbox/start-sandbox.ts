@@ -5,7 +5,7 @@ import type { Grant } from '../grants/grant.ts'
 import type { GrantStore } from '../grants/grant-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config.ts'
-import type { Database } from '../platform/database/database.ts'
+import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import { perHour, takeFromLimit } from '../platform/rate-limits.ts'
 import { mintToken } from '../platform/tokens.ts'
@@ -20,22 +20,38 @@ export interface StartSandboxNeeds {
   clock: Clock
 }
 
+export function startSandbox(needs: StartSandboxNeeds, { agentId }: Agent, requestId: string): Promise<Grant> {
+  const terms = { agentId, accessRequestId: null, methods: null, maxCalls: null }
+  return needs.database.transaction((tx) => openSandbox(needs, tx, terms, requestId, needs.clock()))
+}
+
+export interface SandboxTerms {
+  agentId: string
+  /** The one that led to it. */
+  accessRequestId: string | null
+  methods: string[] | null
+  maxCalls: number | null
+}
+
 /** A grant that needs nobody's approval because it reaches nobody: it covers the echo alone (spec v4, Rules 5). */
-export async function startSandbox(needs: StartSandboxNeeds, agent: Agent, requestId: string): Promise<Grant> {
-  const { config, database, grants, sandboxes, audit, clock } = needs
-  const { agentId } = agent
-  const now = clock()
+export async function openSandbox(
+  { config, grants, sandboxes, audit }: Pick<StartSandboxNeeds, 'config' | 'grants' | 'sandboxes' | 'audit'>,
+  tx: Queries,
+  { agentId, accessRequestId, methods, maxCalls }: SandboxTerms,
+  requestId: string,
+  now: Date,
+): Promise<Grant> {
   const grant: Grant = {
     grantId: newId('grt', now),
     agentId,
     kind: 'sandbox',
     userId: null,
     connectionId: null,
-    accessRequestId: null,
+    accessRequestId,
     allowedHosts: [config.baseUrl.host],
-    allowedMethods: null,
+    allowedMethods: methods,
     allowedPaths: [echoPath],
-    maxCalls: null,
+    maxCalls,
     calls: 0,
     lastUsedAt: null,
     createdAt: now,
@@ -45,12 +61,10 @@ export async function startSandbox(needs: StartSandboxNeeds, agent: Agent, reque
     isCutOff: false,
   }
   const { grantId } = grant
-  await database.transaction(async (tx) => {
-    await takeFromLimit(tx, `sandbox-start:${agentId}`, perHour(config.sandboxStartsPerHour), now)
-    await grants.insert(tx, grant, null)
-    await sandboxes.put(tx, agentId, grantId, mintToken('sandbox'))
-    await grants.revokeOtherSandboxes(tx, agentId, grantId, now)
-    await audit.append(tx, { event: 'sandbox.started', at: now, requestId, agentId, grantId })
-  })
+  await takeFromLimit(tx, `sandbox-start:${agentId}`, perHour(config.sandboxStartsPerHour), now)
+  await grants.insert(tx, grant, null)
+  await sandboxes.put(tx, agentId, grantId, mintToken('sandbox'))
+  await grants.revokeOtherSandboxes(tx, agentId, grantId, now)
+  await audit.append(tx, { event: 'sandbox.started', at: now, requestId, agentId, grantId })
   return grant
 }

@@ -51,7 +51,10 @@ export function Settled({ user, request }: { user: User; request: AccessRequest 
   const isMine = approvedBy === user.user_id
   const at = formatMoment(decidedAt ?? expiresAt)
   const told: Record<AccessRequest['status'], [title: string, text: string]> = {
-    approved: ['Already approved', isMine ? `You approved this request: ${at}.` : `Somebody else approved it: ${at}.`],
+    approved: [
+      'Already approved',
+      isMine ? `You approved this request: ${at}.` : `This request was approved: ${at}, not by you.`,
+    ],
     denied: ['Already denied', `This request was denied: ${at}. Nothing was granted.`],
     expired: ['Too late', `Nobody answered this request in time: ${at}. Nothing was granted; the agent may ask again.`],
     cancelled: ['Taken back', `The agent took this request back: ${at}. Nothing was granted.`],

@@ -36,7 +36,7 @@ onBothDatabases('cheaper calls', (engine) => {
     await put('aud_4', 'proxy.attempt', 'agt_a', 'usr_b')
     await put('aud_5', 'proxy.attempt', 'agt_b', 'usr_a')
 
-    assert.deepEqual(await migrate(database, clock), [cheaperCalls])
+    assert.deepEqual(await migrate(database, clock), migrations.slice(cheaperCalls.number - 1))
     const usage = await queries.selectFrom('grant_usage').selectAll().orderBy('grant_id').execute()
     assert.deepEqual(
       usage.map(({ grant_id, calls, last_used_at, is_open }) => [grant_id, calls, last_used_at, is_open]),

@@ -7,6 +7,7 @@ import { idempotency } from './0005-idempotency.ts'
 import { legacyV1 } from './0006-legacy-v1.ts'
 import { authority } from './0007-authority.ts'
 import { cheaperCalls } from './0008-cheaper-calls.ts'
+import { sandboxRequests } from './0009-sandbox-requests.ts'
 
 /** In order, and forward only: what has once been released is never edited. docs/storage.md describes the result. */
 export const migrations: readonly Migration[] = [
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   legacyV1,
   authority,
   cheaperCalls,
+  sandboxRequests,
 ]
