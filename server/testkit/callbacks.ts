@@ -72,7 +72,7 @@ export async function startCallbackTest(
       await sql`insert into access_requests (access_request_id, agent_id, provider_id, status, created_at, expires_at)
         values (${accessRequestId}, ${asking}, ${providerId}, 'pending', ${now.getTime()}, ${now.getTime() + 86_400_000})
       `.execute(tx)
-      await callbacks.insert(tx, { accessRequestId, agentId: asking, url, secret, now })
+      await callbacks.insert(tx, { accessRequestId, agentId: asking, url, secret, isSandbox: false, now })
     })
     const payload = approvalOf(accessRequestId, asking, newId('grt', now))
     return { accessRequestId, agentId: asking, secret, payload }

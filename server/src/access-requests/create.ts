@@ -99,7 +99,8 @@ export async function createAccessRequest(
     await accessRequests.insert(tx, created)
     const { accessRequestId } = created
     if (callbackUrl && callbackSecret) {
-      await callbacks.insert(tx, { accessRequestId, agentId, url: callbackUrl, secret: callbackSecret, now })
+      const callback = { accessRequestId, agentId, url: callbackUrl, secret: callbackSecret, isSandbox: !provider, now }
+      await callbacks.insert(tx, callback)
     }
     await audit.append(tx, {
       event: 'access_request.created',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startAccessTest } from '../../testkit/access-requests.ts'
 import type { AccessTest } from '../../testkit/access-requests.ts'
 import { recorded } from '../../testkit/audit.ts'
@@ -25,6 +26,14 @@ function proxy({ call, agent }: AccessTest, grantId: string, members: object = {
 async function grantsOf({ call, agent }: AccessTest) {
   const { body } = await call('GET', '/v4/grants', { token: agent.token })
   return body.grants as { grant_id: string; status: string; access_request_id: string | null }[]
+}
+
+/** Fails the test where it does not come about. */
+async function until(isSo: () => boolean): Promise<void> {
+  for (let times = 0; !isSo(); times++) {
+    assert.ok(times < 1000, 'it does not come about')
+    await sleep(10)
+  }
 }
 
 onBothDatabases('an access request for the sandbox', (engine) => {
@@ -94,6 +103,29 @@ onBothDatabases('an access request for the sandbox', (engine) => {
       agent_id: test.agent.agentId,
     })
     assert.equal((await test.read(body.access_request_id)).body.callback.status, 'delivered')
+  })
+
+  test('strangers’ slow receivers do not hold up the callback of a person’s decision', async (t) => {
+    const slow = await startCallbackReceiver(t, { fault: 'holds' })
+    const quick = await startCallbackReceiver(t)
+    const test = await startAccessTest(t, engine, {
+      ...reaching(slow),
+      SALLYPORT_EGRESS_ALLOW: `${slow.host},${quick.host}`,
+      SALLYPORT_REGISTRATIONS_PER_MINUTE: '100',
+    })
+    const strangers = 30
+    for (let count = 0; count < strangers; count++) {
+      const { token } = await test.registerAgent(`stranger ${count}`)
+      await test.ask({ provider: 'sandbox', callback_url: slow.url.href }, token)
+    }
+    await until(() => slow.held() === 5)
+    const id = await test.asked({ callback_url: quick.url.href })
+    await test.approve(id)
+    await until(() => quick.received.length === 1)
+    assert.equal(slow.received.length, 5, 'all of them together have as many under way as one agent')
+    slow.letGo()
+    await test.app.catchUp()
+    assert.equal(slow.received.length, strangers)
   })
 
   test('narrows its grant as it asks, and a wish that the echo does not meet is refused', async (t) => {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type {} from '../agents/agent-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
@@ -25,6 +26,7 @@ declare module '../platform/database/tables.ts' {
       give_up_after: number | null
       last_error: string | null
       created_at: number
+      is_sandbox: 0 | 1
     }
   }
 }
@@ -47,9 +49,9 @@ export function createCallbackStore(vault: Vault) {
     /** Nothing is sent before `release`. The delivery's id is the `webhook-id` for good. */
     insert: async (
       tx: Queries,
-      callback: { accessRequestId: string; agentId: string; url: URL; secret: Secret; now: Date },
+      callback: { accessRequestId: string; agentId: string; url: URL; secret: Secret; isSandbox: boolean; now: Date },
     ): Promise<void> => {
-      const { accessRequestId, agentId, url, secret, now } = callback
+      const { accessRequestId, agentId, url, secret, isSandbox, now } = callback
       const deliveryId = newId('dlv', now)
       const { bytes, keyId } = await vault.seal(tx, callbackSecret, { row: deliveryId, owner: agentId }, secret)
       await tx
@@ -69,6 +71,7 @@ export function createCallbackStore(vault: Vault) {
           give_up_after: null,
           last_error: null,
           created_at: now.getTime(),
+          is_sandbox: isSandbox ? 1 : 0,
         })
         .execute()
     },
@@ -102,7 +105,8 @@ export function createCallbackStore(vault: Vault) {
     /**
      * Leases what is due to this caller alone. An agent never has more than `perAgent` under way, over all instances:
      * its slow receivers hold up its own callbacks and nobody else's. Those of many agents hold up one another's: what
-     * failed before waits behind what is new.
+     * failed before waits behind what is new. Sandbox callbacks of all agents count as one agent's: no person decides
+     * them, so strangers must not be able to fill the outbox.
      */
     size: (queries: Queries, now: Date): Promise<OutboxSize> => outboxSize(queries, 'callbacks', now),
 
@@ -114,15 +118,7 @@ export function createCallbackStore(vault: Vault) {
         // Each agent's line: what is under way stands before what is due.
         const lines = tx
           .selectFrom('callbacks')
-          .select((eb) => [
-            'delivery_id',
-            eb.fn
-              .agg<number>('row_number')
-              .over((line) =>
-                line.partitionBy('agent_id').orderBy('is_leased', 'desc').orderBy('attempts').orderBy('attempt_after'),
-              )
-              .as('place'),
-          ])
+          .select(['delivery_id', placeInLine.as('place')])
           .where('attempt_after', '<=', until.getTime())
           .where((eb) => eb.or([eb('attempt_after', '<=', now.getTime()), eb('is_leased', '=', 1)]))
         const due = await tx
@@ -223,6 +219,11 @@ export function createCallbackStore(vault: Vault) {
 }
 
 export type CallbackStore = ReturnType<typeof createCallbackStore>
+
+const placeInLine = sql<number>`row_number() over (
+  partition by case is_sandbox when 1 then 'sandbox' else agent_id end
+  order by is_leased desc, attempts, attempt_after
+)`
 
 const nothingToSend = {
   secret: null,

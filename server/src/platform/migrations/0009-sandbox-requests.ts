@@ -4,7 +4,7 @@ import type { Migration } from '../database/migrate.ts'
 export const sandboxRequests: Migration = {
   number: 9,
   name: 'sandbox requests',
-  statements: (_types, engine) => [
+  statements: ({ number }, engine) => [
     ...(engine === 'postgres'
       ? [`alter table access_requests alter column provider_id drop not null`]
       : [
@@ -13,6 +13,7 @@ export const sandboxRequests: Migration = {
           `alter table access_requests drop column provider_id`,
           `alter table access_requests rename column new_provider_id to provider_id`,
         ]),
+    `alter table callbacks add column is_sandbox ${number} not null default 0`,
     // For the sweep, and for the foreign keys between the two tables, which are checked at each delete.
     `create index grants_by_sandbox_end on grants (expires_at) where kind = 'sandbox'`,
     `create index grants_by_access_request on grants (access_request_id)`,
