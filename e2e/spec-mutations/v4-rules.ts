@@ -136,8 +136,8 @@ export const v4Rules: Mutation[] = [
   {
     row: 'Access request: provider is required, and is a slug',
     file: 'protocol/src/access-requests.ts',
-    from: `provider: Text({ minLength: 1, maxLength: 100, description: "The provider's slug" }),`,
-    to: 'provider: Type.Optional(Text({ minLength: 1, maxLength: 100 })),',
+    from: 'provider: WantedProvider,',
+    to: 'provider: Type.Optional(WantedProvider),',
   },
   {
     row: 'Access request: callback_url is an https URL',

@@ -21,13 +21,14 @@ const Paths = Type.Array(Text({ minLength: 1, maxLength: 1024 }), {
   description: 'Path prefixes by whole segments; a segment * stands for any one segment',
 })
 const MaxCalls = Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'How many calls at most' })
+const WantedProvider = Text({
+  minLength: 1,
+  maxLength: 100,
+  description: "The provider's slug. `sandbox` is approved at once and reaches the sandbox's echo only.",
+})
 
 export const CreateAccessRequestBody = Strict({
-  provider: Text({
-    minLength: 1,
-    maxLength: 100,
-    description: "The provider's slug. `sandbox` is approved at once and reaches the sandbox's echo only.",
-  }),
+  provider: WantedProvider,
   hosts: Type.Optional(Hosts),
   methods: Type.Optional(Methods),
   paths: Type.Optional(Paths),

@@ -143,13 +143,9 @@ export async function createApp(given: AppNeeds): Promise<App> {
   connectRoutes(http, needs)
   deviceFlowRoutes(http, needs)
   connectionRoutes(http, { ...needs, freshToken, revokeRemotely })
-  accessRequestRoutes(http, {
-    ...needs,
-    openSandbox: (...terms) => openSandbox(needs, ...terms),
-    onCreated: outside.kickPushes,
-    onDecided: outside.kickCallbacks,
-  })
-  decisionRoutes(http, { ...needs, onDecided: outside.kickCallbacks })
+  const deciding = { ...needs, openSandbox: openSandbox.bind(null, needs), onDecided: outside.kickCallbacks }
+  accessRequestRoutes(http, { ...deciding, onCreated: outside.kickPushes })
+  decisionRoutes(http, deciding)
   mutedAgentRoutes(http, needs)
   grantRoutes(http, needs)
   auditRoutes(http, { ...needs, reads })
@@ -158,13 +154,9 @@ export async function createApp(given: AppNeeds): Promise<App> {
   healthRoutes(http, { ...needs, version: readVersion(), unknownSettings: given.unknownSettings ?? [] })
   await sandboxRoutes(http, needs)
   await legacyV1Routes(http, needs)
+  const calling = { ...needs, refusals, budget, ledger, callsInFlight, load }
   proxyRoutes(http, {
-    ...needs,
-    refusals,
-    budget,
-    ledger,
-    callsInFlight,
-    load,
+    ...calling,
     unsentAnswers: createUnsentAnswers(config),
     // What a call stands on is kept from one call to the next.
     routeOf: keptWith((standing: Standing) =>
