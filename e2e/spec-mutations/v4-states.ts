@@ -86,7 +86,7 @@ export const v4States: Mutation[] = [
   },
   {
     row: 'Connection: → revoked, and its grants with it',
-    file: 'server/src/grants/grant-store.ts',
+    file: 'server/src/grants/grant-foundation-store.ts',
     from: "(coalesce(connections.status = 'revoked', false) or users.disabled_at is not null)",
     to: "(coalesce(connections.status = 'none', false) or users.disabled_at is not null)",
   },

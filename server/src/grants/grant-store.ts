@@ -1,41 +1,13 @@
 import { sql } from 'kysely'
 import type { Receipt } from '@sallyport/protocol/grants'
 import type {} from '../agents/agent-store.ts'
-import type {} from '../connections/connection-store.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
-import { fromTime } from '../platform/database/times.ts'
 import type {} from '../providers/provider-store.ts'
-import type {} from '../sessions/user-store.ts'
+import { foundationOf, isOver, isPast, isRevoked, toGrant } from './grant-foundation-store.ts'
 import { closeUsage, countCalls, openUsage } from './grant-usage-store.ts'
-import type { UsageRow } from './grant-usage-store.ts'
 import type { Grant, GrantStatus, RevokedBy } from './grant.ts'
-
-interface GrantRow {
-  grant_id: string
-  agent_id: string
-  kind: Grant['kind']
-  user_id: string | null
-  connection_id: string | null
-  access_request_id: string | null
-  allowed_hosts: string
-  allowed_methods: string | null
-  allowed_paths: string | null
-  max_calls: number | null
-  created_at: number
-  expires_at: number | null
-  revoked_at: number | null
-  revoked_by: RevokedBy | null
-  is_signed: number
-  receipt: string | null
-}
-
-declare module '../platform/database/tables.ts' {
-  interface Tables {
-    grants: GrantRow
-  }
-}
 
 /** What is shown of a grant beside its own terms. */
 export interface GrantDescription {
@@ -215,47 +187,6 @@ export const grantStore = {
 
 export type GrantStore = typeof grantStore
 
-const columns = [
-  'grants.grant_id',
-  'grants.agent_id',
-  'grants.kind',
-  'grants.user_id',
-  'grants.connection_id',
-  'grants.access_request_id',
-  'grants.allowed_hosts',
-  'grants.allowed_methods',
-  'grants.allowed_paths',
-  'grants.max_calls',
-  'grant_usage.calls',
-  'grant_usage.last_used_at',
-  'grants.created_at',
-  'grants.expires_at',
-  'grants.revoked_at',
-  'grants.revoked_by',
-] as const
-
-/** SQLite has numbers for truth. */
-type Truth = boolean | number
-
-type FoundationRow = Omit<GrantRow, 'receipt' | 'is_signed'> & Omit<UsageRow, 'is_open'> & { is_cut_off: Truth }
-
-// The rules of statusOf, word for word; null is neither true nor false, so each part says what it means by it.
-const isCutOff = sql<Truth>`(coalesce(connections.status = 'revoked', false) or users.disabled_at is not null)`
-const isRevoked = sql<boolean>`(grants.revoked_at is not null or ${isCutOff})`
-const isPast = (now: Date) => sql<boolean>`coalesce(grants.expires_at <= ${now.getTime()}, false)`
-const isOver = (now: Date) => sql<boolean>`(${isPast(now)} or coalesce(grant_usage.calls >= grants.max_calls, false))`
-
-/** With what it stands on: a connection that ended, or a user who was disabled, ends it too. */
-export function foundationOf(queries: Queries) {
-  return queries
-    .selectFrom('grants')
-    .innerJoin('grant_usage', 'grant_usage.grant_id', 'grants.grant_id')
-    .leftJoin('connections', 'connections.connection_id', 'grants.connection_id')
-    .leftJoin('users', 'users.user_id', 'grants.user_id')
-    .select(columns)
-    .select(isCutOff.as('is_cut_off'))
-}
-
 async function pageThrough(
   query: ReturnType<typeof foundationOf>,
   page: GrantPageRequest,
@@ -272,30 +203,4 @@ async function pageThrough(
     .limit(page.limit + 1)
     .execute()
   return pageOf(rows.map(toGrant), page.limit, ({ grantId }) => grantId)
-}
-
-export function toGrant(row: FoundationRow): Grant {
-  return {
-    grantId: row.grant_id,
-    agentId: row.agent_id,
-    kind: row.kind,
-    userId: row.user_id,
-    connectionId: row.connection_id,
-    accessRequestId: row.access_request_id,
-    allowedHosts: toList(row.allowed_hosts),
-    allowedMethods: row.allowed_methods === null ? null : toList(row.allowed_methods),
-    allowedPaths: row.allowed_paths === null ? null : toList(row.allowed_paths),
-    maxCalls: row.max_calls,
-    calls: row.calls,
-    lastUsedAt: fromTime(row.last_used_at),
-    createdAt: new Date(row.created_at),
-    expiresAt: fromTime(row.expires_at),
-    revokedAt: fromTime(row.revoked_at),
-    revokedBy: row.revoked_by,
-    isCutOff: Boolean(row.is_cut_off),
-  }
-}
-
-function toList(text: string): string[] {
-  return JSON.parse(text) as string[]
 }

@@ -8,7 +8,7 @@ import { fromTime } from '../platform/database/times.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import type { Injection } from '../providers/provider.ts'
 import type {} from '../providers/provider-store.ts'
-import { foundationOf, toGrant } from './grant-store.ts'
+import { foundationOf, toGrant } from './grant-foundation-store.ts'
 import type { Standing, StandingConnection, StandingProvider } from './standing.ts'
 
 const findRows = preparedForKeys((queries: Queries, _values: object, grantIds: KeyList) =>
