@@ -188,6 +188,18 @@ export const v4Rules: Mutation[] = [
     to: 'expiresAt: null,',
   },
   {
+    row: 'Grant: active ones come first in lists',
+    file: 'server/src/grants/grant-list-store.ts',
+    from: "return after?.part === 'ended' ? ['ended'] : ['active', 'ended']",
+    to: "return after?.part === 'active' ? ['active'] : ['ended', 'active']",
+  },
+  {
+    row: 'Grant: one that ends between two pages is listed once',
+    file: 'server/src/grants/grant-list-store.ts',
+    from: 'const since = after?.since ?? now',
+    to: 'const since = now',
+  },
+  {
     row: 'Connection: listed without tokens',
     file: 'server/src/connections/connection-routes.ts',
     from: 'account_label: connection.accountLabel,',

@@ -42,8 +42,15 @@ export type Grant = Static<typeof Grant>
 
 const Id = Text({ minLength: 1, maxLength: 100 })
 
+const Cursor = Type.String({
+  pattern: '^(?:active|ended)\\.[0-9]{1,15}\\.grt_[0-9a-hjkmnp-tv-z]{26}$',
+  description: 'next_cursor of the page before',
+  examples: ['ended.1763380800000.grt_01k9x3v7qmf5v8t2w4y6z8abcd'],
+})
+
 export const ListGrantsQuery = Strict({
   ...pagingMembers,
+  cursor: Type.Optional(Cursor),
   status: Type.Optional(Type.Enum(grantStatuses)),
   agent_id: Type.Optional(Id),
   connection_id: Type.Optional(Id),

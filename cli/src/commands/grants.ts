@@ -52,7 +52,7 @@ export const grantsList = command({
     ...limitOption,
   },
   examples: [
-    ['sallyport grants', 'all of them, newest first'],
+    ['sallyport grants', 'all of them: active ones first, each part newest first'],
     ["sallyport grants --status active --json | jq -r '.grants[].grant_id'", 'for a script'],
   ],
   run: async (shell, { status, limit }) => {

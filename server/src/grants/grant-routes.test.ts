@@ -104,7 +104,8 @@ onBothDatabases('grants over HTTP', (engine) => {
     assert.deepEqual(await ids(user.token, `?agent_id=${one.agentId}&connection_id=${connectionId}&status=active`), [
       first,
     ])
-    assert.deepEqual(await ids(user.token, `?agent_id=${one.agentId}&limit=1&cursor=${third}`), [first])
+    const after = `active.${clock.now().getTime()}.${third}`
+    assert.deepEqual(await ids(user.token, `?agent_id=${one.agentId}&limit=1&cursor=${after}`), [first])
     assert.deepEqual(await ids(eve.token, `?agent_id=${one.agentId}`), [foreign])
     assert.deepEqual(await ids(eve.token, `?connection_id=${connectionId}`), [])
     assert.deepEqual(await ids(other.token, `?agent_id=${one.agentId}`), [])

@@ -5,6 +5,7 @@ import { actingAgent, actingUser, onBehalfOf } from '../authenticate.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
+import { readCursor } from './grant-cursor.ts'
 import type { Grant } from './grant.ts'
 import { grantView } from './grant-view.ts'
 import { findOfParty, revokeGrant } from './revoke.ts'
@@ -33,6 +34,7 @@ export function grantRoutes(http: Http, needs: RevokeGrantNeeds): void {
       schema: {
         tags,
         summary: 'The grants that you have, as an agent, or that you approved, as a user',
+        description: 'Active grants first, then those that have ended; newest first within each part.',
         querystring: ListGrantsQuery,
         response: { 200: GrantPage },
       },
@@ -40,8 +42,10 @@ export function grantRoutes(http: Http, needs: RevokeGrantNeeds): void {
     async (request) => {
       const party = partyOf(request)
       const { queries } = database
-      const { agent_id: agentId, connection_id: connectionId } = request.query
-      const wanted = { ...pageRequest(request.query), agentId, connectionId }
+      const { cursor, agent_id: agentId, connection_id: connectionId } = request.query
+      const { limit, status } = pageRequest(request.query)
+      const after = cursor === undefined ? undefined : readCursor(cursor)
+      const wanted = { limit, status, after, agentId, connectionId }
       const page =
         'user' in party
           ? await grants.listOfUser(queries, party.user.userId, wanted, clock())

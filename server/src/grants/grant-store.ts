@@ -2,12 +2,13 @@ import { sql } from 'kysely'
 import type { Receipt } from '@sallyport/protocol/grants'
 import type {} from '../agents/agent-store.ts'
 import type { Queries } from '../platform/database/database.ts'
-import { pageOf } from '../platform/database/paging.ts'
-import type { Page, PageRequest } from '../platform/database/paging.ts'
+import type { Page } from '../platform/database/paging.ts'
 import type {} from '../providers/provider-store.ts'
-import { foundationOf, isOver, isPast, isRevoked, toGrant } from './grant-foundation-store.ts'
+import { foundationOf, isPast, isRevoked, toGrant } from './grant-foundation-store.ts'
+import { pageThrough } from './grant-list-store.ts'
+import type { GrantPageRequest } from './grant-list-store.ts'
 import { closeUsage, countCalls, openUsage } from './grant-usage-store.ts'
-import type { Grant, GrantStatus, RevokedBy } from './grant.ts'
+import type { Grant, RevokedBy } from './grant.ts'
 
 /** What is shown of a grant beside its own terms. */
 export interface GrantDescription {
@@ -17,11 +18,6 @@ export interface GrantDescription {
   providerName: string | null
   accountLabel: string | null
   isSigned: boolean
-}
-
-export interface GrantPageRequest extends PageRequest<GrantStatus> {
-  agentId?: string | undefined
-  connectionId?: string | undefined
 }
 
 const mostLookedAt = 1_000
@@ -186,21 +182,3 @@ export const grantStore = {
 }
 
 export type GrantStore = typeof grantStore
-
-async function pageThrough(
-  query: ReturnType<typeof foundationOf>,
-  page: GrantPageRequest,
-  now: Date,
-): Promise<Page<Grant>> {
-  const rows = await query
-    .$if(page.status === 'revoked', (one) => one.where(isRevoked))
-    .$if(page.status === 'expired', (one) => one.where(sql<boolean>`not ${isRevoked} and ${isOver(now)}`))
-    .$if(page.status === 'active', (one) => one.where(sql<boolean>`not ${isRevoked} and not ${isOver(now)}`))
-    .$if(page.agentId !== undefined, (one) => one.where('grants.agent_id', '=', page.agentId ?? ''))
-    .$if(page.connectionId !== undefined, (one) => one.where('grants.connection_id', '=', page.connectionId ?? ''))
-    .$if(page.before !== undefined, (one) => one.where('grants.grant_id', '<', page.before ?? ''))
-    .orderBy('grants.grant_id', 'desc')
-    .limit(page.limit + 1)
-    .execute()
-  return pageOf(rows.map(toGrant), page.limit, ({ grantId }) => grantId)
-}

@@ -8,6 +8,7 @@ import { legacyV1 } from './0006-legacy-v1.ts'
 import { authority } from './0007-authority.ts'
 import { cheaperCalls } from './0008-cheaper-calls.ts'
 import { sandboxRequests } from './0009-sandbox-requests.ts'
+import { activeGrants } from './0010-active-grants.ts'
 
 /** In order, and forward only: what has once been released is never edited. docs/storage.md describes the result. */
 export const migrations: readonly Migration[] = [
@@ -20,4 +21,5 @@ export const migrations: readonly Migration[] = [
   authority,
   cheaperCalls,
   sandboxRequests,
+  activeGrants,
 ]
