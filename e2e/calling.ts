@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import { oauthPaths, startOAuthServer } from '../server/testkit/oauth-server.ts'
 import type { OAuthServer, OAuthServerOptions } from '../server/testkit/oauth-server.ts'
 import type { Reply } from './http-call.ts'
-import { signIn, slug, succeeded } from './person.ts'
+import { signIn, slug as usualSlug, succeeded } from './person.ts'
 import { roomy, startService } from './running-service.ts'
 import type { Engine, Environment, RunningService } from './running-service.ts'
 
@@ -27,6 +27,8 @@ export interface Calling {
 export interface CallingOptions {
   /** Where the account's token may go, and the service too: each on loopback, with a certificate of the tests. */
   hosts: string[]
+  /** What the provider is called in requests. */
+  slug?: string
   settings?: Environment
   oauth?: OAuthServerOptions
   /** More members of the provider. */
@@ -38,7 +40,7 @@ export interface CallingOptions {
 export async function startCalling(
   t: Pick<TestContext, 'after'>,
   engine: Engine,
-  { hosts, settings = {}, oauth: options, provider = {}, tokens }: CallingOptions,
+  { hosts, slug = usualSlug, settings = {}, oauth: options, provider = {}, tokens }: CallingOptions,
 ): Promise<Calling> {
   const oauth = await startOAuthServer(t, options)
   const service = await startService(t, engine, {
@@ -63,7 +65,9 @@ export async function startCalling(
   succeeded(await service.call('POST', '/v4/providers', { token: service.adminToken, body: described }))
   if (tokens) oauth.fault.change(oauthPaths.token, (body: object) => ({ ...body, ...tokens }))
   const person = await signIn(service)
-  const { connection_id: connectionId = '' } = await person.follow(await oauth.approve(await person.start()))
+  const { connection_id: connectionId = '' } = await person.follow(
+    await oauth.approve(await person.start({ provider_slug: slug })),
+  )
   assert.match(connectionId, /^con_/)
   const admit = async () => {
     const agent = await service.register()
@@ -86,7 +90,7 @@ export async function startCalling(
     admit,
     connectAnother: async (account) => {
       const { connection_id: another = '' } = await person.follow(
-        await oauth.approve(await person.start(), { account }),
+        await oauth.approve(await person.start({ provider_slug: slug }), { account }),
       )
       assert.match(another, /^con_/)
       return another

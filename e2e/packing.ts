@@ -19,11 +19,8 @@ export function plainEnvironment(home: string): Environment {
   return { PATH: path.join(delimiter), HOME: home }
 }
 
-/** Runs `npm pack` in a copy of the clone, as it changes files there for a moment. Returns the tarball of each workspace. */
-export async function packWorkspaces<Name extends string>(
-  folder: string,
-  names: readonly Name[],
-): Promise<Record<Name, string>> {
+/** Copies the clone into the folder: `npm pack` changes files there for a moment. Returns the path of the copy. */
+export function copyClone(folder: string): string {
   const clone = join(folder, 'clone')
   for (const name of cloned) {
     const filter = (path: string) => basename(path) !== 'compile-cache'
@@ -40,6 +37,15 @@ export async function packWorkspaces<Name extends string>(
     mkdirSync(join(clone, name, 'dist/compile-cache'), { recursive: true })
     writeFileSync(join(clone, name, 'dist/compile-cache/entry'), '')
   }
+  return clone
+}
+
+/** Runs `npm pack` in a copy of the clone. Returns the tarball of each workspace. */
+export async function packWorkspaces<Name extends string>(
+  folder: string,
+  names: readonly Name[],
+): Promise<Record<Name, string>> {
+  const clone = copyClone(folder)
   const tarballs = join(folder, 'tarballs')
   mkdirSync(tarballs)
   const args = ['pack', ...names.flatMap((name) => ['-w', name]), '--pack-destination', tarballs]
