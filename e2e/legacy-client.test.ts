@@ -1,12 +1,10 @@
 /** The SDK's client of the legacy protocol against the service, and against whoever stands in between. */
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateClientKey, LegacyError } from '@sallyport/sdk'
 import { onBothDatabases } from '../server/testkit/databases.ts'
 import { startCuttingRelay } from './cutting-relay.ts'
-import { baseUrlOf, clientOf, keyFor, roomyForLegacy, serviceFingerprint, through, valuesOf } from './legacy-clients.ts'
+import { clientOf, keyFor, roomyForLegacy, serviceFingerprint, through, valuesOf } from './legacy-clients.ts'
 import { runServer, sharedService, startService } from './running-service.ts'
 
 const withCode = (code: string) => (error: unknown) => error instanceof LegacyError && error.code === code
@@ -152,22 +150,4 @@ test('a client goes on with the key that it has while the service changes its ow
   await assert.rejects(client.read('mine', ['a']), withCode('service_key_mismatch'))
   pinned.push(newFingerprint)
   assert.deepEqual(valuesOf(await client.read('mine', ['a'])), { a: 1 })
-})
-
-test('the example of docs/legacy-v1.md runs', async (t) => {
-  const service = await startService(t, 'sqlite', roomyForLegacy)
-  const page = readFileSync('docs/legacy-v1.md', 'utf8')
-  const [, example = ''] = /```js\n([^]*?)```/.exec(page) ?? []
-  const code = example
-    .replace('https://sallyport.example', baseUrlOf(service))
-    .replace('SHA256:…', await serviceFingerprint(service))
-  // Where it stands decides which packages it finds.
-  const file = join(import.meta.dirname, `legacy-example-${process.pid}.mjs`)
-  t.after(() => {
-    rmSync(file, { force: true })
-  })
-  writeFileSync(file, `${code}\nexport { pem, items, missing }\n`)
-  const { pem, items, missing } = await import(file)
-  assert.match(pem, /^-----BEGIN PRIVATE KEY-----/)
-  assert.deepEqual([valuesOf({ items }), missing], [{ acme: { plan: 'large' } }, ['other']])
 })
