@@ -28,6 +28,8 @@ export interface Callable {
 
 export interface MeasuredService extends Callable {
   service: RunningService
+  /** Those that were there before it started. */
+  agents: SeededAgent[]
 }
 
 export async function startRelay(scope: Scope, { host, caFile }: Outside): Promise<Callable> {
@@ -61,6 +63,7 @@ export async function startSeeded(
   return {
     name: engine,
     service,
+    agents,
     port: service.port,
     pid: service.pid,
     calls: (path, more) => agents.map((agent) => calling(agent, `https://${host}${path}`, more)),
@@ -78,7 +81,7 @@ export async function startInSandbox(scope: Scope, { profiles }: Outside): Promi
     const { example } = started.body as { example: { body: object } }
     agents.push({ token, body: JSON.stringify(example.body) })
   }
-  return { name: 'sandbox', service, port: service.port, pid: service.pid, calls: () => agents }
+  return { name: 'sandbox', service, agents: [], port: service.port, pid: service.pid, calls: () => agents }
 }
 
 function nodeOptions(profiles: string | undefined): string {

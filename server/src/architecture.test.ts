@@ -49,6 +49,7 @@ const everything = [
   ...filesBelow('server/testkit'),
   ...filesBelow('e2e'),
   ...filesBelow('bench'),
+  ...filesBelow('endurance'),
   ...filesBelow('demo'),
   ...filesBelow('scripts'),
 ]

@@ -1,0 +1,165 @@
+/** What an attack is made of: a client with many addresses, a pace, and connections that are kept open. */
+import { once } from 'node:events'
+import { Agent } from 'node:http'
+import { connect } from 'node:net'
+import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { callService } from '../e2e/http-call.ts'
+import type { Call, Reply } from '../e2e/http-call.ts'
+
+export interface AgentCredentials {
+  token: string
+  grantId: string
+}
+
+/** What attackers know: where the service is, the upstream that it calls, and an agent that a person approved. */
+export interface Victim {
+  port: number
+  upstreamHost: string
+  approved: AgentCredentials
+}
+
+/** Each call and each connection comes from the next of 100 addresses. */
+interface ManyAddresses {
+  call: (method: string, path: string, call?: Call) => Promise<Reply>
+  open: () => Promise<Socket>
+  /** Sends these bytes on a connection of their own, and gives the status of the answer. */
+  send: (bytes: string) => Promise<string>
+}
+
+interface Pace {
+  /** So often a second, except where too many still wait for their answer. Resolves when the attack ends. */
+  repeat: (perSecond: number, act: (index: number) => Promise<number | string>) => Promise<void>
+  /** Keeps so many connections open, and replaces those that close. `begin` sends what it likes. */
+  hold: (count: number, begin: (socket: Socket, index: number) => unknown) => Promise<void>
+}
+
+export interface Attacker extends Victim, ManyAddresses, Pace {
+  /** Agents that registered themselves and have a sandbox. */
+  strangers: AgentCredentials[]
+}
+
+/** By name, which says what the service has to bear. */
+export type Attacks = Record<string, (attacker: Attacker) => Promise<void>>
+
+/** How often each thing happened: by HTTP status, or in words. */
+export type Tally = Record<string, number>
+
+/** All of 127.0.0.0/8 is this machine, and to the service each address is another client. */
+const addresses = Array.from({ length: 100 }, (_, index) => `127.0.1.${index + 1}`)
+const mostPending = 32
+const answerMs = 30_000
+/** Connections that are opened again at once would be a flood of their own. */
+const reopenMs = 500
+
+/** All attacks at the same time, until the signal. Says what came of each. */
+export async function runAttacks(
+  attacks: Attacks,
+  victim: Victim,
+  signal: AbortSignal,
+): Promise<Record<string, Tally>> {
+  const { destroy, ...client } = manyAddresses(victim.port)
+  const strangers: AgentCredentials[] = []
+  const tallies: Record<string, Tally> = {}
+  const running = Object.entries(attacks).map(([name, attack]) => {
+    const tally: Tally = (tallies[name] = {})
+    return attack({ ...victim, ...client, ...pace(client, tally, signal), strangers })
+  })
+  await Promise.all(running)
+  destroy()
+  return tallies
+}
+
+function manyAddresses(port: number): ManyAddresses & { destroy: () => void } {
+  const sockets = new Set<Socket>()
+  const agents = addresses.map((localAddress) => new Agent({ keepAlive: true, localAddress, timeout: answerMs }))
+  let turn = 0
+  const open = async () => {
+    const localAddress = addresses[turn++ % addresses.length]
+    const socket = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true })
+    socket.on('error', () => undefined)
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    await once(socket, 'connect')
+    return socket
+  }
+  return {
+    open,
+    call: (method, path, call = {}) => {
+      const agent = agents[turn++ % agents.length] as Agent
+      return callService({ PORT: String(port) }, agent, method, path, call)
+    },
+    send: async (bytes) => {
+      const socket = await open()
+      socket.write(bytes)
+      const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(answerMs) })) as [Buffer]
+      socket.resetAndDestroy()
+      return answer.toString('latin1', 9, 12)
+    },
+    destroy: () => {
+      for (const agent of agents) agent.destroy()
+      for (const socket of sockets) socket.resetAndDestroy()
+    },
+  }
+}
+
+function pace({ open }: ManyAddresses, tally: Tally, signal: AbortSignal): Pace {
+  const count = (what: number | string) => {
+    if (!signal.aborted) tally[what] = (tally[what] ?? 0) + 1
+  }
+  const keepOpen = async (index: number, begin: (socket: Socket, index: number) => unknown) => {
+    const socket = await open()
+    count('opened')
+    const closed = once(socket, 'close', { signal })
+    begin(socket, index)
+    await closed
+  }
+  return {
+    repeat: async (perSecond, act) => {
+      let index = 0
+      let pending = 0
+      const attempt = async () => {
+        if (pending >= mostPending) {
+          count('left out')
+          return
+        }
+        pending++
+        await act(index++).then(count, (error: unknown) => {
+          count(codeOf(error))
+        })
+        pending--
+      }
+      const timer = setInterval(() => void attempt(), 1000 / perSecond)
+      await once(signal, 'abort')
+      clearInterval(timer)
+    },
+    hold: async (connections, begin) => {
+      const holdOne = async (_: unknown, index: number) => {
+        // Not all of them in one moment.
+        await sleep(index * 5)
+        while (!signal.aborted) {
+          await keepOpen(index, begin).catch(() => undefined)
+          await sleep(reopenMs)
+        }
+      }
+      await Promise.all(Array.from({ length: connections }, holdOne))
+    },
+  }
+}
+
+function codeOf(error: unknown): string {
+  const { code, name } = error as { code?: string; name: string }
+  return code ?? name
+}
+
+/** A request as text, for what no HTTP client would send. */
+export function rawRequest(
+  { port }: Pick<Victim, 'port'>,
+  line: string,
+  headers: string[] = [],
+  body?: string,
+): string {
+  const type = 'Content-Type: application/json'
+  const framing = body === undefined ? [] : [type, `Content-Length: ${Buffer.byteLength(body)}`]
+  return [line, `Host: localhost:${port}`, ...headers, ...framing].join('\r\n') + `\r\n\r\n${body ?? ''}`
+}

@@ -1,0 +1,230 @@
+/**
+ * `npm run endurance`: agents that behave call at a steady rate, first alone, then while a stranger with 100 addresses
+ * and then an approved but hostile agent attack the same service in every way we know. On loopback only.
+ * `--seconds 600` is how long each attack goes on, `--postgres` takes that database, `--profiles <folder>` leaves a CPU
+ * profile there, `--cuts` first breaks off connections at every byte on every kind of listener.
+ * `--only <attack>` leaves out the others, to find out which of them does it. Ends with an error where a bar is not met.
+ */
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { cpus, loadavg, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { startSeeded } from '../bench/contenders.ts'
+import { cpuSeconds, memoryOf, startProcess } from '../bench/processes.ts'
+import type { Scope } from '../bench/processes.ts'
+import { mebibytes, millis, table } from '../bench/report.ts'
+import type { Row } from '../bench/report.ts'
+import { standstillDuring } from '../bench/standstill.ts'
+import { createAuthority } from '../server/testkit/certificates.ts'
+import { startPostgres } from '../server/testkit/postgres-server.ts'
+import { startTlsUpstream } from '../server/testkit/tls-upstream.ts'
+import type { Tally } from './attack.ts'
+import type { GoodCallsMade } from './good-agents.ts'
+import { recordFaults } from './record.ts'
+import { answer } from './upstream.ts'
+import type { AttackerKind, Order } from './worker.ts'
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '600' },
+    postgres: { type: 'boolean', default: false },
+    cuts: { type: 'boolean', default: false },
+    profiles: { type: 'string' },
+    only: { type: 'string', multiple: true, default: [] },
+  },
+})
+const seconds = Number(values.seconds)
+if (!(seconds >= 5)) throw new Error(`--seconds takes a number from 5 on, not ${values.seconds}`)
+const quietSeconds = Math.min(60, seconds)
+const warmUpSeconds = Math.min(15, seconds)
+const goodAgents = 20
+const perSecond = 100
+const mostSlower = 3
+const mostMemory = 256 * 1024 ** 2
+
+const endings: (() => unknown)[] = []
+const scope: Scope = { after: (ending) => endings.unshift(ending) }
+const say = (line: string) => process.stderr.write(`${line}\n`)
+
+interface Measured extends GoodCallsMade {
+  what: string
+  standstillMs: number
+  memory: number
+  cpu: { service: number; attacker: number; callers: number }
+}
+
+async function ask<T>(worker: ChildProcess, order: Order): Promise<T> {
+  worker.send(order)
+  const [reply] = (await once(worker, 'message')) as [{ result: T } | { error: string }]
+  if ('error' in reply) throw new Error(reply.error)
+  return reply.result
+}
+
+/** The most memory that the process has had at any look, and how its calls go meanwhile. */
+function watch(pid: number, what: string): () => number {
+  let most = memoryOf(pid).now
+  const began = Date.now()
+  const look = setInterval(() => (most = Math.max(most, memoryOf(pid).now)), 200)
+  const progress = setInterval(() => {
+    say(`  ${what}: ${Math.round((Date.now() - began) / 1000)} s, ${mebibytes(memoryOf(pid).now)}`)
+  }, 10_000)
+  return () => {
+    clearInterval(look)
+    clearInterval(progress)
+    return most
+  }
+}
+
+async function main(): Promise<boolean> {
+  if (values.cuts) await cutEveryByte()
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-endurance-'))
+  scope.after(() => {
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const authority = await createAuthority(folder)
+  const certificate = await authority.issue({ names: ['localhost'], addresses: ['127.0.0.1'] })
+  const upstream = await startTlsUpstream(scope, certificate, answer)
+  const host = `localhost:${upstream.port}`
+  if (values.postgres && process.env['TEST_DATABASE_URL'] === undefined) {
+    const server = await startPostgres({ isDurable: true })
+    scope.after(server.stop)
+    process.env['TEST_DATABASE_URL'] = server.url
+  }
+  const outside = { host, caFile: authority.caFile, profiles: values.profiles && resolve(values.profiles) }
+  const size = { agents: goodAgents + 1, grantsPerAgent: 1, auditRecords: 20_000 }
+  const measured = await startSeeded(scope, values.postgres ? 'postgres' : 'sqlite', outside, size, say)
+  const [approved, ...agents] = measured.agents
+  if (!approved) throw new Error('no agents')
+  const victim = { port: measured.port, upstreamHost: host, approved }
+  const callers = await startProcess(scope, '../endurance/worker.ts')
+
+  const measure = async (what: string, during: number, attacker?: AttackerKind): Promise<Measured> => {
+    say(`${what}, ${during} s`)
+    const attacking = attacker && (await startProcess(scope, '../endurance/worker.ts'))
+    const { pid } = measured
+    const ended = watch(pid, what)
+    const before = { service: cpuSeconds(pid), callers: cpuSeconds(callers.pid ?? 0) }
+    const { result, longestMs } = await standstillDuring(measured.service, () =>
+      Promise.all([
+        ask<GoodCallsMade>(callers, {
+          kind: 'good calls',
+          calls: {
+            port: measured.port,
+            upstreamHost: host,
+            agents,
+            perSecond,
+            seconds: during,
+            name: what.replaceAll(' ', '-'),
+          },
+        }),
+        attacking &&
+          ask<Record<string, Tally>>(attacking, {
+            kind: 'attack',
+            attacker,
+            victim,
+            seconds: during,
+            only: values.only,
+          }),
+      ]),
+    )
+    const [made, tallies] = result
+    const cpu = {
+      service: (cpuSeconds(pid) - before.service) / during,
+      callers: (cpuSeconds(callers.pid ?? 0) - before.callers) / during,
+      attacker: attacking ? cpuSeconds(attacking.pid ?? 0) / during : 0,
+    }
+    attacking?.disconnect()
+    for (const [name, tally] of Object.entries(tallies ?? {})) {
+      say(
+        `  ${name}: ${Object.entries(tally)
+          .map(([outcome, count]) => `${outcome} × ${count}`)
+          .join(', ')}`,
+      )
+    }
+    for (const failure of new Set(made.failures.slice(0, 5))) say(`  FAILED: ${failure}`)
+    return { what, ...made, memory: ended(), standstillMs: longestMs, cpu }
+  }
+
+  await measure('warming up', warmUpSeconds)
+  const quiet = await measure('quiet', quietSeconds)
+  const attacked = [
+    await measure('stranger', seconds, 'stranger'),
+    await measure('hostile agent', seconds, 'hostile agent'),
+  ]
+  say('looking through the record')
+  const faults = await recordFaults(scope, measured.service, upstream.requests)
+  const rows = [quiet, ...attacked].flatMap((one) => rowsFor(quiet, one))
+  const lost = `${upstream.requests.length} calls reached the upstream`
+  rows.push({
+    what: 'record',
+    theirs: '',
+    ours: lost,
+    result: faults.join(' ') || 'complete',
+    bar: 'nothing lost',
+    isMet: faults.length === 0,
+  })
+  process.stdout.write(
+    `\n${cpus().length} cores, ${cpus()[0]?.model ?? ''}, Node ${process.versions.node}, load ${loadavg()[0]?.toFixed(1)}\n`,
+  )
+  process.stdout.write(`${table(rows)}\n`)
+  return rows.every(({ isMet }) => isMet !== false)
+}
+
+function rowsFor(quiet: Measured, one: Measured): Row[] {
+  const isQuiet = one === quiet
+  const ratio = one.p99 / quiet.p99
+  const grown = one.memory - quiet.memory
+  const { service, attacker, callers } = one.cpu
+  const percent = (share: number) => `${Math.round(share * 100)} %`
+  return [
+    {
+      what: `${one.what}: p50, p99, longest`,
+      theirs: `${millis(quiet.p50)}, ${millis(quiet.p99)}`,
+      ours: `${millis(one.p50)}, ${millis(one.p99)}, ${millis(one.longest)}`,
+      result: `p99 × ${ratio.toFixed(2)}`,
+      bar: isQuiet ? '' : `≤ × ${mostSlower}`,
+      isMet: isQuiet ? undefined : ratio <= mostSlower,
+    },
+    {
+      what: `${one.what}: memory`,
+      theirs: mebibytes(quiet.memory),
+      ours: mebibytes(one.memory),
+      result: `+ ${mebibytes(grown)}`,
+      bar: isQuiet ? '' : `≤ + ${mebibytes(mostMemory)}`,
+      isMet: isQuiet ? undefined : grown <= mostMemory,
+    },
+    {
+      what: `${one.what}: good calls`,
+      theirs: '',
+      ours: `${one.calls}`,
+      result: `${one.failures.length} failed`,
+      bar: 'none',
+      isMet: one.failures.length === 0,
+    },
+    {
+      what: `${one.what}: processor, event loop`,
+      theirs: '',
+      ours: `service ${percent(service)}, attacker ${percent(attacker)}, callers ${percent(callers)} of a core`,
+      result: `blocked for ${millis(one.standstillMs)} at most`,
+      bar: '',
+      isMet: undefined,
+    },
+  ]
+}
+
+async function cutEveryByte(): Promise<void> {
+  say('Breaking connections off at every byte, on every listener …')
+  const file = resolve(import.meta.dirname, '../e2e/broken-connections.test.ts')
+  const env = { ...process.env, TEST_EVERY_BYTE: '1' }
+  const child = spawn(process.execPath, ['--test', '--test-reporter=spec', file], { stdio: 'inherit', env })
+  const [code] = (await once(child, 'exit')) as [number | null]
+  if (code !== 0) throw new Error('a listener did not survive')
+}
+
+const isMet = await main().finally(async () => {
+  for (const ending of endings) await ending()
+})
+process.exit(isMet ? 0 : 1)
