@@ -52,18 +52,21 @@ const answerMs = 30_000
 /** Connections that are opened again at once would be a flood of their own. */
 const reopenMs = 500
 
-/** All attacks at the same time, until the signal. Says what came of each. */
-export async function runAttacks(
-  attacks: Attacks,
-  victim: Victim,
-  signal: AbortSignal,
-): Promise<Record<string, Tally>> {
+export interface Extent {
+  /** Ends the attacks. */
+  signal: AbortSignal
+  /** Multiplies how often things are done, and how many connections are kept open. */
+  intensity: number
+}
+
+/** All attacks at the same time. Says what came of each. */
+export async function runAttacks(attacks: Attacks, victim: Victim, extent: Extent): Promise<Record<string, Tally>> {
   const { destroy, ...client } = manyAddresses(victim.port)
   const strangers: AgentCredentials[] = []
   const tallies: Record<string, Tally> = {}
   const running = Object.entries(attacks).map(([name, attack]) => {
     const tally: Tally = (tallies[name] = {})
-    return attack({ ...victim, ...client, ...pace(client, tally, signal), strangers })
+    return attack({ ...victim, ...client, ...pace(client, tally, extent), strangers })
   })
   await Promise.all(running)
   destroy()
@@ -103,7 +106,7 @@ function manyAddresses(port: number): ManyAddresses & { destroy: () => void } {
   }
 }
 
-function pace({ open }: ManyAddresses, tally: Tally, signal: AbortSignal): Pace {
+function pace({ open }: ManyAddresses, tally: Tally, { signal, intensity }: Extent): Pace {
   const count = (what: number | string) => {
     if (!signal.aborted) tally[what] = (tally[what] ?? 0) + 1
   }
@@ -124,12 +127,14 @@ function pace({ open }: ManyAddresses, tally: Tally, signal: AbortSignal): Pace 
           return
         }
         pending++
+        count('sent')
         await act(index++).then(count, (error: unknown) => {
           count(codeOf(error))
         })
         pending--
       }
-      const timer = setInterval(() => void attempt(), 1000 / perSecond)
+      void attempt()
+      const timer = setInterval(() => void attempt(), 1000 / (perSecond * intensity))
       await once(signal, 'abort')
       clearInterval(timer)
     },
@@ -142,7 +147,7 @@ function pace({ open }: ManyAddresses, tally: Tally, signal: AbortSignal): Pace 
           await sleep(reopenMs)
         }
       }
-      await Promise.all(Array.from({ length: connections }, holdOne))
+      await Promise.all(Array.from({ length: Math.ceil(connections * intensity) }, holdOne))
     },
   }
 }

@@ -1,9 +1,15 @@
 /**
  * `npm run endurance`: agents that behave call at a steady rate, first alone, then while a stranger with 100 addresses
  * and then an approved but hostile agent attack the same service in every way we know. On loopback only.
- * `--seconds 600` is how long each attack goes on, `--postgres` takes that database, `--profiles <folder>` leaves a CPU
- * profile there, `--cuts` first breaks off connections at every byte on every kind of listener.
- * `--only <attack>` leaves out the others, to find out which of them does it. Ends with an error where a bar is not met.
+ *
+ * `--seconds 600`        how long each attack goes on
+ * `--intensity 2`        doubles how often the attackers act, and how many connections they hold
+ * `--only <attack>`      leaves out the other attacks, to find out which of them does harm
+ * `--postgres`           uses PostgreSQL
+ * `--profiles <folder>`  leaves a CPU profile of the service there
+ * `--cuts`               first breaks connections off at every byte, on every kind of listener
+ *
+ * Ends with an error where a bar is not met.
  */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -30,6 +36,7 @@ import type { AttackerKind, Order } from './worker.ts'
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '600' },
+    intensity: { type: 'string', default: '1' },
     postgres: { type: 'boolean', default: false },
     cuts: { type: 'boolean', default: false },
     profiles: { type: 'string' },
@@ -38,6 +45,8 @@ const { values } = parseArgs({
 })
 const seconds = Number(values.seconds)
 if (!(seconds >= 5)) throw new Error(`--seconds takes a number from 5 on, not ${values.seconds}`)
+const intensity = Number(values.intensity)
+if (!(intensity > 0)) throw new Error(`--intensity takes a number above 0, not ${values.intensity}`)
 const quietSeconds = Math.min(60, seconds)
 const warmUpSeconds = Math.min(15, seconds)
 const goodAgents = 20
@@ -126,6 +135,7 @@ async function main(): Promise<boolean> {
             attacker,
             victim,
             seconds: during,
+            intensity,
             only: values.only,
           }),
       ]),
@@ -144,6 +154,7 @@ async function main(): Promise<boolean> {
           .join(', ')}`,
       )
     }
+    say(`  longest call in each twentieth of the time: ${made.longestOverTime.map(Math.round).join(' ')} ms`)
     for (const failure of new Set(made.failures.slice(0, 5))) say(`  FAILED: ${failure}`)
     return { what, ...made, memory: ended(), standstillMs: longestMs, cpu }
   }

@@ -24,12 +24,17 @@ export interface GoodCallsMade {
   p50: number
   p99: number
   longest: number
+  /** The longest in each twentieth of the time. */
+  longestOverTime: number[]
 }
+
+const parts = 20
 
 export async function makeGoodCalls(order: GoodCalls): Promise<GoodCallsMade> {
   const { port, upstreamHost, agents, perSecond, seconds, name } = order
   const connections = new Agent({ keepAlive: true })
   const latencies: number[] = []
+  const longestOverTime: number[] = Array.from({ length: parts }, () => 0)
   const failures: string[] = []
   const call = async (index: number) => {
     const { token, grantId } = agents[index % agents.length] as AgentCredentials
@@ -37,7 +42,10 @@ export async function makeGoodCalls(order: GoodCalls): Promise<GoodCallsMade> {
     const began = performance.now()
     const body = { grant_id: grantId, method: 'GET', url }
     const reply = await callService({ PORT: String(port) }, connections, 'POST', '/v4/proxy', { token, body })
-    latencies.push(performance.now() - began)
+    const took = performance.now() - began
+    latencies.push(took)
+    const part = Math.floor((index * parts) / (perSecond * seconds))
+    longestOverTime[part] = Math.max(longestOverTime[part] ?? 0, took)
     if (reply.status !== 200 || (reply.body as { status: number }).status !== 200)
       throw new Error(`${reply.status} ${reply.text.slice(0, 500)}`)
   }
@@ -52,5 +60,12 @@ export async function makeGoodCalls(order: GoodCalls): Promise<GoodCallsMade> {
   connections.destroy()
   latencies.sort((one, other) => one - other)
   const quantile = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0
-  return { calls: calls.length, failures, p50: quantile(0.5), p99: quantile(0.99), longest: latencies.at(-1) ?? 0 }
+  return {
+    calls: calls.length,
+    failures,
+    p50: quantile(0.5),
+    p99: quantile(0.99),
+    longest: latencies.at(-1) ?? 0,
+    longestOverTime,
+  }
 }

@@ -12,7 +12,7 @@ export type AttackerKind = keyof typeof attacks
 
 export type Order =
   | { kind: 'good calls'; calls: GoodCalls }
-  | { kind: 'attack'; attacker: AttackerKind; victim: Victim; seconds: number; only: string[] }
+  | { kind: 'attack'; attacker: AttackerKind; victim: Victim; seconds: number; intensity: number; only: string[] }
 
 /** Attackers have machines of their own: here they must not take the service's processor time. */
 const lowPriority = 15
@@ -28,8 +28,8 @@ process.on('message', (order: Order) => {
 function carryOut(order: Order): Promise<unknown> {
   if (order.kind === 'good calls') return makeGoodCalls(order.calls)
   setPriority(lowPriority)
-  const { attacker, victim, seconds, only } = order
+  const { attacker, victim, seconds, intensity, only } = order
   const isWanted = ([name]: [string, unknown]) => only.length === 0 || only.includes(name)
   const wanted = Object.fromEntries(Object.entries(attacks[attacker]).filter(isWanted))
-  return runAttacks(wanted, victim, AbortSignal.timeout(seconds * 1000))
+  return runAttacks(wanted, victim, { signal: AbortSignal.timeout(seconds * 1000), intensity })
 }
