@@ -1,4 +1,9 @@
-import type { RequestListener, ServerResponse } from 'node:http'
+/**
+ * A client may send further requests on a connection before it has the first one's answer. They wait: one request of a
+ * connection is worked on at a time, so that a client that sends many and reads no answer costs no more than one. A
+ * connection with too many waiting is closed.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** Hardly any client sends a second request before it has the first one's answer. */
@@ -6,28 +11,41 @@ const maxWaiting = 32
 
 export interface BoundPipelining {
   listener: RequestListener
-  /** The answer that is being made or sent on a connection; those to later requests wait for it. */
+  /** The answer that is being made or sent on a connection; later requests wait for it. */
   answerOn: (socket: Socket) => ServerResponse | undefined
 }
 
-/**
- * A client may send requests by the thousand and read no answer: each would be worked on, and kept with all that it
- * holds open. One that has too many waiting is cut off.
- */
+interface Exchange {
+  request: IncomingMessage
+  response: ServerResponse
+}
+
 export function boundPipelining(listener: RequestListener): BoundPipelining {
-  const waiting = new WeakMap<Socket, Set<ServerResponse>>()
+  /** Of each connection, the request that is worked on and then those that wait. */
+  const queues = new WeakMap<Socket, Exchange[]>()
+  const workOnFirst = (queue: Exchange[]) => {
+    const [first] = queue
+    if (!first) return
+    const { request, response } = first
+    response.once('close', () => {
+      queue.shift()
+      // Nobody is there any more to answer the others.
+      if (request.socket.destroyed) queue.length = 0
+      workOnFirst(queue)
+    })
+    listener(request, response)
+  }
   return {
-    answerOn: (socket) => waiting.get(socket)?.values().next().value,
+    answerOn: (socket) => queues.get(socket)?.[0]?.response,
     listener: (request, response) => {
       const { socket } = request
-      const answers = waiting.get(socket) ?? new Set()
-      if (answers.size >= maxWaiting) {
+      const queue = queues.get(socket) ?? []
+      if (queue.length >= maxWaiting) {
         socket.destroy()
         return
       }
-      waiting.set(socket, answers.add(response))
-      response.once('close', () => answers.delete(response))
-      listener(request, response)
+      queues.set(socket, queue)
+      if (queue.push({ request, response }) === 1) workOnFirst(queue)
     },
   }
 }
