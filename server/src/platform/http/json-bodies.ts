@@ -1,7 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { ServiceError } from '../errors.ts'
 import { isTooDeep, maxJsonDepth } from '../json.ts'
+import { isJsonText } from '../json-text.ts'
 import type { Http } from './http.ts'
+
+const scannedFromBytes = 4096
 
 /**
  * Bodies are JSON in UTF-8. An empty one counts as none, and none as an object without members. What else the text has to
@@ -15,8 +18,10 @@ export function readJsonBodies(http: Http, judge?: (text: string) => void): void
       done(null, undefined)
       return
     }
-    const text = decode(body)
-    if (text === undefined || isTooDeep(text)) {
+    const bytes = withoutMark(body)
+    const text = isUtf8(bytes) ? bytes.toString() : undefined
+    // Both look at every byte. Of large bodies the scanner does so in a fraction of the time.
+    if (text === undefined || (bytes.length < scannedFromBytes ? isTooDeep(text) : !isJsonText(bytes))) {
       done(new ServiceError('invalid_json', { message: reason(text) }))
       return
     }
@@ -46,12 +51,10 @@ function faultBy(judge: (text: string) => void, text: string): Error | undefined
   }
 }
 
-const byteOrderMark = 0xfeff
+const byteOrderMark = Buffer.from('\ufeff')
 
-function decode(body: Buffer): string | undefined {
-  if (!isUtf8(body)) return undefined
-  const text = body.toString()
-  return text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text
+function withoutMark(body: Buffer): Buffer {
+  return body.subarray(0, 3).equals(byteOrderMark) ? body.subarray(3) : body
 }
 
 /** Why a body was refused. */
