@@ -172,6 +172,7 @@ export const errorKinds = {
     message: 'The provider does not answer as it should. Try again.',
   },
   not_ready: { status: 503, retryable: true, message: 'The service can not reach its database just now. Try again.' },
+  busy: { status: 503, retryable: true, message: 'The service has more to do than it can. Wait as Retry-After says.' },
   upstream_timeout: { status: 504, retryable: true, message: 'The host took too long to answer.' },
 } as const satisfies Record<string, ErrorKind>
 

@@ -39,6 +39,7 @@ import { createMetrics, measureResponses } from './platform/metrics.ts'
 import type { Figures, Metrics } from './platform/metrics.ts'
 import { createOAuth } from './platform/oauth/oauth.ts'
 import { createReadBudget } from './platform/read-budget.ts'
+import { createReadiness } from './platform/readiness.ts'
 import type { Secret } from './platform/secret.ts'
 import { hashToken } from './platform/tokens.ts'
 import type { Vault } from './platform/vault/vault.ts'
@@ -108,7 +109,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const { config, database, vault, egress, adminToken, clock, log } = given
   const stores = createStores(given)
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
-  const metrics = createMetrics(given.figuresOfAll)
+  const metrics = createMetrics(given.figuresOfAll, database.pool)
   const load = createAgentLoad(config.proxyInFlightPerAgent)
   const diskSpace = createDiskSpace(needs)
   const budget = createRecordBudget({ ...needs, diskSpace })
@@ -119,7 +120,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const { freshToken, revokeRemotely } = outside
   const credentialOf = createCredentials({ freshToken, clock })
   const ledger = createLedger(needs)
-  let isStopping = false
+  const readiness = createReadiness({ ...needs, diskSpace })
 
   const http = await createHttp({ config, clock, log })
   measureResponses(http, metrics)
@@ -128,7 +129,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   authenticateCalls(http, { ...needs, adminTokenHash: hashToken(adminToken) })
   limitLists(http, reads)
   await describeRoutes(http, config.baseUrl)
-  operationsRoutes(http, { config, database, metrics, diskSpace, isStopping: () => isStopping })
+  operationsRoutes(http, { config, metrics, readiness })
   agentGuideRoutes(http, config.baseUrl)
   agentRoutes(http, needs)
   sessionRoutes(http, { ...needs, endPairingCodes: stores.pairingCodes.dropUnused })
@@ -171,9 +172,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   return {
     http,
     metrics,
-    beginStop: () => {
-      isStopping = true
-    },
+    beginStop: readiness.beginStop,
     sweep: () => sweep(needs),
     catchUp: outside.catchUp,
     flushRefusals: () => refusals.flush(),

@@ -64,8 +64,8 @@ async function openInstance(config: Config) {
   const adminToken = readAdminToken(config)
   const keys = masterKeySource(config)
   const masterKeys = keys.read()
+  await migrateDatabase(config)
   const database = openDatabase(config)
-  await migrate(database, systemClock)
   let isFirstRead = true
   const readMasterKeys = () => {
     if (!isFirstRead) return keys.read()
@@ -74,6 +74,15 @@ async function openInstance(config: Config) {
   }
   const vault = await openVault({ database, readMasterKeys, clock: systemClock })
   return { adminToken, database, vault }
+}
+
+async function migrateDatabase(config: Config): Promise<void> {
+  const database = openDatabase(config, { hasNoLimits: true })
+  try {
+    await migrate(database, systemClock)
+  } finally {
+    await database.close()
+  }
 }
 
 async function serveCalls(

@@ -35,6 +35,12 @@ export const settings = {
     'With 1, a database on another machine is reached without verified TLS',
     flag,
   ),
+  databaseConnections: setting(
+    'SALLYPORT_DATABASE_CONNECTIONS',
+    '8',
+    'PostgreSQL: connections that the transactions of one process share; three more serve calls and health checks',
+    integer(1, 1_000),
+  ),
   tlsCertFile: setting(
     'SALLYPORT_TLS_CERT_FILE',
     null,

@@ -68,9 +68,11 @@ export function prepareDataDirectory(config: Config): void {
   chmodSync(dataDir, 0o700)
 }
 
-export function openDatabase(config: Config): Database {
+/** `hasNoLimits` is for migrations, of which a statement takes as long as it takes. */
+export function openDatabase(config: Config, { hasNoLimits = false } = {}): Database {
   const url = config.databaseUrl.read()
-  if (url) return openPostgres(url, { isInsecure: config.databaseInsecure })
+  const { databaseInsecure: isInsecure, databaseConnections: poolSize } = config
+  if (url) return openPostgres(url, { isInsecure, poolSize, hasNoLimits })
   const file = databaseFile(config)
   removeCallJournal(`${file}-calls`)
   return openSqlite(file)

@@ -1,4 +1,5 @@
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { PoolFigures } from './database/postgres-pool.ts'
 import type { Http } from './http/http.ts'
 
 /** All figures of one process, in a form that can be sent to another. */
@@ -20,9 +21,20 @@ export type Observe = (seconds: number) => void
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
 
 /** Where several processes share the port, `figuresOfAll` asks each of them, this one too. */
-export function createMetrics(figuresOfAll?: () => Promise<Figures[]>): Metrics {
+export function createMetrics(figuresOfAll?: () => Promise<Figures[]>, pool?: () => PoolFigures): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  const metrics = metricsIn(registry, figuresOfAll)
+  if (pool) {
+    const { gauge } = metrics
+    gauge('sallyport_database_connections', 'Connections that transactions may use', () => pool().size)
+    gauge('sallyport_database_connections_used', 'Those that transactions use just now', () => pool().used)
+    gauge('sallyport_database_waiting', 'Transactions that wait for a connection', () => pool().waiting)
+  }
+  return metrics
+}
+
+function metricsIn(registry: Registry, figuresOfAll: (() => Promise<Figures[]>) | undefined): Metrics {
   return {
     registry,
     text: async () => {

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Kysely, sql } from 'kysely'
+import { Kysely } from 'kysely'
 import type { CompiledQuery, Dialect, Kysely as KyselyType } from 'kysely'
+import { createCrowd } from '../crowd.ts'
 import { isRetryable } from './failures.ts'
+import type { PoolFigures } from './postgres-pool.ts'
 import type { Tables } from './tables.ts'
 
 export type Engine = 'sqlite' | 'postgres'
@@ -24,6 +26,15 @@ export interface Database {
    * has to change a row finds none, `Undone`. Undefined as above.
    */
   noteAtOnce: (notes: readonly Note[]) => Promise<void> | undefined
+  /**
+   * Writes something, on a connection of its own where the engine has several, and resolves to the number of the newest
+   * migration.
+   */
+  probe: () => Promise<number>
+  /** Undefined where the engine has no pool. */
+  pool?: () => PoolFigures
+  /** How long the oldest transaction that is still open has been so. */
+  oldestTransactionMs: () => number
   close: () => Promise<void>
 }
 
@@ -97,13 +108,14 @@ export function beforeCommit(tx: Queries, step: LastStep): boolean {
 
 const attempts = 6
 
-export function createDatabase(engine: Engine, dialect: Dialect, shortcut?: Shortcut): Database {
+/** What differs between engines beyond that, each engine adds. */
+export function createDatabase(engine: Engine, dialect: Dialect, shortcut?: Shortcut): Omit<Database, 'probe'> {
   const queries = new Kysely<Tables>({ dialect })
   if (shortcut) shortcuts.set(queries, shortcut)
-  return {
-    engine,
-    queries,
-    transaction: async (work) => {
+  const open = createCrowd<number>()
+  const transaction: Database['transaction'] = async (work) => {
+    const leave = open.enter(performance.now())
+    try {
       for (let attempt = 1; ; attempt++) {
         try {
           return await transactOnce(queries, work, shortcut)
@@ -112,9 +124,17 @@ export function createDatabase(engine: Engine, dialect: Dialect, shortcut?: Shor
           await sleep(Math.random() * 10 * 2 ** attempt)
         }
       }
-    },
+    } finally {
+      leave()
+    }
+  }
+  return {
+    engine,
+    queries,
+    transaction,
     atOnce: () => undefined,
     noteAtOnce: shortcut?.noteAtOnce ?? (() => undefined),
+    oldestTransactionMs: () => performance.now() - Math.min(performance.now(), ...open.all()),
     close: () => queries.destroy(),
   }
 }
@@ -143,9 +163,4 @@ async function transactOnce<T>(
   } finally {
     for (const step of steps) step.ended(result)
   }
-}
-
-/** Resolves when the database answers, and can be written to as far as it tells. */
-export async function pingDatabase({ queries }: Database): Promise<void> {
-  await sql`select 1 from migrations limit 1`.execute(queries)
 }

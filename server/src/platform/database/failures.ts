@@ -70,6 +70,21 @@ export function isUnavailable(error: unknown): boolean {
   return isSocketFileGone || socketFailures.has(name) || lostConnection.test(error.message)
 }
 
+/** No answer came in time: not the server, but we gave up. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof Error && /query read timeout/i.test(error.message)
+}
+
+/**
+ * The fault lies with this connection, not with the statement: others may work, and this one will not. It leads to a
+ * server that is going down (57P0x) or became read-only (25006), its transaction timed out (25P03), what was prepared on
+ * it is gone or outdated (26000, 42P05, 0A000), or it is broken.
+ */
+export function isSessionFault(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === undefined ? isUnavailable(error) : /^(08|57P0|25006|25P03|26000|42P05|0A000)/.test(state)
+}
+
 function sqliteCode(error: unknown): number | undefined {
   const { code, errcode } = (error ?? {}) as { code?: string; errcode?: number }
   // The low byte is the kind, the rest tells variants of it apart.

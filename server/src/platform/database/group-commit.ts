@@ -2,6 +2,7 @@
  * Many small entries in one commit. A commit that is on disk costs the same for one as for fifty, so those that come at
  * about the same time share it; nobody waits for company that does not come.
  */
+import { Busy } from '../admission.ts'
 import type { Database, Queries } from './database.ts'
 import { isUnavailable } from './failures.ts'
 import { isQuiet } from '../turns-end.ts'
@@ -69,8 +70,9 @@ export function createGroupCommit<Entry>(
         else resolve()
       })
     } catch (error) {
-      if (some.length === 1) {
-        some[0]?.reject(error)
+      // Each by itself would only make it busier.
+      if (some.length === 1 || error instanceof Busy) {
+        for (const { reject } of some) reject(error)
         return
       }
       // One of them may be the cause: none has to suffer for another's sake. But what may be there already is not

@@ -2,8 +2,11 @@
  * A connection of its own, past the pool, for the few statements that every call needs. Each is sent without waiting
  * for the answers to those before it. Where the connection is not there it is made anew, and the pool serves meanwhile.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Client, ClientConfig, QueryConfig } from 'pg'
+import { isSessionFault, isTimeout } from './failures.ts'
+import { destroy } from './postgres-pool.ts'
 
 export interface Line {
   /** Undefined where it is not connected at the moment. */
@@ -19,15 +22,33 @@ export interface OpenLine {
 
 /** A server that is down is asked now and then, not by every call. */
 const pauseMs = 500
+/** How long a server may take to notice that we go. */
+const goodbyeMs = 1_000
 
-/** `settings` is what each connection begins with. A pooler may pass them on only if it works by session. */
-export function createLine(options: ClientConfig, settings: string): Line {
+/**
+ * `settings` is what each connection begins with. A pooler may pass them on only if it works by session. `onSilence` is
+ * called where no answer came in time.
+ */
+export function createLine(options: ClientConfig, settings: string, onSilence: () => void): Line {
   let line: OpenLine | undefined
   let client: Client | undefined
   let connecting: Promise<void> | undefined
   let failedAt = -Infinity
   let isClosed = false
   let number = 0
+
+  const run = async (on: Client, query: QueryConfig, lost: () => void): Promise<object[]> => {
+    try {
+      return (await on.query<object>(query)).rows
+    } catch (error) {
+      if (isTimeout(error)) onSilence()
+      if (isSessionFault(error)) {
+        lost()
+        destroy(on)
+      }
+      throw error
+    }
+  }
 
   const connect = async () => {
     const made = new pg.Client({ ...options, pipeline: true })
@@ -42,11 +63,11 @@ export function createLine(options: ClientConfig, settings: string): Line {
       await made.connect()
       await made.query(settings)
       if (client !== made) return
-      line = { number: ++number, run: async (query) => (await made.query<object>(query)).rows }
+      line = { number: ++number, run: (query) => run(made, query, lost) }
     } catch {
       failedAt = performance.now()
       lost()
-      await made.end().catch(() => undefined)
+      destroy(made)
     } finally {
       connecting = undefined
     }
@@ -62,7 +83,9 @@ export function createLine(options: ClientConfig, settings: string): Line {
       await connecting
       const last = client
       line = client = undefined
-      await last?.end()
+      if (!last) return
+      await Promise.race([last.end(), sleep(goodbyeMs, undefined, { ref: false })])
+      destroy(last)
     },
   }
 }

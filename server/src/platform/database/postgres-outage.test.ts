@@ -5,7 +5,6 @@ import { fixedClock } from '../../../testkit/clock.ts'
 import { startPostgres } from '../../../testkit/postgres-server.ts'
 import type { PostgresServer } from '../../../testkit/postgres-server.ts'
 import { Secret } from '../secret.ts'
-import { pingDatabase } from './database.ts'
 import type { Database, Queries } from './database.ts'
 import { isUnavailable } from './failures.ts'
 import { migrate } from './migrate.ts'
@@ -37,11 +36,11 @@ async function assertUnavailable(work: Promise<unknown>): Promise<void> {
 test('a server that is halted makes the database unavailable, until it runs again', async () => {
   await put(database.queries, 'before the halt')
   await server.halt()
-  await assertUnavailable(pingDatabase(database))
+  await assertUnavailable(database.probe())
   await assertUnavailable(put(database.queries, 'lost'))
   await assertUnavailable(database.transaction((tx) => put(tx, 'lost')))
   await server.resume()
-  await pingDatabase(database)
+  await database.probe()
   assert.ok(await has('before the halt'))
   assert.ok(!(await has('lost')))
 })
@@ -70,7 +69,7 @@ test('a connection that breaks while nobody uses it, or while it is checked out,
   })
   await asleep
   await server.resume()
-  await pingDatabase(database)
+  await database.probe()
 })
 
 test('a backend that an operator ended is replaced', async () => {

@@ -1,9 +1,9 @@
 /** Kysely on pg. Away from this machine the server must show a certificate that we can verify. */
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { PostgresDialect } from 'kysely'
-import type { PostgresPool } from 'kysely'
 import pg from 'pg'
-import type { ClientConfig, Pool, PoolConfig, QueryConfig } from 'pg'
+import type { ClientConfig, PoolConfig } from 'pg'
 import { isLoopback } from '../config.ts'
 import type { Secret } from '../secret.ts'
 import { createDatabase } from './database.ts'
@@ -11,12 +11,10 @@ import type { Database, Shortcut } from './database.ts'
 import { inTurns } from './in-turns.ts'
 import { createLine } from './postgres-line.ts'
 import type { Line } from './postgres-line.ts'
-import { nameOf } from './prepared.ts'
+import { createPool, statement } from './postgres-pool.ts'
+import { createProbe } from './postgres-probe.ts'
 
 const int8 = pg.types.builtins.INT8
-
-/** Ten connections at most, with the two lines. */
-const mostPooled = 8
 
 /**
  * Keys alone are looked up here. A table must not be read from end to end for them, be it by its index: one that was
@@ -29,37 +27,70 @@ const byKeys = `
 /** Whoever has the row may be waiting for the record's chain, which is ours until the commit: better do it otherwise. */
 const patientBriefly = 'set lock_timeout = 50'
 
-export function openPostgres(url: Secret, { isInsecure }: { isInsecure: boolean }): Database {
+/** In milliseconds, but for the last. */
+const usualLimits = {
+  connect: 5_000,
+  /** The server ends a statement first, and says so. Past that it is silent, and its connection is given up. */
+  statement: 10_000,
+  silence: 12_000,
+  /** The statements that every call needs are small. */
+  silenceOfLine: 5_000,
+  probe: 2_000,
+  close: 3_000,
+  wait: 10_000,
+  waiting: 1_000,
+}
+
+export interface PostgresSettings {
+  isInsecure: boolean
+  poolSize?: number
+  /** For migrations, of which a statement takes as long as it takes. */
+  hasNoLimits?: boolean
+  limits?: Partial<typeof usualLimits>
+}
+
+export function openPostgres(
+  url: Secret,
+  { isInsecure, poolSize = 8, hasNoLimits = false, limits = {} }: PostgresSettings,
+): Database {
+  const most = { ...usualLimits, ...limits }
   const options: ClientConfig = {
     ...postgresOptions(url.reveal(), isInsecure),
-    connectionTimeoutMillis: 5_000,
-    statement_timeout: 30_000,
-    idle_in_transaction_session_timeout: 30_000,
+    connectionTimeoutMillis: most.connect,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     application_name: 'sallyport',
     types: {
       // Our 64-bit columns are times and counts, which a number holds exactly.
       getTypeParser: (type: typeof int8): unknown => (type === int8 ? Number : pg.types.getTypeParser(type)),
     },
   }
-  const pool = new pg.Pool({ ...options, max: mostPooled })
-  // A connection that breaks is replaced by the pool; without a listener it would end the process.
-  pool.on('error', () => undefined)
-  pool.on('connect', (client) => client.on('error', () => undefined))
-  // Past what the server allows a statement there is nobody at the other end any more.
-  const reads = createLine({ ...options, query_timeout: 10_000 }, byKeys)
-  const commits = createLine({ ...options, query_timeout: 40_000 }, `${byKeys}; ${patientBriefly}`)
-  const { queries, close, ...database } = createDatabase(
-    'postgres',
-    new PostgresDialect({ pool: preparing(pool) }),
-    shortcutOver(reads),
-  )
+  const limited: ClientConfig = {
+    ...options,
+    statement_timeout: most.statement,
+    query_timeout: most.silence,
+    idle_in_transaction_session_timeout: 30_000,
+  }
+  const pool = createPool(hasNoLimits ? options : limited, {
+    places: poolSize,
+    maxWaiting: most.waiting,
+    maxWaitMs: most.wait,
+  })
+  const lineOptions = { ...limited, query_timeout: most.silenceOfLine }
+  const reads = createLine(lineOptions, byKeys, pool.distrust)
+  const commits = createLine(lineOptions, `${byKeys}; ${patientBriefly}`, pool.distrust)
+  const probe = createProbe({ ...options, connectionTimeoutMillis: most.probe, query_timeout: most.probe })
+  const { queries, close, ...database } = createDatabase('postgres', new PostgresDialect({ pool }), shortcutOver(reads))
   return {
     ...database,
     queries,
     atOnce: ({ sql, parameters }) => commits.open()?.run(statement(sql, parameters)),
+    probe: probe.run,
+    pool: pool.figures,
     close: async () => {
-      await Promise.all([reads.close(), commits.close(), close()])
+      const closed = Promise.all([reads.close(), commits.close(), probe.close(), close()])
+      await Promise.race([closed, sleep(most.close, undefined, { ref: false })])
+      pool.destroyAll()
     },
   }
 }
@@ -80,31 +111,6 @@ function shortcutOver(reads: Line): Shortcut {
 }
 
 const lastChange = { name: 'sallyport_last_change', text: 'select last_change from authority' }
-
-/** What runs again and again is read and planned once for each connection. */
-function preparing(pool: Pool): PostgresPool {
-  return {
-    options: pool.options,
-    end: () => pool.end(),
-    connect: async () => {
-      const client = await pool.connect()
-      // Rows are never streamed: it is always called with a text.
-      const query = (text: unknown, values: readonly unknown[] = []) => client.query(statement(String(text), values))
-      return {
-        query: query as never,
-        release: (isBroken) => {
-          client.release(isBroken)
-        },
-      }
-    },
-  }
-}
-
-function statement(text: string, given: readonly unknown[]): QueryConfig {
-  const values = [...given]
-  const name = nameOf(text)
-  return name === undefined ? { text, values } : { name, text, values }
-}
 
 const tlsParameters = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation', 'uselibpqcompat']
 

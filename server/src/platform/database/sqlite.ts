@@ -8,11 +8,12 @@ import type { SQLInputValue, StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import type { CompiledQuery, DatabaseConnection, Driver, Kysely, QueryResult } from 'kysely'
-import { createDatabase } from './database.ts'
-import type { Database, Note, Shortcut } from './database.ts'
+import { createDatabase, noteEachOf } from './database.ts'
+import type { Database, Note, Queries, Shortcut } from './database.ts'
 import { DatabaseFileLost, Undone, isBusy } from './failures.ts'
 import { openLogHead } from './log-head.ts'
 import type { LogHead } from './log-head.ts'
+import { lastMigration } from './migrate.ts'
 
 /** SQLite itself waits on our thread; past this we wait on a timer instead, so that other calls go on. */
 const blockingWaitMs = 50
@@ -31,7 +32,16 @@ export function openSqlite(file: string): Database {
     createIntrospector: (db: Kysely<never>) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
-  return createDatabase('sqlite', dialect, shortcut)
+  const database = createDatabase('sqlite', dialect, shortcut)
+  return { ...database, probe: () => database.transaction(probe) }
+}
+
+/** It says nothing of who may do what, so that what was read and kept stays valid. */
+async function probe(tx: Queries): Promise<number> {
+  const text = `insert into rate_limits (key, full_at) values ('probe', 0)
+    on conflict (key) do update set full_at = excluded.full_at`
+  await noteEachOf(tx)?.({ text, rows: [[]] })
+  return lastMigration(tx)
 }
 
 /** Of all databases that this process has open: what one of them writes, another may have read a moment ago. */

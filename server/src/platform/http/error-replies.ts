@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream'
 import { errorKinds } from '@sallyport/protocol/errors'
 import type { ErrorCode } from '@sallyport/protocol/errors'
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidationError } from 'fastify'
+import { Busy } from '../admission.ts'
 import { isUnavailable } from '../database/failures.ts'
 import { ServiceError } from '../errors.ts'
 import { faultIn } from './faults.ts'
@@ -97,6 +98,7 @@ const frameworkCodes: Record<string, ErrorCode> = {
 
 function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
+  if (error instanceof Busy) return new ServiceError('busy', { cause: error, retryAfterSeconds: 2 })
   if (isUnavailable(error)) return new ServiceError('not_ready', { cause: error, retryAfterSeconds: 1 })
   const { validation, validationContext, code } = error as Partial<FastifyError>
   // What can be no id names nothing.

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import { onBothDatabases } from '../../../testkit/databases.ts'
 import { agentInSandbox } from '../../../testkit/sandbox.ts'
 import { startService } from '../../../testkit/service.ts'
+import { migrations } from '../migrations/migrations.ts'
 
 onBothDatabases('operations', (engine) => {
   test('healthz and readyz say ok to anyone', async (t) => {
@@ -20,6 +22,43 @@ onBothDatabases('operations', (engine) => {
     assert.deepEqual([status, body.error.code], [503, 'not_ready'])
     assert.equal((await service.call('GET', '/healthz')).status, 200)
     assert.equal((await service.call('POST', '/v4/agents/register', { body: { name: 'a' } })).status, 201)
+  })
+
+  test('readyz says that a newer version has changed the schema', async (t) => {
+    const service = await startService(t, engine)
+    const newer = { number: migrations.length + 1, name: 'from the future', applied_at: 0 }
+    await service.database.queries.insertInto('migrations').values(newer).execute()
+    const { status, body } = await service.call('GET', '/readyz')
+    assert.deepEqual([status, body.error.code], [503, 'not_ready'])
+    assert.match(body.error.message, /newer version/)
+  })
+
+  test('readyz needs a database that can be written to, and is ready again with it', async (t) => {
+    const service = await startService(t, engine)
+    const [off, on] = {
+      sqlite: ['pragma query_only = on', 'pragma query_only = off'],
+      postgres: ['alter table rate_limits rename to gone', 'alter table gone rename to rate_limits'],
+    }[engine]
+    const run = (text: string) => sql.raw(text).execute(service.database.queries)
+    await run(off ?? '')
+    const { status, body } = await service.call('GET', '/readyz')
+    await run(on ?? '')
+    assert.deepEqual([status, body.error.code], [503, 'not_ready'])
+    assert.equal((await service.call('GET', '/readyz')).status, 200)
+  })
+
+  test('healthz says when a transaction is stuck', async (t) => {
+    const service = await startService(t, engine)
+    assert.equal((await service.call('GET', '/healthz')).status, 200)
+    const release = Promise.withResolvers<undefined>()
+    const stuck = service.database.transaction(() => release.promise)
+    const now = performance.now.bind(performance)
+    t.mock.method(performance, 'now', () => now() + 121_000)
+    const { status, body } = await service.call('GET', '/healthz')
+    release.resolve(undefined)
+    await stuck
+    assert.deepEqual([status, body.error.code], [503, 'not_ready'])
+    assert.equal((await service.call('GET', '/healthz')).status, 200)
   })
 
   test('metrics are for the admin alone', async (t) => {
@@ -67,4 +106,18 @@ onBothDatabases('operations', (engine) => {
     assert.match(text, /sallyport_proxy_calls_total\{outcome="answered"\} 1/)
     assert.match(text, /sallyport_proxy_calls_total\{outcome="refused"\} 1/)
   })
+})
+
+test('on PostgreSQL readyz does not wait for connections that are in use', async (t) => {
+  const service = await startService(t, 'postgres', { SALLYPORT_DATABASE_CONNECTIONS: '1' })
+  const release = Promise.withResolvers<undefined>()
+  const using = service.database.transaction(async (tx) => {
+    await sql`select 1`.execute(tx)
+    await release.promise
+  })
+  assert.equal((await service.call('GET', '/readyz')).status, 200)
+  const { text } = await service.call('GET', '/metrics', { token: service.adminToken })
+  assert.match(text, /^sallyport_database_connections_used 1$/m)
+  release.resolve(undefined)
+  await using
 })

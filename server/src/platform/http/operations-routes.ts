@@ -1,34 +1,26 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { Config } from '../config.ts'
-import { pingDatabase } from '../database/database.ts'
-import type { Database } from '../database/database.ts'
-import type { DiskSpace } from '../disk-space.ts'
-import { ServiceError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import type { Readiness } from '../readiness.ts'
 import type { Http } from './http.ts'
 import { createHttpListener } from './listener.ts'
 import type { ListenerTimeouts } from './listener.ts'
 
 interface OperationsNeeds {
   config: Pick<Config, 'metricsPort'>
-  database: Database
   metrics: Metrics
-  diskSpace: DiskSpace
-  /** True from the stop signal on, so that a load balancer looks elsewhere while calls in flight end. */
-  isStopping: () => boolean
+  readiness: Readiness
 }
 
-export function operationsRoutes(
-  http: Http,
-  { config, database, metrics, diskSpace, isStopping }: OperationsNeeds,
-): void {
-  http.get('/healthz', () => ({ status: 'ok' }))
+export function operationsRoutes(http: Http, { config, metrics, readiness }: OperationsNeeds): void {
+  http.get('/healthz', () => {
+    readiness.assertAlive()
+    return { status: 'ok' }
+  })
   http.get('/readyz', async () => {
-    if (isStopping()) throw new ServiceError('not_ready', { message: 'The service is stopping.' })
-    await pingDatabase(database)
-    if (diskSpace() === 'full') throw new ServiceError('not_ready', { message: 'The disk is full.' })
+    await readiness.assertReady()
     return { status: 'ok' }
   })
   if (config.metricsPort !== undefined) return

@@ -1,0 +1,122 @@
+/**
+ * The pool of connections, as Kysely uses it. Waiting for a connection, making one and running a statement have limits
+ * of their own. A connection that can't be trusted any more is destroyed: it is not given to the next one who asks.
+ */
+import type { Socket } from 'node:net'
+import type { PostgresPool, PostgresPoolClient } from 'kysely'
+import pg from 'pg'
+import type { ClientConfig, PoolClient, QueryConfig } from 'pg'
+import { createAdmission } from '../admission.ts'
+import type { AdmissionLimits } from '../admission.ts'
+import { isSessionFault, isTimeout } from './failures.ts'
+import { nameOf } from './prepared.ts'
+
+export interface GuardedPool extends PostgresPool {
+  /** Connections in use, and how many wait for one. */
+  figures: () => PoolFigures
+  /** No connection of before is used again: the server went silent on one of them. */
+  distrust: () => void
+  /** Ends what is still under way. */
+  destroyAll: () => void
+}
+
+export interface PoolFigures {
+  used: number
+  waiting: number
+  size: number
+}
+
+export function createPool(options: ClientConfig, limits: AdmissionLimits): GuardedPool {
+  const { connectionTimeoutMillis = 0, ...rest } = options
+  // The pool would take the limit for connecting as the limit for waiting too; who waits is decided here.
+  class Client extends pg.Client {
+    constructor(config?: ClientConfig) {
+      super({ ...config, connectionTimeoutMillis })
+    }
+  }
+  const pool = new pg.Pool({ ...rest, Client, max: limits.places })
+  const admission = createAdmission(limits)
+  const connectedAt = new Map<PoolClient, number>()
+  let trustedSince = -Infinity
+  const distrust = () => {
+    trustedSince = performance.now()
+  }
+
+  // A connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => {
+    connectedAt.set(client, performance.now())
+    client.on('error', () => undefined)
+  })
+  pool.on('remove', (client) => connectedAt.delete(client))
+
+  const trustedClient = async (): Promise<PoolClient> => {
+    for (;;) {
+      const client = await pool.connect()
+      if ((connectedAt.get(client) ?? 0) > trustedSince) return client
+      destroy(client)
+      client.release(true)
+    }
+  }
+
+  const connect = async (): Promise<PostgresPoolClient> => {
+    const leave = await admission.enter()
+    try {
+      return guarded(await trustedClient(), leave)
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
+  const guarded = (client: PoolClient, leave: () => void): PostgresPoolClient => {
+    let fault: Error | undefined
+    const run = async (query: QueryConfig) => {
+      // To roll back on such a connection would mean to wait for it once more.
+      if (fault) throw fault
+      try {
+        return await client.query(query)
+      } catch (error) {
+        if (isTimeout(error)) distrust()
+        if (isSessionFault(error)) {
+          fault = error as Error
+          destroy(client)
+        }
+        throw error
+      }
+    }
+    // Rows are never streamed: it is always called with a text.
+    const query = (text: unknown, values: readonly unknown[] = []) => run(statement(String(text), values))
+    return {
+      query: query as never,
+      release: (isBroken = false) => {
+        client.release(isBroken || fault !== undefined)
+        leave()
+      },
+    }
+  }
+
+  return {
+    options: pool.options,
+    connect,
+    end: () => pool.end(),
+    figures: () => ({ used: admission.taken(), waiting: admission.waiting(), size: limits.places }),
+    distrust,
+    destroyAll: () => {
+      for (const client of connectedAt.keys()) destroy(client)
+    },
+  }
+}
+
+/** To say goodbye would mean to wait for an answer. */
+export function destroy(client: pg.ClientBase): void {
+  const { connection } = client as unknown as { connection: { stream: Socket } }
+  connection.stream.destroy()
+}
+
+/** What runs again and again is read and planned once for each connection. */
+export function statement(text: string, given: readonly unknown[]): QueryConfig {
+  const values = [...given]
+  const name = nameOf(text)
+  return name === undefined ? { text, values } : { name, text, values }
+}

@@ -1,0 +1,57 @@
+/**
+ * Asks the server, on a connection of its own and within a deadline, whether it can be written to: neither a busy pool
+ * nor a silent connection makes a healthy instance look unhealthy, or the other way round.
+ */
+import pg from 'pg'
+import type { Client, ClientConfig } from 'pg'
+import { destroy } from './postgres-pool.ts'
+
+export interface Probe {
+  /** Resolves to the number of the newest migration. */
+  run: () => Promise<number>
+  close: () => Promise<void>
+}
+
+const write = `
+  insert into rate_limits (key, full_at) values ('probe', 0)
+  on conflict (key) do update set full_at = excluded.full_at
+  returning (select max(number) from migrations) as newest`
+
+export function createProbe(options: ClientConfig): Probe {
+  let client: Client | undefined
+  let isClosed = false
+
+  const connected = async (): Promise<Client> => {
+    if (isClosed) throw new Error('the database is not open')
+    if (client) return client
+    const made = new pg.Client(options)
+    const lost = () => {
+      if (client === made) client = undefined
+    }
+    made.on('error', lost)
+    made.on('end', lost)
+    await made.connect()
+    client = made
+    return made
+  }
+
+  return {
+    run: async () => {
+      const asked = await connected()
+      try {
+        const { rows } = await asked.query<{ newest: number }>(write)
+        return rows[0]?.newest ?? 0
+      } catch (error) {
+        client = undefined
+        destroy(asked)
+        throw error
+      }
+    },
+    close: async () => {
+      isClosed = true
+      const last = client
+      client = undefined
+      await last?.end()
+    },
+  }
+}
