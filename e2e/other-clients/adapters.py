@@ -4,6 +4,7 @@ Says each step on a line of its own. The upstream sends a stream's next part onc
 """
 
 import json
+import os
 import re
 import sys
 import tempfile
@@ -23,8 +24,12 @@ for block in blocks:
     named = re.match(r"# (\w+\.py)\n", block)
     if named:
         Path(folder, named[1]).write_text(block)
-usage = next(block for block in blocks if block.startswith("import " + library + "\n"))
-example = {"base_url": base_url, "token": token, "grant_id": grant_id, "api": api, "print": lambda *_: None}
+usage = next(block for block in blocks if "\nimport " + library + "\nfrom sallyport_" in block)
+for theirs, ours in {"http://localhost:8787": base_url, "https://api.github.com/issues": api + "/items"}.items():
+    assert theirs in usage, theirs
+    usage = usage.replace(theirs, ours)
+os.environ["SALLYPORT_AGENT_TOKEN"], os.environ["SALLYPORT_GRANT_ID"] = token, grant_id
+example = {"print": lambda *_: None}
 exec(usage, example)
 say("example", example["issues"].json())
 session = example.get("session") or example["client"]
