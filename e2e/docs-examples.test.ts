@@ -140,6 +140,14 @@ describe('a code block of the documentation', () => {
     })
   }
 
+  test('runs in a shell: the first steps of sallyport --help', async () => {
+    const help = await setup.shell('sallyport --help')
+    const steps = help.slice(help.indexOf('First steps')).match(/^ {2}sallyport .*$/gm) ?? []
+    assert.equal(steps.length, 4)
+    const printed = await setup.shell(setup.fill(steps.join('\n')), { HOME: setup.newHome() })
+    for (const pattern of prints['docs/cli.md'] ?? []) assert.match(printed, pattern)
+  })
+
   test('is a request that the service answers', async () => {
     const { service, agent, fill } = setup
     let access_request_id = ''

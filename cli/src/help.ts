@@ -24,9 +24,9 @@ ${style('bold', 'Usage')}
 ${sections.join('\n\n')}
 
 ${style('bold', 'First steps')}
-  sallyport register "Mail helper"        ${style('dim', '# an agent of your own; its token is kept in your profile')}
-  sallyport sandbox                       ${style('dim', '# see a credential being kept from it')}
-  sallyport request github --reason "…"   ${style('dim', '# ask a person; prints the link to send them')}
+  sallyport register "Issue helper"   ${style('dim', '# an agent of your own; its token is kept in your profile')}
+  sallyport sandbox                   ${style('dim', '# see a credential being kept from it')}
+  sallyport request github --reason "To read your issues"   ${style('dim', '# prints the link for the person, and waits')}
   sallyport call https://api.github.com/user
 
 sallyport <command> --help says more. Everything takes --json, --profile and --url.
