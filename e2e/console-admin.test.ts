@@ -207,6 +207,33 @@ inBrowser('a proposal that waits for credentials gets them, after health has tol
   await attention.getByText('credentials').waitFor({ state: 'detached' })
 })
 
+inBrowser(
+  'a proposal by name alone gets its endpoints, and says what was wrong with them',
+  ['400 /v4/providers/'],
+  async (visit) => {
+    const agent = await register('Proposer of names')
+    const proposed = await agent.call('POST', '/v4/providers/proposals', {
+      provider_name: 'Epsilon <b>',
+      slug: 'epsilon',
+    })
+    assert.deepEqual([proposed.status, proposed.body.status], [201, 'pending_credentials'])
+    const page = await open(visit, 'Providers')
+    const waiting = page.getByRole('region', { name: 'Waiting for credentials' })
+    await waiting.getByText('Epsilon <b>').waitFor()
+    await waiting.getByText('needs endpoints').waitFor()
+    assert.equal(await waiting.getByLabel('Client id').count(), 0, 'credentials come after the endpoints')
+    await isFit(page)
+    await waiting.getByLabel('Token address').fill(`${oauth.issuer}/token`)
+    await waiting.getByRole('button', { name: 'Save endpoints' }).click()
+    await waiting.getByText('"authorization_url" is missing').waitFor()
+    await waiting.getByLabel('Token address').fill('')
+    await waiting.getByLabel('Issuer').fill(oauth.issuer)
+    await waiting.getByRole('button', { name: 'Save endpoints' }).click()
+    await hears(page, 'The endpoints are set.')
+    await card(page, 'Epsilon <b>').getByText('active', { exact: true }).waitFor()
+  },
+)
+
 inBrowser('an agent is disabled for good, and its next call is refused', [], async (visit) => {
   const odd = `<b>Bad</b> agent \u05d0\u05d1 ${'m'.repeat(60)}`
   const agent = await register(odd)

@@ -80,6 +80,12 @@ export const v4Beyond: Mutation[] = [
     to: 'scopes: before.scopes,',
   },
   {
+    row: 'PATCH /v4/providers/{id}/endpoints',
+    file: 'server/src/providers/set-endpoints.ts',
+    from: 'await providers.setEndpoints(tx, provider)',
+    to: 'void providers.setEndpoints',
+  },
+  {
     row: 'POST /v4/providers/{id}/disable',
     file: 'server/src/providers/provider-store.ts',
     from: ".where('status', '<>', 'disabled')",

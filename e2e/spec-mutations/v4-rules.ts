@@ -122,6 +122,30 @@ export const v4Rules: Mutation[] = [
     to: 'body: { ...ProposeProviderBody, required: [] },',
   },
   {
+    row: 'Provider: provider_name alone is a proposal that waits for an admin',
+    file: 'server/src/providers/propose.ts',
+    from: 'const isComplete = isEnough(description)',
+    to: 'const isComplete = isEnough(description) || true',
+  },
+  {
+    row: 'Provider: slug and every URL of a proposal are optional',
+    file: 'server/src/providers/propose.ts',
+    from: 'return { metadata: given, client: undefined',
+    to: 'return { metadata: {}, client: undefined',
+  },
+  {
+    row: 'Provider: a proposal by name alone can’t become active without endpoints',
+    file: 'server/src/providers/change-credentials.ts',
+    from: 'metadataOf(found)\n    const isKept',
+    to: 'void metadataOf\n    const isKept',
+  },
+  {
+    row: 'Provider: a proposal by name alone reserves no slug',
+    file: 'server/src/providers/propose.ts',
+    from: 'if (isComplete) await replaceIncomplete(needs, tx, slug, requestId)',
+    to: 'void replaceIncomplete',
+  },
+  {
     row: 'Provider: slug names it in connect start and in the callback path',
     file: 'server/src/providers/provider.ts',
     from: '/v4/oauth/callback/${slug}',

@@ -37,7 +37,7 @@ const publicView = {
   provider_id: RecordId('prv'),
   provider_name: Type.String(),
   slug: Slug,
-  issuer_url: Type.String(),
+  issuer_url: Nullable(Type.String({ description: 'null: a proposal whose endpoints an admin has yet to set' })),
   scopes: Type.Array(Type.String()),
   api_hosts: Type.Array(Type.String()),
   device_flow: Type.Boolean({ description: 'Whether it can be connected from a device without a browser' }),
@@ -87,6 +87,19 @@ const proposal = {
 
 export const ProposeProviderBody = Strict(proposal)
 export type ProposeProviderBody = Static<typeof ProposeProviderBody>
+
+/** Where it is reached. A proposal that names none of them waits until an admin does. */
+export const ProviderEndpointsBody = Strict({
+  discovery_url: proposal.discovery_url,
+  issuer_url: proposal.issuer_url,
+  authorization_url: proposal.authorization_url,
+  token_url: proposal.token_url,
+  registration_endpoint: proposal.registration_endpoint,
+  device_authorization_endpoint: Type.Optional(HttpsUrl),
+  revocation_endpoint: Type.Optional(HttpsUrl),
+  userinfo_endpoint: Type.Optional(HttpsUrl),
+})
+export type ProviderEndpointsBody = Static<typeof ProviderEndpointsBody>
 
 const credentials = {
   client_id: ClientId,

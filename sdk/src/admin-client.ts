@@ -34,6 +34,12 @@ export interface AdminClient {
     create: (body: wire.CreateProviderBody, options?: Options) => Promise<wire.ProviderDetails>
     /** Corrects its name, scopes or API hosts. Pass the `updated_at` that you read as `if_updated_at`. */
     update: (providerId: string, body: wire.UpdateProviderBody, options?: Options) => Promise<wire.ProviderDetails>
+    /** Sets the endpoints that a proposal lacks; it can't be activated without them. */
+    setEndpoints: (
+      providerId: string,
+      body: wire.ProviderEndpointsBody,
+      options?: Options,
+    ) => Promise<wire.ProviderDetails>
     setCredentials: (
       providerId: string,
       body: wire.ProviderCredentialsBody,
@@ -81,6 +87,8 @@ export function createAdminClient(given: AdminClientOptions): AdminClient {
       create: (body, options) => post('/v4/providers', body, options),
       update: (id, body, options) =>
         transport.json({ method: 'PATCH', path: `/v4/providers/${segment(id)}`, body }, options),
+      setEndpoints: (id, body, options) =>
+        transport.json({ method: 'PATCH', path: `/v4/providers/${segment(id)}/endpoints`, body }, options),
       setCredentials: (id, body, options) =>
         transport.json({ method: 'PATCH', path: `/v4/providers/${segment(id)}/credentials`, body }, options),
       enable: act('providers', 'enable'),

@@ -63,6 +63,7 @@ export type {
   ProposeProviderBody,
   Provider,
   ProviderCredentialsBody,
+  ProviderEndpointsBody,
   ProviderDetails,
   ProviderPage,
   UpdateProviderBody,

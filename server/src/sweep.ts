@@ -13,6 +13,7 @@ import type { LegacyV1Store } from './legacy-v1/legacy-v1-store.ts'
 import type { Config } from './platform/config.ts'
 import type { Queries } from './platform/database/database.ts'
 import { dropFullLimits } from './platform/rate-limits.ts'
+import type { ProviderStore } from './providers/provider-store.ts'
 import type { Idempotency } from './proxy/idempotency-store.ts'
 import type { SandboxStore } from './sandbox/sandbox-store.ts'
 import type { LoginFlowStore } from './sessions/login-flow-store.ts'
@@ -34,6 +35,7 @@ export interface SweepNeeds extends RetentionNeeds {
   accessRequests: AccessRequestStore
   callbacks: CallbackStore
   mutedAgents: MutedAgentStore
+  providers: ProviderStore
   idempotency: Idempotency
   legacyV1: LegacyV1Store
 }
@@ -61,6 +63,7 @@ export async function sweep(needs: SweepNeeds): Promise<void> {
     await dropRequests(needs, tx, await needs.accessRequests.listOfSandboxesEndedBefore(tx, daysAgo(1), atOnce))
     await needs.grants.dropSandboxesEndedBefore(tx, daysAgo(1))
     await needs.mutedAgents.dropEnded(tx, now)
+    await needs.providers.dropIncomplete(tx, { before: daysAgo(30) })
     await needs.idempotency.dropExpired(tx, now)
     await needs.legacyV1.dropEnded(needs, tx, now)
     await needs.callbacks.dropWaitingBefore(tx, daysAgo(2))

@@ -184,6 +184,31 @@ export const providersPropose = command({
 
 const which = [{ name: 'provider', summary: 'its slug or provider_id, as in: sallyport providers' }] as const
 
+export const providersEndpoints = command({
+  name: 'providers endpoints',
+  group: 'operator',
+  summary: 'set the endpoints that a proposal lacks',
+  about: 'It becomes active where the provider registers us; otherwise give it credentials next.',
+  operands: which,
+  options: {
+    issuer: metadata.issuer,
+    'discovery-url': metadata['discovery-url'],
+    'authorization-url': metadata['authorization-url'],
+    'token-url': metadata['token-url'],
+  },
+  examples: [['sallyport providers endpoints acme --issuer https://login.acme.example', 'the rest is discovered']],
+  run: async (shell, options, [given = '']) => {
+    const body = described({ ...options, name: undefined, slug: undefined, scope: [] })
+    if (Object.keys(body).length === 0)
+      throw usageError(
+        'there is nothing to set: give --issuer, --discovery-url, or --authorization-url and --token-url',
+      )
+    const providerId = await idOf(shell, given)
+    show(shell, await asAdmin(shell).providers.setEndpoints(providerId, body, { signal: shell.interrupted }))
+    return undefined
+  },
+})
+
 export const providersCredentials = command({
   name: 'providers credentials',
   group: 'operator',

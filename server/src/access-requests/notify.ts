@@ -10,7 +10,7 @@ import type { Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { giveBackToLimit, takeFromLimit } from '../platform/rate-limits.ts'
 import type { RateLimit } from '../platform/rate-limits.ts'
-import { isVerified } from '../providers/provider.ts'
+import { isVerified, metadataOf } from '../providers/provider.ts'
 import type { Provider } from '../providers/provider.ts'
 import { siteOf } from '../providers/site.ts'
 import { approvalUrl } from './access-request.ts'
@@ -101,7 +101,7 @@ async function has(tx: Queries, key: string, limit: RateLimit, now: Date): Promi
 
 /** A lock screen shows it to anybody: who asks for what, and nothing of what they said. */
 function messageFor(baseUrl: URL, { request, agent, provider }: Asked): PushMessage {
-  const asksFor = isVerified(provider) ? provider.name : `${siteOf(new URL(provider.metadata.issuer))} (unverified)`
+  const asksFor = isVerified(provider) ? provider.name : `${siteOf(new URL(metadataOf(provider).issuer))} (unverified)`
   return {
     title: 'An agent asks for access',
     body: `“${shorten(agent.name).replaceAll(quotationMarks, '’')}” (unverified) wants to use ${asksFor}.`,

@@ -2,7 +2,7 @@ import { ServiceError } from '../platform/errors.ts'
 import { isUnavailable } from '../platform/oauth/failures.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
-import { isVerified } from '../providers/provider.ts'
+import { isVerified, metadataOf } from '../providers/provider.ts'
 import type { Provider } from '../providers/provider.ts'
 import { siteOf } from '../providers/site.ts'
 
@@ -52,7 +52,7 @@ export function judgeVerificationUri(uri: string, provider: Provider): string {
   if (!isPage || url.username !== '' || url.password !== '') {
     throw new ServiceError('provider_unavailable', { detail: 'the verification address is no https URL' })
   }
-  if (!isVerified(provider) && siteOf(url) !== siteOf(new URL(provider.metadata.issuer))) {
+  if (!isVerified(provider) && siteOf(url) !== siteOf(new URL(metadataOf(provider).issuer))) {
     throw new ServiceError('provider_unavailable', { detail: 'the verification address is of another site' })
   }
   return url.href

@@ -14,7 +14,7 @@ export function readApiHosts(entries: readonly string[], field = 'api_hosts'): s
 }
 
 /** Those that hold the person's data for sure: anything more has to be said. */
-export function defaultApiHosts({ issuer, token_endpoint }: Metadata): string[] {
+export function defaultApiHosts({ issuer, token_endpoint }: Partial<Metadata>): string[] {
   return [...new Set([issuer, token_endpoint].flatMap((url) => (url === undefined ? [] : [new URL(url).host])))]
 }
 

@@ -5,6 +5,7 @@ import { ServiceError } from '../platform/errors.ts'
 import type { AuthMethod } from '../platform/oauth/oauth-client.ts'
 import type { Secret } from '../platform/secret.ts'
 import { readCredentials } from './client-credentials.ts'
+import { metadataOf } from './provider.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderStore } from './provider-store.ts'
 
@@ -17,7 +18,8 @@ export interface ChangeCredentialsNeeds {
 
 /**
  * The client that is used from now on; a provider that waited for one becomes active. The secret that is there belongs
- * to its client: it stays with that client unless another is given, or none is to be sent.
+ * to its client: it stays with that client unless another is given, or none is to be sent. A provider without endpoints
+ * is refused: it would become active.
  */
 export async function changeCredentials(
   { database, providers, audit, clock }: ChangeCredentialsNeeds,
@@ -29,6 +31,7 @@ export async function changeCredentials(
     // Locked, or another change could come between the client and its secret.
     const found = await providers.lock(database, tx, providerId, 'for update')
     if (!found) throw new ServiceError('not_found')
+    metadataOf(found)
     const isKept = !given.clientSecret && given.clientId === found.clientId && given.authMethod !== 'none'
     const clientSecret = isKept ? await providers.clientSecret(tx, providerId) : given.clientSecret
     const credentials = readCredentials({ ...given, clientSecret }, found.authMethod)

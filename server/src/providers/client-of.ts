@@ -5,16 +5,17 @@ import type { Dialect } from '../platform/oauth/dialect.ts'
 import type { OAuthClient } from '../platform/oauth/oauth-client.ts'
 import { findPreset } from './presets/catalogue.ts'
 import type { Preset } from './presets/preset.ts'
+import { metadataOf } from './provider.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderStore } from './provider-store.ts'
 
 /** What we are to this provider. An agent's addresses stay an agent's, also once an admin has given credentials. */
 export async function clientOf(providers: ProviderStore, queries: Queries, provider: Provider): Promise<OAuthClient> {
-  const { clientId, metadata, authMethod, source } = provider
+  const { clientId, authMethod, source } = provider
   if (clientId === null) throw new ServiceError('conflict', { message: 'This provider has no credentials yet.' })
   const preset = provider.preset === null ? undefined : findPreset(provider.preset)
   return {
-    metadata,
+    metadata: metadataOf(provider),
     clientId,
     clientSecret: await providers.clientSecret(queries, provider.providerId),
     authMethod,

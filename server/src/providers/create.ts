@@ -13,11 +13,12 @@ import type { FindMetadataNeeds, Said } from './find-metadata.ts'
 import { presetMetadata } from './preset-metadata.ts'
 import { findPreset } from './presets/catalogue.ts'
 import type { Preset } from './presets/preset.ts'
-import { bearerInjection } from './provider.ts'
+import { bearerInjection, holdsSlug } from './provider.ts'
 import type { Injection, Provider } from './provider.ts'
 import type { ProviderStore } from './provider-store.ts'
 import { registerClient } from './register-client.ts'
 import type { RegisterClientNeeds, Registration } from './register-client.ts'
+import { replaceIncomplete } from './replace-incomplete.ts'
 import { assertNotReserved, slugFrom } from './slug.ts'
 
 export interface CreateProviderNeeds extends FindMetadataNeeds, RegisterClientNeeds {
@@ -52,13 +53,15 @@ export async function createProvider(
   const name = wanted.name ?? preset?.name
   if (name === undefined) throw missing('provider_name')
   const slug = wanted.slug ?? preset?.id ?? slugFrom(name)
+  if (slug === undefined) throw missing('slug')
   assertNotReserved(slug)
   const scopes = wanted.scopes ?? [...(preset?.defaultScopes ?? [])]
   const ownServer = preset && !isAnotherIssuer(preset, wanted.metadata) ? preset : undefined
   const calling = readCalling(wanted, preset)
   const given = givenClient(wanted, preset)
   const description = describe(needs, preset ? overPreset(preset, wanted) : wanted, 'operator')
-  if (await providers.findBySlug(database.queries, slug)) throw new ServiceError('slug_taken', { field: 'slug' })
+  const holder = await providers.findBySlug(database.queries, slug)
+  if (holder && holdsSlug(holder)) throw new ServiceError('slug_taken', { field: 'slug' })
 
   const metadata = await completeMetadata(needs, description, 'operator')
   const { client, error } = given ?? (await registerClient(needs, { metadata, slug, scopes }, 'operator'))
@@ -83,6 +86,7 @@ export async function createProvider(
     updatedAt: now,
   }
   await database.transaction(async (tx) => {
+    await replaceIncomplete(needs, tx, slug, requestId)
     const isNew = await providers.insert(tx, provider, client?.clientSecret)
     if (!isNew) throw new ServiceError('slug_taken', { field: 'slug' })
     const detail = { provider_id: provider.providerId, slug, source: provider.source, status: provider.status }

@@ -2,6 +2,7 @@ import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { metadataOf } from './provider.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderStore } from './provider-store.ts'
 
@@ -17,8 +18,10 @@ export function disableProvider(needs: EnableNeeds, providerId: string, requestI
   return change(needs, needs.providers.disable, { event: 'provider.disabled', providerId, requestId })
 }
 
-/** Back to what it can be: without a client it waits for one. */
-export function enableProvider(needs: EnableNeeds, providerId: string, requestId: string): Promise<Provider> {
+/** Back to what it can be: without a client it waits for one. Without endpoints it can't be enabled. */
+export async function enableProvider(needs: EnableNeeds, providerId: string, requestId: string): Promise<Provider> {
+  const found = await needs.providers.find(needs.database.queries, providerId)
+  if (found) metadataOf(found)
   return change(needs, needs.providers.enable, { event: 'provider.enabled', providerId, requestId })
 }
 

@@ -22,18 +22,19 @@ export interface Said {
 }
 
 /** Judged, and on nobody's word but the caller's. */
-export type Description =
-  | { given: Metadata; discovery: undefined; discoveryUrl: null }
+export interface Description {
+  given: Partial<Metadata>
   /** Where the rest is to be read. */
-  | { given: Partial<Metadata>; discovery: { url: URL; field: string }; discoveryUrl: string | null }
+  discovery: { url: URL; field: string } | undefined
+  discoveryUrl: string | null
+}
 
 export function describe({ egress }: FindMetadataNeeds, said: Said, suppliedBy: SuppliedBy): Description {
   const given = readMetadata(said.metadata)
   const discovery = whereToDiscover(said.discoveryUrl, given)
   const urls = said.discoveryUrl !== undefined && discovery ? [discovery, ...urlsOf(given)] : urlsOf(given)
   judgeUrls(egress, urls, suppliedBy)
-  if (!discovery) return { given: wholeMetadata(given), discovery, discoveryUrl: null }
-  return { given, discovery, discoveryUrl: said.discoveryUrl === undefined ? null : discovery.url.href }
+  return { given, discovery, discoveryUrl: said.discoveryUrl === undefined || !discovery ? null : discovery.url.href }
 }
 
 /** What the operator gives counts before what is discovered; but for who the issuer is, on which both must agree. */
@@ -42,7 +43,7 @@ export async function completeMetadata(
   { given, discovery }: Description,
   suppliedBy: SuppliedBy,
 ): Promise<Metadata> {
-  if (!discovery) return given
+  if (!discovery) return givenMetadata(given)
   const found = await discoverMetadata(needs, discovery, suppliedBy)
   if (given.issuer !== undefined && !isSameIssuer(found.issuer, given.issuer)) throw foreignIssuer('issuer_url')
   if (suppliedBy === 'stranger') assertNoContradiction(given, found)
@@ -85,8 +86,20 @@ function whereToDiscover(
 ): Description['discovery'] {
   if (discoveryUrl !== undefined) return { url: readUrl(discoveryUrl, 'discovery_url'), field: 'discovery_url' }
   if (authorization_endpoint !== undefined && token_endpoint !== undefined) return undefined
-  if (issuer !== undefined) return { url: new URL(issuer), field: 'issuer_url' }
-  if (authorization_endpoint !== undefined || token_endpoint !== undefined) return undefined
+  return issuer === undefined ? undefined : { url: new URL(issuer), field: 'issuer_url' }
+}
+
+/** Whether the metadata is whole, or can be once it is discovered. */
+export function isEnough({ given, discovery }: Description): boolean {
+  const { token_endpoint, authorization_endpoint, device_authorization_endpoint } = given
+  return (
+    discovery !== undefined ||
+    (token_endpoint !== undefined && (authorization_endpoint ?? device_authorization_endpoint) !== undefined)
+  )
+}
+
+function givenMetadata(given: Partial<Metadata>): Metadata {
+  if (given.authorization_endpoint !== undefined || given.token_endpoint !== undefined) return wholeMetadata(given)
   const message = 'Give "issuer_url" or "discovery_url", or both "authorization_url" and "token_url".'
   throw new ServiceError('missing_field', { field: 'issuer_url', message })
 }

@@ -14,7 +14,9 @@ export function proposalRoutes(http: Http, needs: ProposeNeeds): void {
       schema: {
         tags: ['Providers'],
         summary: 'Propose a provider',
-        description: 'It is active at once where the provider registers us; otherwise it waits for an admin.',
+        description:
+          'It is active at once where the provider registers us; otherwise it waits for an admin. Only `provider_name` is ' +
+          'required: an admin then sets the endpoints.',
         body: ProposeProviderBody,
         response: { 201: ProviderDetails },
       },

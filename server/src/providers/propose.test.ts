@@ -181,10 +181,6 @@ onBothDatabases('a proposal', (engine) => {
     const name = { provider_name: 'Notes' }
     const cases: [object, string, string][] = [
       [{}, 'missing_field', 'provider_name'],
-      [name, 'missing_field', 'issuer_url'],
-      [{ ...name, authorization_url: 'https://a.example/' }, 'missing_field', 'token_url'],
-      [{ ...name, token_url: 'https://a.example/' }, 'missing_field', 'authorization_url'],
-      [{ provider_name: '日本', issuer_url: oauth.issuer }, 'missing_field', 'slug'],
       [{ ...name, issuer_url: oauth.issuer, slug: 'No Slug' }, 'invalid_field', 'slug'],
       [{ ...name, issuer_url: oauth.issuer, slug: '-a' }, 'invalid_field', 'slug'],
       [{ ...name, issuer_url: oauth.issuer, scopes: ['a b'] }, 'invalid_field', 'scopes.0'],

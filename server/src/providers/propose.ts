@@ -12,14 +12,15 @@ import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import { perDay, takeFromLimit } from '../platform/rate-limits.ts'
 import { defaultApiHosts } from './api-hosts.ts'
 import { urlsOf } from './endpoints.ts'
-import { completeMetadata, describe } from './find-metadata.ts'
+import { completeMetadata, describe, isEnough } from './find-metadata.ts'
 import type { Description, FindMetadataNeeds, Said } from './find-metadata.ts'
 import { resemblesPreset } from './presets/look-alikes.ts'
-import { bearerInjection } from './provider.ts'
+import { bearerInjection, holdsSlug } from './provider.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderStore } from './provider-store.ts'
 import { registerClient } from './register-client.ts'
 import type { Registration } from './register-client.ts'
+import { replaceIncomplete } from './replace-incomplete.ts'
 import { assertOneSite } from './site.ts'
 import { assertNotReserved, slugFrom } from './slug.ts'
 
@@ -47,17 +48,20 @@ export async function proposeProvider(
   if (config.proposals === 'off') {
     throw new ServiceError('forbidden', { message: 'Agents may not propose providers here. Ask an admin to add it.' })
   }
-  const slug = proposal.slug ?? slugFrom(name)
+  const ownSlug = proposal.slug ?? slugFrom(name)
+  const slug = ownSlug ?? `provider-${newId('prv', clock()).slice(-8)}`
   assertNotReserved(slug)
   // A slug that was not given comes from the name: then the name is what was wrong.
   assertOwnName('provider_name', name)
-  assertOwnName('slug', slug)
+  if (ownSlug !== undefined) assertOwnName('slug', ownSlug)
   const description = describe(needs, proposal, 'stranger')
   assertOneSite(urlsGiven(description))
-  await takeFromLimits(needs, agent, slug)
+  const isComplete = isEnough(description)
+  await takeFromLimits(needs, agent, slug, isComplete)
 
-  const metadata = await askProvider(needs, description)
-  const { client, error } = await askForClient(needs, { metadata, slug, scopes })
+  const { metadata, client, error } = isComplete
+    ? await askForAll(needs, description, slug, scopes)
+    : await keepGiven(needs, description)
   const now = clock()
   const provider: Provider = {
     providerId: newId('prv', now),
@@ -82,10 +86,11 @@ export async function proposeProvider(
   }
   await database.transaction(async (tx) => {
     // Of two at once the slower one's client is simply never used.
+    if (isComplete) await replaceIncomplete(needs, tx, slug, requestId)
     const isNew = await providers.insert(tx, provider, client?.clientSecret)
     if (!isNew) throw slugTaken()
     const { providerId, status } = provider
-    const detail = { provider_id: providerId, slug, status, registration_error: error, issuer: metadata.issuer }
+    const detail = { provider_id: providerId, slug, status, registration_error: error, issuer: metadata.issuer ?? null }
     await audit.append(tx, { event: 'provider.proposed', at: now, requestId, agentId: agent.agentId, detail })
   })
   return provider
@@ -98,7 +103,7 @@ function assertOwnName(field: string, text: string): void {
 }
 
 /** The issuer first, or where it is to be read: it says which site it is. */
-function urlsGiven({ given, discovery }: Description): { url: URL; field: string }[] {
+export function urlsGiven({ given, discovery }: Description): { url: URL; field: string }[] {
   const urls = urlsOf(given)
   if (!discovery) return urls
   return given.issuer === undefined ? [discovery, ...urls] : [...urls, discovery]
@@ -108,23 +113,37 @@ async function takeFromLimits(
   { config, database, providers, clock }: ProposeNeeds,
   { agentId }: { agentId: string },
   slug: string,
+  isComplete: boolean,
 ): Promise<void> {
   const now = clock()
   await database.transaction(async (tx) => {
-    if (await providers.findBySlug(tx, slug)) throw slugTaken()
+    const holder = await providers.findBySlug(tx, slug)
+    if (holder && (!isComplete || holdsSlug(holder))) throw slugTaken()
     await takeFromLimit(tx, `proposals-day:${agentId}`, perDay(config.proposalsPerDay), now)
     await takeFromLimit(tx, 'proposals-day:all', perDay(config.proposalsPerDayInAll), now)
   })
 }
 
-async function askProvider(needs: ProposeNeeds, description: Description): Promise<Metadata> {
+async function askForAll(needs: ProposeNeeds, description: Description, slug: string, scopes: string[]) {
+  const metadata = await askProvider(needs, description)
+  return { metadata, ...(await askForClient(needs, { metadata, slug, scopes })) }
+}
+
+/** Everything but the name is optional (spec v4, Endpoints): an admin sets the endpoints that are missing. */
+async function keepGiven(needs: ProposeNeeds, { given }: Description) {
+  await judgeNames(needs, urlsOf(given))
+  return { metadata: given, client: undefined, error: 'endpoints_missing' as const }
+}
+
+/** The whole metadata of a stranger's provider: of one site, and at addresses that a stranger may name. */
+export async function askProvider(needs: FindMetadataNeeds, description: Description): Promise<Metadata> {
   const metadata = await completeMetadata(needs, description, 'stranger')
   assertOneSite(urlsOf(metadata))
   await judgeNames(needs, urlsOf(metadata))
   return metadata
 }
 
-async function judgeNames({ egress }: ProposeNeeds, urls: readonly { url: URL; field: string }[]): Promise<void> {
+async function judgeNames({ egress }: FindMetadataNeeds, urls: readonly { url: URL; field: string }[]): Promise<void> {
   const hosts = new Map(urls.toReversed().map((one) => [one.url.host, one]))
   for (const { url, field } of hosts.values()) await egress.judgeName(url, 'stranger', field)
 }

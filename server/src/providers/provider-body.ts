@@ -3,6 +3,7 @@ import type {
   CreateProviderBody,
   ProposeProviderBody,
   ProviderCredentialsBody,
+  ProviderEndpointsBody,
   UpdateProviderBody,
 } from '@sallyport/protocol/providers'
 import { Secret } from '../platform/secret.ts'
@@ -27,7 +28,8 @@ export function credentialsOf({ client_id, client_secret, token_endpoint_auth_me
   }
 }
 
-export function newProviderOf(body: CreateProviderBody): NewProvider {
+/** With the endpoints that only an admin gives. */
+export function endpointsOf(body: ProviderEndpointsBody): Said {
   const { device_authorization_endpoint, revocation_endpoint, userinfo_endpoint } = body
   const said = saidOf(body)
   return {
@@ -38,6 +40,12 @@ export function newProviderOf(body: CreateProviderBody): NewProvider {
       ...(revocation_endpoint !== undefined && { revocation_endpoint }),
       ...(userinfo_endpoint !== undefined && { userinfo_endpoint }),
     },
+  }
+}
+
+export function newProviderOf(body: CreateProviderBody): NewProvider {
+  return {
+    ...endpointsOf(body),
     preset: body.preset,
     name: body.provider_name,
     slug: body.slug,

@@ -3,6 +3,7 @@ import {
   ListProvidersQuery,
   ProviderCredentialsBody,
   ProviderDetails,
+  ProviderEndpointsBody,
   ProviderPage,
   UpdateProviderBody,
 } from '@sallyport/protocol/providers'
@@ -16,10 +17,11 @@ import type { CreateProviderNeeds } from './create.ts'
 import { deleteProvider } from './delete.ts'
 import type { DeleteProviderNeeds } from './delete.ts'
 import { disableProvider, enableProvider } from './enable.ts'
-import { changesOf, credentialsOf, newProviderOf } from './provider-body.ts'
+import { changesOf, credentialsOf, endpointsOf, newProviderOf } from './provider-body.ts'
 import { detailsView, publicView } from './provider-view.ts'
 import type { Provider } from './provider.ts'
 import { rediscoverProvider } from './rediscover.ts'
+import { setEndpoints } from './set-endpoints.ts'
 import { updateProvider } from './update.ts'
 
 const tags = ['Providers']
@@ -100,6 +102,24 @@ export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeletePr
       },
     },
     async ({ params, body, id }) => details(await changeCredentials(needs, params.id, credentialsOf(body), id)),
+  )
+
+  http.patch(
+    '/v4/providers/:id/endpoints',
+    {
+      config: { allow: ['admin'] },
+      schema: {
+        tags,
+        summary: 'Set the endpoints that a proposal lacks',
+        description:
+          'Give `issuer_url` or `discovery_url`, or both `authorization_url` and `token_url`. The provider becomes active ' +
+          'where it registers us; otherwise set its credentials next. Endpoints that are set already do not change.',
+        params: IdInPath,
+        body: ProviderEndpointsBody,
+        response: { 200: ProviderDetails },
+      },
+    },
+    async ({ params, body, id }) => details(await setEndpoints(needs, params.id, endpointsOf(body), id)),
   )
 
   const actions = {

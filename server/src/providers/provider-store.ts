@@ -6,7 +6,14 @@ import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
 import { matchesHost } from './api-hosts.ts'
 import type { Credentials } from './client-credentials.ts'
-import type { Injection, Provider, ProviderEdit, ProviderSource, ProviderStatus } from './provider.ts'
+import type {
+  Injection,
+  Provider,
+  ProviderEdit,
+  ProviderSource,
+  ProviderStatus,
+  RegistrationError,
+} from './provider.ts'
 
 interface ProviderRow {
   provider_id: string
@@ -254,6 +261,24 @@ export function createProviderStore(vault: Vault) {
       return row && toProvider(row)
     },
 
+    /** The endpoints that a proposal lacked. The caller holds the row's lock. */
+    setEndpoints: async (
+      tx: Queries,
+      { providerId, metadata, discoveryUrl, apiHosts, registrationError, updatedAt }: Provider,
+    ): Promise<void> => {
+      await tx
+        .updateTable('providers')
+        .set({
+          metadata: JSON.stringify(metadata),
+          discovery_url: discoveryUrl,
+          api_hosts: JSON.stringify(apiHosts),
+          registration_error: registrationError,
+          updated_at: updatedAt.getTime(),
+        })
+        .where('provider_id', '=', providerId)
+        .execute()
+    },
+
     /** The row stays for what refers to it; its secret goes and its slug is free. */
     delete: async (tx: Queries, providerId: string, now: Date): Promise<Provider | undefined> => {
       const found = await findBy(tx, 'provider_id', providerId)
@@ -274,6 +299,22 @@ export function createProviderStore(vault: Vault) {
           .returning('provider_id')
           .executeTakeFirst())
       return row && found
+    },
+
+    /** Proposals without endpoints: nothing refers to them. With this slug, or created before then. */
+    dropIncomplete: async (tx: Queries, which: { slug: string } | { before: Date }): Promise<string[]> => {
+      const dropped = tx
+        .deleteFrom('providers')
+        .where('status', '=', 'pending_credentials')
+        .where('registration_error', '=', 'endpoints_missing' satisfies RegistrationError)
+      const rows = await (
+        'slug' in which
+          ? dropped.where('slug', '=', which.slug)
+          : dropped.where('created_at', '<', which.before.getTime())
+      )
+        .returning('provider_id')
+        .execute()
+      return rows.map(({ provider_id }) => provider_id)
     },
 
     countPending: async (queries: Queries): Promise<number> => {

@@ -7,7 +7,7 @@ export function publicView(provider: Provider): PublicView {
     provider_id: provider.providerId,
     provider_name: provider.name,
     slug: provider.slug,
-    issuer_url: provider.metadata.issuer,
+    issuer_url: provider.metadata.issuer ?? null,
     scopes: provider.scopes,
     api_hosts: provider.apiHosts,
     device_flow: hasDeviceFlow(provider),

@@ -1,3 +1,4 @@
+import { ServiceError } from '../platform/errors.ts'
 import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
 
 /** An OAuth provider that people can connect. Its metadata is pinned: it changes only when an admin says so. */
@@ -11,7 +12,8 @@ export interface Provider {
   /** The agent that proposed it. */
   proposedBy: string | null
   status: ProviderStatus
-  metadata: Metadata
+  /** Without an issuer it is a proposal that lacks endpoints: it stays inactive until an admin sets them. */
+  metadata: Partial<Metadata>
   discoveryUrl: string | null
   scopes: string[]
   /** Where its tokens may go: `name`, `*.name`, each with an optional port. */
@@ -46,6 +48,24 @@ export function isVerified({ source }: Pick<Provider, 'source'>): boolean {
   return source !== 'proposal'
 }
 
+/** Throws where endpoints are missing; an active provider has them. */
+export function metadataOf({ metadata }: Pick<Provider, 'metadata'>): Metadata {
+  const { issuer, token_endpoint } = metadata
+  if (issuer !== undefined) return { ...metadata, issuer }
+  const field = token_endpoint === undefined ? 'token_url' : 'authorization_url'
+  throw new ServiceError('conflict', {
+    field,
+    message:
+      `This provider has no "${field}" yet. Set "issuer_url", or both "authorization_url" and "token_url", with ` +
+      'PATCH /v4/providers/{id}/endpoints first.',
+  })
+}
+
+/** A proposal without endpoints reserves no slug: a provider that has them takes its place. */
+export function holdsSlug({ status, metadata }: Provider): boolean {
+  return status !== 'pending_credentials' || metadata.issuer !== undefined
+}
+
 export function hasDeviceFlow({ metadata }: Provider): boolean {
   return metadata.device_authorization_endpoint !== undefined
 }
@@ -57,6 +77,8 @@ export type RegistrationError =
   | 'registration_unreachable'
   /** It answered, but not as RFC 7591 says, or with a secret too short to be kept. */
   | 'registration_invalid'
+  /** Not asked: no endpoints are known. */
+  | 'endpoints_missing'
   /** Not asked: an admin looks at proposals first. */
   | 'review'
 

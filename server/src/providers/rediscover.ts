@@ -9,6 +9,7 @@ import { discoverMetadata } from './find-metadata.ts'
 import type { FindMetadataNeeds } from './find-metadata.ts'
 import { presetMetadata } from './preset-metadata.ts'
 import { findPreset } from './presets/catalogue.ts'
+import { metadataOf } from './provider.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderStore } from './provider-store.ts'
 import { assertOneSite } from './site.ts'
@@ -29,8 +30,9 @@ export async function rediscoverProvider(
   const { database, providers, audit, clock } = needs
   const before = await providers.find(database.queries, providerId)
   if (!before) throw new ServiceError('not_found')
-  const found = presetFor(before) ?? (await discoverFor(needs, before))
-  const metadata = { ...before.metadata, ...found, issuer: before.metadata.issuer }
+  const pinned = metadataOf(before)
+  const found = presetFor(before.preset, pinned) ?? (await discoverFor(needs, before, pinned))
+  const metadata = { ...pinned, ...found, issuer: pinned.issuer }
   if (before.source === 'proposal') assertOneSite(urlsOf(metadata))
   return database.transaction(async (tx) => {
     const at = clock()
@@ -43,12 +45,16 @@ export async function rediscoverProvider(
 }
 
 /** A preset's endpoints come with this release. On another server they are that server's to say. */
-function presetFor({ preset, metadata }: Provider): Metadata | undefined {
+function presetFor(preset: string | null, metadata: Metadata): Metadata | undefined {
   const own = preset === null ? undefined : findPreset(preset)
   return own?.issuerUrl === metadata.issuer ? presetMetadata(own) : undefined
 }
 
-async function discoverFor(needs: RediscoverNeeds, { source, discoveryUrl, metadata }: Provider): Promise<Metadata> {
+async function discoverFor(
+  needs: RediscoverNeeds,
+  { source, discoveryUrl }: Provider,
+  metadata: Metadata,
+): Promise<Metadata> {
   const field = discoveryUrl === null ? 'issuer_url' : 'discovery_url'
   const url = new URL(discoveryUrl ?? metadata.issuer)
   const found = await discoverMetadata(needs, { url, field }, source === 'proposal' ? 'stranger' : 'operator')

@@ -20,5 +20,5 @@ test('a slug comes from the name, and is one that may stand in a path', () => {
 })
 
 test('a name without a Latin letter or a digit gives no slug', () => {
-  for (const name of ['日本', '!!!', '-']) assert.throws(() => slugFrom(name), { code: 'missing_field', field: 'slug' })
+  for (const name of ['日本', '!!!', '-']) assert.equal(slugFrom(name), undefined)
 })

@@ -12,8 +12,8 @@ export function assertNotReserved(slug: string): void {
   throw new ServiceError('slug_taken', { field: 'slug', message })
 }
 
-/** `Acme Corp` is `acme-corp`. A name without a Latin letter or a digit gives none; then it has to be chosen. */
-export function slugFrom(name: string): string {
+/** `Acme Corp` is `acme-corp`. A name without a Latin letter or a digit gives none. */
+export function slugFrom(name: string): string | undefined {
   const slug = name
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
@@ -22,8 +22,5 @@ export function slugFrom(name: string): string {
     .replace(/^-/, '')
     .slice(0, maxLength)
     .replace(/-$/, '')
-  if (slug === '') {
-    throw new ServiceError('missing_field', { field: 'slug', message: 'The name gives no slug. Add "slug".' })
-  }
-  return slug
+  return slug === '' ? undefined : slug
 }

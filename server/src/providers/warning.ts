@@ -1,10 +1,10 @@
-import { isVerified } from './provider.ts'
+import { isVerified, metadataOf } from './provider.ts'
 import type { Provider } from './provider.ts'
 import { siteOf } from './site.ts'
 
 /** What a person should read before they go to the provider; null for one that somebody here answers for. */
 export function warningOf(provider: Provider): string | null {
   if (isVerified(provider)) return null
-  const site = siteOf(new URL(provider.metadata.issuer))
+  const site = siteOf(new URL(metadataOf(provider).issuer))
   return `An agent proposed this provider, and nobody here answers for it. It belongs to ${site}: go on only if you trust that site.`
 }

@@ -6,6 +6,7 @@ import { useSay } from '../../ui/message.tsx'
 import { Badge, Card, Theirs, focusHeading } from '../../ui/view.tsx'
 import { Credentials } from './credentials.tsx'
 import { EditProvider } from './edit-provider.tsx'
+import { ProviderEndpoints } from './provider-endpoints.tsx'
 
 const sources = { admin: 'set up by an admin', preset: 'a preset', proposal: 'proposed by an agent' }
 
@@ -13,6 +14,7 @@ export function ProviderCard({ admin, provider }: { admin: AdminClient; provider
   const queries = useQueryClient()
   const { say } = useSay()
   const { provider_id: id, provider_name: name, status } = provider
+  const needsEndpoints = provider.issuer_url === null
   const change = async (act: () => Promise<unknown>, text: string) => {
     await act()
     await queries.invalidateQueries({ queryKey: ['admin', 'providers'] })
@@ -28,14 +30,21 @@ export function ProviderCard({ admin, provider }: { admin: AdminClient; provider
               <Theirs>{name}</Theirs>
               {status === 'active' && <Badge tone="good">active</Badge>}
               {status === 'disabled' && <Badge tone="bad">disabled</Badge>}
-              {status === 'pending_credentials' && <Badge tone="warn">needs credentials</Badge>}
+              {status === 'pending_credentials' && (
+                <Badge tone="warn">needs {needsEndpoints ? 'endpoints' : 'credentials'}</Badge>
+              )}
               {!provider.verified && <Badge tone="warn">unverified</Badge>}
             </p>
             <p className="text-sm text-quiet">
               <code className="font-mono">{provider.slug}</code>, {sources[provider.source]}, tokens go to{' '}
               <span className="wrap-anywhere">{provider.api_hosts.join(', ') || 'no host'}</span>
             </p>
-            {provider.registration_error && (
+            {needsEndpoints && (
+              <p className="text-sm text-warn">
+                The agent did not say where this provider is reached. Set its endpoints, or delete the proposal.
+              </p>
+            )}
+            {provider.registration_error && !needsEndpoints && (
               <p className="text-sm text-warn">Automatic registration gave no client: {provider.registration_error}</p>
             )}
           </div>
@@ -77,20 +86,31 @@ export function ProviderCard({ admin, provider }: { admin: AdminClient; provider
             />
           </div>
         </details>
-        <details className="mt-3" open={status === 'pending_credentials'}>
-          <summary className="text-sm font-medium text-accent">
-            {provider.client_id ? 'Change its credentials' : 'Give it credentials'}
-          </summary>
-          <div className="mt-3">
-            <Credentials
-              redirectUri={provider.redirect_uri}
-              verb="Save"
-              act={(credentials) =>
-                change(() => admin.providers.setCredentials(id, credentials), 'The credentials are kept.')
-              }
-            />
-          </div>
-        </details>
+        {needsEndpoints ? (
+          <details className="mt-3" open={status === 'pending_credentials'}>
+            <summary className="text-sm font-medium text-accent">Set its endpoints</summary>
+            <div className="mt-3">
+              <ProviderEndpoints
+                act={(endpoints) => change(() => admin.providers.setEndpoints(id, endpoints), 'The endpoints are set.')}
+              />
+            </div>
+          </details>
+        ) : (
+          <details className="mt-3" open={status === 'pending_credentials'}>
+            <summary className="text-sm font-medium text-accent">
+              {provider.client_id ? 'Change its credentials' : 'Give it credentials'}
+            </summary>
+            <div className="mt-3">
+              <Credentials
+                redirectUri={provider.redirect_uri}
+                verb="Save"
+                act={(credentials) =>
+                  change(() => admin.providers.setCredentials(id, credentials), 'The credentials are kept.')
+                }
+              />
+            </div>
+          </details>
+        )}
       </Card>
     </li>
   )

@@ -83,7 +83,7 @@ function Row({ provider, onStart }: { provider: Provider; onStart: Start }) {
           {!verified && <Badge tone="warn">nobody answers for it</Badge>}
         </p>
         <p className="text-sm text-quiet">
-          <bdi>{URL.parse(issuer)?.host ?? issuer}</bdi>
+          <bdi>{URL.parse(issuer ?? '')?.host ?? issuer}</bdi>
         </p>
       </div>
       <div className="flex flex-wrap gap-2">

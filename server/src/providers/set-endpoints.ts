@@ -1,0 +1,64 @@
+/**
+ * An admin sets the endpoints that a proposal lacks. They are judged as the proposal's own would have been: its addresses
+ * stay a stranger's, because the provider is still one that an agent proposed. Endpoints that are set never change.
+ */
+import type { AuditStore } from '../audit/audit-store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import { ServiceError } from '../platform/errors.ts'
+import { defaultApiHosts } from './api-hosts.ts'
+import { describe } from './find-metadata.ts'
+import type { FindMetadataNeeds, Said } from './find-metadata.ts'
+import { askProvider, urlsGiven } from './propose.ts'
+import type { Provider } from './provider.ts'
+import type { ProviderStore } from './provider-store.ts'
+import { registerClient } from './register-client.ts'
+import type { RegisterClientNeeds } from './register-client.ts'
+import { assertOneSite } from './site.ts'
+
+export interface SetEndpointsNeeds extends FindMetadataNeeds, RegisterClientNeeds {
+  database: Database
+  providers: ProviderStore
+  audit: AuditStore
+  clock: Clock
+}
+
+export async function setEndpoints(
+  needs: SetEndpointsNeeds,
+  providerId: string,
+  said: Said,
+  requestId: string,
+): Promise<Provider> {
+  const { database, providers, audit, clock } = needs
+  const found = withoutEndpoints(await providers.find(database.queries, providerId))
+  const description = describe(needs, { ...said, metadata: { ...found.metadata, ...said.metadata } }, 'stranger')
+  assertOneSite(urlsGiven(description))
+  const metadata = await askProvider(needs, description)
+  const { client, error } = await registerClient(needs, { ...found, metadata }, 'stranger')
+  return database.transaction(async (tx) => {
+    const before = withoutEndpoints(await providers.lock(database, tx, providerId, 'for update'))
+    const at = clock()
+    const provider: Provider = {
+      ...before,
+      metadata,
+      discoveryUrl: description.discoveryUrl,
+      // What an admin has chosen meanwhile stays.
+      apiHosts: before.apiHosts.length > 0 ? before.apiHosts : defaultApiHosts(metadata),
+      registrationError: error,
+      updatedAt: at,
+    }
+    await providers.setEndpoints(tx, provider)
+    const activated = client && (await providers.setCredentials(tx, providerId, client, at))
+    const { slug, status } = activated ?? provider
+    const detail = { provider_id: providerId, slug, status, registration_error: error, issuer: metadata.issuer }
+    await audit.append(tx, { event: 'provider.updated', at, requestId, detail })
+    return activated ?? provider
+  })
+}
+
+function withoutEndpoints(provider: Provider | undefined): Provider {
+  if (!provider) throw new ServiceError('not_found')
+  if (provider.metadata.issuer === undefined) return provider
+  const message = 'This provider has its endpoints, and they stay as they are. For others, create another provider.'
+  throw new ServiceError('conflict', { message })
+}
