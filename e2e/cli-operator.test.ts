@@ -142,7 +142,7 @@ describe('wrong input gets one line and the right code', { concurrency: 4 }, () 
     [
       ['providers', 'ad'],
       2,
-      'there is no command "providers ad" (there is: list, propose, presets, add, edit, credentials, enable, disable, rediscover, delete)',
+      'there is no command "providers ad" (there is: list, propose, presets, add, edit, endpoints, credentials, enable, disable, rediscover, delete)',
     ],
     [['--nonsense'], 2, 'there is no option --nonsense'],
     [['register'], 2, '<name> is missing: what people see when they are asked for approval'],
