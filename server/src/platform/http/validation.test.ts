@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onBothDatabases } from '../../../testkit/databases.ts'
 import { pairDevice } from '../../../testkit/device.ts'
 import { startService } from '../../../testkit/service.ts'
 
@@ -49,56 +50,58 @@ test('an object with more members than its schema knows is told the first that i
   }
 })
 
-test('null for an optional member means that it is absent, in the bodies of all calls', async (t) => {
-  const service = await startService(t, 'sqlite')
-  const user = await service.logIn({ email: 'ada@example.com' })
-  const tokens: Record<string, string> = {
-    agent: (await service.registerAgent()).token,
-    user: user.token,
-    device: (await pairDevice(service, user)).token,
-    admin: service.adminToken,
-  }
-  interface Schema {
-    required?: string[]
-    properties?: Record<string, Schema>
-  }
-  interface Operation {
-    security: Record<string, unknown>[]
-    requestBody?: { content: Record<string, { schema: Schema }> }
-  }
-  const { paths } = service.app.http.swagger() as unknown as { paths: Record<string, Record<string, Operation>> }
-  let looked = 0
-  for (const [path, operations] of Object.entries(paths)) {
-    for (const [method, { security, requestBody }] of Object.entries(operations)) {
-      const { properties = {}, required = [] } = requestBody?.content['application/json']?.schema ?? {}
-      const token = tokens[Object.keys(security[0] ?? {})[0] ?? '']
-      for (const name of Object.keys(properties)) {
-        if (!path.startsWith('/v4') || required.includes(name)) continue
-        const call = { ...(token !== undefined && { token }), body: { [name]: null } }
-        const { body } = await service.call(method.toUpperCase(), path.replace('{id}', 'x'), call)
-        const { code, field } = (body?.error ?? {}) as { code?: string; field?: string }
-        assert.notDeepEqual([code, field], ['invalid_field', name], `${method} ${path}`)
-        looked++
+onBothDatabases('null in a body', (engine) => {
+  test('null for an optional member means that it is absent, in the bodies of all calls', async (t) => {
+    const service = await startService(t, engine)
+    const user = await service.logIn({ email: 'ada@example.com' })
+    const tokens: Record<string, string> = {
+      agent: (await service.registerAgent()).token,
+      user: user.token,
+      device: (await pairDevice(service, user)).token,
+      admin: service.adminToken,
+    }
+    interface Schema {
+      required?: string[]
+      properties?: Record<string, Schema>
+    }
+    interface Operation {
+      security: Record<string, unknown>[]
+      requestBody?: { content: Record<string, { schema: Schema }> }
+    }
+    const { paths } = service.app.http.swagger() as unknown as { paths: Record<string, Record<string, Operation>> }
+    let looked = 0
+    for (const [path, operations] of Object.entries(paths)) {
+      for (const [method, { security, requestBody }] of Object.entries(operations)) {
+        const { properties = {}, required = [] } = requestBody?.content['application/json']?.schema ?? {}
+        const token = tokens[Object.keys(security[0] ?? {})[0] ?? '']
+        for (const name of Object.keys(properties)) {
+          if (!path.startsWith('/v4') || required.includes(name)) continue
+          const call = { ...(token !== undefined && { token }), body: { [name]: null } }
+          const { body } = await service.call(method.toUpperCase(), path.replace('{id}', 'x'), call)
+          const { code, field } = (body?.error ?? {}) as { code?: string; field?: string }
+          assert.notDeepEqual([code, field], ['invalid_field', name], `${method} ${path}`)
+          looked++
+        }
       }
     }
-  }
-  assert.ok(looked > 40, `${looked} members`)
-})
+    assert.ok(looked > 40, `${looked} members`)
+  })
 
-test('null stays a value where it is one, and no way past a required or an unknown member', async (t) => {
-  const service = await startService(t, 'sqlite')
-  const { token } = await service.registerAgent()
-  const started = await service.call('POST', '/v4/sandbox/start', { token })
-  const body = { ...started.body.example.body, method: 'POST', body: null, headers: null, stream: null }
-  const called = await service.call('POST', '/v4/proxy', { token, body })
-  assert.equal(called.status, 200, called.text)
-  assert.equal(called.body.body.headers['content-type'], 'application/json', 'a body that is the JSON null')
-  const refused = [
-    [{ name: null }, 'name'],
-    [{ name: 'an agent', nmae: null }, 'nmae'],
-  ] as const
-  for (const [members, field] of refused) {
-    const reply = await service.call('POST', '/v4/agents/register', { body: members })
-    assert.deepEqual([reply.status, reply.body.error.code, reply.body.error.field], [400, 'invalid_field', field])
-  }
+  test('null stays a value where it is one, and no way past a required or an unknown member', async (t) => {
+    const service = await startService(t, engine)
+    const { token } = await service.registerAgent()
+    const started = await service.call('POST', '/v4/sandbox/start', { token })
+    const body = { ...started.body.example.body, method: 'POST', body: null, headers: null, stream: null }
+    const called = await service.call('POST', '/v4/proxy', { token, body })
+    assert.equal(called.status, 200, called.text)
+    assert.equal(called.body.body.headers['content-type'], 'application/json', 'a body that is the JSON null')
+    const refused = [
+      [{ name: null }, 'name'],
+      [{ name: 'an agent', nmae: null }, 'nmae'],
+    ] as const
+    for (const [members, field] of refused) {
+      const reply = await service.call('POST', '/v4/agents/register', { body: members })
+      assert.deepEqual([reply.status, reply.body.error.code, reply.body.error.field], [400, 'invalid_field', field])
+    }
+  })
 })
