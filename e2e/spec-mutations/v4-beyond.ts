@@ -100,7 +100,7 @@ export const v4Beyond: Mutation[] = [
   {
     row: 'POST /v4/providers/{id}/rediscover',
     file: 'server/src/providers/rediscover.ts',
-    from: '{ ...before.metadata, ...found, issuer',
+    from: '{ ...pinned, ...found, issuer',
     to: '{ ...before.metadata, issuer',
   },
   {
