@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { onBothDatabases } from '../server/testkit/databases.ts'
+import { startRawHttp } from '../server/testkit/raw-http.ts'
+import { startCalling } from './calling.ts'
 import { openSocket } from './raw-socket.ts'
 import { eventually, startService } from './running-service.ts'
 import type { RunningService } from './running-service.ts'
@@ -96,4 +99,51 @@ test('without a call in flight a stop takes no waiting, whatever connections idl
   // With 300 s to wait the harness would give up long before.
   assert.deepEqual(await service.exited(), { code: 0, signal: null })
   for (const socket of idle) await socket.closed()
+})
+
+test('with SALLYPORT_DRAIN_SECONDS new connections are served after the signal, and /readyz says 503', async (t) => {
+  const service = await startService(t, 'sqlite', { SALLYPORT_DRAIN_SECONDS: '3' })
+  service.signal('SIGTERM')
+  await eventually(() => service.log.includes('"msg":"stopping"'), 'the signal was not seen')
+  assert.equal((await service.call('GET', '/readyz')).status, 503)
+  assert.equal(await isRefused(service), false)
+  assert.match((await service.register()).token, /^sp_agent_/)
+  assert.deepEqual(await service.exited(), { code: 0, signal: null })
+})
+
+test('signals that mean nothing end nothing, and none opens the process to a debugger', async (t) => {
+  const service = await startService(t, 'sqlite')
+  for (const signal of ['SIGUSR1', 'SIGUSR2', 'SIGHUP'] as const) {
+    service.signal(signal)
+    await eventually(() => service.log.includes(`"signal":"${signal}"`), `${signal} was not seen`)
+    assert.equal((await service.call('GET', '/healthz')).status, 200)
+  }
+  assert.doesNotMatch(service.log, /Debugger/)
+})
+
+onBothDatabases('calls that a stop cuts off', (engine) => {
+  test('have their outcome on record, whole and streamed', async (t) => {
+    const upstream = await startRawHttp(t, ({ target }, socket) => {
+      if (target === '/stream') socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n')
+    })
+    const settings = { SALLYPORT_STOP_SECONDS: '0' }
+    const { service, agent, proxy } = await startCalling(t, engine, { hosts: [upstream.host], settings })
+    const paths = ['/silent', '/stream', '/silent', '/stream']
+    const calls = paths.map((path) =>
+      proxy(`https://${upstream.host}${path}`, { stream: path === '/stream', timeout_ms: 60_000 }).catch(
+        () => 'cut off',
+      ),
+    )
+    await eventually(() => upstream.requests.length === paths.length, 'the calls did not go out')
+    service.signal('SIGTERM')
+    assert.deepEqual(await service.exited(), { code: 0, signal: null })
+    await Promise.all(calls)
+    await service.startAgain()
+    const { body } = await service.call('GET', '/v4/audit?event=proxy.attempt', { token: agent.token })
+    const { records } = body as { records: { outcome: string; result: { code: string } }[] }
+    assert.deepEqual(
+      records.map(({ outcome, result }) => `${outcome}: ${result.code}`),
+      paths.map(() => 'failed: service_stopped'),
+    )
+  })
 })

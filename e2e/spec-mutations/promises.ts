@@ -76,8 +76,8 @@ export const promises: Mutation[] = [
   {
     row: 'A stop cuts off no call',
     file: 'server/src/main.ts',
-    from: 'const cutOff = sleep(config.stopSeconds * 1000,',
-    to: 'const cutOff = sleep(0,',
+    from: 'const tooLate = sleep(config.stopSeconds * 1000,',
+    to: 'const tooLate = sleep(0,',
   },
   {
     row: 'https served directly',

@@ -48,6 +48,7 @@ import { proposalRoutes } from './providers/proposal-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
 import { connectionRoute } from './proxy/connection-route.ts'
 import { createCredentials } from './proxy/credentials.ts'
+import { ServiceStopped } from './proxy/flight.ts'
 import { createLedger } from './proxy/ledger.ts'
 import { createAgentLoad } from './proxy/load.ts'
 import { measureCalls } from './proxy/proxy-metrics.ts'
@@ -99,7 +100,9 @@ export interface App {
   checkCallsInFlight: () => Promise<void>
   /** Tells those who listen what other instances have changed, and turns away whom it must; nothing while nobody does. */
   checkListeners: () => Promise<void>
-  /** Resolves once no refresh, callback or push is under way, and calls have their outcomes on record; none begins. */
+  /** Ends the calls that are still under way, and resolves once that is on record. */
+  cutOffCalls: () => Promise<void>
+  /** Resolves once no refresh, callback or push is under way; none begins. */
   outsideEnded: () => Promise<void>
   /** A link that signs in the local owner, once. */
   ownerLoginUrl: () => Promise<Secret>
@@ -183,10 +186,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
     },
     checkCallsInFlight: callsInFlight.check,
     checkListeners: listeners.check,
-    outsideEnded: async () => {
-      await outside.ended()
-      await ledger.flush()
-    },
+    cutOffCalls: () => callsInFlight.endAll(new ServiceStopped()).then(ledger.flush),
+    outsideEnded: outside.ended,
     ownerLoginUrl: async () => {
       const { loginToken } = await issueLoginToken(needs, { handle: ownerHandle }, {})
       return loginUrl(config, loginToken)

@@ -15,6 +15,7 @@ import type { Database } from './platform/database/database.ts'
 import { createEgress } from './platform/egress/egress.ts'
 import type { Egress } from './platform/egress/egress.ts'
 import { ServiceError } from './platform/errors.ts'
+import { rereadCertificate } from './platform/http/listener.ts'
 import { holdLocalhost, letLocalhostGo, mainAddress } from './platform/http/localhost.ts'
 import { serveMetrics } from './platform/http/operations-routes.ts'
 import { masterKeySource, openDatabase, prepareDataDirectory, readAdminToken } from './platform/instance.ts'
@@ -22,6 +23,7 @@ import { createLog } from './platform/log.ts'
 import type { Log } from './platform/log.ts'
 import type { Secret } from './platform/secret.ts'
 import { openVault } from './platform/vault/vault.ts'
+import { ignoreOtherSignals, onReload, onStopSignal } from './signals.ts'
 import { startScreen } from './start-screen.ts'
 import { readVersion } from './version.ts'
 import type { Audience } from './start-screen.ts'
@@ -36,6 +38,8 @@ const killSwitchMs = 500
 const listenersMs = 1_000
 /** A stop may last this much longer for what is under way outside: the tokens of a refresh exist nowhere else. */
 const outsidePatienceMs = 20_000
+/** A call that is cut off takes as long as it takes to put that on record. */
+const cutOffPatienceMs = 5_000
 
 /** `user`: whom it was told to run as, and does. */
 export async function serve(env: NodeJS.ProcessEnv, user?: string): Promise<void> {
@@ -43,6 +47,7 @@ export async function serve(env: NodeJS.ProcessEnv, user?: string): Promise<void
   const config = readConfig(env)
   const audience = audienceOf(config, env, user)
   const log = createLog(config)
+  ignoreOtherSignals(log)
   const unknown = unknownSettings(env)
   if (config.workers > 1 && isWorker) {
     await serveCalls(config, audience, unknown, log.child({ worker: process.pid }), linkToFirstProcess())
@@ -108,6 +113,7 @@ async function serveCalls(
   const loopback = await holdLocalhost(app.http.server, config, log)
   const metricsServer =
     config.metricsPort === undefined ? undefined : await serveMetrics(app.metrics, config.metricsPort, config, log)
+  onReload(log, () => rereadCertificate(app.http.server, config))
   const { timers, killSwitch } = startTimers(app, log)
   const { database } = instance
   const running = { app, config, audience, database, egress, log, loopback, metricsServer, timers, killSwitch }
@@ -115,7 +121,6 @@ async function serveCalls(
     serveAsWorker(running, firstProcess)
     return
   }
-  await announce(running)
   let isStopping = false
   onStopSignal((signal) => {
     // The second signal ends at once.
@@ -123,6 +128,7 @@ async function serveCalls(
     isStopping = true
     stop(running, signal)
   })
+  await announce(running)
 }
 
 /** A service manager or a terminal may signal every process, and the first one tells us as well: it is one stop. */
@@ -214,10 +220,6 @@ interface Running {
   killSwitch: NodeJS.Timeout
 }
 
-function onStopSignal(stop: (signal: string) => void): void {
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, stop)
-}
-
 function stop(running: Running, signal?: string): void {
   endCalls(running, signal).catch((error: unknown) => {
     running.log.error({ err: error }, 'the stop failed')
@@ -230,13 +232,16 @@ async function endCalls(running: Running, signal: string | undefined): Promise<v
   const { app, config, database, egress, log, loopback, metricsServer, timers, killSwitch } = running
   log.info({ signal }, 'stopping')
   app.beginStop()
+  await sleep((config.drainSeconds ?? (config.trustProxy ? 5 : 0)) * 1000)
   timers.forEach(clearInterval)
   metricsServer?.close()
   const loopbackClosed = loopback && letLocalhostGo(app.http.server, loopback)
-  const cutOff = sleep(config.stopSeconds * 1000, undefined, { ref: false }).then(() => {
-    app.http.server.closeAllConnections()
-  })
-  await Promise.race([Promise.all([app.http.close(), loopbackClosed]), cutOff.then(() => sleep(500))])
+  const tooLate = sleep(config.stopSeconds * 1000, undefined, { ref: false })
+  const closed = Promise.all([app.http.close(), loopbackClosed])
+  await Promise.race([closed, tooLate])
+  const cutOff = app.cutOffCalls()
+  app.http.server.closeAllConnections()
+  await Promise.race([Promise.all([closed, cutOff]), sleep(cutOffPatienceMs)])
   await Promise.race([app.outsideEnded(), sleep(outsidePatienceMs)])
   for (const work of [app.flushRefusals, app.signRecord]) {
     // Without its database it stops all the same.

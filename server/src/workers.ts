@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { later } from './platform/backoff.ts'
 import type { Config } from './platform/config.ts'
 import type { Log } from './platform/log.ts'
+import { onReload, onStopSignal } from './signals.ts'
 import { gatherFigures } from './worker-figures.ts'
 import type { FromWorker, ToWorker } from './worker-link.ts'
 
@@ -16,7 +17,7 @@ import type { FromWorker, ToWorker } from './worker-link.ts'
 const steadyMs = 30_000
 const pause = { firstMs: 500, longestMs: 30_000 }
 /** What a worker may take to stop beyond its calls; longer than it takes by its own clocks. */
-const stopPatienceMs = 25_000
+const stopPatienceMs = 30_000
 
 export const isWorker = cluster.isWorker
 
@@ -32,7 +33,10 @@ interface Started {
 }
 
 /** Resolves when all of them take calls. Ends the process where one can not: then it has said why. */
-export async function runWorkers(config: Pick<Config, 'workers' | 'stopSeconds'>, log: Log): Promise<void> {
+export async function runWorkers(
+  config: Pick<Config, 'workers' | 'stopSeconds' | 'drainSeconds'>,
+  log: Log,
+): Promise<void> {
   let isStopping = false
   const stopping = new AbortController()
   const ready = new Set<Worker>()
@@ -87,7 +91,8 @@ export async function runWorkers(config: Pick<Config, 'workers' | 'stopSeconds'>
     log.info({ signal }, 'stopping')
     stopping.abort()
     for (const worker of ready) tell(worker, { kind: 'stop' })
-    const tooLate = sleep(config.stopSeconds * 1000 + stopPatienceMs, 'too late' as const)
+    const patienceMs = ((config.drainSeconds ?? 5) + config.stopSeconds) * 1000 + stopPatienceMs
+    const tooLate = sleep(patienceMs, 'too late' as const)
     const endings = await Promise.race([places, tooLate])
     if (endings === 'too late' || endings.some(({ code }) => code !== 0)) {
       log.error('not every worker came to its end')
@@ -96,7 +101,11 @@ export async function runWorkers(config: Pick<Config, 'workers' | 'stopSeconds'>
     log.info('stopped')
     process.exit(0)
   }
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void stop(signal))
+  onStopSignal((signal) => void stop(signal))
+  onReload(log, () => {
+    for (const worker of ready) worker.process.kill('SIGHUP')
+    return true
+  })
   const [speaker = first.worker] = ready
   tell(speaker, { kind: 'announce' })
 }

@@ -22,6 +22,8 @@ After=network-online.target
 [Service]
 Type=exec
 ExecStart=${command.map(quoted).join(' ')} serve
+# Reads the TLS certificate again.
+ExecReload=/bin/kill -HUP $MAINPID
 # Settings, one NAME=value a line. Only root has to be able to read it.
 EnvironmentFile=-/etc/sallyport.env
 Environment=SALLYPORT_DATA_DIR=/var/lib/sallyport

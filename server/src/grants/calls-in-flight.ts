@@ -2,6 +2,7 @@
  * The kill switch: a call that is under way ends when its grant does, or when its agent's token is replaced, whichever
  * instance was told. The database is asked, because it alone knows what the other instances were told.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentStore } from '../agents/agent-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
@@ -28,11 +29,14 @@ export interface CallsInFlight {
   begin: (grantId: string, tokenHash: Buffer) => Stop & { done: () => void }
   /** Ends the calls whose grants have ended. Asks nothing while there is none, or while it is asking already. */
   check: () => Promise<void>
+  /** Ends every call, also those that begin from now on. Resolves once it is known how each of them ended. */
+  endAll: (reason: Error) => Promise<void>
 }
 
 export function createCallsInFlight({ database, agents, grants, clock }: CallsInFlightNeeds): CallsInFlight {
   const calls = createCrowd<Stop & { grantId: string; token: string }>()
   let isAsking = false
+  let endedBy: Error | undefined
 
   const endThoseOf = async (grantIds: string[]) => {
     const now = clock()
@@ -60,6 +64,7 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
   return {
     begin: (grantId, tokenHash) => {
       const { signal, abort } = createStop()
+      if (endedBy) abort(endedBy)
       return { signal, abort, done: calls.enter({ grantId, token: tokenHash.toString('hex'), signal, abort }) }
     },
 
@@ -79,6 +84,12 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
       } finally {
         isAsking = false
       }
+    },
+
+    endAll: async (reason) => {
+      endedBy = reason
+      for (const call of calls.all()) call.abort(reason)
+      while (calls.all().length > 0) await sleep(5)
     },
   }
 }

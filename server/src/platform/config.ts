@@ -6,6 +6,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { deviceSettings } from './device-settings.ts'
 import { legacyV1Settings } from './legacy-v1-settings.ts'
+import { listenerSettings } from './listener-settings.ts'
 import { loginContradictions, loginSecretSettings, loginSettings } from './login-settings.ts'
 import { pushContradictions, pushSecretSettings, pushSettings } from './push-settings.ts'
 import { proxySettings } from './proxy-settings.ts'
@@ -214,36 +215,7 @@ export const settings = {
     'The same for all agents together',
     integer(1_048_576, 1_000_000_000_000),
   ),
-  headersTimeoutSeconds: setting(
-    'SALLYPORT_HEADERS_TIMEOUT_SECONDS',
-    '10',
-    'How long a client may take to send its headers',
-    integer(1, 300),
-  ),
-  requestTimeoutSeconds: setting(
-    'SALLYPORT_REQUEST_TIMEOUT_SECONDS',
-    '60',
-    'How long a client may take to send a whole request',
-    integer(1, 3600),
-  ),
-  connectionIdleSeconds: setting(
-    'SALLYPORT_CONNECTION_IDLE_SECONDS',
-    '360',
-    'How long a connection may stand still while a call is worked on',
-    integer(1, 3600),
-  ),
-  unreadAnswerSeconds: setting(
-    'SALLYPORT_UNREAD_ANSWER_SECONDS',
-    '60',
-    'How long a client may read nothing of an answer before its connection is closed',
-    integer(1, 3600),
-  ),
-  stopSeconds: setting(
-    'SALLYPORT_STOP_SECONDS',
-    '10',
-    'How long calls in flight may go on after a stop signal',
-    integer(0, 300),
-  ),
+  ...listenerSettings,
   ...proxySettings,
   ...sandboxSettings,
   ...loginSettings,

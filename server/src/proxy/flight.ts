@@ -53,6 +53,14 @@ export class CallerGone extends Error {
   }
 }
 
+/** The call was under way when the service stopped. */
+export class ServiceStopped extends Error {
+  constructor() {
+    super('the service stopped')
+    this.name = 'ServiceStopped'
+  }
+}
+
 export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undefined): Flight {
   const { ledger, idempotency, clock } = needs
   const startedAt = clock().getTime()
@@ -102,5 +110,6 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
 
 function codeOf(error: unknown): string {
   if (error instanceof CallerGone) return 'caller_gone'
+  if (error instanceof ServiceStopped) return 'service_stopped'
   return error instanceof ServiceError ? error.code : 'internal'
 }

@@ -64,6 +64,7 @@ const reasons: Record<string, string> = {
   upstream_timeout: 'no answer came in time',
   provider_unavailable: 'the provider did not renew the token',
   caller_gone: 'the agent hung up',
+  service_stopped: 'the service was stopped',
   internal: 'something went wrong here',
 }
 

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { createServer as createPlainServer } from 'node:http'
 import type { RequestListener, Server as HttpServer, ServerOptions } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import { createServer as createTcpServer } from 'node:net'
 import type { Server as TcpServer, Socket } from 'node:net'
 import type { Config } from '../config.ts'
@@ -16,7 +16,11 @@ import { boundPipelining } from './pipelining.ts'
 
 export type ListenerTimeouts = Pick<
   Config,
-  'headersTimeoutSeconds' | 'requestTimeoutSeconds' | 'connectionIdleSeconds' | 'unreadAnswerSeconds'
+  | 'headersTimeoutSeconds'
+  | 'requestTimeoutSeconds'
+  | 'connectionIdleSeconds'
+  | 'unreadAnswerSeconds'
+  | 'keepAliveSeconds'
 >
 type TlsFiles = Partial<Pick<Config, 'tlsCertFile' | 'tlsKeyFile'>>
 
@@ -34,7 +38,7 @@ export function createHttpListener(
     headersTimeout: config.headersTimeoutSeconds * 1000,
     requestTimeout: config.requestTimeoutSeconds * 1000,
     connectionsCheckingInterval: 1000,
-    keepAliveTimeout: 65_000,
+    keepAliveTimeout: config.keepAliveSeconds * 1000,
     // host-rule.ts says it in our words.
     requireHostHeader: false,
   }
@@ -80,4 +84,11 @@ function createBareServer({ tlsCertFile, tlsKeyFile }: TlsFiles, limits: ServerO
     const { message } = error as Error
     throw new ConfigError([`SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE can not be used: ${message}.`])
   }
+}
+
+/** New connections get the certificate that the files hold now. Throws where it can't be used, and the old one stays. */
+export function rereadCertificate(server: HttpServer, { tlsCertFile, tlsKeyFile }: TlsFiles): boolean {
+  if (!(server instanceof TlsServer) || tlsCertFile === undefined || tlsKeyFile === undefined) return false
+  server.setSecureContext({ cert: readFileSync(tlsCertFile), key: readFileSync(tlsKeyFile) })
+  return true
 }

@@ -13,6 +13,7 @@ const timeouts = {
   requestTimeoutSeconds: 10,
   connectionIdleSeconds: 10,
   unreadAnswerSeconds: 10,
+  keepAliveSeconds: 65,
 }
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
 

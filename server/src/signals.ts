@@ -1,0 +1,30 @@
+/** What signals mean to the service. Without a listener most of them would end the process. */
+import type { Log } from './platform/log.ts'
+
+/** SIGHUP comes when a terminal is closed; a service manager sends it to have something read again. */
+const isOnTerminal = process.stdout.isTTY
+
+export function onStopSignal(stop: (signal: string) => void): void {
+  for (const signal of ['SIGINT', 'SIGTERM', ...(isOnTerminal ? ['SIGHUP'] : [])]) process.on(signal, stop)
+}
+
+/** `reload` returns whether there was anything to read again. */
+export function onReload(log: Log, reload: () => boolean): void {
+  if (isOnTerminal) return
+  process.on('SIGHUP', (signal) => {
+    try {
+      log.info({ signal }, reload() ? 'the certificate was read again' : 'there is no certificate to read again')
+    } catch (error) {
+      log.error({ err: error }, 'the certificate can not be read again; the old one stays')
+    }
+  })
+}
+
+/** Without a listener SIGUSR1 opens the process, which holds the master key, to a debugger. */
+export function ignoreOtherSignals(log: Log): void {
+  for (const signal of ['SIGUSR1', 'SIGUSR2']) {
+    process.on(signal, () => {
+      log.info({ signal }, 'this signal means nothing here')
+    })
+  }
+}
