@@ -49,7 +49,8 @@ export type Tally = Record<string, number>
 const addresses = Array.from({ length: 100 }, (_, index) => `127.0.1.${index + 1}`)
 const mostPending = 32
 const answerMs = 30_000
-/** Connections that are opened again at once would be a flood of their own. */
+/** Opening all connections in one moment, or again at once, would be a flood of its own. */
+const openEveryMs = 20
 const reopenMs = 500
 
 export interface Extent {
@@ -141,7 +142,7 @@ function pace({ open }: ManyAddresses, tally: Tally, { signal, intensity }: Exte
     hold: async (connections, begin) => {
       const holdOne = async (_: unknown, index: number) => {
         // Not all of them in one moment.
-        await sleep(index * 5)
+        await sleep(index * openEveryMs)
         while (!signal.aborted) {
           await keepOpen(index, begin).catch(() => undefined)
           await sleep(reopenMs)

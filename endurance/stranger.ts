@@ -14,14 +14,8 @@ const slowBodies = [
   '\\u005c'.repeat(8000),
   `--x\r\n${'\r\n'.repeat(15_000)}`,
 ]
-const documents = [
-  '/openapi.json',
-  '/SKILL.md',
-  '/llms.txt',
-  '/docs/static/swagger-ui-bundle.js',
-  '/healthz',
-  '/v4/providers',
-]
+const largeDocuments = ['/openapi.json', '/docs/static/swagger-ui-bundle.js']
+const documents = [...largeDocuments, '/SKILL.md', '/llms.txt', '/healthz', '/v4/providers']
 
 const pick = <T>(list: T[], index: number): T => list[index % list.length] as T
 
@@ -80,7 +74,7 @@ export const strangersAttacks: Attacks = {
       return 'reset'
     }),
   'cutting requests anywhere': (attacker) =>
-    attacker.repeat(20, async (index) => {
+    attacker.repeat(10, async (index) => {
       const listener = { name: '', port: attacker.port, address: '127.0.0.1' as const, tls: false, path: '/healthz' }
       const kinds = Object.values(requestKinds(listener, stranger(attacker, index)))
       const text = pick(kinds, index)
@@ -107,16 +101,16 @@ export const strangersAttacks: Attacks = {
       ),
     ),
   'reading public documents': ({ call, repeat }) =>
-    repeat(20, async (index) => (await call('GET', pick(documents, index))).status),
+    repeat(10, async (index) => (await call('GET', pick(documents, index))).status),
   'not reading public documents': ({ hold, port }) =>
     hold(100, (socket, index) => {
       socket.pause()
-      socket.write(rawRequest({ port }, `GET ${pick(documents, index)} HTTP/1.1`).repeat(30))
+      socket.write(rawRequest({ port }, `GET ${pick(largeDocuments, index)} HTTP/1.1`).repeat(30))
     }),
   'a thousand requests on one connection': ({ hold, port }) =>
     hold(4, (socket) => socket.resume().write(rawRequest({ port }, 'GET /v4/agents/me HTTP/1.1').repeat(1000))),
   'invalid tokens and unknown paths': ({ call, repeat }) =>
-    repeat(40, async (index) => {
+    repeat(20, async (index) => {
       const path = pick(['/v4/agents/me', '/v4/grants', '/v4/nothing', '/v4/audit?q=a', '/v1/read'], index)
       return (await call('GET', path, { token: `sp_agent_${index}` })).status
     }),
@@ -133,7 +127,7 @@ export const strangersAttacks: Attacks = {
       return (await call('POST', '/v4/agents/register', { body })).status
     }),
   'bodies that are slow to search': (attacker) =>
-    attacker.repeat(20, (index) =>
+    attacker.repeat(10, (index) =>
       sandboxCall(attacker, index, {
         body: pick(slowBodies, index),
         headers: {
@@ -145,7 +139,7 @@ export const strangersAttacks: Attacks = {
       }),
     ),
   'filling the record from the sandbox': (attacker) =>
-    attacker.repeat(40, (index) =>
+    attacker.repeat(20, (index) =>
       sandboxCall(
         attacker,
         index,
@@ -154,7 +148,7 @@ export const strangersAttacks: Attacks = {
       ),
     ),
   'refused calls': (attacker) =>
-    attacker.repeat(20, (index) => sandboxCall(attacker, index, { url: `https://other.example/${'p'.repeat(1000)}` })),
+    attacker.repeat(10, (index) => sandboxCall(attacker, index, { url: `https://other.example/${'p'.repeat(1000)}` })),
   'not reading answers of the sandbox': (attacker) =>
     attacker.hold(50, (socket, index) => {
       const { token, grantId } = stranger(attacker, index)
