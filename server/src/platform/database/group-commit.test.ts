@@ -172,6 +172,22 @@ onBothDatabases('entries that share a commit', (engine) => {
     assert.equal(transactions(), 5)
   })
 
+  test('wait no longer for each other where turns of the event loop are long', async (t) => {
+    const { group, write, transactions } = await startNumbers(t, engine)
+    await Promise.all([group.commit(write(1)), group.commit(write(2))])
+    const before = transactions()
+    const commits: Promise<void>[] = []
+    // Each turn brings another entry and takes longer than the wait may.
+    for (let turn = 0; turn < 10 && transactions() === before; turn++) {
+      commits.push(group.commit(write(3 + turn)))
+      const began = performance.now()
+      while (performance.now() < began + 5) continue
+      await nextTurn()
+    }
+    assert.ok(commits.length <= 3, `the first entry waited for ${commits.length} turns`)
+    await Promise.all(commits)
+  })
+
   test('take along what may wait, which is written by itself where nobody comes', async (t) => {
     const { group, write, transactions, committed } = await startNumbers(t, engine)
     const waiting = group.commitLater(write(1))

@@ -38,7 +38,8 @@ interface Waiting<Entry> {
 
 const maxTogether = 64
 const laterMs = 20
-const mostTurns = 16
+/** Turns of the event loop become long when there is much to do, so it is time that bounds the wait for more entries. */
+const mostGatherMs = 2
 /** So many in a row have to bring nobody new. */
 const quietTurns = 2
 
@@ -102,17 +103,18 @@ export function createGroupCommit<Entry>(
     if (waiting.length > 0) current ??= run()
   }
   /** Calls tend to come in swarms, whose last are not far behind. */
-  const gather = (turns: number, known: number, quiet: number) => {
+  const gather = (deadline: number, known = waiting.length, turns = 1, quiet = 0) => {
     setImmediate(() => {
       const stillQuiet = waiting.length > known ? 0 : quiet + 1
-      if (stillQuiet === quietTurns || turns === 1 || waiting.length >= maxTogether) start()
-      else gather(turns - 1, waiting.length, stillQuiet)
+      const isLate = turns >= quietTurns && performance.now() >= deadline
+      if (stillQuiet === quietTurns || isLate || waiting.length >= maxTogether) start()
+      else gather(deadline, waiting.length, turns + 1, stillQuiet)
     })
   }
   const hurry = () => {
     if (isScheduled || current) return
     isScheduled = true
-    if (isSwarming) gather(mostTurns, waiting.length, 0)
+    if (isSwarming) gather(performance.now() + mostGatherMs)
     else if (isQuiet()) start()
     else process.nextTick(start)
   }
