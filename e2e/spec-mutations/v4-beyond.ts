@@ -101,7 +101,7 @@ export const v4Beyond: Mutation[] = [
     row: 'POST /v4/providers/{id}/rediscover',
     file: 'server/src/providers/rediscover.ts',
     from: '{ ...pinned, ...found, issuer',
-    to: '{ ...before.metadata, issuer',
+    to: '{ ...pinned, issuer',
   },
   {
     row: 'DELETE /v4/providers/{id}',
