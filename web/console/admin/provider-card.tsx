@@ -75,17 +75,19 @@ export function ProviderCard({ admin, provider }: { admin: AdminClient; provider
             </Confirm>
           </div>
         </div>
-        <details className="mt-3">
-          <summary className="text-sm font-medium text-accent">Change its name, hosts or scopes</summary>
-          <div className="mt-3">
-            <EditProvider
-              // Shown anew once another admin has changed any of it: what was read before must not be sent.
-              key={JSON.stringify([name, provider.api_hosts, provider.scopes])}
-              provider={provider}
-              act={(changes) => change(() => admin.providers.update(id, changes), 'The changes are saved.')}
-            />
-          </div>
-        </details>
+        {!needsEndpoints && (
+          <details className="mt-3">
+            <summary className="text-sm font-medium text-accent">Change its name, hosts or scopes</summary>
+            <div className="mt-3">
+              <EditProvider
+                // Shown anew once another admin has changed any of it: what was read before must not be sent.
+                key={JSON.stringify([name, provider.api_hosts, provider.scopes])}
+                provider={provider}
+                act={(changes) => change(() => admin.providers.update(id, changes), 'The changes are saved.')}
+              />
+            </div>
+          </details>
+        )}
         {needsEndpoints ? (
           <details className="mt-3" open={status === 'pending_credentials'}>
             <summary className="text-sm font-medium text-accent">Set its endpoints</summary>
