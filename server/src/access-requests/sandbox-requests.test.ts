@@ -207,6 +207,18 @@ onBothDatabases('an access request for the sandbox', (engine) => {
     assert.equal((await askSandbox(test)).status, 429, 'of access requests')
   })
 
+  test('of ten at once, and ten sandboxes that are started meanwhile, exactly one grant is usable', async (t) => {
+    const test = await startAccessTest(t, engine)
+    const { call, agent } = test
+    const start = () => call('POST', '/v4/sandbox/start', { token: agent.token })
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => (index % 2 ? askSandbox(test) : start())),
+    )
+    assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([201]))
+    const usable = (await grantsOf(test)).filter(({ status }) => status === 'active')
+    assert.equal((await proxy(test, only(usable).grant_id)).status, 200)
+  })
+
   test('goes with its sandbox a day after the end, and its callback with it', async (t) => {
     const receiver = await startCallbackReceiver(t)
     const test = await startAccessTest(t, engine, reaching(receiver))
