@@ -2,7 +2,6 @@
  * How a connection is opened: the name is resolved once, every address of the answer is judged, and only judged
  * addresses are connected to. TLS is verified always; no setting or option switches that off.
  */
-import { lookup as resolveName } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
 import { connect } from 'node:tls'
@@ -11,13 +10,9 @@ import type { buildConnector } from 'undici'
 import { parseAddress } from './address.ts'
 import type { AllowList, Place, SuppliedBy } from './allow-list.ts'
 import { codeOf, invalidUrl, notAllowed, timedOut, tlsFailure, unreachable } from './failures.ts'
+import type { Lookup } from './resolver.ts'
 import type { Sockets } from './sockets.ts'
 import type { Trust } from './trust.ts'
-
-/** Asks for all addresses of a name. */
-export type Lookup = (name: string) => Promise<readonly { address: string }[]>
-
-export const askNameServer: Lookup = (name) => resolveName(name, { all: true })
 
 interface Needs {
   list: AllowList

@@ -7,8 +7,6 @@ import { createAllowList } from './allow-list.ts'
 import type { AllowEntry, SuppliedBy } from './allow-list.ts'
 import { collect } from './collect.ts'
 import type { WholeAnswer } from './collect.ts'
-import { askNameServer } from './connector.ts'
-import type { Lookup } from './connector.ts'
 import type { EgressLimits, Exchange } from './exchange.ts'
 import { createFetch } from './fetch.ts'
 import type { EgressFetch } from './fetch.ts'
@@ -17,6 +15,8 @@ import { judgeName } from './judge-name.ts'
 import { judgePageUrl, judgeUrl } from './judge-url.ts'
 import { createPools } from './pools.ts'
 import type { PoolBounds, Protocol, SharedSockets } from './pools.ts'
+import { createResolver } from './resolver.ts'
+import type { Lookup } from './resolver.ts'
 import { socketBound } from './socket-bound.ts'
 import { stream } from './streamed-answer.ts'
 import type { StreamedAnswer } from './streamed-answer.ts'
@@ -24,7 +24,7 @@ import { createTrust } from './trust.ts'
 
 export type { AllowEntry, SuppliedBy } from './allow-list.ts'
 export type { WholeAnswer } from './collect.ts'
-export type { Lookup } from './connector.ts'
+export type { Lookup } from './resolver.ts'
 export type { EgressLimits } from './exchange.ts'
 export type { EgressFetch } from './fetch.ts'
 export type { StreamedAnswer } from './streamed-answer.ts'
@@ -79,7 +79,7 @@ export function createEgress(needs: {
   bounds?: PoolBounds
 }): Egress {
   const list = createAllowList(needs.allow)
-  const { lookup = askNameServer, processes = 1 } = needs
+  const { lookup = createResolver(), processes = 1 } = needs
   const bounds = needs.bounds ?? { maxSocketsPerPool, maxSockets: socketBound(processes) }
   const trust = createTrust(needs.ca)
   const pools = createPools({ list, lookup, trust, connectMs, bounds })

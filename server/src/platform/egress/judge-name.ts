@@ -5,7 +5,7 @@
 import { isIP } from 'node:net'
 import { placeOf } from './allow-list.ts'
 import type { AllowList, SuppliedBy } from './allow-list.ts'
-import type { Lookup } from './connector.ts'
+import type { Lookup } from './resolver.ts'
 import { notAllowed } from './failures.ts'
 
 const patienceMs = 5000

@@ -7,7 +7,7 @@ import type { TLSSocket } from 'node:tls'
 import { Pool } from 'undici'
 import type { AllowList, SuppliedBy } from './allow-list.ts'
 import { createConnector } from './connector.ts'
-import type { Lookup } from './connector.ts'
+import type { Lookup } from './resolver.ts'
 import { createSockets } from './sockets.ts'
 import type { Trust } from './trust.ts'
 

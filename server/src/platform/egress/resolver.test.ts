@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { temporaryFolder } from '../../../testkit/databases.ts'
+import { startNameServer } from '../../../testkit/name-server.ts'
+import type { Names } from '../../../testkit/name-server.ts'
+import { createResolver } from './resolver.ts'
+
+async function resolverFor(t: TestContext, names: Names, files: { hosts?: string; resolv?: string } = {}) {
+  const folder = temporaryFolder(t)
+  const hostsFile = join(folder, 'hosts')
+  const resolvConf = join(folder, 'resolv.conf')
+  if (files.hosts !== undefined) writeFileSync(hostsFile, files.hosts)
+  if (files.resolv !== undefined) writeFileSync(resolvConf, files.resolv)
+  const server = await startNameServer(t, names)
+  const lookup = createResolver({ servers: [server.address], hostsFile, resolvConf, timeoutMs: 300 })
+  const resolve = async (name: string) => (await lookup(name)).map(({ address }) => address)
+  return { server, resolve, hostsFile }
+}
+
+test('a name has all addresses of both families, IPv4 first', async (t) => {
+  const { resolve } = await resolverFor(t, { 'a.example': ['2001:db8::1', '192.0.2.1', '192.0.2.2'] })
+  assert.deepEqual(await resolve('a.example'), ['192.0.2.1', '192.0.2.2', '2001:db8::1'])
+  assert.deepEqual(await resolve('A.Example.'), ['192.0.2.1', '192.0.2.2', '2001:db8::1'])
+})
+
+test('one family is enough', async (t) => {
+  const { resolve } = await resolverFor(t, { 'four.example': ['192.0.2.1'], 'six.example': ['2001:db8::1'] })
+  assert.deepEqual(await resolve('four.example'), ['192.0.2.1'])
+  assert.deepEqual(await resolve('six.example'), ['2001:db8::1'])
+})
+
+test('a server that is silent about IPv6 holds nobody up who has IPv4', async (t) => {
+  const { resolve } = await resolverFor(t, { 'half.example': 'silent for IPv6' })
+  assert.deepEqual(await resolve('half.example'), ['127.0.0.1'])
+})
+
+test('names whose servers are silent hold up no others', async (t) => {
+  const silent = Array.from({ length: 100 }, (_, index) => `silent-${index}.example`)
+  const names = Object.fromEntries(silent.map((name) => [name, 'silent' as const]))
+  const { resolve } = await resolverFor(t, { ...names, 'a.example': ['192.0.2.1'] })
+  let ended = 0
+  const waiting = silent.map((name) => resolve(name).catch(() => ended++))
+  for (let turn = 0; turn < 20; turn++) assert.deepEqual(await resolve('a.example'), ['192.0.2.1'])
+  assert.equal(ended, 0)
+  await Promise.all(waiting)
+  assert.equal(ended, silent.length)
+})
+
+test('a name is asked for once by all who want it, and not again at once where that failed', async (t) => {
+  const { server, resolve } = await resolverFor(t, { 'a.example': ['192.0.2.1'] })
+  await Promise.all(Array.from({ length: 50 }, () => resolve('a.example')))
+  assert.deepEqual(server.asked.sort(), ['A a.example', 'AAAA a.example'])
+  server.asked.length = 0
+  for (let turn = 0; turn < 5; turn++) await assert.rejects(resolve('none.example'), { code: 'ENOTFOUND' })
+  assert.deepEqual(server.asked.sort(), ['A none.example', 'AAAA none.example'])
+})
+
+test('an answer is never kept: it is asked for with the next connection', async (t) => {
+  const { server, resolve } = await resolverFor(t, { 'a.example': ['192.0.2.1'] })
+  await resolve('a.example')
+  server.names['a.example'] = ['192.0.2.9']
+  assert.deepEqual(await resolve('a.example'), ['192.0.2.9'])
+})
+
+test('the hosts file comes first, as it is now; localhost is this machine', async (t) => {
+  const hosts =
+    '# ours\n192.0.2.7  Listed.example other.example # both\n2001:db8::7 listed.example\nnonsense listed.example\n'
+  const { server, resolve, hostsFile } = await resolverFor(t, {}, { hosts })
+  assert.deepEqual(await resolve('listed.example'), ['192.0.2.7', '2001:db8::7'])
+  assert.deepEqual(await resolve('other.example'), ['192.0.2.7'])
+  assert.deepEqual(await resolve('localhost'), ['127.0.0.1', '::1'])
+  assert.deepEqual(await resolve('app.localhost'), ['127.0.0.1', '::1'])
+  assert.deepEqual(server.asked, [])
+  writeFileSync(hostsFile, `${hosts}192.0.2.8 new.example localhost\n`)
+  assert.deepEqual(await resolve('new.example'), ['192.0.2.8'])
+  assert.deepEqual(await resolve('localhost'), ['192.0.2.8'])
+})
+
+test('a name that does not exist is sought in the search domains', async (t) => {
+  const names: Names = { 'db.cluster.local': ['10.0.0.1'], 'db.second.local': ['10.0.0.2'], 'a.example': ['192.0.2.1'] }
+  const { server, resolve } = await resolverFor(t, names, {
+    resolv: 'search old.local\nnameserver 192.0.2.53\nsearch cluster.local second.local\n',
+  })
+  assert.deepEqual(await resolve('db'), ['10.0.0.1'])
+  server.asked.length = 0
+  assert.deepEqual(await resolve('a.example'), ['192.0.2.1'])
+  assert.deepEqual(server.asked.sort(), ['A a.example', 'AAAA a.example'], 'one that exists is not')
+  await assert.rejects(resolve('none'), { code: 'ENOTFOUND' })
+})

@@ -1,0 +1,129 @@
+/**
+ * Asks name servers by c-ares, which takes no thread. `dns.lookup` has four threads for the whole process: a few names
+ * whose servers are silent would keep everybody from connecting anywhere.
+ */
+import { Resolver } from 'node:dns/promises'
+import { readFileSync, statSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { keep } from '../keep.ts'
+import { codeOf } from './failures.ts'
+
+/** Asks for all addresses of a name. */
+export type Lookup = (name: string) => Promise<readonly { address: string }[]>
+
+export interface ResolverOptions {
+  /** `address:port`; by default those of resolv.conf. */
+  servers?: readonly string[]
+  hostsFile?: string
+  /** Where the search domains stand. */
+  resolvConf?: string
+  /** For one attempt at one server; there are two. */
+  timeoutMs?: number
+}
+
+/** A name that does not exist, or whose servers are silent, is not asked for again at once. */
+const failureMs = 3_000
+/** Some networks swallow questions for IPv6 addresses. */
+const slowerFamilyMs = 300
+const loopback = ['127.0.0.1', '::1']
+
+export function createResolver({
+  servers,
+  hostsFile = '/etc/hosts',
+  resolvConf = '/etc/resolv.conf',
+  timeoutMs = 2_000,
+}: ResolverOptions = {}): Lookup {
+  const resolver = new Resolver({ timeout: timeoutMs, tries: 2 })
+  if (servers) resolver.setServers(servers)
+  const hosts = keptFile(hostsFile, readHosts)
+  const searchDomains = keptFile(resolvConf, readSearchDomains)
+  const underWay = new Map<string, Promise<string[]>>()
+  const failures = new Map<string, { error: unknown; until: number }>()
+
+  /** Both families; whichever comes second is not waited for long. */
+  const ask = async (name: string): Promise<string[]> => {
+    const found: string[][] = [[], []]
+    const families = [resolver.resolve4(name), resolver.resolve6(name)].map(async (answer, family) => {
+      found[family] = await answer
+    })
+    const all = Promise.allSettled(families)
+    await Promise.any(families).catch(() => undefined)
+    await Promise.race([all, sleep(slowerFamilyMs, undefined, { ref: false })])
+    const addresses = found.flat()
+    // Neither has found any, so both are over.
+    if (addresses.length === 0) await Promise.all(families)
+    return addresses
+  }
+
+  /** The name itself first: what others' domains make of it counts only where there is no such name. */
+  const askWithDomains = async (name: string): Promise<string[]> => {
+    try {
+      return await ask(name)
+    } catch (error) {
+      for (const domain of isAbsent(error) ? searchDomains() : []) {
+        const addresses = await ask(`${name}.${domain}`).catch(() => [])
+        if (addresses.length > 0) return addresses
+      }
+      keep(failures, name, { error, until: performance.now() + failureMs })
+      throw error
+    }
+  }
+
+  return async (name) => {
+    const lower = name.toLowerCase().replace(/\.$/, '')
+    const given = hosts().get(lower) ?? (isLocalhost(lower) ? loopback : undefined)
+    if (given) return given.map((address) => ({ address }))
+    const failure = failures.get(lower)
+    if (failure && failure.until > performance.now()) throw failure.error
+    failures.delete(lower)
+    let asking = underWay.get(lower)
+    if (!asking) {
+      asking = askWithDomains(lower).finally(() => underWay.delete(lower))
+      underWay.set(lower, asking)
+    }
+    return (await asking).map((address) => ({ address }))
+  }
+}
+
+/** RFC 6761: these never leave the machine. */
+function isLocalhost(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost')
+}
+
+function isAbsent(error: unknown): boolean {
+  return ['ENOTFOUND', 'ENODATA'].includes(codeOf(error))
+}
+
+/** Read again once it has changed. */
+function keptFile<T>(file: string, read: (lines: string[]) => T): () => T {
+  let kept: { changedAt: number; value: T } | undefined
+  return () => {
+    const changedAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
+    if (kept?.changedAt !== changedAt) {
+      const text = changedAt === 0 ? '' : readFileSync(file, 'utf8')
+      kept = { changedAt, value: read(text.split('\n').map((line) => line.split('#', 1)[0] ?? '')) }
+    }
+    return kept.value
+  }
+}
+
+function readHosts(lines: string[]): Map<string, string[]> {
+  const hosts = new Map<string, string[]>()
+  for (const line of lines) {
+    const [address = '', ...names] = wordsIn(line)
+    if (isIP(address) === 0) continue
+    for (const name of names.map((one) => one.toLowerCase())) hosts.set(name, [...(hosts.get(name) ?? []), address])
+  }
+  return hosts
+}
+
+/** The last line of them counts. */
+function readSearchDomains(lines: string[]): string[] {
+  const domains = lines.map(wordsIn).filter(([keyword]) => keyword === 'search' || keyword === 'domain')
+  return domains.at(-1)?.slice(1) ?? []
+}
+
+function wordsIn(line: string): string[] {
+  return line.split(/\s/).filter((word) => word !== '')
+}
