@@ -1,6 +1,8 @@
 /** Clients that break off at any byte of any request, on every port of the service: it stays up and answers. */
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -9,7 +11,7 @@ import { freePort } from '../server/testkit/ports.ts'
 import { assertAnswers, clientHello, cutConnections, requestKinds } from './cut-connections.ts'
 import type { CutOptions, Listener, SandboxAgent } from './cut-connections.ts'
 import { succeeded } from './person.ts'
-import { dataFolder, roomy, startService } from './running-service.ts'
+import { dataFolder, roomy, startService, within } from './running-service.ts'
 import type { Environment, RunningService } from './running-service.ts'
 
 const settings: Environment = {
@@ -95,3 +97,26 @@ test('a client that breaks off ends no worker', async (t) => {
   await cutAll(t, service, listeners, eachOf(4))
   for (const listener of listeners) await assertAnswers(listener, 'everything')
 })
+
+const limitFile = '/proc/sys/net/core/somaxconn'
+const heldBySystem = existsSync(limitFile) ? Number(readFileSync(limitFile, 'utf8')) : 0
+
+test(
+  'clients that come while the service is busy wait to be accepted, and none is turned away',
+  { skip: heldBySystem < 2048 && `this system keeps no more than ${heldBySystem} connections` },
+  async (t) => {
+    const metricsPort = await freePort()
+    const service = await startService(t, 'sqlite', { SALLYPORT_METRICS_PORT: String(metricsPort) })
+    service.signal('SIGSTOP')
+    for (const { port, address, name } of listenersOf(service, metricsPort)) {
+      const sockets = Array.from({ length: 1000 }, () => connect({ port, host: address }))
+      t.after(() => {
+        for (const socket of sockets) socket.destroy()
+      })
+      const connected = Promise.all(sockets.map((socket) => once(socket, 'connect')))
+      await within(connected, `${name} keeps fewer than a thousand`)
+    }
+    service.signal('SIGCONT')
+    for (const listener of listenersOf(service, metricsPort)) await assertAnswers(listener, 'the wait')
+  },
+)

@@ -15,7 +15,7 @@ import type { Database } from './platform/database/database.ts'
 import { createEgress } from './platform/egress/egress.ts'
 import type { Egress } from './platform/egress/egress.ts'
 import { ServiceError } from './platform/errors.ts'
-import { rereadCertificate } from './platform/http/listener.ts'
+import { backlog, rereadCertificate } from './platform/http/listener.ts'
 import { holdLocalhost, letLocalhostGo, mainAddress } from './platform/http/localhost.ts'
 import { serveMetrics } from './platform/http/operations-routes.ts'
 import { masterKeySource, openDatabase, prepareDataDirectory, readAdminToken } from './platform/instance.ts'
@@ -109,7 +109,7 @@ async function serveCalls(
   const figuresOfAll = firstProcess && { figuresOfAll: firstProcess.figuresOfAll }
   const given = { config, unknownSettings, ...instance, egress, clock: systemClock, log }
   const app = await createApp({ ...given, ...figuresOfAll })
-  await app.http.listen({ host: mainAddress(config), port: config.port })
+  await app.http.listen({ host: mainAddress(config), port: config.port, backlog })
   const loopback = await holdLocalhost(app.http.server, config, log)
   const metricsServer =
     config.metricsPort === undefined ? undefined : await serveMetrics(app.metrics, config.metricsPort, config, log)

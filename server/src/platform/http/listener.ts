@@ -26,6 +26,12 @@ type TlsFiles = Partial<Pick<Config, 'tlsCertFile' | 'tlsKeyFile'>>
 
 export const maxHeaderBytes = 16 * 1024
 
+/**
+ * Connections that the system keeps until they are accepted. Once there are more, it drops a client's first packet, and
+ * the client tries again only after a second or more. The system may have a lower limit (`net.core.somaxconn`).
+ */
+export const backlog = 4096
+
 /** Speaks https where it is given a certificate. */
 export function createHttpListener(
   config: ListenerTimeouts,

@@ -7,7 +7,7 @@ import type { Server as HttpServer } from 'node:http'
 import type { Server } from 'node:net'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
-import { createForwardingListener } from './listener.ts'
+import { backlog, createForwardingListener } from './listener.ts'
 
 const otherAddress: Record<string, string> = { '127.0.0.1': '::1', '::1': '127.0.0.1' }
 
@@ -26,7 +26,7 @@ export async function holdLocalhost(
   if (address === undefined) return undefined
   const server = createForwardingListener(http, log)
   try {
-    await once(server.listen(config.port, address), 'listening')
+    await once(server.listen({ port: config.port, host: address, backlog }), 'listening')
     return server
   } catch (error) {
     // A machine without IPv6 has nobody listening there either.

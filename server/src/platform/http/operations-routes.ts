@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Readiness } from '../readiness.ts'
 import type { Http } from './http.ts'
-import { createHttpListener } from './listener.ts'
+import { backlog, createHttpListener } from './listener.ts'
 import type { ListenerTimeouts } from './listener.ts'
 
 interface OperationsNeeds {
@@ -47,6 +47,6 @@ export async function serveMetrics(
       () => response.writeHead(503).end(),
     )
   })
-  await once(server.listen(port, config.host), 'listening')
+  await once(server.listen({ port, host: config.host, backlog }), 'listening')
   return server
 }
