@@ -75,6 +75,12 @@ export const v4Providers: Mutation[] = [
     to: 'void replaceIncomplete',
   },
   {
+    row: 'Provider: an admin’s endpoints replace what a proposal named',
+    file: 'server/src/providers/propose.ts',
+    from: 'isComplete ? defaultApiHosts(metadata) : []',
+    to: 'defaultApiHosts(metadata)',
+  },
+  {
     row: 'Provider: slug names it in connect start and in the callback path',
     file: 'server/src/providers/provider.ts',
     from: '/v4/oauth/callback/${slug}',

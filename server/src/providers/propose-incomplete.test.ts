@@ -82,6 +82,28 @@ onBothDatabases('a proposal without endpoints', (engine) => {
     assert.equal((await asAdmin('PATCH', '/v4/providers/prv_none/endpoints', {})).status, 404)
   })
 
+  test('has the endpoints and hosts that the admin named, and none that the agent did', async (t) => {
+    const { propose, asAdmin, oauth } = await startProviderTest(t, engine)
+    const foreign = 'https://93.184.215.14'
+    const whole = { authorization_url: `${oauth.issuer}/authorize`, token_url: `${oauth.issuer}/token` }
+    const members: Record<string, string> = {
+      authorization_url: `${foreign}/authorize`,
+      token_url: `${foreign}/token`,
+      registration_endpoint: `${foreign}/register`,
+    }
+    for (const [member, url] of Object.entries(members)) {
+      for (const endpoints of [whole, { issuer_url: oauth.issuer }]) {
+        const { body } = await propose({ provider_name: 'Acme Notes', [member]: url })
+        assert.deepEqual([body.registration_error, body.api_hosts], ['endpoints_missing', []], member)
+        const at = `/v4/providers/${body.provider_id}`
+        const set = await asAdmin('PATCH', `${at}/endpoints`, endpoints)
+        assert.deepEqual([set.status, set.body.api_hosts], [200, [oauth.host]], set.text)
+        assert.doesNotMatch(set.text, /93\.184/, member)
+        await asAdmin('DELETE', at)
+      }
+    }
+  })
+
   test('is active as soon as it has endpoints where it registers us', async (t) => {
     const { propose, asAdmin, oauth } = await startProviderTest(t, engine)
     const { body } = await propose({ provider_name: 'Acme Notes' })

@@ -74,7 +74,7 @@ export async function proposeProvider(
     metadata,
     discoveryUrl: description.discoveryUrl,
     scopes,
-    apiHosts: defaultApiHosts(metadata),
+    apiHosts: isComplete ? defaultApiHosts(metadata) : [],
     clientId: client?.clientId ?? null,
     authMethod: client?.authMethod ?? 'client_secret_basic',
     authorizationParams: {},

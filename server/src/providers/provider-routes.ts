@@ -113,7 +113,8 @@ export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeletePr
         summary: 'Set the endpoints that a proposal lacks',
         description:
           'Give `issuer_url` or `discovery_url`, or both `authorization_url` and `token_url`. The provider becomes active ' +
-          'where it registers us; otherwise set its credentials next. Endpoints that are set already do not change.',
+          'where it registers us; otherwise set its credentials next. Endpoints that the proposal named are dropped. ' +
+          'Once set, endpoints do not change.',
         params: IdInPath,
         body: ProviderEndpointsBody,
         response: { 200: ProviderDetails },

@@ -1,5 +1,5 @@
 /**
- * An admin sets the endpoints that a proposal lacks. They are judged as the proposal's own would have been: its addresses
+ * An admin sets all endpoints of a proposal that lacks some. They are judged as the proposal's own would have been: its addresses
  * stay a stranger's, because the provider is still one that an agent proposed. Endpoints that are set never change.
  */
 import type { AuditStore } from '../audit/audit-store.ts'
@@ -31,7 +31,8 @@ export async function setEndpoints(
 ): Promise<Provider> {
   const { database, providers, audit, clock } = needs
   const found = withoutEndpoints(await providers.find(database.queries, providerId))
-  const description = describe(needs, { ...said, metadata: { ...found.metadata, ...said.metadata } }, 'stranger')
+  // The admin's endpoints replace the agent's: tokens must not go to an address that the admin did not name.
+  const description = describe(needs, said, 'stranger')
   assertOneSite(urlsGiven(description))
   const metadata = await askProvider(needs, description)
   const { client, error } = await registerClient(needs, { ...found, metadata }, 'stranger')
