@@ -84,6 +84,7 @@ async function openInstance(config: Config) {
 async function migrateDatabase(config: Config): Promise<void> {
   const database = openDatabase(config, { hasNoLimits: true })
   try {
+    await database.assertOwnSessions?.()
     await migrate(database, systemClock)
   } finally {
     await database.close()

@@ -243,9 +243,11 @@ export const lastingAccess: Record<string, Table[]> = {
       host: 'api.notion.com',
       refused: `
         POST /v1/oauth/token
-        POST /scim/v2/Users`,
+        POST /scim/v2/Users
+        POST /admin/v1/exports`,
       allowed: `
         POST /v1/pages
+        POST /v1/sessions
         POST /v1/file_uploads`,
     },
   ],

@@ -1,5 +1,6 @@
 import { isUnavailable } from '../platform/database/failures.ts'
 import { DatabaseTooNew } from '../platform/database/migrate.ts'
+import { SessionsShared } from '../platform/database/postgres-sessions.ts'
 import { ConfigError } from '../platform/settings.ts'
 import { RotationRefused } from '../platform/vault/rotate.ts'
 import { WrongMasterKey } from '../platform/vault/vault.ts'
@@ -10,6 +11,9 @@ export function errorText(error: unknown): string {
   if (error instanceof RotationRefused || error instanceof DatabaseTooNew) return capital(error.message)
   if (error instanceof WrongMasterKey) {
     return `${capital(error.message)}. Give the key that was in use, or both while keys rotate (SALLYPORT_MASTER_KEY=new,old).`
+  }
+  if (error instanceof SessionsShared) {
+    return `${capital(error.message)}. Connect to the database itself, or let the pooler work by session (PgBouncer: pool_mode = session).`
   }
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') {

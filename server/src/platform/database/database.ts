@@ -31,6 +31,8 @@ export interface Database {
    * migration.
    */
   probe: () => Promise<number>
+  /** Throws where a pooler in between gives one session to several clients. Undefined where there can be none. */
+  assertOwnSessions?: () => Promise<void>
   /** Undefined where the engine has no pool. */
   pool?: () => PoolFigures
   /** How long the oldest transaction that is still open has been so. */

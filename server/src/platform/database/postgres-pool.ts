@@ -26,15 +26,21 @@ export interface PoolFigures {
   size: number
 }
 
-export function createPool(options: ClientConfig, limits: AdmissionLimits): GuardedPool {
-  const { connectionTimeoutMillis = 0, ...rest } = options
+export interface PoolOptions extends ClientConfig {
+  /** What each connection begins with. */
+  settings?: string
+}
+
+export function createPool(options: PoolOptions, limits: AdmissionLimits): GuardedPool {
+  const { connectionTimeoutMillis = 0, settings, ...rest } = options
   // The pool would take the limit for connecting as the limit for waiting too; who waits is decided here.
   class Client extends pg.Client {
     constructor(config?: ClientConfig) {
       super({ ...config, connectionTimeoutMillis })
     }
   }
-  const pool = new pg.Pool({ ...rest, Client, max: limits.places })
+  const onConnect = settings !== undefined && { onConnect: (client: pg.ClientBase) => client.query(settings) }
+  const pool = new pg.Pool({ ...rest, ...onConnect, Client, max: limits.places })
   const admission = createAdmission(limits)
   const connectedAt = new Map<PoolClient, number>()
   let trustedSince = -Infinity

@@ -12,7 +12,9 @@ import { inTurns } from './in-turns.ts'
 import { createLine } from './postgres-line.ts'
 import type { Line } from './postgres-line.ts'
 import { createPool, statement } from './postgres-pool.ts'
+import type { PoolOptions } from './postgres-pool.ts'
 import { createProbe } from './postgres-probe.ts'
+import { assertOwnSessions } from './postgres-sessions.ts'
 
 const int8 = pg.types.builtins.INT8
 
@@ -65,20 +67,17 @@ export function openPostgres(
       getTypeParser: (type: typeof int8): unknown => (type === int8 ? Number : pg.types.getTypeParser(type)),
     },
   }
-  const limited: ClientConfig = {
-    ...options,
-    statement_timeout: most.statement,
-    query_timeout: most.silence,
-    idle_in_transaction_session_timeout: 30_000,
-  }
+  // Not in the startup message, of which poolers refuse what they don't know.
+  const limit = `set statement_timeout = ${most.statement}; set idle_in_transaction_session_timeout = 30000`
+  const limited: PoolOptions = { ...options, query_timeout: most.silence, settings: limit }
   const pool = createPool(hasNoLimits ? options : limited, {
     places: poolSize,
     maxWaiting: most.waiting,
     maxWaitMs: most.wait,
   })
-  const lineOptions = { ...limited, query_timeout: most.silenceOfLine }
-  const reads = createLine(lineOptions, byKeys, pool.distrust)
-  const commits = createLine(lineOptions, `${byKeys}; ${patientBriefly}`, pool.distrust)
+  const lineOptions = { ...options, query_timeout: most.silenceOfLine }
+  const reads = createLine(lineOptions, `${limit}; ${byKeys}`, pool.distrust)
+  const commits = createLine(lineOptions, `${limit}; ${byKeys}; ${patientBriefly}`, pool.distrust)
   const probe = createProbe({ ...options, connectionTimeoutMillis: most.probe, query_timeout: most.probe })
   const { queries, close, ...database } = createDatabase('postgres', new PostgresDialect({ pool }), shortcutOver(reads))
   return {
@@ -86,6 +85,7 @@ export function openPostgres(
     queries,
     atOnce: ({ sql, parameters }) => commits.open()?.run(statement(sql, parameters)),
     probe: probe.run,
+    assertOwnSessions: () => assertOwnSessions({ ...options, query_timeout: most.silence }),
     pool: pool.figures,
     close: async () => {
       const closed = Promise.all([reads.close(), commits.close(), probe.close(), close()])

@@ -25,12 +25,15 @@ export const notion: Preset = {
   credentialPaths: [
     { host, path: '/v1/oauth' },
     { host, path: '/scim' },
+    // Exports of the workspace, and its users.
+    { host, path: '/admin' },
   ],
   docs: [
     'https://developers.notion.com/guides/get-started/authorization',
     'https://developers.notion.com/reference/create-a-token',
     'https://developers.notion.com/reference/refresh-a-token',
     'https://developers.notion.com/reference/authentication',
+    'https://developers.notion.com/openapi-adminApi.json',
   ],
   notes:
     'Create a public integration. Every API call needs a Notion-Version header, which the agent sends. A token is revoked by its own JSON call, not as RFC 7009 says.',

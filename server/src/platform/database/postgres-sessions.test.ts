@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { sql } from 'kysely'
+import { fixedClock } from '../../../testkit/clock.ts'
+import { migratedPostgres } from '../../../testkit/databases.ts'
+import { startPooler } from '../../../testkit/postgres-pooler.ts'
+import { Secret } from '../secret.ts'
+import { migrate } from './migrate.ts'
+import { openPostgres } from './postgres.ts'
+import { SessionsShared } from './postgres-sessions.ts'
+
+async function openThrough(t: TestContext, mode: 'session' | 'transaction' | undefined) {
+  const url = new URL(await migratedPostgres(t))
+  if (mode) url.port = String((await startPooler(t, Number(url.port), mode)).port)
+  const database = openPostgres(new Secret(url.href), { isInsecure: false })
+  t.after(() => database.close())
+  return database
+}
+
+test('a pooler that works by transaction is told from one that works by session, and from none', async (t) => {
+  await assert.rejects((await openThrough(t, 'transaction')).assertOwnSessions?.() ?? Promise.resolve(), SessionsShared)
+  await (await openThrough(t, 'session')).assertOwnSessions?.()
+  await (await openThrough(t, undefined)).assertOwnSessions?.()
+})
+
+test('a pooler that works by session needs no settings of its own, and ours hold behind it', async (t) => {
+  const database = await openThrough(t, 'session')
+  await migrate(database, fixedClock().now)
+  await database.probe()
+  const { rows } = await sql<{ limit: string }>`select current_setting('statement_timeout') as limit`.execute(
+    database.queries,
+  )
+  assert.deepEqual(rows, [{ limit: '10s' }])
+})
