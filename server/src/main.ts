@@ -12,6 +12,8 @@ import { isLoopback, readConfig, unknownSettings } from './platform/config.ts'
 import type { Config } from './platform/config.ts'
 import { migrate } from './platform/database/migrate.ts'
 import type { Database } from './platform/database/database.ts'
+import { followDatabaseClock } from './platform/database-clock.ts'
+import type { DatabaseClock } from './platform/database-clock.ts'
 import { createEgress } from './platform/egress/egress.ts'
 import type { Egress } from './platform/egress/egress.ts'
 import { ServiceError } from './platform/errors.ts'
@@ -77,8 +79,9 @@ async function openInstance(config: Config) {
     isFirstRead = false
     return masterKeys
   }
-  const vault = await openVault({ database, readMasterKeys, clock: systemClock })
-  return { adminToken, database, vault }
+  const clock = await followDatabaseClock(database, systemClock)
+  const vault = await openVault({ database, readMasterKeys, clock: clock.now })
+  return { adminToken, database, vault, clock }
 }
 
 async function migrateDatabase(config: Config): Promise<void> {
@@ -108,14 +111,20 @@ async function serveCalls(
     ...trusted,
   })
   const figuresOfAll = firstProcess && { figuresOfAll: firstProcess.figuresOfAll }
-  const given = { config, unknownSettings, ...instance, egress, clock: systemClock, log }
+  const { clock } = instance
+  const given = { config, unknownSettings, ...instance, egress, clock: clock.now, log }
   const app = await createApp({ ...given, ...figuresOfAll })
   await app.http.listen({ host: mainAddress(config), port: config.port, backlog })
   const loopback = await holdLocalhost(app.http.server, config, log)
   const metricsServer =
     config.metricsPort === undefined ? undefined : await serveMetrics(app.metrics, config.metricsPort, config, log)
   onReload(log, () => rereadCertificate(app.http.server, config))
-  const { timers, killSwitch } = startTimers(app, log)
+  app.metrics.gauge(
+    'sallyport_clock_offset_seconds',
+    "How far this machine's clock is ahead of the database's",
+    () => clock.offsetMs() / 1000,
+  )
+  const { timers, killSwitch } = startTimers(app, clock, log)
   const { database } = instance
   const running = { app, config, audience, database, egress, log, loopback, metricsServer, timers, killSwitch }
   if (firstProcess) {
@@ -184,7 +193,11 @@ async function ownerLink(app: App): Promise<Secret | undefined> {
 }
 
 /** The kill switch works until the last call has ended, so it does not stop with the rest. */
-function startTimers(app: App, log: Log): { timers: NodeJS.Timeout[]; killSwitch: NodeJS.Timeout } {
+function startTimers(
+  app: App,
+  clock: DatabaseClock,
+  log: Log,
+): { timers: NodeJS.Timeout[]; killSwitch: NodeJS.Timeout } {
   const every = (ms: number, what: string, work: () => Promise<void>) => {
     const run = () => {
       work().catch((error: unknown) => {
@@ -200,6 +213,7 @@ function startTimers(app: App, log: Log): { timers: NodeJS.Timeout[]; killSwitch
     timers: [
       dueOutside.timer,
       every(10 * minuteMs, 'the sweep', app.sweep).timer,
+      every(10_000, 'asking the database for the time', clock.adjust).timer,
       every(minuteMs, 'recording refusals', app.flushRefusals).timer,
       every(minuteMs, 'signing the record', app.signRecord).timer,
       every(listenersMs, 'telling those who listen', app.checkListeners).timer,

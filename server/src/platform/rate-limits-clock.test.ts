@@ -17,4 +17,14 @@ onBothDatabases('rate limits', (engine) => {
     await assert.rejects(takeFromLimit(queries, 'a', limit, now), { code: 'rate_limited', retryAfterSeconds: 20 })
     await takeFromLimit(queries, 'a', limit, new Date(now.getTime() + 20_000))
   })
+
+  test('a clock that is set back by an hour locks nobody out for an hour', async (t) => {
+    const { queries } = (await migratedDatabase(t, engine))()
+    const limit = perMinute(3)
+    const now = fixedClock().now()
+    const before = new Date(now.getTime() + 3_600_000)
+    for (let call = 0; call < 3; call++) await takeFromLimit(queries, 'a', limit, before)
+    await takeFromLimit(queries, 'a', limit, now)
+    await assert.rejects(takeFromLimit(queries, 'a', limit, now), { code: 'rate_limited', retryAfterSeconds: 20 })
+  })
 })

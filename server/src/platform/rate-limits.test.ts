@@ -94,9 +94,9 @@ onBothDatabases('rate limits', (engine) => {
   test('a clock that runs behind does not open the gate', async (t) => {
     const { queries } = (await migratedDatabase(t, engine))()
     const now = fixedClock().now()
-    const earlier = new Date(now.getTime() - 3_600_000)
+    const earlier = new Date(now.getTime() - 50_000)
     assert.equal(await refusal(queries, 'a', perMinute(1), now), undefined)
-    assert.equal(await refusal(queries, 'a', perMinute(1), earlier), 3660)
+    assert.equal(await refusal(queries, 'a', perMinute(1), earlier), 110)
     assert.equal(await refusal(queries, 'a', perMinute(1), now), 60)
   })
 

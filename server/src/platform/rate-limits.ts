@@ -28,7 +28,8 @@ export function perSecond(count: number, burst: number): RateLimit {
   return { burst, periodMs: Math.ceil(1000 / count) }
 }
 
-const dayMs = 86_400_000
+/** Clocks that share a database differ by less. */
+const differenceMs = 60_000
 
 export interface Taking {
   key: string
@@ -103,8 +104,9 @@ export function timesOf({ limit: { burst, periodMs }, now, calls }: Omit<Taking,
   const time = now.getTime()
   const takenMs = calls * periodMs
   const latest = time + burst * periodMs - takenMs
-  // Only a clock that was far ahead can have written that: taken at its word, it would lock the caller out until then.
-  return { first: time + takenMs, time, takenMs, latest, impossible: time + burst * periodMs + dayMs }
+  // Only a clock that was ahead, or has been set back since, can have written that: taken at its word, it would lock the
+  // caller out until then.
+  return { first: time + takenMs, time, takenMs, latest, impossible: time + burst * periodMs + differenceMs }
 }
 
 /**

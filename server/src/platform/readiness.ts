@@ -39,7 +39,9 @@ export function createReadiness({ database, diskSpace }: ReadinessNeeds): Readin
     assertReady: async () => {
       if (isStopping) throw notReady('The service is stopping.')
       const newest = await probe().catch((error: unknown) => {
-        throw error instanceof ServiceError ? error : new ServiceError('not_ready', { cause: error })
+        throw error instanceof ServiceError
+          ? error
+          : new ServiceError('not_ready', { cause: error, retryAfterSeconds: 1 })
       })
       if (newest > migrations.length) {
         throw notReady('The database has the schema of a newer version. Upgrade this instance.')
