@@ -24,12 +24,18 @@ export interface Readiness {
 }
 
 const deadlineMs = 3_000
+/** Anyone may ask, and each probe is a commit: those who ask more often than this share one. */
+const probeEveryMs = 100
 /** Every statement has a limit far below: a transaction that is still open then will never end. */
 const stuckMs = 120_000
 
 export function createReadiness({ database, diskSpace }: ReadinessNeeds): Readiness {
   let isStopping = false
+  let nextProbeAt = -Infinity
   const probe = inTurns(async () => {
+    const pauseMs = nextProbeAt - performance.now()
+    if (pauseMs > 0) await sleep(pauseMs)
+    nextProbeAt = performance.now() + probeEveryMs
     const late = sleep(deadlineMs, undefined, { ref: false }).then(() => {
       throw notReady('The database does not answer in time.')
     })
