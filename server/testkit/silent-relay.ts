@@ -8,17 +8,29 @@ export interface SilentRelay {
   port: number
   /** On every connection that is open now: no byte, no end and no reset comes through any more. New ones work. */
   silence: () => void
+  /** The same, and on new connections too: they are accepted, and that is all. */
+  silenceFromNowOn: () => void
   open: () => number
 }
 
 export async function startSilentRelay(t: Pick<TestContext, 'after'>, port: number): Promise<SilentRelay> {
   const pairs = new Set<[Socket, Socket]>()
+  let isSilent = false
+  const silence = () => {
+    for (const [client, target] of pairs) {
+      client.unpipe().pause()
+      target.unpipe().pause()
+    }
+  }
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const target = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     const pair: [Socket, Socket] = [client, target]
     pairs.add(pair)
-    client.pipe(target)
-    target.pipe(client)
+    if (isSilent) client.pause()
+    else {
+      client.pipe(target)
+      target.pipe(client)
+    }
     for (const socket of pair) {
       socket.on('error', () => undefined)
       socket.on('close', () => pairs.delete(pair))
@@ -32,11 +44,10 @@ export async function startSilentRelay(t: Pick<TestContext, 'after'>, port: numb
   })
   return {
     port: (server.address() as AddressInfo).port,
-    silence: () => {
-      for (const [client, target] of pairs) {
-        client.unpipe().pause()
-        target.unpipe().pause()
-      }
+    silence,
+    silenceFromNowOn: () => {
+      isSilent = true
+      silence()
     },
     open: () => pairs.size,
   }

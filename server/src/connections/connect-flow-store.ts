@@ -1,5 +1,3 @@
-import { sql } from 'kysely'
-import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import type { Secret } from '../platform/secret.ts'
 import { hashToken } from '../platform/tokens.ts'
@@ -130,8 +128,9 @@ export function createConnectFlowStore(vault: Vault) {
       return { flow: await toFlow(tx, row), answer }
     },
 
-    dropExpired: (tx: Queries, now: Date): Promise<number> =>
-      deleteBatch(tx, 'connect_flows', 'flow_id', sql`expires_at < ${now.getTime()}`),
+    dropExpired: async (tx: Queries, now: Date): Promise<void> => {
+      await tx.deleteFrom('connect_flows').where('expires_at', '<', now.getTime()).execute()
+    },
   }
 }
 

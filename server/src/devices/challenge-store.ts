@@ -1,5 +1,3 @@
-import { sql } from 'kysely'
-import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type { Challenge } from './challenge.ts'
@@ -68,8 +66,9 @@ export const challengeStore = {
     return row !== undefined
   },
 
-  dropExpiredBefore: (queries: Queries, before: Date): Promise<number> =>
-    deleteBatch(queries, 'challenges', 'challenge_id', sql`expires_at < ${before.getTime()}`),
+  dropExpiredBefore: async (queries: Queries, before: Date): Promise<void> => {
+    await queries.deleteFrom('challenges').where('expires_at', '<', before.getTime()).execute()
+  },
 }
 
 export type ChallengeStore = typeof challengeStore

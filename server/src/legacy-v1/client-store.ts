@@ -1,4 +1,3 @@
-import { rowsPerBatch } from '../platform/database/batches.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
@@ -159,8 +158,8 @@ export function createClientStore(vault: Vault) {
       return true
     },
 
-    /** A batch of those that registered and never came back; returns how many. One with a challenge left still may. */
-    dropUnseenBefore: async ({ engine }: Database, tx: Queries, before: Date, now: Date): Promise<number> => {
+    /** Those that were registered and never came back. One that has a challenge left may still. */
+    dropUnseenBefore: async ({ engine }: Database, tx: Queries, before: Date, now: Date): Promise<void> => {
       const rows = await tx
         .selectFrom('v1_clients')
         .select('client_uuid')
@@ -177,12 +176,12 @@ export function createClientStore(vault: Vault) {
             ),
           ),
         )
-        .limit(rowsPerBatch)
+        .limit(1000)
         // One that is just registered again waits, finds itself gone and begins anew.
         .$if(engine === 'postgres', (query) => query.forUpdate().skipLocked())
         .execute()
       const uuids = rows.map(({ client_uuid }) => client_uuid)
-      if (uuids.length === 0) return 0
+      if (uuids.length === 0) return
       await tx.deleteFrom('v1_challenges').where('client_uuid', 'in', uuids).execute()
       await tx.deleteFrom('v1_client_keys').where('client_uuid', 'in', uuids).execute()
       await tx
@@ -190,7 +189,6 @@ export function createClientStore(vault: Vault) {
         .where('client_uuid', 'in', uuids)
         .where('authenticated_at', 'is', null)
         .execute()
-      return uuids.length
     },
   }
 }

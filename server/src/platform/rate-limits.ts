@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 import { ServiceError } from './errors.ts'
-import { deleteBatch } from './database/batches.ts'
 import type { Note, Queries } from './database/database.ts'
 import { preparedForKeys, preparedNote } from './database/prepared.ts'
 import type { KeyList } from './database/prepared.ts'
@@ -144,6 +143,6 @@ export async function giveBackToLimit(tx: Queries, key: string, { periodMs }: Ra
 }
 
 /** A bucket that is full again says nothing. */
-export function dropFullLimits(queries: Queries, now: Date): Promise<number> {
-  return deleteBatch(queries, 'rate_limits', 'key', sql`full_at < ${now.getTime()}`)
+export async function dropFullLimits(queries: Queries, now: Date): Promise<void> {
+  await queries.deleteFrom('rate_limits').where('full_at', '<', now.getTime()).execute()
 }

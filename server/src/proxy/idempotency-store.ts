@@ -1,7 +1,5 @@
-import { sql } from 'kysely'
 import { createHash, randomBytes } from 'node:crypto'
 import type {} from '../agents/agent-store.ts'
-import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { prepared } from '../platform/database/prepared.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -55,8 +53,7 @@ export interface Idempotency {
   forget: (tx: Queries, call: KeyedCall) => Promise<void>
   /** Once a call that was claimed is over, however it ended: without an outcome it counts as unknown from now on. */
   ended: (call: Pick<KeyedCall, 'auditId'>) => void
-  /** A batch of them; returns how many. */
-  dropExpired: (tx: Queries, now: Date) => Promise<number>
+  dropExpired: (tx: Queries, now: Date) => Promise<void>
 }
 
 const keptMs = 86_400_000
@@ -122,7 +119,9 @@ export function createIdempotency(vault: Vault): Idempotency {
       running.delete(auditId)
     },
 
-    dropExpired: (tx, now) => deleteBatch(tx, 'keyed_calls', 'key_hash', sql`expires_at <= ${now.getTime()}`),
+    dropExpired: async (tx, now) => {
+      await tx.deleteFrom('keyed_calls').where('expires_at', '<=', now.getTime()).execute()
+    },
   }
 
   function claimOf(call: KeyedCall, keyHash: string, now: Date) {

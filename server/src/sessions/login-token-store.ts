@@ -1,5 +1,3 @@
-import { sql } from 'kysely'
-import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 
 interface LoginTokenRow {
@@ -65,8 +63,9 @@ export const loginTokenStore = {
     return row?.user_id
   },
 
-  dropExpired: (queries: Queries, now: Date): Promise<number> =>
-    deleteBatch(queries, 'login_tokens', 'token_hash', sql`expires_at < ${now.getTime()}`),
+  dropExpired: async (queries: Queries, now: Date): Promise<void> => {
+    await queries.deleteFrom('login_tokens').where('expires_at', '<', now.getTime()).execute()
+  },
 }
 
 export type LoginTokenStore = typeof loginTokenStore

@@ -1,5 +1,3 @@
-import { sql } from 'kysely'
-import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
@@ -162,8 +160,9 @@ export const sessionStore = {
   },
 
   /** Ended for this long, a session tells nobody anything. */
-  dropEndedBefore: (queries: Queries, before: Date): Promise<number> =>
-    deleteBatch(queries, 'sessions', 'session_id', sql`expires_at < ${before.getTime()}`),
+  dropEndedBefore: async (queries: Queries, before: Date): Promise<void> => {
+    await queries.deleteFrom('sessions').where('expires_at', '<', before.getTime()).execute()
+  },
 }
 
 export type SessionStore = typeof sessionStore

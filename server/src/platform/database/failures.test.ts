@@ -32,7 +32,8 @@ test('a database that can not be reached or written to may come back', () => {
     'Connection terminated',
     'Connection terminated unexpectedly',
     'Connection terminated due to connection timeout',
-    'timeout exceeded when trying to connect',
+    'timeout expired',
+    'Cannot use a pool after calling end on the pool',
     'Client has encountered a connection error and is not queryable',
   ]
   const errors = messages.map((message) => new Error(message))

@@ -22,9 +22,9 @@ const socketFailures = new Set([
   'EAI_AGAIN',
 ])
 
-/** pg, Kysely and SQLite raise these without a code; the last three are said once the database was closed. */
+/** pg, Kysely and SQLite raise these without a code; the last four are said once the database was closed. */
 const lostConnection =
-  /connection terminated|query read timeout|timeout exceeded when trying to connect|not queryable|connection timeout|driver has already been destroyed|database is not open|statement has been finalized/i
+  /connection terminated|query read timeout|timeout expired|not queryable|after calling end on the pool|driver has already been destroyed|database is not open|statement has been finalized/i
 
 /** The database file is gone from its path: what is written now would be lost with it. */
 export class DatabaseFileLost extends Error {

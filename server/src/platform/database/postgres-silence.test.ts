@@ -129,3 +129,37 @@ test('whoever would wait too long for a connection, or behind too many, is told 
   await write(database)
   assert.deepEqual(pool(), { used: 0, waiting: 0, size: 2 })
 })
+
+test('a server that accepts connections and says nothing is unavailable', async (t) => {
+  const { relay, database } = await openThroughRelay(t, { limits: { ...limits, connect: 200, probe: 200 } })
+  await untilItWorks(() => useAll(database))
+  relay.silenceFromNowOn()
+  const uses: (() => Promise<unknown>)[] = [
+    () => write(database),
+    () => sql`select 1`.execute(database.queries),
+    () => readShort(database.queries, { key: 'any' }),
+    () => database.probe(),
+  ]
+  // Twice each: on connections that there are, and on new ones.
+  for (const use of [...uses, ...uses]) await assert.rejects(use, (error) => isUnavailable(error))
+  assert.equal(database.pool?.().used, 0)
+})
+
+test('whoever waits for a connection when the database is closed is told that it is unavailable', async (t) => {
+  const { database } = await openThroughRelay(t, { poolSize: 1 })
+  const [begun, release] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
+  const holding = database.transaction(async (tx) => {
+    await sql`select 1`.execute(tx)
+    begun.resolve(undefined)
+    await release.promise
+  })
+  await begun.promise
+  const waiting = write(database).catch((error: unknown) => error)
+  while (database.pool?.().waiting !== 1) await sleep(5)
+  const closed = database.close()
+  release.resolve(undefined)
+  await holding.catch(() => undefined)
+  const error = await waiting
+  assert.ok(isUnavailable(error), String(error))
+  await closed
+})
