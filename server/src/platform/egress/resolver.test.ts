@@ -90,3 +90,21 @@ test('a name that does not exist is sought in the search domains', async (t) => 
   assert.deepEqual(server.asked.sort(), ['A a.example', 'AAAA a.example'], 'one that exists is not')
   await assert.rejects(resolve('none'), { code: 'ENOTFOUND' })
 })
+
+test('other name servers are asked as soon as resolv.conf has changed', async (t) => {
+  const [here, there] = [
+    await startNameServer(t, { 'a.example': ['192.0.2.1'], 'gone.example': 'silent' }),
+    await startNameServer(t, { 'a.example': ['192.0.2.2'], 'gone.example': ['192.0.2.2'] }),
+  ]
+  const resolvConf = join(temporaryFolder(t), 'resolv.conf')
+  const servers = [here.address]
+  const lookup = createResolver({ servers, resolvConf, timeoutMs: 300 })
+  const resolve = async (name: string) => (await lookup(name)).map(({ address }) => address)
+  assert.deepEqual(await resolve('a.example'), ['192.0.2.1'], 'there need be no such file')
+  const late = assert.rejects(resolve('gone.example'), { code: 'ETIMEOUT' })
+  servers[0] = there.address
+  writeFileSync(resolvConf, 'nameserver 192.0.2.53\n')
+  assert.deepEqual(await resolve('a.example'), ['192.0.2.2'])
+  await late
+  assert.deepEqual(await resolve('gone.example'), ['192.0.2.2'], 'what failed before says nothing of the new ones')
+})

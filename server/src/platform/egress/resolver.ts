@@ -16,7 +16,7 @@ export interface ResolverOptions {
   /** `address:port`; by default those of resolv.conf. */
   servers?: readonly string[]
   hostsFile?: string
-  /** Where the search domains stand. */
+  /** Where the search domains stand; where it changes, name servers are looked up again. */
   resolvConf?: string
   /** For one attempt at one server; there are two. */
   timeoutMs?: number
@@ -34,10 +34,21 @@ export function createResolver({
   resolvConf = '/etc/resolv.conf',
   timeoutMs = 2_000,
 }: ResolverOptions = {}): Lookup {
-  const resolver = new Resolver({ timeout: timeoutMs, tries: 2 })
-  if (servers) resolver.setServers(servers)
   const hosts = keptFile(hostsFile, readHosts)
-  const searchDomains = keptFile(resolvConf, readSearchDomains)
+  // c-ares reads resolv.conf once, but a machine that changes networks has other name servers then.
+  const nameServers = keptFile(resolvConf, (lines) => {
+    const resolver = new Resolver({ timeout: timeoutMs, tries: 2 })
+    if (servers) resolver.setServers(servers)
+    return askNameServers(resolver, readSearchDomains(lines))
+  })
+  return async (name) => {
+    const lower = name.toLowerCase().replace(/\.$/, '')
+    const given = hosts().get(lower) ?? (isLocalhost(lower) ? loopback : undefined)
+    return (given ?? (await nameServers()(lower))).map((address) => ({ address }))
+  }
+}
+
+function askNameServers(resolver: Resolver, searchDomains: readonly string[]): (name: string) => Promise<string[]> {
   const underWay = new Map<string, Promise<string[]>>()
   const failures = new Map<string, { error: unknown; until: number }>()
 
@@ -61,7 +72,7 @@ export function createResolver({
     try {
       return await ask(name)
     } catch (error) {
-      for (const domain of isAbsent(error) ? searchDomains() : []) {
+      for (const domain of isAbsent(error) ? searchDomains : []) {
         const addresses = await ask(`${name}.${domain}`).catch(() => [])
         if (addresses.length > 0) return addresses
       }
@@ -71,18 +82,15 @@ export function createResolver({
   }
 
   return async (name) => {
-    const lower = name.toLowerCase().replace(/\.$/, '')
-    const given = hosts().get(lower) ?? (isLocalhost(lower) ? loopback : undefined)
-    if (given) return given.map((address) => ({ address }))
-    const failure = failures.get(lower)
+    const failure = failures.get(name)
     if (failure && failure.until > performance.now()) throw failure.error
-    failures.delete(lower)
-    let asking = underWay.get(lower)
+    failures.delete(name)
+    let asking = underWay.get(name)
     if (!asking) {
-      asking = askWithDomains(lower).finally(() => underWay.delete(lower))
-      underWay.set(lower, asking)
+      asking = askWithDomains(name).finally(() => underWay.delete(name))
+      underWay.set(name, asking)
     }
-    return (await asking).map((address) => ({ address }))
+    return asking
   }
 }
 
