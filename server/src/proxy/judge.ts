@@ -11,7 +11,9 @@ import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Call, Known, ProxyInput } from './call.ts'
 import { judgeUrl, recordedParts, briefly } from './destination.ts'
+import { searchLongBody } from './meant-methods.ts'
 import { outgoing } from './outgoing.ts'
+import { sliceLength } from './parameters.ts'
 import { assertMayCall } from './policy.ts'
 import type { Route } from './upstream.ts'
 
@@ -57,6 +59,7 @@ export async function judge(
   if (body && route.maxBodyBytes !== undefined && body.length > route.maxBodyBytes) {
     throw new ServiceError('body_too_large', { field: 'body' })
   }
+  if (body && body.length > sliceLength) await searchLongBody({ headers, body }, grant.allowedMethods !== null)
   assertMayCall(
     mayBeUsedUp ? { ...grant, maxCalls: null } : grant,
     route.rules,

@@ -1,23 +1,34 @@
 /** Every method that a call could be taken for: its own, and those by which it says that it is another one. */
 import { ServiceError } from '../platform/errors.ts'
-import { meantByBody, meantByQuery, overridesIn } from './parameters.ts'
+import { meantByBody, meantByQuery, overridesIn, searchAhead } from './parameters.ts'
 import type { BodyKind } from './parameters.ts'
 import type { JudgedCall } from './policy.ts'
 import type { HeaderList } from './upstream.ts'
 
 /** `isLimited` says whether it matters which methods they are. A credential of the caller's own is refused on the way. */
-export function meantMethods({ method, headers, destination, body }: JudgedCall, isLimited: boolean): string[] {
+export function meantMethods(call: JudgedCall, isLimited: boolean): string[] {
+  const { method, headers, destination, body } = call
   const query = meantByQuery(destination.url.search)
   if (query.credential !== undefined) throw ownCredential('url', query.credential)
   const methods = [method, ...overridesIn(headers), ...query.methods]
-  if (!body || body.length === 0) return methods
-  const kind = kindOf(valueOf(headers, 'content-type'))
-  const isLookedAt = kind !== undefined && (isLimited || kind === 'form' || kind === 'unknown')
-  if (!isLookedAt) return methods
+  const kind = searchedAs(call, isLimited)
+  if (!body || kind === undefined) return methods
   if (isLimited) assertReadable(headers)
   const inBody = meantByBody(body, kind)
   if (inBody.credential !== undefined) throw ownCredential('body', inBody.credential)
   return [...methods, ...inBody.methods]
+}
+
+/** To be called before a call with a long body is judged, so that nobody waits for it to be searched. */
+export async function searchLongBody(call: Pick<JudgedCall, 'headers' | 'body'>, isLimited: boolean): Promise<void> {
+  const kind = searchedAs(call, isLimited)
+  if (call.body && kind !== undefined) await searchAhead(call.body, kind)
+}
+
+function searchedAs({ headers, body }: Pick<JudgedCall, 'headers' | 'body'>, isLimited: boolean): BodyKind | undefined {
+  if (!body || body.length === 0) return undefined
+  const kind = kindOf(valueOf(headers, 'content-type'))
+  return isLimited || kind === 'form' || kind === 'unknown' ? kind : undefined
 }
 
 /** Without a type, or with what is none, some servers take a body for a form. Undefined for types without parameters. */

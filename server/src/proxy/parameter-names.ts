@@ -17,7 +17,11 @@ export interface FoundName {
   to: number
 }
 
-export type NameSearch = (text: string) => Iterable<FoundName>
+/** Those that begin between two places. */
+export type NameSearch = (text: string, from: number, to: number) => Iterable<FoundName>
+
+/** No name is longer, however it is written. */
+export const longestWriting = 200
 
 function writingOf(character: string): string {
   if (character === '_') return underscore
@@ -40,18 +44,19 @@ export function searchFor(names: readonly string[]): NameSearch {
   const isLonger = (name: string) => names.some((other) => other !== name && name.startsWith(other))
   const pattern = new RegExp(writingsOf(names.filter((name) => !isLonger(name))), 'gi')
   const longer = names.filter(isLonger).map((name) => new RegExp(writingsOf([name]), 'iy'))
-  return function* (text) {
-    let to = 0
-    for (;;) {
+  return function* (text, start, end) {
+    const part = text.slice(start, end + longestWriting)
+    for (let to = 0; ;) {
       pattern.lastIndex = to
-      const found = pattern.exec(text)
-      if (!found) return
-      to = found.index + found[0].length
-      yield { written: found[0], from: found.index, to }
+      const found = pattern.exec(part)
+      if (!found || start + found.index >= end) return
+      const { index } = found
+      to = index + found[0].length
+      yield { written: found[0], from: start + index, to: start + to }
       for (const other of longer) {
-        other.lastIndex = found.index
-        const [written] = other.exec(text) ?? []
-        if (written !== undefined) yield { written, from: found.index, to: found.index + written.length }
+        other.lastIndex = index
+        const [written] = other.exec(part) ?? []
+        if (written !== undefined) yield { written, from: start + index, to: start + index + written.length }
       }
     }
   }

@@ -3,8 +3,11 @@ import { test } from 'node:test'
 import type { Grant } from '../grants/grant.ts'
 import type { ServiceError } from '../platform/errors.ts'
 import { judgeUrl } from './destination.ts'
-import { meantMethods } from './meant-methods.ts'
+import { meantMethods, searchLongBody } from './meant-methods.ts'
+import { sliceLength } from './parameters.ts'
 import type { HeaderList } from './upstream.ts'
+
+const target = { destination: judgeUrl('https://api.example.com/', undefined), method: 'POST' }
 
 type Limit = Grant['allowedMethods']
 
@@ -188,4 +191,24 @@ test('a body that names a method over and over is refused', () => {
     refuses('invalid_field', 'body', '', type, text.repeat(101))
   }
   refuses('invalid_field', 'url', `?${'&_method=POST'.repeat(101)}`)
+})
+
+test('a long body is searched ahead, between other work, and means the same', async () => {
+  const names = ['_method=DELETE', '%5fmethod=PUT', '_me%74hod=PATCH', 'a=1', 'x'.repeat(1000), ' '.repeat(3000), '&']
+  for (let length = 0; length < 140; length += 7) {
+    // The names stand at, and across, the ends of slices.
+    const filler = 'x'.repeat(sliceLength - 140 + length)
+    const body = [...names, filler, ...names, filler, ...names].join('&')
+    const call = { headers: form, body: Buffer.from(body) }
+    const atOnce = meantMethods({ ...call, body: Buffer.from(body), ...target }, true)
+    assert.equal(atOnce.length, 10)
+    await searchLongBody(call, true)
+    assert.deepEqual(meantMethods({ ...call, ...target }, true), atOnce)
+  }
+})
+
+test('a long body that says too often what it means is refused once it is judged', async () => {
+  const call = { headers: form, body: Buffer.from('_method=PUT&'.repeat(sliceLength)) }
+  await searchLongBody(call, true)
+  assert.throws(() => meantMethods({ ...call, ...target }, true), { code: 'invalid_field', field: 'body' })
 })

@@ -4,7 +4,8 @@
  * searched for them alone and never taken apart as a whole: a long one would keep everybody waiting.
  */
 import { ServiceError } from '../platform/errors.ts'
-import { endOfMemberName, endOfPairName, isPartName, searchFor } from './parameter-names.ts'
+import { nextSlice } from '../platform/slices.ts'
+import { endOfMemberName, endOfPairName, isPartName, longestWriting, searchFor } from './parameter-names.ts'
 import type { FoundName } from './parameter-names.ts'
 import type { HeaderList } from './upstream.ts'
 
@@ -47,42 +48,74 @@ export function overridesIn(headers: HeaderList): string[] {
 const hint = /method|verb|token|headers|%(?:2e|4[1-9a-f]|5[0-9abf]|6[1-9a-f]|7[0-9a])|[\\%]u00/i
 
 export function meantByQuery(search: string): Meant {
-  return search === '' || !hint.test(search) ? nothing : meantBy(parametersIn(search.slice(1), readersOf.form), 'url')
+  return meantBy(parametersIn(search.slice(1), readersOf.form), 'url')
 }
 
 /** How a body is read: as pairs, as parts, or as the members of an object. */
 export type BodyKind = 'form' | 'multipart' | 'json' | 'unknown'
 
+/** A body longer than this is to be searched ahead, in slices. */
+export const sliceLength = 65_536
+
+const searchedAhead = new WeakMap<Buffer, { kind: BodyKind; result: () => Meant }>()
+
 export function meantByBody(body: Buffer, kind: BodyKind): Meant {
+  const known = searchedAhead.get(body)
+  if (known?.kind === kind) return known.result()
+  return meantBy(parametersInBody(body, kind), 'body')
+}
+
+/** The same, between other work: what it finds is told once it is asked for. */
+export async function searchAhead(body: Buffer, kind: BodyKind): Promise<void> {
+  const collected = collect('body')
+  let result = () => collected.meant
+  try {
+    for (const parameter of parametersInBody(body, kind)) {
+      if (parameter) collected.add(parameter)
+      else await nextSlice()
+    }
+  } catch (error) {
+    result = () => {
+      throw error
+    }
+  }
+  searchedAhead.set(body, { kind, result })
+}
+
+function* parametersInBody(body: Buffer, kind: BodyKind): Generator<Parameter | undefined> {
   const text = body.toString('latin1')
-  if (!text.includes('\u0000')) return meantByText(text, kind)
+  yield* parametersIn(text, readersOf[kind])
   // UTF-16 is ASCII with zeros in between; elsewhere a zero may end a name.
-  const [asItIs, without] = [meantByText(text, kind), meantByText(text.replaceAll('\u0000', ''), kind)]
-  return { methods: [...asItIs.methods, ...without.methods], credential: asItIs.credential ?? without.credential }
+  if (text.includes('\u0000')) yield* parametersIn(text.replaceAll('\u0000', ''), readersOf[kind])
 }
 
-function meantByText(text: string, kind: BodyKind): Meant {
-  if (!hint.test(text)) return nothing
-  return meantBy(parametersIn(text, readersOf[kind]), 'body')
-}
-
-const nothing: Meant = { methods: [], credential: undefined }
 /** Nobody says it more often than that. */
 const mostNamed = 100
 
 type Parameter = [name: string, value: string]
 
-function meantBy(parameters: Iterable<Parameter>, field: string): Meant {
+function meantBy(parameters: Iterable<Parameter | undefined>, field: string): Meant {
+  const collected = collect(field)
+  for (const parameter of parameters) if (parameter) collected.add(parameter)
+  return collected.meant
+}
+
+function collect(field: string): { meant: Meant; add: (parameter: Parameter) => void } {
   const meant: Meant = { methods: [], credential: undefined }
   let named = 0
-  for (const [name, value] of parameters) {
-    if (++named > mostNamed) {
-      throw new ServiceError('invalid_field', { field, message: `"${field}" says over and over what method it means.` })
-    }
-    if (overrides.has(name)) meant.methods.push(...methodsIn(value))
-    else if (credentials.has(name)) meant.credential ??= name
+  return {
+    meant,
+    add: ([name, value]) => {
+      if (++named > mostNamed) {
+        throw new ServiceError('invalid_field', {
+          field,
+          message: `"${field}" says over and over what method it means.`,
+        })
+      }
+      if (overrides.has(name)) meant.methods.push(...methodsIn(value))
+      else if (credentials.has(name)) meant.credential ??= name
+    },
   }
-  return meant
 }
 
 /** What is no method stays what it is: it is on no list, and so not allowed. */
@@ -95,12 +128,21 @@ const anyName = searchFor([...overrideNames, ...credentialNames])
 /** What a name that was found says, if it stands where one is read. */
 type Reader = (text: string, found: FoundName) => Parameter | undefined
 
-function* parametersIn(text: string, readers: readonly Reader[]): Generator<Parameter> {
-  for (const found of anyName(text)) {
-    for (const read of readers) {
-      const parameter = read(text, found)
-      if (parameter) yield parameter
+/** Undefined at the end of each slice. */
+function* parametersIn(text: string, readers: readonly Reader[]): Generator<Parameter | undefined> {
+  for (let from = 0; from < text.length;) {
+    let to = from + sliceLength
+    if (hint.test(text.slice(from, to + longestWriting))) {
+      for (const found of anyName(text, from, to)) {
+        to = Math.max(to, found.to)
+        for (const read of readers) {
+          const parameter = read(text, found)
+          if (parameter) yield parameter
+        }
+      }
     }
+    yield undefined
+    from = to
   }
 }
 

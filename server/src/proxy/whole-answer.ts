@@ -5,6 +5,7 @@
 import { isUtf8 } from 'node:buffer'
 import { decodeWhole } from '../platform/egress/decoding.ts'
 import { isJsonText } from '../platform/json-text.ts'
+import { nextSlice } from '../platform/slices.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { answerHeaders, contentEncodingOf, contentTypeOf } from './answer-headers.ts'
 import type { Call } from './call.ts'
@@ -64,15 +65,16 @@ export async function wholeAnswer(
 
 const smallBytes = 65_536
 
-function around(before: string, body: string | Buffer, after: string): Envelope {
+function around(before: string, body: EnvelopeBody['body'], after: string): Envelope {
   if (typeof body === 'string') return `${before}${body}${after}`
+  if (Array.isArray(body)) return [Buffer.from(before), ...body, Buffer.from(after)]
   if (body.length <= smallBytes) return `${before}${body.toString()}${after}`
   return [Buffer.from(before), body, Buffer.from(after)]
 }
 
 interface EnvelopeBody {
-  /** JSON, in UTF-8 where it is bytes. */
-  body: string | Buffer
+  /** JSON, in UTF-8 where it is bytes; in parts where it is long. */
+  body: string | Buffer | Buffer[]
   encoding: 'json' | 'text' | 'base64'
 }
 
@@ -88,9 +90,30 @@ async function envelopeBody(bytes: Buffer, contentType: string, redactor: Redact
   if (bytes.length === 0) return { body: '""', encoding: 'text' }
   const text = await textOf(bytes, contentType, redactor)
   // A control character takes six characters in JSON.
-  return text === undefined || (text.isAsCame && doublesInJson(text.utf8))
-    ? { body: `"${bytes.toString('base64')}"`, encoding: 'base64' }
-    : { body: JSON.stringify(utf8.decode(text.utf8)), encoding: 'text' }
+  return text === undefined || (text.isAsCame && (await doublesInJson(text.utf8)))
+    ? { body: await quoted(bytes, (slice) => slice.toString('base64')), encoding: 'base64' }
+    : { body: await quoted(text.utf8, jsonWriter()), encoding: 'text' }
+}
+
+/** So many bytes take about a millisecond, and are whole groups of three, which base64 makes four characters of. */
+const sliceBytes = 3 * 65_536
+
+/** A JSON text of what `write` makes of the slices. */
+async function quoted(bytes: Buffer, write: (slice: Buffer) => string): Promise<EnvelopeBody['body']> {
+  if (bytes.length <= sliceBytes) return `"${write(bytes)}"`
+  const parts = [Buffer.from('"')]
+  for (let from = 0; from < bytes.length; from += sliceBytes) {
+    parts.push(Buffer.from(write(bytes.subarray(from, from + sliceBytes))))
+    await nextSlice()
+  }
+  parts.push(Buffer.from('"'))
+  return parts
+}
+
+/** A character that a slice ends within comes with the next one. */
+function jsonWriter(): (slice: Buffer) => string {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  return (slice) => JSON.stringify(decoder.decode(slice, { stream: true })).slice(1, -1)
 }
 
 const [quote, backslash, space] = [0x22, 0x5c, 0x20]
@@ -100,10 +123,11 @@ const shortEscapes = [0x08, 0x09, 0x0a, 0x0c, 0x0d]
 const readableBytes = 4096
 
 /** Quotes and line ends alone never do more than that. */
-function doublesInJson(text: Uint8Array): boolean {
+async function doublesInJson(text: Uint8Array): Promise<boolean> {
   if (text.length <= readableBytes) return false
   let added = 0
   for (let index = 0; index < text.length && added <= text.length; index++) {
+    if (index > 0 && index % sliceBytes === 0) await nextSlice()
     const byte = text[index] ?? 0
     if (byte < space) added += shortEscapes.includes(byte) ? 1 : 5
     else if (byte === quote || byte === backslash) added++
@@ -116,8 +140,6 @@ interface Text {
   /** Nothing had to be taken out of it beyond what was taken out of its bytes. */
   isAsCame: boolean
 }
-
-const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** By the charset that it names, else as UTF-8; undefined where it is neither. */
 async function textOf(bytes: Buffer, contentType: string, redactor: Redactor): Promise<Text | undefined> {

@@ -2,8 +2,8 @@
  * Takes credentials out of what comes back. One engine for header text, bodies and streams: all are bytes to it, and a
  * body is a stream that came at once.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { minRedactable, redacted } from '../platform/secret.ts'
+import { nextSlice } from '../platform/slices.ts'
 import { findSecrets } from './find-secrets.ts'
 import type { Span } from './find-secrets.ts'
 import { heldFrom } from './held-back.ts'
@@ -110,11 +110,11 @@ async function findInTurns(forms: SecretForms, bytes: Buffer): Promise<Span[]> {
   let since = performance.now()
   for (let from = 0; from !== done; from = findInWindow(forms, bytes, from, true, spans)) {
     if (performance.now() - since < turnMs) continue
-    await nextTurn()
+    await nextSlice()
     since = performance.now()
   }
   // What is done next with so long a body takes its time too.
-  await nextTurn()
+  await nextSlice()
   return spans
 }
 
