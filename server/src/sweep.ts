@@ -11,6 +11,7 @@ import type { PairingCodeStore } from './devices/pairing-code-store.ts'
 import type { GrantStore } from './grants/grant-store.ts'
 import type { LegacyV1Store } from './legacy-v1/legacy-v1-store.ts'
 import type { Config } from './platform/config.ts'
+import { deleteAll, rowsPerBatch } from './platform/database/batches.ts'
 import type { Queries } from './platform/database/database.ts'
 import { dropFullLimits } from './platform/rate-limits.ts'
 import type { ProviderStore } from './providers/provider-store.ts'
@@ -41,34 +42,34 @@ export interface SweepNeeds extends RetentionNeeds {
 }
 
 const dayMs = 86_400_000
-/** The rest goes with the next sweep. */
-const atOnce = 1000
 
 /** Takes away what has ended and tells nobody anything any more. docs/storage.md says when each table's rows go. */
 export async function sweep(needs: SweepNeeds): Promise<void> {
   const { database, clock } = needs
   const now = clock()
   const daysAgo = (days: number) => new Date(now.getTime() - days * dayMs)
-  await database.transaction(async (tx) => {
-    await dropFullLimits(tx, now)
-    await needs.loginTokens.dropExpired(tx, now)
-    await needs.loginFlows.dropExpired(tx, now)
-    await needs.sessions.dropEndedBefore(tx, daysAgo(30))
-    await needs.pairingCodes.dropExpiredBefore(tx, daysAgo(1))
-    await needs.challenges.dropExpiredBefore(tx, daysAgo(1))
-    await needs.connectFlows.dropExpired(tx, now)
-    await needs.deviceFlows.dropEndedBefore(tx, daysAgo(1))
-    await needs.formerTokens.dropExpired(tx, now)
-    await needs.sandboxes.dropEndedBefore(tx, daysAgo(1))
-    await dropRequests(needs, tx, await needs.accessRequests.listOfSandboxesEndedBefore(tx, daysAgo(1), atOnce))
-    await needs.grants.dropSandboxesEndedBefore(tx, daysAgo(1))
-    await needs.mutedAgents.dropEnded(tx, now)
-    await needs.providers.dropIncomplete(tx, { before: daysAgo(30) })
-    await needs.idempotency.dropExpired(tx, now)
-    await needs.legacyV1.dropEnded(needs, tx, now)
-    await needs.callbacks.dropWaitingBefore(tx, daysAgo(2))
-    await dropRequests(needs, tx, await needs.accessRequests.listUnapprovedBefore(tx, daysAgo(30), atOnce))
-  })
+  // In this order: what refers to a row goes before it.
+  const steps: ((tx: Queries) => Promise<number>)[] = [
+    (tx) => dropFullLimits(tx, now),
+    (tx) => needs.loginTokens.dropExpired(tx, now),
+    (tx) => needs.loginFlows.dropExpired(tx, now),
+    (tx) => needs.sessions.dropEndedBefore(tx, daysAgo(30)),
+    (tx) => needs.pairingCodes.dropExpiredBefore(tx, daysAgo(1)),
+    (tx) => needs.challenges.dropExpiredBefore(tx, daysAgo(1)),
+    (tx) => needs.connectFlows.dropExpired(tx, now),
+    (tx) => needs.deviceFlows.dropEndedBefore(tx, daysAgo(1)),
+    (tx) => needs.formerTokens.dropExpired(tx, now),
+    (tx) => needs.sandboxes.dropEndedBefore(tx, daysAgo(1)),
+    (tx) => dropRequests(needs, tx, needs.accessRequests.listOfSandboxesEndedBefore(tx, daysAgo(1), rowsPerBatch)),
+    (tx) => needs.grants.dropSandboxesEndedBefore(tx, daysAgo(1)),
+    (tx) => needs.mutedAgents.dropEnded(tx, now),
+    (tx) => needs.providers.dropIncompleteBefore(tx, daysAgo(30)),
+    (tx) => needs.idempotency.dropExpired(tx, now),
+    (tx) => needs.callbacks.dropWaitingBefore(tx, daysAgo(2)),
+    (tx) => dropRequests(needs, tx, needs.accessRequests.listUnapprovedBefore(tx, daysAgo(30), rowsPerBatch)),
+  ]
+  for (const step of steps) await deleteAll(database, step)
+  await needs.legacyV1.dropEnded(needs, now)
   const { auditRetentionDays, sandboxRetentionDays } = needs.config
   await dropOldRecords(needs, {
     chn: auditRetentionDays === undefined ? undefined : daysAgo(auditRetentionDays),
@@ -79,9 +80,11 @@ export async function sweep(needs: SweepNeeds): Promise<void> {
 async function dropRequests(
   { grants, accessRequests, callbacks }: SweepNeeds,
   tx: Queries,
-  accessRequestIds: readonly string[],
-): Promise<void> {
+  listed: Promise<string[]>,
+): Promise<number> {
+  const accessRequestIds = await listed
   await callbacks.dropOf(tx, accessRequestIds)
   await grants.detachRequests(tx, accessRequestIds)
   await accessRequests.drop(tx, accessRequestIds)
+  return accessRequestIds.length
 }

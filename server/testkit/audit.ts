@@ -1,6 +1,7 @@
 import type {} from '../src/audit/audit-chain-store.ts'
 import type { App } from '../src/app.ts'
 import type { Database } from '../src/platform/database/database.ts'
+import { newId } from '../src/platform/ids.ts'
 
 export interface RecordedEvent {
   audit_id: string
@@ -33,4 +34,27 @@ export async function recorded({ database, app }: Recording, prefix = ''): Promi
         ...(JSON.parse(row.detail) as object),
       },
     }))
+}
+
+interface Seeded {
+  agentId?: string
+  /** How long each is, about. */
+  bytes?: number
+  at?: Date
+}
+
+/** Many refused calls on record, by the quickest way: on no chain. */
+export async function seedRecords(
+  { queries }: Database,
+  count: number,
+  { agentId, bytes = 50, at = new Date('2026-11-15T12:00:00Z') }: Seeded = {},
+): Promise<void> {
+  const path = `/${'a'.repeat(bytes)}`
+  const detail = JSON.stringify({ method: 'GET', host: 'api.example.com', path })
+  const common = { event: 'proxy.refused', outcome: 'refused', at: at.getTime(), agent_id: agentId ?? null, detail }
+  for (let made = 0; made < count; made += 2_000) {
+    const length = Math.min(2_000, count - made)
+    const rows = Array.from({ length }, () => ({ ...common, audit_id: newId('aud', at) }))
+    await queries.insertInto('audit_records').values(rows).execute()
+  }
 }

@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import type {} from '../agents/agent-store.ts'
+import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
@@ -55,9 +57,8 @@ export const mutedAgentStore = {
     return pageOf(rows.map(toMutedAgent), page.limit, ({ agentId }) => agentId)
   },
 
-  dropEnded: async (tx: Queries, now: Date): Promise<void> => {
-    await tx.deleteFrom('muted_agents').where('muted_until', '<=', now.getTime()).execute()
-  },
+  dropEnded: (tx: Queries, now: Date): Promise<number> =>
+    deleteBatch(tx, 'muted_agents', ['user_id', 'agent_id'], sql`muted_until <= ${now.getTime()}`),
 }
 
 export type MutedAgentStore = typeof mutedAgentStore

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { followUps } from '@sallyport/protocol/audit'
 import type { AuditEvent, AuditOutcome } from '@sallyport/protocol/audit'
+import { inBatches, rowsPerBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import type { Page } from '../platform/database/paging.ts'
 import { recordColumns } from './audit-hash.ts'
@@ -39,9 +40,6 @@ export interface ListedRecord extends RecordRow {
 
 /** So many records are looked at for one page: a filter that matches nothing goes on with the next one. */
 const mostLookedAt = 5_000
-/** One statement looks at so many. On SQLite it blocks the event loop; others have their turn before the next. */
-const lookedAtAtOnce = 500
-
 export const outcomeOf = sql<AuditOutcome>`coalesce(
   (select o.outcome from audit_records o where o.audit_id = r.audit_id and o.event = 'proxy.outcome' limit 1),
   r.outcome,
@@ -70,16 +68,16 @@ export const auditListStore = {
     const found: RecordRow[] = []
     let cursor: string | null = before ?? null
     let looked = 0
-    do {
-      if (looked > 0) await new Promise(setImmediate)
+    await inBatches(async () => {
       // Words are sought in what was read, so each statement reads all that it looks at.
-      const rowsWanted = words ? lookedAtAtOnce : limit - found.length
+      const rowsWanted = words ? rowsPerBatch : limit - found.length
       const wanted = { limit: rowsWanted, before: cursor ?? undefined }
       const piece = await readPiece(queries, ranges, { scope, filter, wanted })
       found.push(...(words ? piece.rows.filter(({ detail }) => holdsWords(detail, words)) : piece.rows))
       cursor = piece.nextCursor
       looked += piece.looked
-    } while (cursor !== null && found.length < limit && looked < mostLookedAt)
+      return cursor !== null && found.length < limit && looked < mostLookedAt ? 'more' : 'done'
+    })
     const rows = found.slice(0, limit)
     const nextCursor = found.length > limit ? (rows.at(-1)?.audit_id ?? null) : cursor
     return { records: await withFollowUps(queries, rows), nextCursor, looked }
@@ -118,7 +116,7 @@ async function readPiece(
   const { since, until } = filter
   let looked = 0
   // The statements of a piece share what may be looked at for it; each can still fill it.
-  const share = Math.max(limit, Math.ceil(lookedAtAtOnce / piecesOf(ranges)))
+  const share = Math.max(limit, Math.ceil(rowsPerBatch / piecesOf(ranges)))
   const piece = await readInPieces<RecordRow>(
     ranges,
     limit,

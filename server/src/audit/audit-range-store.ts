@@ -3,6 +3,7 @@
  * one, what it did for each user another. However many there are, no other record is looked at.
  */
 import { PostgresAdapter } from 'kysely'
+import { yieldToEventLoop } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { lowestId } from '../platform/ids.ts'
 import type { AuditFilter, AuditScope } from './audit-list-store.ts'
@@ -111,7 +112,7 @@ export async function readInPieces<Row>(
   for (let start = mostMerged; start < ranges.length; start += mostMerged) {
     const newest = ranges[start]?.newest
     if (known.nextCursor !== null && newest !== undefined && newest < known.nextCursor) break
-    await new Promise(setImmediate)
+    await yieldToEventLoop()
     const more = await read(ranges.slice(start, start + mostMerged), known.nextCursor ?? undefined)
     known = joined(known, more, limit, idOf)
   }

@@ -6,6 +6,7 @@ import type { FastifyRequest } from 'fastify'
 import type {} from '../authenticate.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
+import { yieldToEventLoop } from '../platform/database/batches.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
@@ -15,6 +16,7 @@ import { csvHeader, csvRow } from './audit-csv.ts'
 import type { AuditKeyStore } from './audit-key-store.ts'
 import type { AuditFilter, AuditListStore, AuditScope, ListedRecord } from './audit-list-store.ts'
 import { wordsIn } from './audit-search.ts'
+import { createExportLimit } from './export-limit.ts'
 import { agentEvents, auditView } from './audit-view.ts'
 
 interface AuditRouteNeeds {
@@ -28,10 +30,12 @@ interface AuditRouteNeeds {
 }
 
 const tags = ['Audit']
-const exportPage = 500
+/** Small, so that what is made of a page (JSON, CSV) takes a few milliseconds. */
+const exportPage = 200
 
 export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
   const { database, auditList, auditKeys, agents, clock, reads } = needs
+  const exports = createExportLimit()
   const views = async (records: ListedRecord[], scope: AuditScope): Promise<AuditRecord[]> => {
     const ids = new Set(records.flatMap(({ agent_id }) => agent_id ?? []))
     const named = await agents.findAll(database.queries, [...ids])
@@ -59,6 +63,7 @@ export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
       const { records, nextCursor } = await page(request, filter, { limit: exportPage, before: cursor })
       yield records
       if (nextCursor === null) return
+      await yieldToEventLoop()
       await request.assertStillAdmitted()
       cursor = nextCursor
     }
@@ -75,7 +80,7 @@ export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
           'Newest first. A proxied call is one record: its attempt, with what came of it in `outcome` and `result`. ' +
           'A page can hold fewer records than asked for, even none, before the end: go on while `next_cursor` is not ' +
           'null. Rows that were looked at count against a limit a second (429 `rate_limited`). `Accept: application/x-ndjson` or `text/csv`, or `format` in a link, gives all records that match as a ' +
-          'file, from `cursor` on; in CSV a value that a spreadsheet would take for a formula has an apostrophe before it.',
+          'file, from `cursor` on. Two exports of a caller run at a time (429 `rate_limited` beyond that). In CSV a value that a spreadsheet would take for a formula has an apostrophe before it.',
         querystring: ListAuditQuery,
         response: { 200: AuditPage },
       },
@@ -92,10 +97,14 @@ export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
       if (query.limit !== undefined) {
         throw new ServiceError('invalid_field', { field: 'limit', message: 'An export takes no limit.' })
       }
+      const end = exports.begin(readerKey(request))
       const lines = form.lines(everything(request, filter, query.cursor))
+      const stream = Readable.from(lines, { objectMode: false }).once('close', end)
+      // Also where nobody has begun to read it.
+      reply.raw.once('close', () => stream.destroy())
       void reply.type(form.type).header('content-disposition', `attachment; filename="${form.file}"`)
       // A stream passes by the schema, which speaks of JSON.
-      return reply.send(Readable.from(lines, { objectMode: false }) as unknown as AuditPage)
+      return reply.send(stream as unknown as AuditPage)
     },
   )
 

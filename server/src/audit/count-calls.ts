@@ -4,6 +4,7 @@
  */
 import { auditOutcomes } from '@sallyport/protocol/audit'
 import type { AuditOutcome } from '@sallyport/protocol/audit'
+import { rowsPerBatch, yieldToEventLoop } from '../platform/database/batches.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { AuditFilter, AuditScope } from './audit-list-store.ts'
 import { idSlackMs } from './audit-record.ts'
@@ -27,7 +28,7 @@ export interface CallCounts {
 
 type Of = Pick<AuditFilter, 'agentId' | 'grantId' | 'connectionId' | 'provider'>
 
-const bounds = { mostCounted: 20_000, atOnce: 500 }
+const bounds = { mostCounted: 20_000, atOnce: rowsPerBatch }
 const mostSeries = 200
 
 export function createCountCalls({ database, auditSeries }: CountNeeds, { mostCounted, atOnce } = bounds) {
@@ -46,7 +47,7 @@ export function createCountCalls({ database, auditSeries }: CountNeeds, { mostCo
       }
       if (rows.length < atOnce) break
       oldest = rows.at(-1)
-      await new Promise(setImmediate)
+      await yieldToEventLoop()
     }
     const busiest = [...series.values()].sort((a, b) => b.total - a.total)
     return {

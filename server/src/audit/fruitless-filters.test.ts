@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
+import { countTurns } from '../../testkit/turns.ts'
 import type { Engine } from '../platform/database/database.ts'
 import { auditListStore } from './audit-list-store.ts'
 import { createAuditStore } from './audit-store.ts'
@@ -47,18 +48,12 @@ onBothDatabases('a filter that matches hardly anything', (engine) => {
   test('looks at 500 at a time, between which the event loop turns', async (t) => {
     const { database, agentId } = await startSearching(t, engine)
     for (const filter of [{ grantId: 'grt_2' }, { outcome: 'failed' as const }, { words: ['nothing'] }]) {
-      let turns = 0
-      let isOver = false
-      const count = () => {
-        turns++
-        if (!isOver) setImmediate(count)
-      }
-      setImmediate(count)
+      const turns = countTurns()
       const { queries } = database
       const { looked } = await auditListStore.list(queries, { agentId }, filter, { limit: 200, before: undefined })
-      isOver = true
+      const counted = turns.end()
       assert.equal(looked, 5_000)
-      assert.ok(turns >= 9, `${JSON.stringify(filter)}: ${turns} turns`)
+      assert.ok(counted >= 9, `${JSON.stringify(filter)}: ${counted} turns`)
     }
   })
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type {} from '../agents/agent-store.ts'
+import { deleteBatch } from '../platform/database/batches.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { Secret } from '../platform/secret.ts'
@@ -208,13 +209,8 @@ export function createCallbackStore(vault: Vault) {
     },
 
     /** Of requests that nobody can decide any more. */
-    dropWaitingBefore: async (tx: Queries, before: Date): Promise<void> => {
-      await tx
-        .deleteFrom('callbacks')
-        .where('status', '=', 'waiting')
-        .where('created_at', '<', before.getTime())
-        .execute()
-    },
+    dropWaitingBefore: (tx: Queries, before: Date): Promise<number> =>
+      deleteBatch(tx, 'callbacks', 'delivery_id', sql`status = 'waiting' and created_at < ${before.getTime()}`),
   }
 }
 

@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import type { Secret } from '../platform/secret.ts'
 import { hashToken } from '../platform/tokens.ts'
@@ -128,9 +130,8 @@ export function createConnectFlowStore(vault: Vault) {
       return { flow: await toFlow(tx, row), answer }
     },
 
-    dropExpired: async (tx: Queries, now: Date): Promise<void> => {
-      await tx.deleteFrom('connect_flows').where('expires_at', '<', now.getTime()).execute()
-    },
+    dropExpired: (tx: Queries, now: Date): Promise<number> =>
+      deleteBatch(tx, 'connect_flows', 'flow_id', sql`expires_at < ${now.getTime()}`),
   }
 }
 

@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
 import type {} from './connection-store.ts'
@@ -122,9 +124,8 @@ export function createDeviceFlowStore(vault: Vault) {
       return row !== undefined
     },
 
-    dropEndedBefore: async (tx: Queries, before: Date): Promise<void> => {
-      await tx.deleteFrom('device_flows').where('expires_at', '<', before.getTime()).execute()
-    },
+    dropEndedBefore: (tx: Queries, before: Date): Promise<number> =>
+      deleteBatch(tx, 'device_flows', 'device_flow_id', sql`expires_at < ${before.getTime()}`),
   }
 }
 

@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { Secret } from '../platform/secret.ts'
@@ -72,9 +74,8 @@ export function createFormerTokenStore(vault: Vault) {
       await tx.deleteFrom('former_tokens').where('connection_id', '=', connectionId).execute()
     },
 
-    dropExpired: async (tx: Queries, now: Date): Promise<void> => {
-      await tx.deleteFrom('former_tokens').where('expires_at', '<', now.getTime()).execute()
-    },
+    dropExpired: (tx: Queries, now: Date): Promise<number> =>
+      deleteBatch(tx, 'former_tokens', 'former_token_id', sql`expires_at < ${now.getTime()}`),
   }
 }
 

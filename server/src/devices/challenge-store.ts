@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type { Challenge } from './challenge.ts'
@@ -66,9 +68,8 @@ export const challengeStore = {
     return row !== undefined
   },
 
-  dropExpiredBefore: async (queries: Queries, before: Date): Promise<void> => {
-    await queries.deleteFrom('challenges').where('expires_at', '<', before.getTime()).execute()
-  },
+  dropExpiredBefore: (queries: Queries, before: Date): Promise<number> =>
+    deleteBatch(queries, 'challenges', 'challenge_id', sql`expires_at < ${before.getTime()}`),
 }
 
 export type ChallengeStore = typeof challengeStore

@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type { PairingCode } from './pairing-code.ts'
@@ -64,9 +66,8 @@ export const pairingCodeStore = {
     await tx.deleteFrom('pairing_codes').where('user_id', '=', userId).where('used_at', 'is', null).execute()
   },
 
-  dropExpiredBefore: async (queries: Queries, before: Date): Promise<void> => {
-    await queries.deleteFrom('pairing_codes').where('expires_at', '<', before.getTime()).execute()
-  },
+  dropExpiredBefore: (queries: Queries, before: Date): Promise<number> =>
+    deleteBatch(queries, 'pairing_codes', 'code_hash', sql`expires_at < ${before.getTime()}`),
 }
 
 export type PairingCodeStore = typeof pairingCodeStore

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Receipt } from '@sallyport/protocol/grants'
 import type {} from '../agents/agent-store.ts'
+import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import type { Page } from '../platform/database/paging.ts'
 import type {} from '../providers/provider-store.ts'
@@ -171,13 +172,9 @@ export const grantStore = {
   },
 
   /** All but those that an access request refers to: the request is dropped first. */
-  dropSandboxesEndedBefore: async (tx: Queries, before: Date): Promise<void> => {
-    await tx
-      .deleteFrom('grants')
-      .where('kind', '=', sql.lit('sandbox'))
-      .where('expires_at', '<', before.getTime())
-      .where('access_request_id', 'is', null)
-      .execute()
+  dropSandboxesEndedBefore: (tx: Queries, before: Date): Promise<number> => {
+    const ended = sql`kind = 'sandbox' and expires_at < ${before.getTime()} and access_request_id is null`
+    return deleteBatch(tx, 'grants', 'grant_id', ended)
   },
 }
 

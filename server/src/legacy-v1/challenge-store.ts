@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import type { Challenge } from './challenge.ts'
 
@@ -70,9 +72,8 @@ export const challengeStore = {
       .execute()
   },
 
-  dropExpiredBefore: async (tx: Queries, before: Date): Promise<void> => {
-    await tx.deleteFrom('v1_challenges').where('expires_at', '<', before.getTime()).execute()
-  },
+  dropExpiredBefore: (tx: Queries, before: Date): Promise<number> =>
+    deleteBatch(tx, 'v1_challenges', 'challenge_id', sql`expires_at < ${before.getTime()}`),
 }
 
 export type V1ChallengeStore = typeof challengeStore

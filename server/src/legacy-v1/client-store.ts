@@ -1,3 +1,4 @@
+import { rowsPerBatch } from '../platform/database/batches.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
@@ -158,8 +159,8 @@ export function createClientStore(vault: Vault) {
       return true
     },
 
-    /** Those that were registered and never came back. One that has a challenge left may still. */
-    dropUnseenBefore: async ({ engine }: Database, tx: Queries, before: Date, now: Date): Promise<void> => {
+    /** A batch of those that registered and never came back; returns how many. One with a challenge left still may. */
+    dropUnseenBefore: async ({ engine }: Database, tx: Queries, before: Date, now: Date): Promise<number> => {
       const rows = await tx
         .selectFrom('v1_clients')
         .select('client_uuid')
@@ -176,12 +177,12 @@ export function createClientStore(vault: Vault) {
             ),
           ),
         )
-        .limit(1000)
+        .limit(rowsPerBatch)
         // One that is just registered again waits, finds itself gone and begins anew.
         .$if(engine === 'postgres', (query) => query.forUpdate().skipLocked())
         .execute()
       const uuids = rows.map(({ client_uuid }) => client_uuid)
-      if (uuids.length === 0) return
+      if (uuids.length === 0) return 0
       await tx.deleteFrom('v1_challenges').where('client_uuid', 'in', uuids).execute()
       await tx.deleteFrom('v1_client_keys').where('client_uuid', 'in', uuids).execute()
       await tx
@@ -189,6 +190,7 @@ export function createClientStore(vault: Vault) {
         .where('client_uuid', 'in', uuids)
         .where('authenticated_at', 'is', null)
         .execute()
+      return uuids.length
     },
   }
 }

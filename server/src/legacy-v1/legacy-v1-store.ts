@@ -1,6 +1,7 @@
 /** Everything that the legacy protocol keeps, so that it can be taken out in one piece. */
 import type { Config } from '../platform/config.ts'
-import type { Database, Queries } from '../platform/database/database.ts'
+import { deleteAll } from '../platform/database/batches.ts'
+import type { Database } from '../platform/database/database.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
 import { challengeStore } from './challenge-store.ts'
 import { createClientStore, lookupKeyColumn } from './client-store.ts'
@@ -24,12 +25,12 @@ export function createLegacyV1Store(vault: Vault) {
     /** What has ended: challenges a day after, clients that never authenticated, keys of the service that open nothing. */
     dropEnded: async (
       { database, config }: { database: Database; config: Pick<Config, 'v1KeyOverlapHours'> },
-      tx: Queries,
       now: Date,
     ): Promise<void> => {
-      await challengeStore.dropExpiredBefore(tx, new Date(now.getTime() - 24 * hourMs))
-      await clients.dropUnseenBefore(database, tx, new Date(now.getTime() - hourMs), now)
-      await serviceKeys.dropRetiredBefore(tx, overlapStart(config, now))
+      const hoursAgo = (hours: number) => new Date(now.getTime() - hours * hourMs)
+      await deleteAll(database, (tx) => challengeStore.dropExpiredBefore(tx, hoursAgo(24)))
+      await deleteAll(database, (tx) => clients.dropUnseenBefore(database, tx, hoursAgo(1), now))
+      await database.transaction((tx) => serviceKeys.dropRetiredBefore(tx, overlapStart(config, now)))
     },
   }
 }

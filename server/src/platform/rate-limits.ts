@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 import { ServiceError } from './errors.ts'
+import { deleteBatch } from './database/batches.ts'
 import type { Note, Queries } from './database/database.ts'
 import { preparedForKeys, preparedNote } from './database/prepared.ts'
 import type { KeyList } from './database/prepared.ts'
@@ -143,6 +144,6 @@ export async function giveBackToLimit(tx: Queries, key: string, { periodMs }: Ra
 }
 
 /** A bucket that is full again says nothing. */
-export async function dropFullLimits(queries: Queries, now: Date): Promise<void> {
-  await queries.deleteFrom('rate_limits').where('full_at', '<', now.getTime()).execute()
+export function dropFullLimits(queries: Queries, now: Date): Promise<number> {
+  return deleteBatch(queries, 'rate_limits', 'key', sql`full_at < ${now.getTime()}`)
 }

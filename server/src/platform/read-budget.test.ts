@@ -57,7 +57,10 @@ test('searches run one at a time for a caller, two at once for all agents, and a
       await new Promise<void>((resolve) => ends.push(resolve))
       running.splice(running.indexOf(caller), 1)
     })
-  const turn = () => new Promise(setImmediate)
+  const turn = async () => {
+    // What waited begins in the next turn of the event loop.
+    for (let turns = 0; turns < 2; turns++) await new Promise(setImmediate)
+  }
   const all = ['agent a', 'agent a', 'agent b', 'agent c', 'user u'].map(search)
   await turn()
   assert.deepEqual(running, ['agent a', 'agent b', 'user u'])

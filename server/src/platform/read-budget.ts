@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from './clock.ts'
+import { yieldToEventLoop } from './database/batches.ts'
 import { ServiceError } from './errors.ts'
 
 export interface ReadBudget {
@@ -87,6 +88,8 @@ export function createReadBudget({ clock, rowsPerSecond }: ReadBudgetNeeds): Rea
       try {
         return await search()
       } finally {
+        // Else those that wait would all run before the event loop turns.
+        if (lane.waiting.length > 0) await yieldToEventLoop()
         lane.running.delete(caller)
         next(lane)
       }

@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { deleteBatch } from '../platform/database/batches.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
@@ -58,6 +60,8 @@ export interface ProviderName extends Pick<Provider, 'name' | 'source' | 'apiHos
   /** null once it is deleted: another may then have it. */
   slug: string | null
 }
+
+const endpointsMissing = 'endpoints_missing' satisfies RegistrationError
 
 export function createProviderStore(vault: Vault) {
   const sealSecret = async (tx: Queries, providerId: string, secret: Secret | undefined) => {
@@ -301,20 +305,21 @@ export function createProviderStore(vault: Vault) {
       return row && found
     },
 
-    /** Proposals without endpoints: nothing refers to them. With this slug, or created before then. */
-    dropIncomplete: async (tx: Queries, which: { slug: string } | { before: Date }): Promise<string[]> => {
-      const dropped = tx
+    /** The proposal without endpoints that has this slug: nothing refers to it. */
+    dropIncomplete: async (tx: Queries, slug: string): Promise<string[]> => {
+      const rows = await tx
         .deleteFrom('providers')
         .where('status', '=', 'pending_credentials')
-        .where('registration_error', '=', 'endpoints_missing' satisfies RegistrationError)
-      const rows = await (
-        'slug' in which
-          ? dropped.where('slug', '=', which.slug)
-          : dropped.where('created_at', '<', which.before.getTime())
-      )
+        .where('registration_error', '=', endpointsMissing)
+        .where('slug', '=', slug)
         .returning('provider_id')
         .execute()
       return rows.map(({ provider_id }) => provider_id)
+    },
+
+    dropIncompleteBefore: (tx: Queries, before: Date): Promise<number> => {
+      const isIncomplete = sql`status = 'pending_credentials' and registration_error = ${endpointsMissing}`
+      return deleteBatch(tx, 'providers', 'provider_id', sql`${isIncomplete} and created_at < ${before.getTime()}`)
     },
 
     countPending: async (queries: Queries): Promise<number> => {

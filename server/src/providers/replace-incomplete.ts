@@ -16,7 +16,7 @@ export async function replaceIncomplete(
   slug: string,
   requestId: string,
 ): Promise<void> {
-  const dropped = await providers.dropIncomplete(tx, { slug })
+  const dropped = await providers.dropIncomplete(tx, slug)
   for (const providerId of dropped) {
     const detail = { provider_id: providerId, slug }
     await audit.append(tx, { event: 'provider.deleted', at: clock(), requestId, detail })

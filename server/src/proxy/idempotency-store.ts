@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import { createHash, randomBytes } from 'node:crypto'
 import type {} from '../agents/agent-store.ts'
+import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { prepared } from '../platform/database/prepared.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -53,7 +55,8 @@ export interface Idempotency {
   forget: (tx: Queries, call: KeyedCall) => Promise<void>
   /** Once a call that was claimed is over, however it ended: without an outcome it counts as unknown from now on. */
   ended: (call: Pick<KeyedCall, 'auditId'>) => void
-  dropExpired: (tx: Queries, now: Date) => Promise<void>
+  /** A batch of them; returns how many. */
+  dropExpired: (tx: Queries, now: Date) => Promise<number>
 }
 
 const keptMs = 86_400_000
@@ -119,9 +122,7 @@ export function createIdempotency(vault: Vault): Idempotency {
       running.delete(auditId)
     },
 
-    dropExpired: async (tx, now) => {
-      await tx.deleteFrom('keyed_calls').where('expires_at', '<=', now.getTime()).execute()
-    },
+    dropExpired: (tx, now) => deleteBatch(tx, 'keyed_calls', 'key_hash', sql`expires_at <= ${now.getTime()}`),
   }
 
   function claimOf(call: KeyedCall, keyHash: string, now: Date) {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type {} from '../grants/grant-store.ts'
+import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
@@ -47,17 +48,9 @@ export function createSandboxStore(vault: Vault) {
       return row && vault.open(queries, sandboxToken, place, { bytes: row.token, keyId: row.token_key_id })
     },
 
-    dropEndedBefore: async (tx: Queries, before: Date): Promise<void> => {
-      await tx
-        .deleteFrom('sandboxes')
-        .where('grant_id', 'in', (eb) =>
-          eb
-            .selectFrom('grants')
-            .select('grant_id')
-            .where('kind', '=', sql.lit('sandbox'))
-            .where('expires_at', '<', before.getTime()),
-        )
-        .execute()
+    dropEndedBefore: (tx: Queries, before: Date): Promise<number> => {
+      const ended = sql`select grant_id from grants where kind = 'sandbox' and expires_at < ${before.getTime()}`
+      return deleteBatch(tx, 'sandboxes', 'agent_id', sql`grant_id in (${ended})`)
     },
   }
 }

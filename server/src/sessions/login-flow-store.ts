@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
@@ -88,9 +90,8 @@ export function createLoginFlowStore(vault: Vault) {
       return { redirectAfter: row.redirect_after, verifier, nonce: row.nonce ?? undefined }
     },
 
-    dropExpired: async (queries: Queries, now: Date): Promise<void> => {
-      await queries.deleteFrom('login_flows').where('expires_at', '<', now.getTime()).execute()
-    },
+    dropExpired: (queries: Queries, now: Date): Promise<number> =>
+      deleteBatch(queries, 'login_flows', 'flow_id', sql`expires_at < ${now.getTime()}`),
   }
 }
 

@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 
 interface LoginTokenRow {
@@ -63,9 +65,8 @@ export const loginTokenStore = {
     return row?.user_id
   },
 
-  dropExpired: async (queries: Queries, now: Date): Promise<void> => {
-    await queries.deleteFrom('login_tokens').where('expires_at', '<', now.getTime()).execute()
-  },
+  dropExpired: (queries: Queries, now: Date): Promise<number> =>
+    deleteBatch(queries, 'login_tokens', 'token_hash', sql`expires_at < ${now.getTime()}`),
 }
 
 export type LoginTokenStore = typeof loginTokenStore

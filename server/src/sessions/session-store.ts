@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
@@ -160,9 +162,8 @@ export const sessionStore = {
   },
 
   /** Ended for this long, a session tells nobody anything. */
-  dropEndedBefore: async (queries: Queries, before: Date): Promise<void> => {
-    await queries.deleteFrom('sessions').where('expires_at', '<', before.getTime()).execute()
-  },
+  dropEndedBefore: (queries: Queries, before: Date): Promise<number> =>
+    deleteBatch(queries, 'sessions', 'session_id', sql`expires_at < ${before.getTime()}`),
 }
 
 export type SessionStore = typeof sessionStore

@@ -1,0 +1,97 @@
+/**
+ * No statement of the service reads or deletes as many rows as there happen to be: on SQLite it would block the event loop
+ * for as long. Each has a limit, or is named here with what bounds it.
+ */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import ts from 'typescript'
+
+/** What bounds those without a limit. */
+const bounded: Record<string, string> = {
+  'access-requests/access-request-store.ts drop': 'the ids it is given, a batch',
+  'access-requests/access-request-store.ts listWaitingBetween': 'how many requests of an agent may wait',
+  'agents/agent-store.ts findAll': 'the ids of a page',
+  'audit/audit-chain-store.ts listSigned': 'heads between the first and the last record of a batch',
+  'audit/audit-chain-store.ts listStubs': 'one for each chain; only `audit verify` reads them',
+  'audit/audit-chain-store.ts putStub': 'the records of a batch, and their heads',
+  'audit/audit-list-store.ts withFollowUps': 'the calls of a page',
+  'audit/audit-pair-store.ts counterpartsOf': 'how many agents a user has to do with, or users an agent',
+  'audit/audit-series-store.ts readPart': 'reads from candidates, which are limited',
+  'audit/audit-tail-store.ts listThese': 'the numbers it is given, at most 500',
+  'callbacks/callback-store.ts dropOf': 'the ids it is given, a batch',
+  'connections/former-token-store.ts dropOf': 'tokens of one connection',
+  'devices/device-store.ts listDeciding': 'devices of one user',
+  'devices/device-store.ts listLive': 'the ids of those who listen',
+  'devices/pairing-code-store.ts dropUnused': 'pairing codes of one user',
+  'devices/push-store.ts drop': 'one row by its key',
+  'devices/push-store.ts dropOf': 'pushes of one access request',
+  'devices/push-store.ts enqueue': 'devices of one user',
+  'devices/push-store.ts forgetToken': 'pushes to one device',
+  'grants/grant-store.ts describe': 'the ids of a page',
+  'grants/grant-store.ts listBetween': 'reads from the newest grants, which are limited',
+  'legacy-v1/client-store.ts dropUnseenBefore': 'the ids it is given, a batch',
+  'legacy-v1/item-store.ts find': 'the ids of one request',
+  'legacy-v1/service-key-store.ts dropRetiredBefore': 'one key for each rotation',
+  'legacy-v1/service-key-store.ts list': 'one key for each rotation',
+  'platform/vault/rotate.ts beginRotation': 'data keys, of which there are a few',
+  'platform/vault/rotate.ts dropUnusedMasterKeys': 'data keys, of which there are a few',
+  'platform/vault/rotate.ts rotateKeys': 'data keys, of which there are a few',
+  'platform/vault/vault.ts openDataKeys': 'data keys, of which there are a few',
+  'providers/provider-store.ts dropIncomplete': 'a slug is of one provider',
+  'providers/provider-store.ts namesOf': 'the ids of a page',
+  'proxy/idempotency-store.ts forget': 'one row by its key',
+  'sessions/session-store.ts lastSeen': 'the ids of a page',
+  'sessions/session-store.ts listLive': 'the ids of those who listen',
+}
+
+/** `file function` of each statement without a limit. */
+function unlimitedIn(file: string, text: string): string[] {
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
+  const variables = new Map<string, ts.Expression>()
+  const found: string[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && node.initializer) {
+      variables.set(node.name.text, node.initializer)
+    }
+    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
+      const { name, expression } = node.expression
+      if (name.text === 'execute') {
+        const words = wordsOf(expression)
+        const isMany = words.includes('selectFrom') || words.includes('deleteFrom')
+        if (isMany && !words.includes('limit')) found.push(`${file} ${functionAround(node)}`)
+      }
+    }
+    ts.forEachChild(node, visit)
+  }
+  /** The methods that a query was made with, also where its beginning is in a variable. */
+  const wordsOf = (expression: ts.Expression): string[] => {
+    if (ts.isCallExpression(expression)) return wordsOf(expression.expression)
+    if (ts.isParenthesizedExpression(expression)) return wordsOf(expression.expression)
+    if (ts.isPropertyAccessExpression(expression)) return [expression.name.text, ...wordsOf(expression.expression)]
+    if (!ts.isIdentifier(expression)) return []
+    const known = variables.get(expression.text)
+    return known && known !== expression ? wordsOf(known) : []
+  }
+  visit(source)
+  return found
+}
+
+function functionAround(node: ts.Node): string {
+  for (let at = node; !ts.isSourceFile(at); at = at.parent) {
+    if (ts.isPropertyAssignment(at) || ts.isFunctionDeclaration(at)) return at.name?.getText() ?? ''
+    if (ts.isVariableDeclaration(at) && at.initializer && ts.isArrowFunction(at.initializer)) return at.name.getText()
+  }
+  return '(top)'
+}
+
+test('every statement that may meet many rows has a limit, or is named here', () => {
+  const root = import.meta.dirname
+  const sample = "const q = tx.selectFrom('a'); const all = () => q.where('b').execute()"
+  assert.deepEqual(unlimitedIn('sample.ts', sample), ['sample.ts all'])
+  assert.deepEqual(unlimitedIn('sample.ts', sample.replace('where(', 'limit(')), [])
+  const files = globSync('**/*.ts', { cwd: root }).filter((file) => !/\.test\.ts$|^commands\/|migrations\//.test(file))
+  const found = files.flatMap((file) => unlimitedIn(file, readFileSync(join(root, file), 'utf8')))
+  assert.deepEqual([...new Set(found)].sort(), Object.keys(bounded).sort())
+})
