@@ -65,7 +65,7 @@ import { sessionRoutes } from './sessions/session-routes.ts'
 import { userRoutes } from './sessions/user-routes.ts'
 import { ownerHandle } from './sessions/user.ts'
 import { createStores } from './stores.ts'
-import { sweep } from './sweep.ts'
+import { createSweep } from './sweep.ts'
 import { readVersion } from './version.ts'
 
 interface AppNeeds {
@@ -113,6 +113,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const stores = createStores(given)
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const metrics = createMetrics(given.figuresOfAll, database.pool)
+  const sweep = createSweep({ ...needs, metrics })
   const load = createAgentLoad(config.proxyInFlightPerAgent)
   const diskSpace = createDiskSpace(needs)
   const budget = createRecordBudget({ ...needs, diskSpace })
@@ -175,8 +176,11 @@ export async function createApp(given: AppNeeds): Promise<App> {
   return {
     http,
     metrics,
-    beginStop: readiness.beginStop,
-    sweep: () => sweep(needs),
+    beginStop: () => {
+      readiness.beginStop()
+      sweep.stop()
+    },
+    sweep: sweep.run,
     catchUp: outside.catchUp,
     flushRefusals: () => refusals.flush(),
     settle: ledger.flush,

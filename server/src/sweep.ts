@@ -1,7 +1,8 @@
 import type { AccessRequestStore } from './access-requests/access-request-store.ts'
 import type { MutedAgentStore } from './access-requests/muted-agent-store.ts'
-import { dropOldRecords } from './audit/retention.ts'
-import type { RetentionNeeds } from './audit/retention.ts'
+import { measureRetention } from './audit/retention-metrics.ts'
+import { dropOldRecords, usualRetentionMs } from './audit/retention.ts'
+import type { RetentionNeeds, RetentionResult } from './audit/retention.ts'
 import type { CallbackStore } from './callbacks/callback-store.ts'
 import type { ConnectFlowStore } from './connections/connect-flow-store.ts'
 import type { DeviceFlowStore } from './connections/device-flow-store.ts'
@@ -13,6 +14,7 @@ import type { LegacyV1Store } from './legacy-v1/legacy-v1-store.ts'
 import type { Config } from './platform/config.ts'
 import { deleteAll, rowsPerBatch } from './platform/database/batches.ts'
 import type { Queries } from './platform/database/database.ts'
+import type { Metrics } from './platform/metrics.ts'
 import { dropFullLimits } from './platform/rate-limits.ts'
 import type { ProviderStore } from './providers/provider-store.ts'
 import type { Idempotency } from './proxy/idempotency-store.ts'
@@ -43,8 +45,24 @@ export interface SweepNeeds extends RetentionNeeds {
 
 const dayMs = 86_400_000
 
+/** One run at a time: with much to remove it can take as long as the time between two. A stop ends a long one. */
+export function createSweep({ metrics, ...needs }: SweepNeeds & { metrics: Metrics }) {
+  const onRetention = measureRetention(metrics)
+  const stopping = new AbortController()
+  let running: Promise<void> | undefined
+  const run = async () => {
+    onRetention(await sweep(needs, stopping.signal))
+  }
+  return {
+    run: () => (running ??= run().finally(() => (running = undefined))),
+    stop: () => {
+      stopping.abort()
+    },
+  }
+}
+
 /** Takes away what has ended and tells nobody anything any more. docs/storage.md says when each table's rows go. */
-export async function sweep(needs: SweepNeeds): Promise<void> {
+async function sweep(needs: SweepNeeds, stopping: AbortSignal): Promise<RetentionResult> {
   const { database, clock } = needs
   const now = clock()
   const daysAgo = (days: number) => new Date(now.getTime() - days * dayMs)
@@ -71,10 +89,11 @@ export async function sweep(needs: SweepNeeds): Promise<void> {
   for (const step of steps) await deleteAll(database, step)
   await needs.legacyV1.dropEnded(needs, now)
   const { auditRetentionDays, sandboxRetentionDays } = needs.config
-  await dropOldRecords(needs, {
+  const keptSince = {
     chn: auditRetentionDays === undefined ? undefined : daysAgo(auditRetentionDays),
     chs: daysAgo(Math.min(sandboxRetentionDays, auditRetentionDays ?? Infinity)),
-  })
+  }
+  return dropOldRecords(needs, keptSince, { mostMs: usualRetentionMs, signal: stopping })
 }
 
 async function dropRequests(

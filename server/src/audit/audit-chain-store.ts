@@ -139,8 +139,32 @@ export const auditChainStore = {
     return row && toSigned(row)
   },
 
-  /** Takes away a chain's records up to the stub, and the heads that speak of no others. */
-  putStub: async (tx: Queries, stub: SignedHead): Promise<void> => {
+  /** About how many records of a chain are older than that: their times grow along it, but for a moment. */
+  countBefore: async (queries: Queries, chain: string, time: Date): Promise<number> => {
+    const from = async (position: number) =>
+      queries
+        .selectFrom('audit_records')
+        .select(['position', 'at'])
+        .where('chain', '=', chain)
+        .where('position', '>=', position)
+        .orderBy('position')
+        .limit(1)
+        .executeTakeFirst()
+    const first = (await from(1))?.position ?? 0
+    let [low, high] = [first, first + 1]
+    const isOld = async (position: number) => ((await from(position))?.at ?? Infinity) < time.getTime()
+    for (; await isOld(high - 1); high = first + 2 * (high - first)) low = high
+    // The first record that is not old is at `low` or after it, and before `high`.
+    while (low < high - 1) {
+      const middle = Math.floor((low + high - 1) / 2)
+      if (await isOld(middle)) low = middle + 1
+      else high = middle + 1
+    }
+    return low - first
+  },
+
+  /** Removes a chain's records up to the stub, and the heads that speak of no others; returns how many records. */
+  putStub: async (tx: Queries, stub: SignedHead): Promise<number> => {
     const { chain, position } = stub
     const row = toSignedRow(stub)
     await tx
@@ -148,8 +172,10 @@ export const auditChainStore = {
       .values(row)
       .onConflict((conflict) => conflict.column('chain').doUpdateSet(row).where('audit_stubs.position', '<', position))
       .execute()
-    await tx.deleteFrom('audit_records').where('chain', '=', chain).where('position', '<=', position).execute()
+    const removed = tx.deleteFrom('audit_records').where('chain', '=', chain).where('position', '<=', position)
+    const { numDeletedRows } = await removed.executeTakeFirstOrThrow()
     await tx.deleteFrom('audit_heads').where('chain', '=', chain).where('position', '<=', position).execute()
+    return Number(numDeletedRows)
   },
 }
 

@@ -37,6 +37,15 @@ export const looseRecordStore = {
     return rows
   },
 
+  /** Of those from before there were chains; however many there are, no more than a million are counted. */
+  countUnchainedBefore: async (queries: Queries, time: Date): Promise<number> => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*) as count from (
+        select 1 from audit_records where chain is null and at < ${time.getTime()} limit 1000000
+      ) old`.execute(queries)
+    return rows[0]?.count ?? 0
+  },
+
   /** So many of before there were chains; returns how many. */
   dropUnchainedBefore: async (tx: Queries, time: Date, limit: number): Promise<number> => {
     const old = tx.selectFrom('audit_records').select('sequence').where('chain', 'is', null)

@@ -2,14 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { sql } from 'kysely'
+import { seedRecords } from '../../testkit/audit.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
+import { countTurns } from '../../testkit/turns.ts'
 import type { Engine } from '../platform/database/database.ts'
+import { createLog } from '../platform/log.ts'
 import { auditChainStore } from './audit-chain-store.ts'
 import { emptyChain, linked } from './audit-hash.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
 import { createAuditStore } from './audit-store.ts'
 import { looseRecordStore } from './loose-record-store.ts'
+import { dropOldRecords } from './retention.ts'
 import { verifyAudit } from './verify-audit.ts'
 
 const day = 86_400
@@ -155,5 +159,56 @@ onBothDatabases('retention', (engine) => {
     assert.equal(await rows(), 2_402)
     await app.sweep()
     assert.deepEqual([await rows(), (await verify()).findings], [0, []])
+  })
+
+  test('goes on until nothing is due, however much that is, and says what it removed', async (t) => {
+    const { app, clock, database, log, rows, call, adminToken } = await startKeeping(t, engine, '30')
+    await seedRecords(database, 50_500, { at: clock.now() })
+    clock.advance(31 * day)
+    const turns = countTurns()
+    await app.sweep()
+    assert.ok(turns.end() >= 100)
+    assert.equal(await rows(), 0)
+    assert.match(log.join(), /"removed":50500,"left":0,"ms":\d+,"msg":"retention removed old records"/)
+    const metrics = (await call('GET', '/metrics', { token: adminToken })).text
+    assert.match(metrics, /^sallyport_audit_retention_removed_total 50500$/m)
+    assert.match(metrics, /^sallyport_audit_retention_backlog 0$/m)
+  })
+
+  test('removes a commit that is longer than a batch', async (t) => {
+    const { app, clock, database, rows, verify, restart } = await startKeeping(t, engine, '30')
+    const audit = restart()
+    await database.transaction(async (tx) => {
+      for (let made = 0; made < 1_200; made++) await audit.append(tx, { event: 'keys.rotated', at: clock.now() })
+    })
+    clock.advance(31 * day)
+    await app.sweep()
+    assert.deepEqual([await rows(), (await verify()).findings], [0, []])
+  })
+
+  test('says how much is left where its time is up, signs for what it removed, and goes on later', async (t) => {
+    const kept = await startKeeping(t, engine, '30')
+    const { app, clock, config, database, log, queries, rows, verify, vault } = kept
+    const audit = kept.restart()
+    for (let commit = 0; commit < 4; commit++) {
+      await database.transaction(async (tx) => {
+        for (let made = 0; made < 300; made++) await audit.append(tx, { event: 'keys.rotated', at: clock.now() })
+      })
+    }
+    clock.advance(31 * day)
+    await audit.append(queries, { event: 'keys.rotated', at: clock.now() })
+    const needs = {
+      ...{ config, database, auditChains: auditChainStore, looseRecords: looseRecordStore, clock: clock.now },
+      ...{ auditKeys: createAuditKeyStore(vault), log: createLog(config, { write: (line) => log.push(line) }) },
+    }
+    const before = new Date(clock.now().getTime() - day)
+    const all = await rows()
+    const { removed, left } = await dropOldRecords(needs, { chn: before, chs: before }, { mostMs: 0 })
+    assert.ok(removed > 0 && removed <= 500, `removed ${removed}`)
+    assert.deepEqual([await rows(), left], [all - removed, all - removed - 1])
+    assert.match(log.join(), new RegExp(`"removed":${removed},"left":${left},.*more are due`))
+    assert.deepEqual((await verify()).findings, [])
+    await app.sweep()
+    assert.deepEqual([await rows(), (await verify()).findings], [1, []])
   })
 })

@@ -1,8 +1,11 @@
 /**
- * Takes away what is older than it has to be kept: whole beginnings of chains, each with a signed stub in its place.
- * It looks at every record before it signs for its end, so that nobody can have it remove what was changed.
+ * Removes records that are older than they have to be kept: whole beginnings of chains, each with a signed stub in its
+ * place. It verifies every record before it signs for its end, so that nobody can have it remove what was changed.
+ * It goes on until nothing is due, at most half of the time, and what its time is too short for is left to the next run.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
+import { inBatches, rowsPerBatch, yieldToEventLoop } from '../platform/database/batches.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import type { Log } from '../platform/log.ts'
 import type { AuditChainStore } from './audit-chain-store.ts'
@@ -22,64 +25,123 @@ export interface RetentionNeeds {
   log: Log
 }
 
-const pageSize = 1000
-/** Of one chain in one sweep, and of what hangs on none; the rest goes with the next. */
-const pagesAtOnce = 50
-
 /** How long records of each kind of chain are kept. Undefined: for good. */
 export type KeptSince = Record<ChainKind, Date | undefined>
 
-export async function dropOldRecords(needs: RetentionNeeds, keptSince: KeptSince): Promise<void> {
-  const { database, auditChains, auditKeys } = needs
-  // The first records of chains say how many there were: they stay until those are gone.
-  if (keptSince.chn && (await dropUnchained(needs, keptSince.chn))) return
-  const key = await auditKeys.find(database.queries)
+export interface RetentionResult {
+  removed: number
+  /** How many are due and still there, about. */
+  left: number
+}
+
+export interface RetentionTime {
+  mostMs: number
+  /** Ends it early: the service stops. */
+  signal?: AbortSignal
+}
+
+/** Shorter than from one sweep to the next. */
+export const usualRetentionMs = 9 * 60_000
+
+export async function dropOldRecords(
+  needs: RetentionNeeds,
+  keptSince: KeptSince,
+  time: RetentionTime,
+): Promise<RetentionResult> {
+  const { log } = needs
+  const startedAt = performance.now()
+  const isTimeUp = () => performance.now() - startedAt >= time.mostMs || time.signal?.aborted === true
+  const result: RetentionResult = { removed: 0, left: 0 }
+  /** Resolves to whether there was time for all of it. */
+  const run = async (dropBatch: () => Promise<Dropped>): Promise<boolean> => {
+    let isMore = false
+    await inBatches(async () => {
+      const batchAt = performance.now()
+      const batch = await dropBatch()
+      result.removed += batch.count
+      isMore = batch.isMore
+      if (!isMore || isTimeUp()) return 'done'
+      await sleep(performance.now() - batchAt, undefined, { ref: false })
+      return 'more'
+    })
+    return !isMore
+  }
+  await dropAll(needs, keptSince, run, result)
+  const { removed, left } = result
+  const figures = { removed, left, ms: Math.round(performance.now() - startedAt) }
+  if (left > 0) log.warn(figures, 'retention removed old records, and more are due: the next sweep goes on')
+  else if (removed > 0) log.info(figures, 'retention removed old records')
+  return result
+}
+
+interface Dropped {
+  count: number
+  isMore: boolean
+}
+
+async function dropAll(
+  needs: RetentionNeeds,
+  keptSince: KeptSince,
+  run: (dropBatch: () => Promise<Dropped>) => Promise<boolean>,
+  result: RetentionResult,
+): Promise<void> {
+  const { database, auditChains, auditKeys, looseRecords } = needs
+  const { queries } = database
+  const { chn } = keptSince
+  // The first records of chains say how many there were on no chain: they stay until those are gone.
+  if (chn && !(await run(() => dropUnchained(needs, chn)))) {
+    result.left = await looseRecords.countUnchainedBefore(queries, chn)
+    return
+  }
+  const key = await auditKeys.find(queries)
   if (!key) return
-  for (const { chain } of await auditChains.listHeads(database.queries)) {
+  for (const { chain } of await auditChains.listHeads(queries)) {
     const before = keptSince[chain.startsWith('chs_') ? 'chs' : 'chn']
     if (!before) continue
-    for (let page = 0; page < pagesAtOnce; page++) {
-      const isMore = await database.transaction((tx) => dropPage(needs, tx, key, chain, before))
-      if (!isMore) break
-    }
+    await run(() => database.transaction((tx) => dropBeginning(needs, tx, key, chain, before)))
+    result.left += await auditChains.countBefore(queries, chain, before)
+    await yieldToEventLoop()
   }
 }
 
-/** Whether there may be more to take away. */
-async function dropUnchained({ database, looseRecords }: RetentionNeeds, before: Date): Promise<boolean> {
-  for (let page = 0; page < pagesAtOnce; page++) {
-    const dropped = await database.transaction((tx) => looseRecords.dropUnchainedBefore(tx, before, pageSize))
-    if (dropped < pageSize) return false
-  }
-  return true
+async function dropUnchained({ database, looseRecords }: RetentionNeeds, before: Date): Promise<Dropped> {
+  const count = await database.transaction((tx) => looseRecords.dropUnchainedBefore(tx, before, rowsPerBatch))
+  return { count, isMore: count === rowsPerBatch }
 }
 
-/** The same of one chain. */
-async function dropPage(
+/** A batch of a chain's oldest records. */
+async function dropBeginning(
   { auditChains, clock, log }: RetentionNeeds,
   tx: Queries,
   key: AuditKey,
   chain: string,
   before: Date,
-): Promise<boolean> {
+): Promise<Dropped> {
   const stub = await auditChains.findStub(tx, chain)
   const refuse = (position: number, words: string) => {
     log.error({ chain, position }, `retention stops at this record: ${words}. Run: sallyport-server audit verify`)
-    return false
+    return { count: 0, isMore: false }
   }
   if (stub && !isSignedBy(key.publicKey, 'stub', stub)) return refuse(stub.position, 'its stub is not ours')
   let head: Head = stub ?? emptyChain(chain)
   let end: Head | undefined
-  const rows = await auditChains.listAfter(tx, chain, head.position, pageSize)
-  for (const row of rows) {
-    if (row.at >= before.getTime()) break
-    const wrong = wrongWith(row, head, key)
-    if (wrong !== undefined) return refuse(head.position + 1, wrong)
-    head = { chain, position: row.position, hash: row.hash }
-    // Only the end of a commit shows that we wrote what came before.
-    if (row.mac) end = head
+  let isMore = true
+  // A commit can be longer than a batch.
+  while (isMore && !end) {
+    const rows = await auditChains.listAfter(tx, chain, head.position, rowsPerBatch)
+    isMore = rows.length === rowsPerBatch
+    for (const row of rows) {
+      if (row.at >= before.getTime()) {
+        isMore = false
+        break
+      }
+      const wrong = wrongWith(row, head, key)
+      if (wrong !== undefined) return refuse(head.position + 1, wrong)
+      head = { chain, position: row.position, hash: row.hash }
+      // Only the end of a commit shows that we wrote what came before.
+      if (row.mac) end = head
+    }
   }
-  if (!end) return false
-  await auditChains.putStub(tx, signHead('stub', end, clock(), key.privateKey))
-  return rows.length === pageSize
+  if (!end) return { count: 0, isMore: false }
+  return { count: await auditChains.putStub(tx, signHead('stub', end, clock(), key.privateKey)), isMore }
 }

@@ -13,7 +13,7 @@ export interface Metrics {
   /** In seconds. Gives for each set of label values what takes its figures. */
   histogram: (name: string, help: string, labels: string[]) => (...values: string[]) => Observe
   /** Read whenever somebody asks. */
-  gauge: (name: string, help: string, read: () => number) => void
+  gauge: (name: string, help: string, read: () => number, ofSeveralProcesses?: 'sum' | 'max') => void
 }
 
 export type Observe = (seconds: number) => void
@@ -57,10 +57,11 @@ function metricsIn(registry: Registry, figuresOfAll: (() => Promise<Figures[]>) 
         return take
       }
     },
-    gauge: (name, help, read) => {
+    gauge: (name, help, read, aggregator = 'sum') => {
       const gauge: Gauge = new Gauge({
         name,
         help,
+        aggregator,
         registers: [registry],
         collect: () => {
           gauge.set(read())
