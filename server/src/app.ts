@@ -172,14 +172,12 @@ export async function createApp(given: AppNeeds): Promise<App> {
     onOutcome: measureCalls(metrics, load),
   })
   await pageRoutes(http)
+  http.addHook('preClose', sweep.stop)
 
   return {
     http,
     metrics,
-    beginStop: () => {
-      readiness.beginStop()
-      sweep.stop()
-    },
+    beginStop: readiness.beginStop,
     sweep: sweep.run,
     catchUp: outside.catchUp,
     flushRefusals: () => refusals.flush(),

@@ -55,8 +55,9 @@ export function createSweep({ metrics, ...needs }: SweepNeeds & { metrics: Metri
   }
   return {
     run: () => (running ??= run().finally(() => (running = undefined))),
-    stop: () => {
+    stop: (): Promise<void> => {
       stopping.abort()
+      return Promise.resolve()
     },
   }
 }
