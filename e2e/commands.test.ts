@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { temporaryPostgres } from '../server/testkit/databases.ts'
 import { freePort } from '../server/testkit/ports.ts'
 import { dataFolder, runServer, settingsFor, spawnServer, startService } from './running-service.ts'
 
@@ -26,6 +27,12 @@ function makeCertificate(folder: string, name: string, days: number) {
   return { SALLYPORT_TLS_CERT_FILE: file('pem'), SALLYPORT_TLS_KEY_FILE: file('key') }
 }
 
+/** Of every command but serve, where the service has never run. */
+const exitCodes = {
+  ...{ config: 0, doctor: 0, 'systemd-unit': 0, '--version': 0 },
+  ...{ 'audit verify': 1, 'keys rotate': 1, 'v1-key rotate': 1 },
+}
+
 describe('sallyport-server', { concurrency: 2 }, () => {
   test('help lists every command, and an unknown one is told so with exit code 2', async (t) => {
     const env = await settingsFor(t, 'sqlite')
@@ -38,6 +45,34 @@ describe('sallyport-server', { concurrency: 2 }, () => {
     assert.match(unknown.stderr, /^There is no command "keys rotat"\.\n\nUsage:/)
     assert.equal(unknown.stdout, '')
     assert.deepEqual(readdirSync(env['SALLYPORT_DATA_DIR'] ?? ''), [], 'nothing was made')
+  })
+
+  test('--version prints the version', async (t) => {
+    const { code, stdout } = await runServer(t, ['--version'], await settingsFor(t, 'sqlite'))
+    assert.equal(code, 0)
+    assert.match(stdout, /^sallyport-server \d+\.\d+\.\d+\n$/)
+  })
+
+  test('no command but serve makes anything where there is nothing yet: it says so, without a stack', async (t) => {
+    const help = await runServer(t, ['--help'], await settingsFor(t, 'sqlite'))
+    const listed = [...help.stdout.matchAll(/^ {2}sallyport-server ((?:[a-z0-9-]+ )+)/gm)].map(([, words = '']) =>
+      words.trim(),
+    )
+    assert.deepEqual(listed.toSorted(), ['serve', ...Object.keys(exitCodes)].toSorted())
+    const empty = await temporaryPostgres(t)
+    for (const [words, expected] of Object.entries(exitCodes)) {
+      const places = {
+        'There is no database at': await settingsFor(t, 'sqlite'),
+        'The database is empty': await settingsFor(t, 'postgres', { DATABASE_URL: empty }),
+      }
+      for (const [sentence, env] of Object.entries(places)) {
+        const { code, stdout, stderr } = await runServer(t, words.split(' '), env)
+        assert.equal(code, expected, `${words}: ${stdout}${stderr}`)
+        assert.doesNotMatch(stdout + stderr, /^\s+at /m, words)
+        if (code === 1) assert.ok(stderr.includes(sentence), `${words}: ${stderr}`)
+        assert.deepEqual(readdirSync(env['SALLYPORT_DATA_DIR'] ?? ''), [], `${words} made something`)
+      }
+    }
   })
 
   test('a command whose reader has gone comes to its end, and says nothing of it', async (t) => {

@@ -14,6 +14,7 @@ import { migrate } from './platform/database/migrate.ts'
 import type { Database } from './platform/database/database.ts'
 import { followDatabaseClock } from './platform/database-clock.ts'
 import type { DatabaseClock } from './platform/database-clock.ts'
+import { waitForDatabase } from './platform/database/wait-for-database.ts'
 import { createEgress } from './platform/egress/egress.ts'
 import type { Egress } from './platform/egress/egress.ts'
 import { ServiceError } from './platform/errors.ts'
@@ -61,17 +62,19 @@ export async function serve(env: NodeJS.ProcessEnv, user?: string): Promise<void
     return
   }
   // What is made or changed at a start is made once, before there are several to do it.
-  const { database } = await openInstance(config)
+  const { database } = await openInstance(config, log)
   await database.close()
   await runWorkers(config, log)
 }
 
-async function openInstance(config: Config) {
+/** With a log it waits for its database. A worker doesn't: the first process starts it again. */
+async function openInstance(config: Config, log: Log | undefined) {
   if (!config.databaseUrl.isSet) prepareDataDirectory(config)
   const adminToken = readAdminToken(config)
   const keys = masterKeySource(config)
   const masterKeys = keys.read()
-  await migrateDatabase(config)
+  if (log && config.databaseUrl.isSet) await migrateOnceThere(config, log)
+  else await migrateDatabase(config)
   const database = openDatabase(config)
   let isFirstRead = true
   const readMasterKeys = () => {
@@ -82,6 +85,18 @@ async function openInstance(config: Config) {
   const clock = await followDatabaseClock(database, systemClock)
   const vault = await openVault({ database, readMasterKeys, clock: clock.now })
   return { adminToken, database, vault, clock }
+}
+
+async function migrateOnceThere(config: Config, log: Log): Promise<void> {
+  const listenNoLonger = onStopSignal((signal) => {
+    log.info({ signal }, 'stopped before the database was ready')
+    process.exit(0)
+  })
+  try {
+    await waitForDatabase(() => migrateDatabase(config), log)
+  } finally {
+    listenNoLonger()
+  }
 }
 
 async function migrateDatabase(config: Config): Promise<void> {
@@ -101,7 +116,7 @@ async function serveCalls(
   log: Log,
   firstProcess?: FirstProcess,
 ): Promise<void> {
-  const instance = await openInstance(config)
+  const instance = await openInstance(config, firstProcess ? undefined : log)
   const { egressAllow, egressCaFile, workers } = config
   const trusted = egressCaFile && { ca: egressCaFile.pem }
   const egress = createEgress({

@@ -4,8 +4,13 @@ import type { Log } from './platform/log.ts'
 /** SIGHUP comes when a terminal is closed; a service manager sends it to have something read again. */
 const isOnTerminal = process.stdout.isTTY
 
-export function onStopSignal(stop: (signal: string) => void): void {
-  for (const signal of ['SIGINT', 'SIGTERM', ...(isOnTerminal ? ['SIGHUP'] : [])]) process.on(signal, stop)
+/** Returns how to listen no longer. */
+export function onStopSignal(stop: (signal: string) => void): () => void {
+  const signals = ['SIGINT', 'SIGTERM', ...(isOnTerminal ? ['SIGHUP'] : [])]
+  for (const signal of signals) process.on(signal, stop)
+  return () => {
+    for (const signal of signals) process.off(signal, stop)
+  }
 }
 
 /** `reload` returns whether there was anything to read again. */

@@ -1,6 +1,7 @@
 /** `sallyport-server`: the service, and what an operator runs beside it. */
 import { errorText } from './error-text.ts'
 import { serve } from '../main.ts'
+import { readVersion } from '../version.ts'
 import { showConfig } from './config.ts'
 import { doctor } from './doctor.ts'
 import { rotateMasterKey } from './rotate-keys.ts'
@@ -49,6 +50,10 @@ export async function runCommandLine(args: string[]): Promise<void> {
     process.stdout.write(usage())
     return
   }
+  if (args[0] === '--version') {
+    process.stdout.write(`sallyport-server ${readVersion()}\n`)
+    return
+  }
   const words = args[0] === undefined || args[0].startsWith('--') ? ['serve', ...args] : args
   const command = commands.find(({ words: own, options }) => {
     const given = options === undefined ? words : words.slice(0, own.length)
@@ -83,6 +88,7 @@ function usage(): string {
     const call = [...words, ...(options === undefined ? [] : [options])].join(' ')
     return `  sallyport-server ${call.padEnd(30)} ${meaning}`
   })
+  rows.push(`  sallyport-server ${'--version'.padEnd(30)} print the version`)
   return `Usage:\n${rows.join('\n')}\n`
 }
 

@@ -5,7 +5,7 @@ import { systemClock } from '../platform/clock.ts'
 import { readConfig, unknownSettings } from '../platform/config.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
-import { lastMigration } from '../platform/database/migrate.ts'
+import { findLastMigration } from '../platform/database/migrate.ts'
 import { findingsOf } from '../platform/findings.ts'
 import type { Finding } from '../platform/findings.ts'
 import { assertOwnDirectory, databaseFile, masterKeySource, openDatabase } from '../platform/instance.ts'
@@ -49,9 +49,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
 }
 
 async function checkSchema(config: Config, database: Database): Promise<Finding & { isCurrent: boolean }> {
-  const tables = await database.queries.introspection.getTables()
-  const isThere = tables.some(({ name }) => name === 'migrations')
-  const applied = isThere ? await lastMigration(database.queries) : 0
+  const applied = await findLastMigration(database.queries)
   const isCurrent = applied === migrations.length
   const kind = database.engine === 'sqlite' ? `SQLite, ${databaseFile(config)}` : 'PostgreSQL'
   const state = isCurrent
@@ -92,7 +90,7 @@ async function checkMasterKey(config: Config, database: Database): Promise<Findi
   try {
     const sealed = await database.queries.selectFrom('vault_keys').select('key_id').limit(1).executeTakeFirst()
     if (!sealed) return { what, level: 'well', words: 'nothing is sealed yet' }
-    await openVault({ database, readMasterKeys: masterKeySource(config).read, clock: systemClock })
+    await openVault({ database, readMasterKeys: masterKeySource(config, { mayMake: false }).read, clock: systemClock })
     return { what, level: 'well', words: 'opens the database' }
   } catch (error) {
     return { what, level: 'wrong', words: errorText(error) }

@@ -1,14 +1,17 @@
 import { isUnavailable } from '../platform/database/failures.ts'
 import { DatabaseTooNew } from '../platform/database/migrate.ts'
 import { SessionsShared } from '../platform/database/postgres-sessions.ts'
+import { reasonOf } from '../platform/database/wait-for-database.ts'
 import { ConfigError } from '../platform/settings.ts'
 import { RotationRefused } from '../platform/vault/rotate.ts'
 import { WrongMasterKey } from '../platform/vault/vault.ts'
+import { CommandRefused } from './command-refused.ts'
 
 /** What an operator is told when something can't start: the cause and the way out, not a stack. */
 export function errorText(error: unknown): string {
   if (error instanceof ConfigError) return error.problems.map((problem) => `Setting: ${problem}`).join('\n')
-  if (error instanceof RotationRefused || error instanceof DatabaseTooNew) return capital(error.message)
+  if (error instanceof CommandRefused || error instanceof RotationRefused || error instanceof DatabaseTooNew)
+    return capital(error.message)
   if (error instanceof WrongMasterKey) {
     return `${capital(error.message)}. Give the key that was in use, or both while keys rotate (SALLYPORT_MASTER_KEY=new,old).`
   }
@@ -21,7 +24,9 @@ export function errorText(error: unknown): string {
     return `Port ${port ?? ''} is in use. Stop what listens there, or set PORT or SALLYPORT_METRICS_PORT to another.`
   }
   if (code === 'EACCES') return `Permission denied: ${message}.`
-  if (isUnavailable(error)) return `The database can not be used: ${message}.`
+  // Invalid authorization, or no such database (PostgreSQL, appendix A).
+  if (/^(?:28[0-9A-Z]{3}|3D000)$/.test(code ?? '')) return `PostgreSQL refused: ${message}. Check DATABASE_URL.`
+  if (isUnavailable(error)) return `The database can not be used: ${reasonOf(error)}.`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 

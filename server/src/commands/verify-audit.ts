@@ -2,14 +2,12 @@ import { auditChainStore } from '../audit/audit-chain-store.ts'
 import { createAuditKeyStore } from '../audit/audit-key-store.ts'
 import { looseRecordStore } from '../audit/loose-record-store.ts'
 import { headText, readHeadText } from '../audit/signed-head.ts'
+import type { SignedHead } from '../audit/signed-head.ts'
 import { verifyAudit } from '../audit/verify-audit.ts'
 import type { Verdict } from '../audit/verify-audit.ts'
-import { systemClock } from '../platform/clock.ts'
-import { readConfig } from '../platform/config.ts'
-import { lastMigration } from '../platform/database/migrate.ts'
-import { assertOwnDirectory, masterKeySource, openDatabase } from '../platform/instance.ts'
-import { migrations } from '../platform/migrations/migrations.ts'
 import { openVault } from '../platform/vault/vault.ts'
+import { withDatabase } from './with-database.ts'
+import type { Opened } from './with-database.ts'
 
 const shownFindings = 20
 
@@ -24,31 +22,27 @@ export async function verifyAuditCommand(env: NodeJS.ProcessEnv, options: string
     )
     return 2
   }
-  const config = readConfig(env)
-  assertOwnDirectory(config, { isService: false })
-  const keys = masterKeySource(config)
-  // Before the database: opening it would make an empty one.
-  keys.read()
-  const database = openDatabase(config)
-  try {
-    const applied = await lastMigration(database.queries)
-    if (applied !== migrations.length) throw new Error('the database has another schema; start the service once')
-    const vault = await openVault({ database, readMasterKeys: keys.read, clock: systemClock })
-    const key = await createAuditKeyStore(vault).find(database.queries)
-    if (!key) {
-      say('✗ There is no key that could have signed anything: nothing was ever put on record, or the key was removed.')
-      return 1
-    }
-    const onProgress = (checked: number, total: number) => say(`  ${checked} of ${total} records`)
-    const verdict = await verifyAudit(
-      { database, chains: auditChainStore, looseRecords: looseRecordStore, key, onProgress },
-      kept,
-    )
-    report(verdict, say)
-    return verdict.findings.length === 0 ? 0 : 1
-  } finally {
-    await database.close()
+  return withDatabase(env, (opened) => verify(opened, kept, say), { hasNoLimits: true })
+}
+
+async function verify(
+  { database, source, clock }: Opened,
+  kept: SignedHead[],
+  say: (line: string) => void,
+): Promise<number> {
+  const vault = await openVault({ database, readMasterKeys: source.read, clock })
+  const key = await createAuditKeyStore(vault).find(database.queries)
+  if (!key) {
+    say('✗ There is no key that could have signed anything: nothing was ever put on record, or the key was removed.')
+    return 1
   }
+  const onProgress = (checked: number, total: number) => {
+    say(`  ${checked} of ${total} records`)
+  }
+  const stores = { chains: auditChainStore, looseRecords: looseRecordStore }
+  const verdict = await verifyAudit({ database, ...stores, key, onProgress }, kept)
+  report(verdict, say)
+  return verdict.findings.length === 0 ? 0 : 1
 }
 
 /** `--head <text>`, as often as one likes; undefined for anything else. */

@@ -1,29 +1,57 @@
+import { existsSync } from 'node:fs'
 import { systemClock } from '../platform/clock.ts'
 import type { Clock } from '../platform/clock.ts'
 import { readConfig } from '../platform/config.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
-import { assertOwnDirectory, masterKeySource, openDatabase } from '../platform/instance.ts'
+import { DatabaseTooNew, findLastMigration } from '../platform/database/migrate.ts'
+import { assertOwnDirectory, databaseFile, masterKeySource, openDatabase } from '../platform/instance.ts'
+import { migrations } from '../platform/migrations/migrations.ts'
+import { CommandRefused } from './command-refused.ts'
 
-interface Opened {
+export interface Opened {
   config: Config
   source: ReturnType<typeof masterKeySource>
   database: Database
   clock: Clock
 }
 
-/** For commands that may run beside the service: its database and where its master keys come from, until they are done. */
-export async function withDatabase(env: NodeJS.ProcessEnv, work: (opened: Opened) => Promise<number>): Promise<number> {
+/**
+ * For commands that may run beside the service: its database and where its master keys come from, until they are done.
+ * What the service has not made yet is not made here.
+ */
+export async function withDatabase(
+  env: NodeJS.ProcessEnv,
+  work: (opened: Opened) => Promise<number>,
+  /** `hasNoLimits`: a statement takes as long as it takes. */
+  { hasNoLimits = false } = {},
+): Promise<number> {
   process.umask(0o077)
   const config = readConfig(env)
   assertOwnDirectory(config, { isService: false })
-  const source = masterKeySource(config)
-  // Before the database: opening it would make an empty one, beside which a missing key is taken for lost.
+  if (!config.databaseUrl.isSet && !existsSync(databaseFile(config))) {
+    throw new CommandRefused(
+      `There is no database at ${databaseFile(config)}. Run this with the settings of the service (SALLYPORT_DATA_DIR or DATABASE_URL), or start the service once.`,
+    )
+  }
+  const source = masterKeySource(config, { mayMake: false })
   source.read()
-  const database = openDatabase(config)
+  const database = openDatabase(config, { hasNoLimits })
   try {
+    await assertCurrent(database)
     return await work({ config, source, database, clock: systemClock })
   } finally {
     await database.close()
+  }
+}
+
+async function assertCurrent({ queries }: Database): Promise<void> {
+  const applied = await findLastMigration(queries)
+  if (applied > migrations.length) throw new DatabaseTooNew(applied, migrations.length)
+  if (applied === 0) {
+    throw new CommandRefused('The database is empty. Check which one the settings name, or start the service once.')
+  }
+  if (applied < migrations.length) {
+    throw new CommandRefused('The database is of an older version. Start the service once, which brings it up to date.')
   }
 }

@@ -73,6 +73,12 @@ export async function migrate(database: Database, clock: Clock, known = migratio
   })
 }
 
+/** The number of the newest migration of any database; 0 where the service has never been started on it. */
+export async function findLastMigration(queries: Queries): Promise<number> {
+  const tables = await queries.introspection.getTables()
+  return tables.some(({ name }) => name === 'migrations') ? lastMigration(queries) : 0
+}
+
 export async function lastMigration(queries: Queries): Promise<number> {
   const row = await queries
     .selectFrom('migrations')

@@ -1,0 +1,68 @@
+/** A service that can't reach its database yet waits for it. What waiting doesn't mend ends the start at once. */
+import assert from 'node:assert/strict'
+import { connect, createServer } from 'node:net'
+import { describe, test } from 'node:test'
+import { migratedPostgres } from '../server/testkit/databases.ts'
+import { freePort } from '../server/testkit/ports.ts'
+import { eventually, runServer, settingsFor, spawnServer } from './running-service.ts'
+
+async function changedUrl(t: Parameters<typeof migratedPostgres>[0], change: (url: URL) => void): Promise<string> {
+  const url = new URL(await migratedPostgres(t))
+  change(url)
+  return url.href
+}
+
+describe('a start without its database', { concurrency: 2 }, () => {
+  test('waits for it, says so, and goes on once it is there; also with workers', async (t) => {
+    for (const workers of ['1', '2']) {
+      const port = await freePort()
+      let server = { host: '', port: 0 }
+      const DATABASE_URL = await changedUrl(t, (url) => {
+        server = { host: url.hostname, port: Number(url.port) }
+        url.hostname = '127.0.0.1'
+        url.port = String(port)
+      })
+      const env = await settingsFor(t, 'postgres', { DATABASE_URL, SALLYPORT_WORKERS: workers })
+      const service = spawnServer(t, [], env)
+      await eventually(() => service.stderr().split('waiting for the database').length > 2, 'it does not wait')
+      assert.match(service.stderr(), /ECONNREFUSED/)
+      const relay = createServer((client) => {
+        const target = connect(server)
+        for (const socket of [client, target]) socket.on('error', () => undefined)
+        client.pipe(target).pipe(client)
+      })
+      t.after(() => relay.close())
+      relay.listen(port, '127.0.0.1')
+      await eventually(() => service.stdout().includes('/v4/sandbox/echo'), 'it did not start')
+      service.child.kill('SIGTERM')
+      assert.deepEqual(await service.exit, { code: 0, signal: null })
+    }
+  })
+
+  test('waits for a name that is not known yet, and a stop signal ends the waiting', async (t) => {
+    const DATABASE_URL = 'postgres://sallyport:hunter2-hunter2@database.invalid/sallyport'
+    const service = spawnServer(t, [], await settingsFor(t, 'postgres', { DATABASE_URL }))
+    await eventually(() => service.stderr().includes('waiting for the database'), 'it does not wait')
+    service.child.kill('SIGTERM')
+    assert.deepEqual(await service.exit, { code: 0, signal: null })
+    assert.match(service.stderr(), /stopped before the database was ready/)
+    assert.ok(!service.stderr().includes('hunter2'))
+  })
+
+  test('ends at once where the settings are wrong', async (t) => {
+    const wrong: [string, RegExp][] = [
+      [await changedUrl(t, (url) => (url.pathname = '/not-there')), /^PostgreSQL refused: .*not-there.*DATABASE_URL/m],
+      [
+        await changedUrl(t, (url) => (url.username = 'nobody-known')),
+        /^PostgreSQL refused: .*nobody-known.*DATABASE_URL/m,
+      ],
+      ['no URL at all', /^Setting: DATABASE_URL/m],
+    ]
+    for (const [DATABASE_URL, sentence] of wrong) {
+      const { code, stderr } = await runServer(t, [], await settingsFor(t, 'postgres', { DATABASE_URL }))
+      assert.equal(code, 1)
+      assert.match(stderr, sentence)
+      assert.doesNotMatch(stderr, /waiting|^\s+at /m)
+    }
+  })
+})

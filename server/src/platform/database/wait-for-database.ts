@@ -1,0 +1,28 @@
+/** Waits for a database server that can't be reached yet. What waiting doesn't mend, such as a wrong password, is thrown. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { later } from '../backoff.ts'
+import type { Log } from '../log.ts'
+import { isUnavailable } from './failures.ts'
+
+const usualPause = { firstMs: 500, longestMs: 15_000 }
+
+/** Tries again, with growing pauses, until `work` is done or fails for another reason. */
+export async function waitForDatabase<T>(work: () => Promise<T>, log: Log, pause = usualPause): Promise<T> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isUnavailable(error)) throw error
+      const now = new Date()
+      const pauseMs = Math.round(later(now, attempts, pause).getTime() - now.getTime())
+      log.warn({ reason: reasonOf(error), attempts, pause_ms: pauseMs }, 'waiting for the database')
+      await sleep(pauseMs)
+    }
+  }
+}
+
+/** Where a name has several addresses, the error for all of them has no message. */
+export function reasonOf(error: unknown): string {
+  const { message, code } = error as NodeJS.ErrnoException
+  return message || (code ?? 'no reason given')
+}
