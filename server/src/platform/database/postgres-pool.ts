@@ -56,9 +56,24 @@ export function createPool(options: PoolOptions, limits: AdmissionLimits): Guard
   })
   pool.on('remove', (client) => connectedAt.delete(client))
 
+  /** Whoever asks while it ends would never hear from the pool. */
+  const closed = Promise.withResolvers<never>()
+  closed.promise.catch(() => undefined)
+  const anyClient = (): Promise<PoolClient> => {
+    const connecting = pool.connect()
+    connecting.then(
+      (client) => {
+        if (pool.ending) client.release(true)
+      },
+      () => undefined,
+    )
+    return Promise.race([closed.promise, connecting])
+  }
+
   const trustedClient = async (): Promise<PoolClient> => {
     for (;;) {
-      const client = await pool.connect()
+      const client = await anyClient()
+      if (pool.ending) throw new Error('the database is not open')
       if ((connectedAt.get(client) ?? 0) > trustedSince) return client
       destroy(client)
       client.release(true)
@@ -105,7 +120,10 @@ export function createPool(options: PoolOptions, limits: AdmissionLimits): Guard
   return {
     options: pool.options,
     connect,
-    end: () => pool.end(),
+    end: () => {
+      closed.reject(new Error('the database is not open'))
+      return pool.end()
+    },
     figures: () => ({ used: admission.taken(), waiting: admission.waiting(), size: limits.places }),
     distrust,
     destroyAll: () => {
