@@ -15,13 +15,19 @@ import { countTurns } from '../../testkit/turns.ts'
 async function listen({ app, config }: TestService) {
   await app.http.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.http.server.address() as AddressInfo
-  return async (token: string, format = 'ndjson') => {
+  const open: IncomingMessage[] = []
+  const close = () => {
+    for (const response of open) response.destroy()
+  }
+  const exportFor = async (token: string, format = 'ndjson') => {
     const headers = { authorization: `Bearer ${token}`, host: config.baseUrl.host }
     const request = get({ port, path: `/v4/audit?format=${format}`, headers, agent: false })
     request.on('error', () => undefined)
     const [response] = (await once(request, 'response')) as [IncomingMessage]
+    open.push(response)
     return response
   }
+  return { exportFor, close }
 }
 
 async function lengthOf(response: IncomingMessage): Promise<number> {
@@ -45,7 +51,7 @@ onBothDatabases('an export', (engine) => {
 
   test('runs twice at once for a caller, four times for agents, and leaves people their places', async (t) => {
     const service = await startService(t, engine)
-    const exportFor = await listen(service)
+    const { exportFor, close } = await listen(service)
     const agents = [await service.registerAgent(), await service.registerAgent(), await service.registerAgent()]
     // More than fits into the buffers of a connection that nobody reads.
     for (const { agentId } of agents) await seedRecords(service.database, 4_000, { agentId, bytes: 4_000 })
@@ -80,6 +86,7 @@ onBothDatabases('an export', (engine) => {
     for (let attempt = 0; attempt < 500 && begun < 2; attempt++) if ((await begin(first)).status === 200) begun++
     assert.equal(begun, 2, 'both places are free again')
     assert.equal((await begin(first)).status, 429)
+    close()
     service.app.http.server.closeAllConnections()
   })
 })
