@@ -55,7 +55,7 @@ The grant's id is printed on standard output, all else on standard error: grant=
       { signal: shell.interrupted },
     )
     // The sandbox is approved at once: nobody has to open the link.
-    if (asked.status === 'pending') {
+    if (asked.status !== 'approved') {
       showLink(shell, asked)
       if (options.open && !(await openBrowser(shell, asked.approval_url)))
         output.say('No browser could be opened here.')
