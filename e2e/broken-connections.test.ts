@@ -62,7 +62,8 @@ test('a client that breaks off at any byte does not end the service', async (t) 
   const metricsPort = await freePort()
   const service = await startService(t, 'sqlite', { ...settings, SALLYPORT_METRICS_PORT: String(metricsPort) })
   const listeners = listenersOf(service, metricsPort)
-  assert.ok((await cutAll(t, service, listeners)) > 30_000)
+  // At every byte, each time in two or three of the five ways.
+  assert.ok((await cutAll(t, service, listeners, eachOf(2))) > 15_000)
   for (const listener of listeners) await assertAnswers(listener, 'everything')
 })
 
