@@ -54,7 +54,7 @@ The grant's id is printed on standard output, all else on standard error: grant=
       },
       { signal: shell.interrupted },
     )
-    // The sandbox is approved at once: nobody has to open the link.
+    // A sandbox request is approved immediately, so there is no link to open.
     if (asked.status !== 'approved') {
       showLink(shell, asked)
       if (options.open && !(await openBrowser(shell, asked.approval_url)))
