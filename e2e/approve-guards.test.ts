@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible } from './accessible.ts'
 import { arrive, ask, asking, asPerson, open } from './asking.ts'
-import { base, databaseFile, inBrowser, notSignedIn, post, press, sees } from './in-browser.ts'
+import { base, databaseFile, inBrowser, notSignedIn, post, press, sees, shows } from './in-browser.ts'
 
 /** In both schemes, and no wider than the narrowest phone. */
 async function assertFine(page: Page, state: string): Promise<void> {
@@ -135,7 +135,7 @@ inBrowser('no address decides, and a double click decides once', [], async (visi
   await open(page, asked)
   assert.deepEqual(sent, [])
   await page.locator('button[aria-disabled=false]', { hasText: 'Approve' }).dblclick()
-  await sees(page, 'Access granted')
+  await shows(page, 'Access granted')
   assert.deepEqual(sent, [`/v4/access-requests/${asked.id}/approve`])
   const { grants } = await (await asPerson(page))('GET', '/v4/grants')
   assert.equal(grants.length, 1)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createDeviceClient, generateDeviceKey, pairDevice } from '@sallyport/sdk'
 import { assertAccessible } from './accessible.ts'
 import { arrive, assertFits, register } from './console-people.ts'
-import { base, hears, inBrowser, press, sees } from './in-browser.ts'
+import { base, hears, inBrowser, press, shows } from './in-browser.ts'
 
 inBrowser('an agent that was denied is silent, can be blocked, and there is a way back', [], async (visit) => {
   const person = await arrive(visit, 'ada')
@@ -61,6 +61,6 @@ inBrowser('a device appears once it is paired, and is out once it is removed', [
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).dblclick()
   await hears(page, 'The device is out.')
   await page.getByText('No device yet').waitFor()
-  await sees(page, 'Devices')
+  await shows(page, 'Devices')
   await assert.rejects(device.me(), { code: 'unauthenticated' })
 })

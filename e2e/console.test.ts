@@ -12,6 +12,7 @@ import {
   post,
   press,
   sees,
+  shows,
   serve,
   sessionIsOver,
   showsWho,
@@ -126,7 +127,7 @@ inBrowser('of a double click the second half does nothing', [sessionIsOver], asy
   const sent: string[] = []
   page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`))
   await page.getByRole('button', { name: 'Sign in' }).dblclick()
-  await sees(page, 'Home')
+  await shows(page, 'Home')
   assert.equal(sent.filter((one) => one === 'POST /v4/auth/login').length, 1)
 
   await openAccount(page)

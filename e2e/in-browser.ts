@@ -124,6 +124,11 @@ export async function sees(page: Page, heading: string): Promise<void> {
     .waitFor()
 }
 
+/** Waits for a view after a double click, whose second half may take the focus from the heading. */
+export async function shows(page: Page, heading: string): Promise<void> {
+  await page.getByRole('heading', { name: heading, exact: true }).waitFor()
+}
+
 export async function hears(page: Page, text: string | RegExp): Promise<void> {
   await page.getByRole('status').filter({ hasText: text }).waitFor()
 }
