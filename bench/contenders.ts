@@ -2,7 +2,7 @@
 import { pathToFileURL } from 'node:url'
 import { join } from 'node:path'
 import { roomy, settingsFor, startService } from '../e2e/running-service.ts'
-import type { Engine, Environment, RunningService } from '../e2e/running-service.ts'
+import type { Engine, Environment, Place, RunningService } from '../e2e/running-service.ts'
 import type { Caller } from './load.ts'
 import type { Scope } from './processes.ts'
 import { startListener } from './processes.ts'
@@ -50,6 +50,7 @@ export async function startSeeded(
   size: Omit<Seed, 'host'>,
   say: (progress: string) => void,
   changes: Environment = {},
+  place: Place = {},
 ): Promise<MeasuredService> {
   const env = await settingsFor(scope, engine, {
     SALLYPORT_EGRESS_ALLOW: host,
@@ -59,7 +60,7 @@ export async function startSeeded(
     ...changes,
   })
   const agents = await seed(env, { ...size, host }, say)
-  const service = await startStopped(scope, engine, env)
+  const service = await startStopped(scope, engine, env, place)
   return {
     name: engine,
     service,
@@ -90,8 +91,13 @@ function nodeOptions(profiles: string | undefined): string {
 }
 
 /** It is stopped in the end, not killed: only then does it leave its profile. */
-async function startStopped(scope: Scope, engine: Engine, env: Environment): Promise<RunningService> {
-  const service = await startService(scope, engine, env)
+async function startStopped(
+  scope: Scope,
+  engine: Engine,
+  env: Environment,
+  place: Place = {},
+): Promise<RunningService> {
+  const service = await startService(scope, engine, env, place)
   scope.after(() => service.stop())
   return service
 }

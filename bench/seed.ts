@@ -19,6 +19,8 @@ export interface Seed {
   auditRecords: number
   /** Where the provider's tokens may go: `localhost:1234`. */
   host: string
+  /** The same, of further hosts. */
+  otherHosts?: string[]
 }
 
 export interface SeededAgent {
@@ -35,7 +37,7 @@ const batch = 500
 /** Returns each agent's token, and a grant of it. */
 export async function seed(
   env: NodeJS.ProcessEnv,
-  { agents, grantsPerAgent, auditRecords, host }: Seed,
+  { agents, grantsPerAgent, auditRecords, host, otherHosts = [] }: Seed,
   say: (progress: string) => void,
 ): Promise<SeededAgent[]> {
   const config = readConfig(env)
@@ -48,7 +50,7 @@ export async function seed(
   await migrate(database, clock)
   const vault = await openVault({ database, readMasterKeys: keys.read, clock })
   const stores = createStores({ database, vault, clock })
-  const provider = providerAt(host)
+  const provider = providerAt([host, ...otherHosts])
   await stores.providers.insert(database.queries, provider, new Secret(randomBytes(24).toString('base64url')))
   const seeded: SeededAgent[] = []
   while (seeded.length < agents) {
@@ -74,7 +76,7 @@ export async function seed(
   return seeded
 }
 
-function providerAt(host: string): Provider {
+function providerAt(apiHosts: string[]): Provider {
   const now = new Date()
   const issuer = 'https://login.acme.example'
   return {
@@ -88,7 +90,7 @@ function providerAt(host: string): Provider {
     metadata: { issuer, authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` },
     discoveryUrl: null,
     scopes: ['read'],
-    apiHosts: [host],
+    apiHosts,
     clientId: 'bench',
     authMethod: 'client_secret_basic',
     authorizationParams: {},

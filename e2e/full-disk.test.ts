@@ -1,26 +1,13 @@
 import assert from 'node:assert/strict'
-import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { roomy, startService } from './running-service.ts'
 import type { RunningService } from './running-service.ts'
-import { mountSmallDisk } from './small-disk.ts'
+import { fillDisk, mountSmallDisk } from './small-disk.ts'
 
 const mebibyte = 1024 * 1024
-
-/** What another program on the same disk may do. */
-function fill(file: string): void {
-  const opened = openSync(file, 'w')
-  const bytes = Buffer.alloc(mebibyte, 1)
-  try {
-    for (;;) writeSync(opened, bytes)
-  } catch (error) {
-    assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC')
-  } finally {
-    closeSync(opened)
-  }
-}
 
 async function until(service: RunningService, status: number): Promise<void> {
   while ((await service.call('GET', '/readyz')).status !== status) await sleep(50)
@@ -47,7 +34,7 @@ test('on a disk that another program filled, revoking and disabling work, and al
   assert.ok(existsSync(reserve))
 
   // The reserve that is removed leaves room, which the other program takes as well.
-  fill(join(disk, 'other-program'))
+  fillDisk(join(disk, 'other-program'))
   await until(service, 503)
   assert.ok(!existsSync(reserve), 'the reserve made room')
   const refused = await call()

@@ -87,11 +87,16 @@ export async function settingsFor(t: Scope, engine: Engine, changes: Environment
   }
 }
 
-export async function startService(t: Scope, engine: Engine, changes: Environment = {}): Promise<RunningService> {
+export async function startService(
+  t: Scope,
+  engine: Engine,
+  changes: Environment = {},
+  place: Place = {},
+): Promise<RunningService> {
   const env = await settingsFor(t, engine, changes)
   const dataDir = env['SALLYPORT_DATA_DIR'] ?? ''
   let earlierLog = ''
-  let running = await launch(t, env)
+  let running = await launch(t, env, place)
   let connections = new Agent({ keepAlive: true })
   const call: RunningService['call'] = (method, path, what = {}) => callService(env, connections, method, path, what)
   const exited = async () => {
@@ -142,7 +147,7 @@ export async function startService(t: Scope, engine: Engine, changes: Environmen
     startAgain: async (settings = {}) => {
       Object.assign(env, settings)
       earlierLog += running.stderr()
-      running = await launch(t, env)
+      running = await launch(t, env, place)
       connections = new Agent({ keepAlive: true })
     },
   }
@@ -169,10 +174,10 @@ interface Launched extends Spawned {
 }
 
 /** Rejects with what was logged, where the start fails. */
-async function launch(t: Scope, env: Environment): Promise<Launched> {
+async function launch(t: Scope, env: Environment, place: Place): Promise<Launched> {
   for (let attempt = 1; ; attempt++) {
     const started = performance.now()
-    const spawned = spawnServer(t, [], env)
+    const spawned = spawnServer(t, [], env, place)
     const shown = Promise.withResolvers<'ready'>()
     spawned.child.stdout?.on('data', () => {
       // The last of the lines to paste is the end of the screen.

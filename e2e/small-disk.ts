@@ -1,12 +1,12 @@
 /** A small disk that a test can fill. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmdirSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, rmdirSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
 /** Mounts a file system of so many mebibytes. Undefined where the system lets only root mount one. */
-export function mountSmallDisk(t: TestContext, mebibytes: number): string | undefined {
+export function mountSmallDisk(t: Pick<TestContext, 'after'>, mebibytes: number): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-disk-'))
   const options = `size=${mebibytes}m,mode=0700`
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder])
@@ -16,4 +16,17 @@ export function mountSmallDisk(t: TestContext, mebibytes: number): string | unde
     rmdirSync(folder)
   })
   return status === 0 ? folder : undefined
+}
+
+/** What another program on the same disk may do: writes until there is no room. */
+export function fillDisk(file: string): void {
+  const opened = openSync(file, 'w')
+  const bytes = Buffer.alloc(1024 * 1024, 1)
+  try {
+    for (;;) writeSync(opened, bytes)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  } finally {
+    closeSync(opened)
+  }
 }

@@ -11,8 +11,8 @@ import { freePort } from './ports.ts'
 
 export interface PostgresServer {
   url: string
-  /** As an operator would: connections are cut, data stays. */
-  halt: () => Promise<void>
+  /** As an operator would: connections are cut, data stays. SIGQUIT stops it without a checkpoint, as a crash does. */
+  halt: (signal?: 'SIGINT' | 'SIGQUIT') => Promise<void>
   resume: () => Promise<void>
   stop: () => Promise<void>
 }
@@ -56,9 +56,9 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     return server
   }
   let server: ChildProcess | undefined = await start()
-  const halt = async () => {
+  const halt: PostgresServer['halt'] = async (signal = 'SIGINT') => {
     if (!server) return
-    server.kill('SIGINT')
+    server.kill(signal)
     await once(server, 'exit')
     server = undefined
   }

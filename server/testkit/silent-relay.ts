@@ -10,6 +10,8 @@ export interface SilentRelay {
   silence: () => void
   /** The same, and on new connections too: they are accepted, and that is all. */
   silenceFromNowOn: () => void
+  /** Bytes come through again on every connection, as after a network partition. */
+  resume: () => void
   open: () => number
 }
 
@@ -22,15 +24,16 @@ export async function startSilentRelay(t: Pick<TestContext, 'after'>, port: numb
       target.unpipe().pause()
     }
   }
+  const join = ([client, target]: [Socket, Socket]) => {
+    client.pipe(target)
+    target.pipe(client)
+  }
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const target = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     const pair: [Socket, Socket] = [client, target]
     pairs.add(pair)
     if (isSilent) client.pause()
-    else {
-      client.pipe(target)
-      target.pipe(client)
-    }
+    else join(pair)
     for (const socket of pair) {
       socket.on('error', () => undefined)
       socket.on('close', () => pairs.delete(pair))
@@ -48,6 +51,10 @@ export async function startSilentRelay(t: Pick<TestContext, 'after'>, port: numb
     silenceFromNowOn: () => {
       isSilent = true
       silence()
+    },
+    resume: () => {
+      isSilent = false
+      for (const pair of pairs) join(pair)
     },
     open: () => pairs.size,
   }
