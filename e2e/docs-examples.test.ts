@@ -26,6 +26,7 @@ const notHere: [file: string, text: string, reason: string][] = [
   ['server/README.md', 'npx sallyport-server', 'e2e/packages.test.ts runs it from the tarball'],
   ['docs/operating.md', 'sudo useradd', 'changes the users of the machine; e2e/own-user.test.ts'],
   ['docs/operating.md', 'sudo systemctl', 'needs systemd; e2e/own-user.test.ts reads the unit'],
+  ['docs/reliability.md', 'frontend sallyport', 'npm run endurance -- --faults runs it'],
   ['docs/python.md', 'class SallyportAdapter', 'e2e/sdk-libraries.test.ts runs it'],
   ['docs/python.md', 'requests.Session()', 'e2e/sdk-libraries.test.ts runs it'],
   ['docs/python.md', 'class SallyportTransport', 'e2e/sdk-libraries.test.ts runs it'],

@@ -2,18 +2,33 @@
 import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { callService } from '../e2e/http-call.ts'
+import type { Reply } from '../e2e/http-call.ts'
 import type { AgentCredentials } from './attack.ts'
 import { paths } from './upstream.ts'
 
-export interface GoodCalls {
+export interface SteadyCalls {
   port: number
   upstreamHost: string
   agents: AgentCredentials[]
   /** Of all agents together. */
   perSecond: number
-  seconds: number
   /** Part of each call's path: no other run has it. */
   name: string
+  /** How long the service may wait for the upstream. */
+  timeoutMs?: number
+}
+
+export interface GoodCalls extends SteadyCalls {
+  seconds: number
+}
+
+export interface CallMade {
+  index: number
+  /** By the monotonic clock, in milliseconds. */
+  beganAt: number
+  tookMs: number
+  /** What came in place of the upstream's answer: `503 not_ready`, `ECONNRESET`. */
+  failure: { code: string; text: string } | undefined
 }
 
 export interface GoodCallsMade {
@@ -29,39 +44,68 @@ export interface GoodCallsMade {
 }
 
 const parts = 20
+const patienceMs = 60_000
 
-export async function makeGoodCalls(order: GoodCalls): Promise<GoodCallsMade> {
-  const { port, upstreamHost, agents, perSecond, seconds, name } = order
+/** Calls for as long as it is told to go on, then waits for the last answer. */
+export async function callSteadily(
+  { port, upstreamHost, agents, perSecond, name, timeoutMs }: SteadyCalls,
+  goesOn: (index: number) => boolean,
+  note: (call: CallMade) => void,
+): Promise<void> {
   const connections = new Agent({ keepAlive: true })
-  const latencies: number[] = []
-  const longestOverTime: number[] = Array.from({ length: parts }, () => 0)
-  const failures: string[] = []
   const call = async (index: number) => {
     const { token, grantId } = agents[index % agents.length] as AgentCredentials
     const url = `https://${upstreamHost}${paths.small}/${name}-${index}`
-    const began = performance.now()
-    const body = { grant_id: grantId, method: 'GET', url }
-    const reply = await callService({ PORT: String(port) }, connections, 'POST', '/v4/proxy', { token, body })
-    const took = performance.now() - began
-    latencies.push(took)
-    const part = Math.floor((index * parts) / (perSecond * seconds))
-    longestOverTime[part] = Math.max(longestOverTime[part] ?? 0, took)
-    if (reply.status !== 200 || (reply.body as { status: number }).status !== 200)
-      throw new Error(`${reply.status} ${reply.text.slice(0, 500)}`)
+    const beganAt = performance.now()
+    const body = { grant_id: grantId, method: 'GET', url, ...(timeoutMs && { timeout_ms: timeoutMs }) }
+    const answered = callService({ PORT: String(port) }, connections, 'POST', '/v4/proxy', { token, body })
+    const failure = await Promise.race([answered.then(failureIn, errorIn), sleep(patienceMs, noAnswer, { ref: false })])
+    note({ index, beganAt, tookMs: performance.now() - beganAt, failure })
   }
   const began = performance.now()
-  const calls: Promise<unknown>[] = []
-  for (let index = 0; index < perSecond * seconds; index++) {
+  const calls: Promise<void>[] = []
+  for (let index = 0; goesOn(index); index++) {
     const waitMs = began + (index * 1000) / perSecond - performance.now()
     if (waitMs > 0) await sleep(waitMs)
-    calls.push(call(index).catch((error: unknown) => failures.push(String(error))))
+    calls.push(call(index))
   }
   await Promise.all(calls)
   connections.destroy()
+}
+
+const noAnswer: CallMade['failure'] = { code: 'no answer', text: `no answer within ${patienceMs / 1000} s` }
+
+function failureIn({ status, body, text }: Reply): CallMade['failure'] {
+  const { status: upstreamStatus, error } = (body ?? {}) as { status?: number; error?: { code: string } }
+  if (status === 200 && upstreamStatus === 200) return undefined
+  const code = status === 200 ? `upstream ${upstreamStatus}` : `${status} ${error?.code ?? 'of the balancer'}`
+  return { code, text: `${status} ${text.slice(0, 500)}` }
+}
+
+function errorIn(error: unknown): CallMade['failure'] {
+  const { code, name } = error as { code?: string; name: string }
+  return { code: code ?? name, text: String(error) }
+}
+
+export async function makeGoodCalls({ seconds, ...order }: GoodCalls): Promise<GoodCallsMade> {
+  const latencies: number[] = []
+  const longestOverTime: number[] = Array.from({ length: parts }, () => 0)
+  const failures: string[] = []
+  const count = order.perSecond * seconds
+  await callSteadily(
+    order,
+    (index) => index < count,
+    ({ index, tookMs, failure }) => {
+      latencies.push(tookMs)
+      const part = Math.floor((index * parts) / count)
+      longestOverTime[part] = Math.max(longestOverTime[part] ?? 0, tookMs)
+      if (failure) failures.push(failure.text)
+    },
+  )
   latencies.sort((one, other) => one - other)
   const quantile = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0
   return {
-    calls: calls.length,
+    calls: latencies.length,
     failures,
     p50: quantile(0.5),
     p99: quantile(0.99),

@@ -1,0 +1,107 @@
+/** One fault in one set-up: what callers saw, how soon all was well again, and what the record says of it. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Scope } from '../../bench/processes.ts'
+import { callSteadily } from '../good-agents.ts'
+import type { CallMade } from '../good-agents.ts'
+import { recordedCalls, verifyRecord } from '../record.ts'
+import type { Fault } from './faults.ts'
+import type { SetUp } from './set-ups.ts'
+
+export interface Result {
+  fault: Fault
+  setUp: SetUp
+  callers: Seen
+  /** Only where the fault is one of a certain host: who called that. */
+  callersOfHost: Seen | undefined
+  /** Seconds from when the cause was gone to the first call from which on all succeed. */
+  recoverySeconds: number
+  /** Calls that reached an API and are not on record. */
+  lost: number
+  /** Calls that reached an API, or stand on record, more than once. */
+  doubled: number
+  /** Of `audit verify`; empty where the record is whole. */
+  complaint: string
+  note: string
+  isMet: boolean
+}
+
+export interface Seen {
+  calls: number
+  failed: number
+  /** How often, by code. */
+  failures: Record<string, number>
+  longestMs: number
+}
+
+const perSecond = 25
+const perSecondToHost = 5
+const hostTimeoutMs = 3_000
+const calmMs = 3_000
+/** A call that took longer was held up, whatever came of it. */
+const heldUpMs = 2_000
+/** All is well when nothing has failed for so long. */
+const wellMs = 5_000
+const longestWatchMs = 45_000
+export const mostRecoverySeconds = 5
+
+export async function measure(scope: Scope, fault: Fault, setUp: SetUp): Promise<Result> {
+  const { world, port, agents } = setUp
+  const name = `${fault.name}-${setUp.kind}`.replaceAll(/[^\w]+/g, '-')
+  let isOver = false
+  const start = (kind: string, upstreamHost: string, rate: number, timeoutMs?: number) => {
+    const made: CallMade[] = []
+    const order = {
+      port,
+      agents,
+      upstreamHost,
+      perSecond: rate,
+      name: `${name}-${kind}`,
+      ...(timeoutMs && { timeoutMs }),
+    }
+    const ended = callSteadily(
+      order,
+      () => !isOver,
+      (call) => made.push(call),
+    )
+    return { made, ended }
+  }
+  const all = [start('calls', world.host, perSecond)]
+  await sleep(calmMs)
+  if (fault.host) all.push(start('host', world.failing.host, perSecondToHost, hostTimeoutMs))
+  const note = await fault.begin(setUp)
+  await sleep(fault.seconds * 1000)
+  const goneAt = performance.now()
+  await fault.end?.(setUp)
+  const lastBad = () => Math.max(...all.flatMap(({ made }) => made.filter(isBad).map(({ beganAt }) => beganAt)), goneAt)
+  while (performance.now() - lastBad() < wellMs && performance.now() - goneAt < longestWatchMs) await sleep(200)
+  isOver = true
+  await Promise.all(all.map(({ ended }) => ended))
+
+  const [callers, callersOfHost] = all.map(({ made }) => seenBy(made)) as [Seen, Seen | undefined]
+  const recoverySeconds = (lastBad() - goneAt) / 1000
+  const ours = (call: string) => call.includes(name)
+  const seen = world.seen.filter(ours)
+  const recorded = (await recordedCalls(setUp.victim)).filter(ours)
+  const onRecord = new Set(recorded)
+  const lost = seen.filter((call) => !onRecord.has(call)).length
+  const doubled = seen.length - new Set(seen).size + recorded.length - onRecord.size
+  const complaint = await verifyRecord(scope, setUp.victim)
+  const isMet =
+    recoverySeconds < mostRecoverySeconds &&
+    lost + doubled === 0 &&
+    complaint === '' &&
+    (callers.failed === 0 || !fault.servesAll?.includes(setUp.kind))
+  const found = { callers, callersOfHost, recoverySeconds, lost, doubled, complaint, isMet }
+  return { fault, setUp, ...found, note: note ?? '' }
+}
+
+function isBad({ failure, tookMs }: CallMade): boolean {
+  return failure !== undefined || tookMs > heldUpMs
+}
+
+function seenBy(made: CallMade[]): Seen {
+  const failures: Record<string, number> = {}
+  for (const { failure } of made) if (failure) failures[failure.code] = (failures[failure.code] ?? 0) + 1
+  const failed = made.filter(({ failure }) => failure).length
+  return { calls: made.length, failed, failures, longestMs: Math.max(...made.map(({ tookMs }) => tookMs)) }
+}
