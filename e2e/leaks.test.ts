@@ -121,6 +121,7 @@ async function walkEverything(service: RunningService) {
     })
     await call('GET', '/v4/agents/me', { headers: { authorization: wrong } })
     await call('GET', '/v4/agents/me', { headers: { authorization: `Basic ${btoa(`x:${wrong}`)}` } })
+    await call('GET', '/v4/agents/me', { headers: { traceparent: `00-${wrong}-${wrong}-01` } })
     await call('GET', '/healthz', { headers: { 'x-request-id': wrong, 'user-agent': wrong, referer: wrong } })
   }
   const metrics = await call('GET', '/metrics', { token: adminToken })

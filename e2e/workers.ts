@@ -9,7 +9,7 @@ import type { RunningService } from './running-service.ts'
 type CallOne = RunningService['call']
 
 interface LogLine {
-  worker?: number
+  instance?: string
   request_id?: string
   msg: string
 }
@@ -19,11 +19,17 @@ export function logLines({ log }: RunningService): LogLine[] {
   return whole.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as LogLine)
 }
 
+/** An instance is named by its host and its process. */
+export function pidOf({ instance = '' }: LogLine): number {
+  return Number(instance.split(':').at(-1))
+}
+
 /** The log says which process gave an answer. */
 export async function workerOf(service: RunningService, reply: Reply): Promise<number> {
   let worker: number | undefined
   await eventually(() => {
-    worker = logLines(service).find((line) => line.request_id === reply.headers['x-request-id'])?.worker
+    const line = logLines(service).find(({ request_id }) => request_id === reply.headers['x-request-id'])
+    worker = line && pidOf(line)
     return worker !== undefined
   }, 'no worker logged the call')
   return worker ?? 0
@@ -35,7 +41,7 @@ export async function waysToWorkers(service: RunningService, count: number): Pro
   for (let attempt = 0; attempt < 20 && ways.size < count; attempt++) {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const call: CallOne = (method, path, what = {}) => callService(service.env, agent, method, path, what)
-    const worker = await workerOf(service, await call('GET', '/healthz'))
+    const worker = await workerOf(service, await call('GET', '/v4/auth/providers'))
     if (ways.has(worker)) agent.destroy()
     else ways.set(worker, call)
   }

@@ -94,6 +94,7 @@ export function authenticateCalls(http: Http, needs: AuthenticateNeeds): void {
 function setActor(request: FastifyRequest, actor: Actor): void {
   request.actor = actor
   request.callerKey = callerKey(actor)
+  if (actor.kind === 'agent') request.loggedIds = { agentId: actor.agent.agentId }
 }
 
 /** One of several sessions or devices of a user is no other caller. */

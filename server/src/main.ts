@@ -49,11 +49,11 @@ export async function serve(env: NodeJS.ProcessEnv, user?: string): Promise<void
   process.umask(0o077)
   const config = readConfig(env)
   const audience = audienceOf(config, env, user)
-  const log = createLog(config)
+  const log = createLog(config, process.stderr, readVersion())
   ignoreOtherSignals(log)
   const unknown = unknownSettings(env)
   if (config.workers > 1 && isWorker) {
-    await serveCalls(config, audience, unknown, log.child({ worker: process.pid }), linkToFirstProcess())
+    await serveCalls(config, audience, unknown, log, linkToFirstProcess())
     return
   }
   for (const name of unknown) log.warn({ name }, 'this setting is not known; is it misspelt?')

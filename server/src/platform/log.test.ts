@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { hostname } from 'node:os'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
-import { createLog } from './log.ts'
+import { createLog, createStackSampling } from './log.ts'
 import type { Log } from './log.ts'
 import { redacted, Secret } from './secret.ts'
 import { mintToken } from './tokens.ts'
@@ -10,16 +11,24 @@ type Format = 'json' | 'text' | 'auto'
 
 function logged(write: (log: Log) => void, logFormat: Format = 'json', isTTY = false): string {
   let output = ''
-  write(createLog({ logLevel: 'info', logFormat }, { isTTY, write: (text) => (output += text) }))
+  write(createLog({ logLevel: 'info', logFormat }, { isTTY, write: (text) => (output += text) }, '1.2.3'))
   return output
 }
 
-test('an event is one line of JSON with its time, its level and its members', () => {
+test('an event is one line of JSON with its time, level, instance, version and members', () => {
   const line = logged((log) => {
     log.warn({ requestId: 'req_1', status: 503 }, 'not well')
   })
   const { time, ...rest } = JSON.parse(line) as Record<string, unknown>
-  assert.deepEqual(rest, { level: 40, requestId: 'req_1', status: 503, msg: 'not well' })
+  const instance = `${hostname()}:${process.pid}`
+  assert.deepEqual(rest, {
+    level: 'warn',
+    instance,
+    version: '1.2.3',
+    requestId: 'req_1',
+    status: 503,
+    msg: 'not well',
+  })
   assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   assert.ok(line.endsWith('}\n') && line.indexOf('\n') === line.length - 1)
 })
@@ -93,6 +102,69 @@ test('an error that is its own cause is logged, not followed for ever', () => {
     log.error({ err: error }, 'failed')
   })
   assert.match(line, /turning.*round/)
+})
+
+test('levels are words', () => {
+  const lines: string[] = []
+  const log = createLog({ logLevel: 'debug', logFormat: 'json' }, { write: (line) => lines.push(line) })
+  for (const level of ['debug', 'info', 'warn', 'error', 'fatal'] as const) {
+    log[level]('hello')
+    assert.ok(lines.at(-1)?.includes(`"level":"${level}"`), lines.at(-1))
+  }
+})
+
+test('of an error that repeats, the stacks are logged once and the rest are counted', () => {
+  const lines: any[] = []
+  const write = (line: string) => lines.push(JSON.parse(line))
+  const log = createLog({ logLevel: 'info', logFormat: 'json' }, { write })
+  const fail = (message: string) => {
+    log.error({ err: new Error(message, { cause: new TypeError('inside') }) }, 'failed')
+  }
+  for (let i = 0; i < 3; i++) fail('outside')
+  fail('another')
+  const seen = lines.map(({ err }) => [
+    err.message,
+    err.cause.message,
+    'stack' in err,
+    'stack' in err.cause,
+    err.repeated,
+  ])
+  assert.deepEqual(seen, [
+    ['outside', 'inside', true, true, undefined],
+    ['outside', 'inside', false, false, 1],
+    ['outside', 'inside', false, false, 2],
+    ['another', 'inside', true, true, undefined],
+  ])
+})
+
+test('after a minute the stacks of a repeated error are logged again, with the count', () => {
+  let now = 0
+  const sampled = createStackSampling(() => now)
+  const error = { name: 'Error', message: 'again', stack: 'Error: again\n at x' }
+  assert.deepEqual(sampled(error), error)
+  now = 59_999
+  assert.deepEqual(sampled(error), { ...error, stack: undefined, repeated: 1 })
+  now = 60_000
+  assert.deepEqual(sampled(error), { ...error, repeated: 2 })
+  now = 120_000
+  assert.deepEqual(sampled(error), error)
+})
+
+test('errors whose messages all differ take no memory without end', () => {
+  const sampled = createStackSampling(() => 0)
+  const error = (n: number) => ({ name: 'Error', message: `no ${n}`, stack: 'stack' })
+  sampled(error(0))
+  for (let n = 1; n < 10_000; n++) sampled(error(n))
+  assert.equal(sampled(error(0)).stack, 'stack', 'the first is forgotten')
+  assert.equal(sampled(error(9_999)).stack, undefined)
+})
+
+test('in text, a repeated error keeps its message', () => {
+  const text = logged((log) => {
+    for (let i = 0; i < 2; i++) log.error({ err: new TypeError('outside', { cause: new Error('inside') }) }, 'failed')
+  }, 'text')
+  assert.match(text, /failed\nTypeError: outside\n\(repeated 1 times\)\ncaused by Error: inside\n$/)
+  assert.doesNotMatch(text, /instance|version/)
 })
 
 test('in text, a line says time, level, message and members, and the stacks follow', () => {

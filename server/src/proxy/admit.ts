@@ -4,6 +4,7 @@ import { readMethod } from '../grants/method.ts'
 import { recordedNames } from '../grants/standing.ts'
 import type { Standing } from '../grants/standing.ts'
 import { ServiceError } from '../platform/errors.ts'
+import type { LoggedIds } from '../platform/http/response-log.ts'
 import { takeFromLimit } from '../platform/rate-limits.ts'
 import type { ProviderStore } from '../providers/provider-store.ts'
 import type { Call, Known, ProxyInput } from './call.ts'
@@ -45,6 +46,8 @@ export type Admitted =
 export interface Admission {
   requestId: string
   idempotencyKey: string | undefined
+  /** Gets the ids of the grant and of the record, for the log. */
+  loggedIds?: LoggedIds | undefined
 }
 
 /**
@@ -70,7 +73,7 @@ export async function admit(
   needs: AdmitNeeds,
   caller: CallingAgent,
   input: ProxyInput,
-  { requestId, idempotencyKey }: Admission,
+  { requestId, idempotencyKey, loggedIds = {} }: Admission,
 ): Promise<Admitted> {
   const known: Known = {}
   const { agentId } = caller.agent
@@ -81,7 +84,9 @@ export async function admit(
     const keyed = idempotencyKey === undefined ? undefined : keyedCall(call, idempotencyKey, needs.clock())
     if (call.standing.grant.kind === 'sandbox') await spendSandboxBudget(needs, call, keyed)
     const stored = await putOnRecord(needs, call, keyed)
-    return stored === undefined ? { kind: 'admitted', call, keyed } : { kind: 'stored', envelope: stored }
+    if (stored !== undefined) return { kind: 'stored', envelope: stored }
+    loggedIds.auditId = call.auditId
+    return { kind: 'admitted', call, keyed }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     const { standing, facts } = known
@@ -89,6 +94,8 @@ export async function admit(
     await needs.refusals.record({ agentId, code: error.code, requestId, ...names, facts: facts ?? {} })
     needs.onOutcome('refused')
     throw showingTheWay(error, await accessWanted(needs, error, input, standing))
+  } finally {
+    if (known.standing) loggedIds.grantId = known.standing.grant.grantId
   }
 }
 

@@ -5,6 +5,7 @@ import { Type, type Static } from 'typebox'
 import { actingAgent } from '../authenticate.ts'
 import type { Config } from '../platform/config.ts'
 import type { Http } from '../platform/http/http.ts'
+import { requestMembers } from '../platform/http/response-log.ts'
 import { enter } from './admit.ts'
 import type { EnterNeeds } from './admit.ts'
 import type { HeaderNaming } from './answer-headers.ts'
@@ -46,6 +47,7 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
       if (request.body.dry_run) return dryRun(needs, agent, input, request.id)
       const answer = await proxyCall(needs, agent, input, {
         requestId: request.id,
+        loggedIds: request.loggedIds,
         idempotencyKey: readIdempotencyKey(request.headers['idempotency-key']),
         onGone: (then) => {
           if (reply.raw.closed) then()
@@ -112,7 +114,7 @@ async function passOn(reply: FastifyReply, answer: ReadableAnswer): Promise<void
     raw.addTrailers(answer.trailers())
     raw.end()
   } catch (error) {
-    reply.request.log.info({ err: error }, 'a streamed answer broke off')
+    reply.request.log.info({ ...requestMembers(reply.request), err: error }, 'a streamed answer broke off')
     answer.giveUp(error as Error)
     // Cut short, so that nobody takes it for whole.
     raw.destroy()

@@ -6,6 +6,7 @@ import type { Config } from '../platform/config.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
 import { clearCookie, onlyCookie, setCookie } from '../platform/http/cookies.ts'
+import { requestMembers } from '../platform/http/response-log.ts'
 import { readCallback } from '../platform/oauth/callback.ts'
 import { judgeRedirectAfter } from '../platform/own-path.ts'
 import { beginBrowserLogin, endBrowserLogin } from './browser-login.ts'
@@ -40,7 +41,7 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
   }
   const backToThePage = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     if (!(error instanceof LoginFailed)) throw error
-    request.log.info({ code: error.code, reason: error.message }, 'a browser login failed')
+    request.log.info({ ...requestMembers(request), code: error.code, reason: error.message }, 'a browser login failed')
     clearCookie(reply, loginCookie, loginCookieOptions(config))
     const page = new URL(error.redirectAfter, config.baseUrl)
     page.searchParams.set('error', error.code)

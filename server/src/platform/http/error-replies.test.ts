@@ -153,7 +153,7 @@ onBothDatabases('errors', (engine) => {
       assertIsError(reply, 500, 'internal')
       assert.doesNotMatch(reply.text, /innermost/)
       const line = service.log.map((text) => JSON.parse(text)).find((one) => one.route === path)
-      assert.deepEqual([line.level, line.request_id, line.code], [50, reply.body.error.request_id, 'internal'])
+      assert.deepEqual([line.level, line.request_id, line.code], ['error', reply.body.error.request_id, 'internal'])
       if (path === '/v4/an-error') assert.match(line.err.stack, /innermost secret\n\s+at .*error-replies\.test/)
     }
   })

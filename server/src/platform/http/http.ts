@@ -40,12 +40,13 @@ interface HttpNeeds {
 const nowhere = '/%EF%BF%BD'
 
 export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Http> {
-  const logger: FastifyBaseLogger = log
+  // Lines about requests name the request themselves, so that no logger is made for each.
+  const logger: FastifyBaseLogger = Object.assign(Object.create(log) as Log, { child: () => log })
   const headers = securityHeaders(config.baseUrl)
   const hostFault = hostRule(config.baseUrl)
   const http: Http = fastify({
     loggerInstance: logger,
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newId('req', clock()),
     requestIdHeader: false,
     trustProxy: config.trustProxy ?? false,
@@ -73,7 +74,7 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
     done()
   })
   letConnectionsGo(http)
-  logResponses(http)
+  logResponses(http, log)
   refuseAmbiguousRequests(http)
   refuseOtherHosts(http, hostFault, config.baseUrl)
   admitOrigins(http, config.corsOrigins)

@@ -14,17 +14,19 @@ interface OperationsNeeds {
   readiness: Readiness
 }
 
+const probe = { config: { isProbe: true } }
+
 export function operationsRoutes(http: Http, { config, metrics, readiness }: OperationsNeeds): void {
-  http.get('/healthz', () => {
+  http.get('/healthz', probe, () => {
     readiness.assertAlive()
     return { status: 'ok' }
   })
-  http.get('/readyz', async () => {
+  http.get('/readyz', probe, async () => {
     await readiness.assertReady()
     return { status: 'ok' }
   })
   if (config.metricsPort !== undefined) return
-  http.get('/metrics', { config: { allow: ['admin'] } }, async (_request, reply) => {
+  http.get('/metrics', { config: { ...probe.config, allow: ['admin'] } }, async (_request, reply) => {
     return reply.type(metrics.registry.contentType).send(await metrics.text())
   })
 }

@@ -1,26 +1,63 @@
+import type { FastifyRequest } from 'fastify'
 import type { Log } from '../log.ts'
 import type { Http } from './http.ts'
 
+/** Ids that the line of a request carries. Only ids of existing records: never text that a caller sent. */
+export interface LoggedIds {
+  agentId?: string
+  grantId?: string
+  auditId?: string
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Load balancers and collectors call it every few seconds: logged only when it fails, or at debug. */
+    isProbe?: boolean
+  }
+  interface FastifyRequest {
+    loggedIds?: LoggedIds
+  }
+}
+
 /** A line for each answer: which route, how it ended, how long it took. Never the path or query as they were sent. */
-export function logResponses(http: Http): void {
+export function logResponses(http: Http, log: Log): void {
   http.addHook('onResponse', (request, reply, done) => {
-    const { failure, method } = request
-    const log = request.log as Log
+    const { failure, method, routeOptions } = request
     const status = reply.statusCode
-    const isOurFault = status >= 500
-    if (isOurFault || log.isLevelEnabled('info')) {
-      const route = request.routeOptions.url ?? '(none)'
+    const level = status >= 500 ? 'error' : routeOptions.config.isProbe === true ? 'debug' : 'info'
+    if (log.isLevelEnabled(level)) {
+      const route = routeOptions.url ?? '(none)'
       const line = {
+        ...requestMembers(request),
         method,
         route,
         status,
         ms: Math.round(reply.elapsedTime * 10) / 10,
         ...(failure && { code: failure.code, reason: failure.detail }),
+        ...(level === 'error' && { err: failure?.cause ?? failure }),
       }
-      const message = `${method} ${route} ${status}`
-      if (isOurFault) log.error({ ...line, err: failure?.cause ?? failure }, message)
-      else log.info(line, message)
+      log[level](line, `${method} ${route} ${status}`)
     }
     done()
   })
+}
+
+/** What each line about a request carries. There is no logger for each request: making one costs more than a line. */
+export function requestMembers({ id, loggedIds, headers }: FastifyRequest) {
+  return {
+    request_id: id,
+    agent_id: loggedIds?.agentId,
+    grant_id: loggedIds?.grantId,
+    audit_id: loggedIds?.auditId,
+    trace_id: traceIdOf(headers['traceparent']),
+  }
+}
+
+/** W3C Trace Context, version 00 and whatever later versions append. The caller chose it, so only its form is trusted. */
+const traceparentForm = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/
+
+export function traceIdOf(traceparent: string | string[] | undefined): string | undefined {
+  if (typeof traceparent !== 'string' || traceparent.length > 512) return undefined
+  const [, traceId, rest] = traceparentForm.exec(traceparent) ?? []
+  return rest !== undefined && traceparent.startsWith('00') ? undefined : traceId
 }
