@@ -129,6 +129,7 @@ export function createLedger(needs: LedgerNeeds): Ledger {
         ),
       )
       if (!isDone) return undefined
+      await database.durable()
       for (const call of used) noteUsed(call, at)
       return []
     } finally {

@@ -23,9 +23,11 @@ export interface Database {
   atOnce: RunDirectly
   /**
    * Notes that are a transaction by themselves, on the engine that has no such statement: all of them or, where one that
-   * has to change a row finds none, `Undone`. Undefined as above.
+   * has to change a row finds none, `Undone`. On disk once `durable` resolves. Undefined as above.
    */
   noteAtOnce: (notes: readonly Note[]) => Promise<void> | undefined
+  /** Resolves once what was committed before is on disk. Transactions and single statements wait for it by themselves. */
+  durable: () => Promise<void>
   /**
    * Writes something, on a connection of its own where the engine has several, and resolves to the number of the newest
    * migration.
@@ -46,6 +48,8 @@ export interface Shortcut {
   read: RunDirectly
   inTransaction?: ShortcutInTransaction
   noteAtOnce?: Database['noteAtOnce']
+  /** Where a commit returns before it is on disk. */
+  durable?: Database['durable']
   /** Differs whenever something that decides who may do what was written since, here or by another process. */
   version: () => Version | Promise<Version | undefined>
 }
@@ -115,12 +119,15 @@ export function createDatabase(engine: Engine, dialect: Dialect, shortcut?: Shor
   const queries = new Kysely<Tables>({ dialect })
   if (shortcut) shortcuts.set(queries, shortcut)
   const open = createCrowd<number>()
+  const durable = shortcut?.durable ?? (() => Promise.resolve())
   const transaction: Database['transaction'] = async (work) => {
     const leave = open.enter(performance.now())
     try {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await transactOnce(queries, work, shortcut)
+          const value = await transactOnce(queries, work, shortcut)
+          await durable()
+          return value
         } catch (error) {
           if (attempt === attempts || !isRetryable(error)) throw error
           await sleep(Math.random() * 10 * 2 ** attempt)
@@ -136,6 +143,7 @@ export function createDatabase(engine: Engine, dialect: Dialect, shortcut?: Shor
     transaction,
     atOnce: () => undefined,
     noteAtOnce: shortcut?.noteAtOnce ?? (() => undefined),
+    durable,
     oldestTransactionMs: () => performance.now() - Math.min(performance.now(), ...open.all()),
     close: () => queries.destroy(),
   }

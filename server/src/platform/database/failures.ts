@@ -34,6 +34,14 @@ export class DatabaseFileLost extends Error {
   }
 }
 
+/** What was committed may not be on disk, and to try again would not tell. */
+export class LogNotSynced extends Error {
+  constructor(cause: unknown) {
+    super('the disk did not store what was written: check it, then start the service again', { cause })
+    this.name = 'LogNotSynced'
+  }
+}
+
 /** Nothing of a transaction happened, as was wished where a part of it could not. */
 export class Undone extends Error {
   constructor(cause?: unknown) {
@@ -59,7 +67,7 @@ export function isUndone(error: unknown): boolean {
 
 /** The database can't be reached or written to. It may come back by itself. */
 export function isUnavailable(error: unknown): boolean {
-  if (error instanceof DatabaseFileLost || isRetryable(error)) return true
+  if (error instanceof DatabaseFileLost || error instanceof LogNotSynced || isRetryable(error)) return true
   const code = sqliteCode(error)
   if (code !== undefined) return sqliteUnavailable.has(code)
   const state = sqlState(error)

@@ -7,11 +7,16 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs'
 export interface LogHead {
   /** True where nobody has committed since it was asked last. */
   isSame: () => boolean
+  /** How many frames the log holds. */
+  frames: () => number
   close: () => void
 }
 
 /** It is there twice. They differ where a writer was killed between the two: then it has committed all the same. */
 const headBytes = 96
+
+/** https://sqlite.org/walformat.html, 2.1: in the byte order of this machine. */
+const frameCountOffset = 16
 
 /** Whoever closes a file gives up all locks that its process holds there: while SQLite has any, none of ours is closed. */
 const inUse = new Map<string, { opened: number; users: number }>()
@@ -25,6 +30,7 @@ export function openLogHead(index: string): LogHead {
   inUse.set(name, shared)
   let seen = new Int32Array(headBytes / Int32Array.BYTES_PER_ELEMENT)
   let now = new Int32Array(headBytes / Int32Array.BYTES_PER_ELEMENT)
+  const frameCount = new Uint32Array(1)
   let isOpen = true
   return {
     isSame: () => {
@@ -33,6 +39,11 @@ export function openLogHead(index: string): LogHead {
       if (isWhole && areSame(now, seen)) return true
       ;[seen, now] = [now, seen]
       return false
+    },
+    frames: () => {
+      if (!isOpen) return 0
+      readSync(shared.opened, frameCount, 0, frameCount.byteLength, frameCountOffset)
+      return frameCount[0] ?? 0
     },
     close: () => {
       isOpen = false

@@ -30,7 +30,10 @@ async function backedUp(t: Parameters<typeof temporaryFolder>[0]) {
   await sql`pragma wal_checkpoint(truncate)`.execute(database.queries)
   const backup = `${file}.backup`
   copyFileSync(file, backup)
-  for (let count = 1000; count < 1450; count++) await write(database, `later ${count}`)
+  for (let count = 1000; count < 1450; count++) {
+    await write(database, `later ${count}`)
+    if (count === 1400) await sql`pragma wal_checkpoint(passive)`.execute(database.queries)
+  }
   return { file, backup, database, open }
 }
 

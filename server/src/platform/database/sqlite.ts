@@ -1,31 +1,34 @@
 /**
- * Kysely on node:sqlite. A commit is on disk when it returns (WAL with synchronous=FULL); statements are prepared
- * once; transactions take the write lock at once, so that they never fail half-way for want of it.
+ * Kysely on node:sqlite. Statements are prepared once; transactions take the write lock at once, so that they never fail
+ * half-way for want of it. What is committed can be read at once, and is on disk when its promise resolves (log-sync.ts).
  */
 import { realpathSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import type { SQLInputValue, StatementSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
-import type { CompiledQuery, DatabaseConnection, Driver, Kysely, QueryResult } from 'kysely'
+import type { CompiledQuery, DatabaseConnection, Driver, Kysely } from 'kysely'
+import { createCheckpoints, writersCheckpointFrames } from './checkpoints.ts'
+import type { Checkpoints } from './checkpoints.ts'
 import { createDatabase, noteEachOf } from './database.ts'
 import type { Database, Note, Queries, Shortcut } from './database.ts'
 import { DatabaseFileLost, Undone, isBusy } from './failures.ts'
 import { openLogHead } from './log-head.ts'
 import type { LogHead } from './log-head.ts'
+import { openLogSync, syncData } from './log-sync.ts'
+import type { LogSync, Sync } from './log-sync.ts'
 import { lastMigration } from './migrate.ts'
+import { changesOf, changesRows, dataVersion, execute, linkTo, makeNote, prepare, rowsOf } from './sqlite-statements.ts'
+import type { Link } from './sqlite-statements.ts'
 
 /** SQLite itself waits on our thread; past this we wait on a timer instead, so that other calls go on. */
 const blockingWaitMs = 50
 const patienceMs = 5_000
-const keptStatements = 500
 /** Enough for what calls touch. A commit in which a page of an index was split looks through all of it. */
 const cacheKibibytes = 16 * 1024
-const checkpointPages = 4_000
 const readsTrustMs = 10
 
-export function openSqlite(file: string): Database {
-  const { driver, shortcut } = sqliteDriver(file)
+export function openSqlite(file: string, sync: Sync = syncData): Database {
+  const { driver, shortcut } = sqliteDriver(file, sync)
   const dialect = {
     createAdapter: () => new SqliteAdapter(),
     createDriver: () => driver,
@@ -48,8 +51,8 @@ async function probe(tx: Queries): Promise<number> {
 let writes = 0
 
 /** Kysely lets one user at a time have the connection; it would never let go of one that failed to be acquired. */
-function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
-  let handle = openFile(file)
+function sqliteDriver(file: string, sync: Sync): { driver: Driver; shortcut: Shortcut } {
+  let handle = openFile(file, sync)
   let isInTransaction = false
   let hasWritten = false
   /** A full disk makes SQLite roll back by itself: what comes after must not pass for a part of the transaction. */
@@ -66,7 +69,8 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
     if (isRead && now - lookedAt < readsTrustMs) return
     lookedAt = -Infinity
     const before = handle
-    handle = sameFile(file, handle)
+    if (!isRead) handle.logSync.assertSound()
+    handle = sameFile(file, handle, sync)
     if (handle !== before) version++
     lookedAt = now
   }
@@ -87,10 +91,15 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
     writes++
     hasWritten = isInTransaction
   }
+  const durable = async () => {
+    const { logSync, logHead, checkpoints } = handle
+    await logSync.durable()
+    checkpoints.note(logHead.frames())
+  }
   const connection: DatabaseConnection = {
-    executeQuery: <Row>(query: CompiledQuery) => {
+    executeQuery: async <Row>(query: CompiledQuery) => {
       const isRead = query.query.kind === 'SelectQueryNode'
-      return use(
+      const result = await use(
         ({ writer }) => {
           const before = isRead ? 0 : changesOf(writer)
           const result = execute<Row>(writer, query)
@@ -100,6 +109,8 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
         },
         { isRead },
       )
+      if (!isRead && !isInTransaction) await durable()
+      return result
     },
     streamQuery: () => {
       throw new Error('queries are not streamed from SQLite')
@@ -128,6 +139,7 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
       }
       return noteAll(handle, notes)
     },
+    durable,
     // Once for all calls that are taken together: each of them had come before.
     version: () => {
       if (askedAt === writes) return version
@@ -195,9 +207,9 @@ function sqliteDriver(file: string): { driver: Driver; shortcut: Shortcut } {
       rollback()
       return Promise.resolve()
     },
-    destroy: () => {
+    destroy: async () => {
+      await handle.checkpoints.close()
       close(handle)
-      return Promise.resolve()
     },
   }
   return { driver, shortcut }
@@ -211,33 +223,22 @@ interface Handle {
   /** Of the log and of its index, which lie beside the file. */
   logInodes: Map<string, number | undefined>
   logHead: LogHead
+  logSync: LogSync
+  checkpoints: Checkpoints
 }
 
-interface Link {
-  database: DatabaseSync
-  statements: Map<string, Prepared>
-  /** Of these the columns are known beforehand: a row comes as its values alone, which takes half the time. */
-  shortcuts: Map<string, Prepared>
-}
-
-interface Prepared {
-  statement: StatementSync
-  columns: string[]
-}
-
-function openFile(file: string): Handle {
+function openFile(file: string, sync: Sync): Handle {
   // Of several processes that open a new file one sets it up; there is nothing yet that could go on meanwhile.
   const database = new DatabaseSync(file, { timeout: patienceMs, enableForeignKeyConstraints: true })
   keepLog(database)
-  database.exec('pragma synchronous = full')
+  database.exec('pragma synchronous = normal')
   // What was deleted must not be left in the file's free pages: a retired data key, or a value sealed under it.
   database.exec('pragma secure_delete = on')
   // The log is there once something was read.
   database.exec('select 1 from sqlite_schema')
   database.exec(`pragma busy_timeout = ${blockingWaitMs}`)
   database.exec(`pragma cache_size = -${cacheKibibytes}`)
-  // Seldom, and then more at once: pages that many calls write are moved from the log into the file once for all of them.
-  database.exec(`pragma wal_autocheckpoint = ${checkpointPages}`)
+  database.exec(`pragma wal_autocheckpoint = ${writersCheckpointFrames}`)
   const logInodes = new Map([`${file}-wal`, `${file}-shm`].map((log) => [log, inodeOf(log)]))
   const reader = new DatabaseSync(file, { timeout: blockingWaitMs, readOnly: true })
   return {
@@ -246,6 +247,8 @@ function openFile(file: string): Handle {
     inode: statSync(file).ino,
     logInodes,
     logHead: openLogHead(`${realpathSync(file)}-shm`),
+    logSync: openLogSync(`${realpathSync(file)}-wal`, sync),
+    checkpoints: createCheckpoints(realpathSync(file)),
   }
 }
 
@@ -264,15 +267,13 @@ function keepLog(database: DatabaseSync): void {
   }
 }
 
-function linkTo(database: DatabaseSync): Link {
-  return { database, statements: new Map(), shortcuts: new Map() }
-}
-
-function close({ reader, writer, logHead }: Handle): void {
+function close({ reader, writer, logHead, logSync, checkpoints }: Handle): void {
   if (!writer.database.isOpen) return
+  void checkpoints.close()
   // The last to go writes the log into the file, which only the writer can.
   for (const { database } of [reader, writer]) database.close()
   logHead.close()
+  logSync.close()
 }
 
 function inodeOf(file: string): number | undefined {
@@ -283,7 +284,7 @@ function inodeOf(file: string): number | undefined {
  * An open file can be removed or replaced under us, and what we would then write is lost with the process. That holds for
  * the write-ahead log and its index too: SQLite goes on writing to a log that no longer has a name.
  */
-function sameFile(file: string, handle: Handle): Handle {
+function sameFile(file: string, handle: Handle, sync: Sync): Handle {
   // Closing removes the log.
   if (!handle.writer.database.isOpen) return handle
   const now = statSync(file, { throwIfNoEntry: false })
@@ -291,7 +292,7 @@ function sameFile(file: string, handle: Handle): Handle {
   const hasItsLog = [...handle.logInodes].every(([log, inode]) => inodeOf(log) === inode)
   if (now.ino === handle.inode && hasItsLog) return handle
   leaveFile(handle)
-  return openFile(file)
+  return openFile(file, sync)
 }
 
 /**
@@ -307,75 +308,6 @@ function leaveFile(handle: Handle): void {
     close(handle)
     for (const [log, inode] of logInodes) if (inode !== undefined && inodeOf(log) === inode) rmSync(log)
   }
-}
-
-/** Moves when another connection has written. Undefined where it can't be asked at this moment. */
-function dataVersion(link: Link): unknown {
-  try {
-    return shortcutTo(link, 'pragma data_version').statement.get()?.[0]
-  } catch (error) {
-    if (isBusy(error)) return undefined
-    throw error
-  }
-}
-
-const rowStatements = new Set(['InsertQueryNode', 'UpdateQueryNode', 'DeleteQueryNode'])
-
-/** Others, such as a change of the schema, are not counted. */
-function changesRows({ query }: CompiledQuery): boolean {
-  return rowStatements.has(query.kind)
-}
-
-/** How many rows it has changed so far. Most of what looks for work to be done finds none. */
-function changesOf(link: Link): unknown {
-  return shortcutTo(link, 'select total_changes()').statement.get()?.[0]
-}
-
-/** How many rows it changed each time. */
-function makeNote(link: Link, { text, rows }: Note): number[] {
-  const { statement } = shortcutTo(link, text)
-  return rows.map((values) => Number(statement.run(...(values as SQLInputValue[])).changes))
-}
-
-function execute<Row>(link: Link, { sql, parameters }: CompiledQuery): QueryResult<Row> {
-  const { statement, columns } = prepare(link, sql)
-  const values = parameters as SQLInputValue[]
-  if (columns.length > 0) return { rows: statement.all(...values) as Row[] }
-  const { changes } = statement.run(...values)
-  return { rows: [], numAffectedRows: BigInt(changes) }
-}
-
-function rowsOf(link: Link, { sql, parameters }: CompiledQuery): object[] {
-  const { statement, columns } = shortcutTo(link, sql)
-  const rows = statement.all(...(parameters as SQLInputValue[])) as unknown as unknown[][]
-  return rows.map((values) => {
-    const row: Record<string, unknown> = {}
-    for (let index = 0; index < columns.length; index++) row[columns[index] ?? ''] = values[index]
-    return row
-  })
-}
-
-function shortcutTo({ database, shortcuts }: Link, sql: string): Prepared {
-  const known = shortcuts.get(sql)
-  if (known) return known
-  const made = prepareAnew(database, sql)
-  made.statement.setReturnArrays(true)
-  shortcuts.set(sql, made)
-  return made
-}
-
-function prepare({ database, statements }: Link, sql: string): Prepared {
-  const known = statements.get(sql)
-  if (known) return known
-  if (statements.size === keptStatements) statements.clear()
-  const made = prepareAnew(database, sql)
-  statements.set(sql, made)
-  return made
-}
-
-function prepareAnew(database: DatabaseSync, sql: string): Prepared {
-  const statement = database.prepare(sql)
-  return { statement, columns: statement.columns().map(({ name }) => name) }
 }
 
 /** Another process may hold the write lock for a moment. */

@@ -1,0 +1,92 @@
+/** The statements of one connection to a SQLite file, prepared once. */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { CompiledQuery, QueryResult } from 'kysely'
+import type { Note } from './database.ts'
+import { isBusy } from './failures.ts'
+
+const keptStatements = 500
+
+export interface Link {
+  database: DatabaseSync
+  statements: Map<string, Prepared>
+  /** Of these the columns are known beforehand: a row comes as its values alone, which takes half the time. */
+  shortcuts: Map<string, Prepared>
+}
+
+interface Prepared {
+  statement: StatementSync
+  columns: string[]
+}
+
+export function linkTo(database: DatabaseSync): Link {
+  return { database, statements: new Map(), shortcuts: new Map() }
+}
+
+/** Moves when another connection has written. Undefined where it can't be asked at this moment. */
+export function dataVersion(link: Link): unknown {
+  try {
+    return shortcutTo(link, 'pragma data_version').statement.get()?.[0]
+  } catch (error) {
+    if (isBusy(error)) return undefined
+    throw error
+  }
+}
+
+const rowStatements = new Set(['InsertQueryNode', 'UpdateQueryNode', 'DeleteQueryNode'])
+
+/** Others, such as a change of the schema, are not counted. */
+export function changesRows({ query }: CompiledQuery): boolean {
+  return rowStatements.has(query.kind)
+}
+
+/** How many rows it has changed so far. Most of what looks for work to be done finds none. */
+export function changesOf(link: Link): unknown {
+  return shortcutTo(link, 'select total_changes()').statement.get()?.[0]
+}
+
+/** How many rows it changed each time. */
+export function makeNote(link: Link, { text, rows }: Note): number[] {
+  const { statement } = shortcutTo(link, text)
+  return rows.map((values) => Number(statement.run(...(values as SQLInputValue[])).changes))
+}
+
+export function execute<Row>(link: Link, { sql, parameters }: CompiledQuery): QueryResult<Row> {
+  const { statement, columns } = prepare(link, sql)
+  const values = parameters as SQLInputValue[]
+  if (columns.length > 0) return { rows: statement.all(...values) as Row[] }
+  const { changes } = statement.run(...values)
+  return { rows: [], numAffectedRows: BigInt(changes) }
+}
+
+export function rowsOf(link: Link, { sql, parameters }: CompiledQuery): object[] {
+  const { statement, columns } = shortcutTo(link, sql)
+  const rows = statement.all(...(parameters as SQLInputValue[])) as unknown as unknown[][]
+  return rows.map((values) => {
+    const row: Record<string, unknown> = {}
+    for (let index = 0; index < columns.length; index++) row[columns[index] ?? ''] = values[index]
+    return row
+  })
+}
+
+function shortcutTo({ database, shortcuts }: Link, sql: string): Prepared {
+  const known = shortcuts.get(sql)
+  if (known) return known
+  const made = prepareAnew(database, sql)
+  made.statement.setReturnArrays(true)
+  shortcuts.set(sql, made)
+  return made
+}
+
+export function prepare({ database, statements }: Link, sql: string): Prepared {
+  const known = statements.get(sql)
+  if (known) return known
+  if (statements.size === keptStatements) statements.clear()
+  const made = prepareAnew(database, sql)
+  statements.set(sql, made)
+  return made
+}
+
+function prepareAnew(database: DatabaseSync, sql: string): Prepared {
+  const statement = database.prepare(sql)
+  return { statement, columns: statement.columns().map(({ name }) => name) }
+}
