@@ -21,7 +21,7 @@ import { streamedAnswer } from './streamed-answer.ts'
 import type { ReadableAnswer } from './streamed-answer.ts'
 import { noRoom, noRoomForAnswer } from './unsent-answers.ts'
 import type { UnsentAnswers } from './unsent-answers.ts'
-import { sizeOf, wholeAnswer } from './whole-answer.ts'
+import { heldBytesOf, longText, wholeAnswer } from './whole-answer.ts'
 import type { Envelope } from './whole-answer.ts'
 
 export interface ProxyNeeds extends AdmitNeeds, FlightNeeds {
@@ -79,7 +79,7 @@ function stored(
   const room = needs.unsentAnswers.hold(agentId)
   onClosed(room.release)
   if (!room.grow(envelope.length)) throw noRoom('Answers of this agent wait to be read. Read them first.')
-  return { kind: 'whole', envelope: [envelope] }
+  return { kind: 'whole', envelope: longText([envelope]) }
 }
 
 async function whole(
@@ -107,7 +107,7 @@ async function whole(
   const redactor = createRedactor(credential.forms, credential.newestForms)
   const { envelope, bytes } = await wholeAnswer({ first, last: call }, response, redactor, maxBytes)
   flight.signal.throwIfAborted()
-  if (!room.resize(sizeOf(envelope))) throw noRoomForAnswer()
+  if (!room.resize(heldBytesOf(envelope))) throw noRoomForAnswer()
   const answered = () => flight.answered({ status: response.status, bytes, redactions: redactor.count() }, envelope)
   if (keyed) await answered()
   // Once the answer is on its way, which need not wait for it.

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { DryRunReply, ProxyBody, ProxyReply } from '@sallyport/protocol/proxy'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -15,7 +16,6 @@ import { readIdempotencyKey } from './idempotency.ts'
 import { proxyCall } from './proxy-call.ts'
 import type { ProxyNeeds } from './proxy-call.ts'
 import type { ReadableAnswer } from './streamed-answer.ts'
-import { joined } from './whole-answer.ts'
 
 interface ProxyRouteNeeds extends ProxyNeeds, EnterNeeds {
   config: ProxyNeeds['config'] & Pick<Config, 'proxyBodyBytes' | 'baseUrl'>
@@ -62,8 +62,10 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
       })
       if (answer.kind === 'streamed') return passOn(reply, answer)
       // It is JSON already: the schema tells readers of it, and writes nothing.
-      const plain: FastifyReply = reply
-      return plain.type('application/json; charset=utf-8').send(joined(answer.envelope))
+      const plain: FastifyReply = reply.type('application/json; charset=utf-8')
+      const { envelope } = answer
+      if (typeof envelope === 'string') return plain.send(Buffer.from(envelope))
+      return plain.header('content-length', envelope.bytes).send(Readable.from(envelope.pieces()))
     },
   )
 }

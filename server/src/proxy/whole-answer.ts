@@ -11,18 +11,36 @@ import { answerHeaders, contentEncodingOf, contentTypeOf } from './answer-header
 import type { Call } from './call.ts'
 import type { WholeResponse } from './upstream.ts'
 
-/** What is small goes out as a text, with its head in one piece; what is large in parts, so that it is not copied. */
-export type Envelope = string | readonly Buffer[]
+/** What is small goes out as a text, with its head in one piece; what is large in pieces, made as they are sent. */
+export type Envelope = string | LongText
 
-export function joined(envelope: Envelope): Buffer {
-  if (typeof envelope === 'string') return Buffer.from(envelope)
-  const [only, ...more] = envelope
-  return only && more.length === 0 ? only : Buffer.concat(envelope)
+export interface LongText {
+  /** As it is sent. */
+  bytes: number
+  /** What it takes in memory until then. */
+  heldBytes: number
+  pieces: () => Iterable<Buffer>
 }
 
-export function sizeOf(envelope: Envelope): number {
-  if (typeof envelope === 'string') return Buffer.byteLength(envelope)
-  return envelope.reduce((sum, { length }) => sum + length, 0)
+export function longText(parts: readonly (Buffer | LongText)[]): LongText {
+  const longTexts = parts.map((part) =>
+    Buffer.isBuffer(part) ? { bytes: part.length, heldBytes: part.length, pieces: () => [part] } : part,
+  )
+  return {
+    bytes: longTexts.reduce((sum, { bytes }) => sum + bytes, 0),
+    heldBytes: longTexts.reduce((sum, { heldBytes }) => sum + heldBytes, 0),
+    *pieces() {
+      for (const { pieces } of longTexts) yield* pieces()
+    },
+  }
+}
+
+export function joined(envelope: Envelope): Buffer {
+  return typeof envelope === 'string' ? Buffer.from(envelope) : Buffer.concat([...envelope.pieces()])
+}
+
+export function heldBytesOf(envelope: Envelope): number {
+  return typeof envelope === 'string' ? Buffer.byteLength(envelope) : envelope.heldBytes
 }
 
 export interface WholeAnswer {
@@ -67,14 +85,13 @@ const smallBytes = 65_536
 
 function around(before: string, body: EnvelopeBody['body'], after: string): Envelope {
   if (typeof body === 'string') return `${before}${body}${after}`
-  if (Array.isArray(body)) return [Buffer.from(before), ...body, Buffer.from(after)]
-  if (body.length <= smallBytes) return `${before}${body.toString()}${after}`
-  return [Buffer.from(before), body, Buffer.from(after)]
+  if (Buffer.isBuffer(body) && body.length <= smallBytes) return `${before}${body.toString()}${after}`
+  return longText([Buffer.from(before), body, Buffer.from(after)])
 }
 
 interface EnvelopeBody {
-  /** JSON, in UTF-8 where it is bytes; in parts where it is long. */
-  body: string | Buffer | Buffer[]
+  /** JSON, in UTF-8 where it is bytes. */
+  body: string | Buffer | LongText
   encoding: 'json' | 'text' | 'base64'
 }
 
@@ -91,23 +108,37 @@ async function envelopeBody(bytes: Buffer, contentType: string, redactor: Redact
   const text = await textOf(bytes, contentType, redactor)
   // A control character takes six characters in JSON.
   return text === undefined || (text.isAsCame && (await doublesInJson(text.utf8)))
-    ? { body: await quoted(bytes, (slice) => slice.toString('base64')), encoding: 'base64' }
-    : { body: await quoted(text.utf8, jsonWriter()), encoding: 'text' }
+    ? { body: inBase64(bytes), encoding: 'base64' }
+    : { body: await inJson(text.utf8), encoding: 'text' }
 }
 
 /** So many bytes take about a millisecond, and are whole groups of three, which base64 makes four characters of. */
 const sliceBytes = 3 * 65_536
 
-/** A JSON text of what `write` makes of the slices. */
-async function quoted(bytes: Buffer, write: (slice: Buffer) => string): Promise<EnvelopeBody['body']> {
-  if (bytes.length <= sliceBytes) return `"${write(bytes)}"`
-  const parts = [Buffer.from('"')]
-  for (let from = 0; from < bytes.length; from += sliceBytes) {
-    parts.push(Buffer.from(write(bytes.subarray(from, from + sliceBytes))))
+const quotes = Buffer.from('"')
+
+function inBase64(bytes: Buffer): EnvelopeBody['body'] {
+  if (bytes.length <= sliceBytes) return `"${bytes.toString('base64')}"`
+  const text: LongText = {
+    bytes: 4 * Math.ceil(bytes.length / 3),
+    heldBytes: bytes.length,
+    *pieces() {
+      for (let from = 0; from < bytes.length; from += sliceBytes)
+        yield Buffer.from(bytes.toString('base64', from, from + sliceBytes), 'latin1')
+    },
+  }
+  return longText([quotes, text, quotes])
+}
+
+async function inJson(utf8: Buffer): Promise<EnvelopeBody['body']> {
+  const write = jsonWriter()
+  if (utf8.length <= sliceBytes) return `"${write(utf8)}"`
+  const parts = [quotes]
+  for (let from = 0; from < utf8.length; from += sliceBytes) {
+    parts.push(Buffer.from(write(utf8.subarray(from, from + sliceBytes))))
     await nextSlice()
   }
-  parts.push(Buffer.from('"'))
-  return parts
+  return longText([...parts, quotes])
 }
 
 /** A character that a slice ends within comes with the next one. */

@@ -1,7 +1,7 @@
 /** An answer read whole, straight from the socket: what most calls are. */
 import { exchange } from './exchange.ts'
 import type { Exchange, Head } from './exchange.ts'
-import { tooLarge } from './failures.ts'
+import { notDecodable, tooLarge } from './failures.ts'
 import type { HeaderPairs } from './header-lists.ts'
 import type { SharedSockets } from './pools.ts'
 
@@ -14,10 +14,18 @@ const nothing = Buffer.alloc(0)
 /** A buffer itself weighs a hundred bytes. Where so many came they are joined: some bodies come byte by byte. */
 const mostParts = 1024
 
+const longBytes = 65_536
+
+function lengthOf({ headers }: Head): number {
+  return Number(headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1])
+}
+
 export function collect(shared: SharedSockets, call: Exchange): Promise<WholeAnswer> {
   const { maxBytes, takeRoom } = call.limits
   return new Promise((resolve, reject) => {
     let head: Head
+    /** Of a long answer that says how long it will be. It takes memory as it is filled. */
+    let whole: Buffer | undefined
     let first: Buffer = nothing
     let more: Buffer[] | undefined
     const joined: Buffer[] = []
@@ -25,6 +33,8 @@ export function collect(shared: SharedSockets, call: Exchange): Promise<WholeAns
     const fail = exchange(shared, call, {
       head: (given) => {
         head = given
+        const length = lengthOf(given)
+        if (length > longBytes && length <= maxBytes) whole = Buffer.allocUnsafeSlow(length)
       },
       chunk: (chunk) => {
         bytes += chunk.length
@@ -38,11 +48,13 @@ export function collect(shared: SharedSockets, call: Exchange): Promise<WholeAns
           fail(error as Error)
           return
         }
-        if (first === nothing) first = chunk
+        if (whole && bytes > whole.length) fail(notDecodable(call.url.host, 'longer than its Content-Length'))
+        else if (whole) chunk.copy(whole, bytes - chunk.length)
+        else if (first === nothing) first = chunk
         else if ((more ??= [first]).push(chunk) === mostParts) joined.push(Buffer.concat(more.splice(0)))
       },
       end: (trailers) => {
-        const body = more ? Buffer.concat([...joined, ...more], bytes) : first
+        const body = whole?.subarray(0, bytes) ?? (more ? Buffer.concat([...joined, ...more], bytes) : first)
         resolve({ status: head.status, statusText: head.statusText, headers: head.headers, body, trailers })
       },
       fail: reject,
