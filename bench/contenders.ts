@@ -85,7 +85,7 @@ export async function startInSandbox(scope: Scope, { profiles }: Outside): Promi
   return { name: 'sandbox', service, agents: [], port: service.port, pid: service.pid, calls: () => agents }
 }
 
-function nodeOptions(profiles: string | undefined): string {
+export function nodeOptions(profiles: string | undefined): string {
   const probe = `--import=${pathToFileURL(join(import.meta.dirname, 'loop-delay.ts')).href}`
   return profiles === undefined ? probe : `${probe} --cpu-prof --cpu-prof-dir=${profiles}`
 }

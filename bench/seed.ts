@@ -40,16 +40,7 @@ export async function seed(
   { agents, grantsPerAgent, auditRecords, host, otherHosts = [] }: Seed,
   say: (progress: string) => void,
 ): Promise<SeededAgent[]> {
-  const config = readConfig(env)
-  if (!config.databaseUrl.isSet) prepareDataDirectory(config)
-  const keys = masterKeySource(config)
-  // Made by the first read, which has to come before there is a database.
-  keys.read()
-  const database = openDatabase(config)
-  const clock = () => new Date()
-  await migrate(database, clock)
-  const vault = await openVault({ database, readMasterKeys: keys.read, clock })
-  const stores = createStores({ database, vault, clock })
+  const { database, stores, clock } = await openForSeeding(env)
   const provider = providerAt([host, ...otherHosts])
   await stores.providers.insert(database.queries, provider, new Secret(randomBytes(24).toString('base64url')))
   const seeded: SeededAgent[] = []
@@ -76,7 +67,23 @@ export async function seed(
   return seeded
 }
 
-function providerAt(apiHosts: string[]): Provider {
+export type Seeding = Awaited<ReturnType<typeof openForSeeding>>
+
+/** The database of a service that has not been started yet. */
+export async function openForSeeding(env: NodeJS.ProcessEnv) {
+  const config = readConfig(env)
+  if (!config.databaseUrl.isSet) prepareDataDirectory(config)
+  const keys = masterKeySource(config)
+  // Made by the first read, which has to come before there is a database.
+  keys.read()
+  const database = openDatabase(config)
+  const clock = () => new Date()
+  await migrate(database, clock)
+  const vault = await openVault({ database, readMasterKeys: keys.read, clock })
+  return { database, vault, clock, stores: createStores({ database, vault, clock }) }
+}
+
+export function providerAt(apiHosts: string[]): Provider {
   const now = new Date()
   const issuer = 'https://login.acme.example'
   return {
@@ -105,11 +112,10 @@ function providerAt(apiHosts: string[]): Provider {
 /** An agent, a person, that person's account, and grants on it. */
 async function insertAgent(stores: Stores, tx: Queries, provider: Provider, grants: number): Promise<SeededAgent> {
   const now = new Date()
-  const token = mintToken('agent')
-  const agentId = newId('agt', now)
+  const { agent, token, tokenHash } = agentOf(now)
+  const { agentId } = agent
   const userId = newId('usr', now)
-  const agent = { agentId, name: 'bench', ownerUserId: 'self-registered', metadata: {}, createdAt: now }
-  await stores.agents.insert(tx, { ...agent, disabledAt: null }, hashToken(token))
+  await stores.agents.insert(tx, agent, tokenHash)
   const user = { userId, handle: null, name: null, email: null, createdAt: now }
   await stores.users.insert(tx, { ...user, disabledAt: null, requiresDevice: false })
   const connection = connectionOf(userId, provider, now)
@@ -125,10 +131,16 @@ async function insertAgent(stores: Stores, tx: Queries, provider: Provider, gran
     await stores.grants.insert(tx, grant, null)
     grantId = grant.grantId
   }
-  return { token: token.reveal(), grantId }
+  return { token, grantId }
 }
 
-function connectionOf(userId: string, { providerId, scopes }: Provider, now: Date): Connection {
+export function agentOf(now: Date) {
+  const token = mintToken('agent')
+  const agent = { agentId: newId('agt', now), name: 'bench', ownerUserId: 'self-registered', metadata: {} }
+  return { agent: { ...agent, createdAt: now, disabledAt: null }, token: token.reveal(), tokenHash: hashToken(token) }
+}
+
+export function connectionOf(userId: string, { providerId, scopes }: Provider, now: Date): Connection {
   return {
     connectionId: newId('con', now),
     userId,
@@ -151,7 +163,12 @@ function connectionOf(userId: string, { providerId, scopes }: Provider, now: Dat
   }
 }
 
-function grantOn({ connectionId, userId }: Connection, agentId: string, allowedHosts: string[], now: Date): Grant {
+export function grantOn(
+  { connectionId, userId }: Pick<Connection, 'connectionId' | 'userId'>,
+  agentId: string,
+  allowedHosts: string[],
+  now: Date,
+): Grant {
   return {
     grantId: newId('grt', now),
     agentId,

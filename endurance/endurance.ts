@@ -7,6 +7,8 @@
  * `--only <attack>`      leaves out the other attacks, to find out which of them does harm
  * `--postgres`           uses PostgreSQL
  * `--profiles <folder>`  leaves a CPU profile of the service there
+ * `--records 1000000`    measures another thing: how long `/healthz` waits at most with so many records (see records.ts)
+ * `--seeded <folder>`    keeps the filled database of `--records` there and uses it again (SQLite)
  * `--cuts`               first breaks connections off at every byte, on every kind of listener
  *
  * Ends with an error where a bar is not met.
@@ -30,6 +32,8 @@ import { startTlsUpstream } from '../server/testkit/tls-upstream.ts'
 import type { Tally } from './attack.ts'
 import type { GoodCallsMade } from './good-agents.ts'
 import { recordFaults } from './record.ts'
+import { measureRecords } from './records.ts'
+import type { RecordsOrder } from './records.ts'
 import { answer } from './upstream.ts'
 import type { AttackerKind, Order } from './worker.ts'
 
@@ -38,6 +42,8 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '600' },
     intensity: { type: 'string', default: '1' },
     postgres: { type: 'boolean', default: false },
+    records: { type: 'string' },
+    seeded: { type: 'string' },
     cuts: { type: 'boolean', default: false },
     profiles: { type: 'string' },
     only: { type: 'string', multiple: true, default: [] },
@@ -88,6 +94,12 @@ function watch(pid: number, what: string): () => number {
 }
 
 async function main(): Promise<boolean> {
+  if (values.postgres && process.env['TEST_DATABASE_URL'] === undefined) {
+    const server = await startPostgres({ isDurable: true })
+    scope.after(server.stop)
+    process.env['TEST_DATABASE_URL'] = server.url
+  }
+  if (values.records !== undefined) return measureRecords(scope, recordsOrder(values.records), say)
   if (values.cuts) await cutEveryByte()
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-endurance-'))
   scope.after(() => {
@@ -97,11 +109,6 @@ async function main(): Promise<boolean> {
   const certificate = await authority.issue({ names: ['localhost'], addresses: ['127.0.0.1'] })
   const upstream = await startTlsUpstream(scope, certificate, answer)
   const host = `localhost:${upstream.port}`
-  if (values.postgres && process.env['TEST_DATABASE_URL'] === undefined) {
-    const server = await startPostgres({ isDurable: true })
-    scope.after(server.stop)
-    process.env['TEST_DATABASE_URL'] = server.url
-  }
   const outside = { host, caFile: authority.caFile, profiles: values.profiles && resolve(values.profiles) }
   const size = { agents: goodAgents + 1, grantsPerAgent: 1, auditRecords: 20_000 }
   const measured = await startSeeded(scope, values.postgres ? 'postgres' : 'sqlite', outside, size, say)
@@ -182,6 +189,13 @@ async function main(): Promise<boolean> {
   )
   process.stdout.write(`${table(rows)}\n`)
   return rows.every(({ isMet }) => isMet !== false)
+}
+
+function recordsOrder(text: string): RecordsOrder {
+  const records = Number(text)
+  if (!(records >= 1000)) throw new Error(`--records takes a number from 1000 on, not ${text}`)
+  const { postgres: isPostgres, only, seeded, profiles } = values
+  return { records, isPostgres, only, seeded: seeded && resolve(seeded), profiles: profiles && resolve(profiles) }
 }
 
 function rowsFor(quiet: Measured, one: Measured): Row[] {
