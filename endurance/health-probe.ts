@@ -30,7 +30,8 @@ const callEveryMs = 50
 
 /** Until the signal, which ends it by itself. */
 async function probe({ port, upstreamHost, agents }: ProbeOrder, signal: AbortSignal): Promise<Probed> {
-  const connections = new Agent({ keepAlive: true, maxSockets: 50 })
+  const connections = new Agent({ keepAlive: true })
+  const callers = new Agent({ keepAlive: true })
   const result: Probed = { asked: 0, longest: 0, calls: 0, longestCall: 0, failures: [] }
   const askHealth = async () => {
     const began = performance.now()
@@ -45,7 +46,7 @@ async function probe({ port, upstreamHost, agents }: ProbeOrder, signal: AbortSi
     const { token, grantId } = agents[result.calls % agents.length] as AgentCredentials
     const body = { grant_id: grantId, method: 'GET', url: `https://${upstreamHost}${paths.small}/${result.calls}` }
     const began = performance.now()
-    const reply = await callService({ PORT: String(port) }, connections, 'POST', '/v4/proxy', { token, body })
+    const reply = await callService({ PORT: String(port) }, callers, 'POST', '/v4/proxy', { token, body })
     result.longestCall = Math.max(result.longestCall, performance.now() - began)
     if (reply.status !== 200) throw new Error(`a call: ${reply.status} ${reply.text.slice(0, 200)}`)
   }
@@ -65,6 +66,7 @@ async function probe({ port, upstreamHost, agents }: ProbeOrder, signal: AbortSi
     }),
   ])
   connections.destroy()
+  callers.destroy()
   return result
 }
 

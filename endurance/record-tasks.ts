@@ -2,12 +2,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, rmSync } from 'node:fs'
+import { get } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { runServer } from '../e2e/running-service.ts'
+import { runServer, startService } from '../e2e/running-service.ts'
 import type { RunningService } from '../e2e/running-service.ts'
 import type { Scope } from '../bench/processes.ts'
+import { freePort } from '../server/testkit/ports.ts'
 import type { SeededRecords } from './seed-records.ts'
 
 export interface TaskNeeds {
@@ -52,16 +55,14 @@ function pages(who: Who, path: string, most = mostPages): Task {
 /** All of it as a file, for as long as that. */
 function exported(who: Who, path: string, mostMs = 8_000): Task {
   return async (needs) => {
-    const { service } = needs
-    const headers = { authorization: `Bearer ${tokenOf(needs, who)}` }
+    const { port } = needs.service
+    const headers = { authorization: `Bearer ${tokenOf(needs, who)}`, host: `localhost:${port}` }
     const signal = AbortSignal.timeout(mostMs)
     try {
-      const reply = await fetch(`http://127.0.0.1:${service.port}${path}`, {
-        headers: { ...headers, host: `localhost:${service.port}` },
-        signal,
-      })
-      if (reply.status !== 200 || !reply.body) throw new Error(`${path}: ${reply.status}`)
-      for await (const _chunk of reply.body) continue
+      const asked = get({ host: '127.0.0.1', port, path, headers, agent: false, signal })
+      const [reply] = (await once(asked, 'response')) as [IncomingMessage]
+      if (reply.statusCode !== 200) throw new Error(`${path}: ${reply.statusCode}`)
+      await once(reply.resume(), 'end', { signal })
     } catch (error) {
       if (!signal.aborted) throw error
     }
@@ -152,11 +153,12 @@ const longReader: Task = async (needs) => {
   await sleep(3_000)
 }
 
-/** Another instance starts on the same data, serves, and stops. */
+/** Another process of the service starts on the same data, as a worker does, and stops. */
 const anotherInstance: Task = async ({ scope, service }) => {
-  const { NODE_OPTIONS: _probe, ...env } = service.env
-  const { code, stderr } = await runServer(scope as never, ['doctor'], env)
-  if (code === null) throw new Error(stderr)
+  const { NODE_OPTIONS: _probe, PORT: _port, ...env } = service.env
+  const other = await startService(scope, 'sqlite', { ...env, PORT: String(await freePort()) })
+  await other.register()
+  await other.stop()
 }
 
 const since = () => new Date(Date.now() - 24 * hourMs).toISOString()
@@ -236,7 +238,8 @@ const commands: Record<string, Task> = {
   'command: audit verify': command('audit', 'verify'),
   'command: keys rotate': command('keys', 'rotate'),
   'command: v1-key rotate': command('v1-key', 'rotate'),
-  'command: doctor': anotherInstance,
+  'command: doctor': command('doctor'),
+  'another instance starts and stops': anotherInstance,
 }
 
 const besideSqlite: Record<string, Task> = {

@@ -17,7 +17,6 @@ const bounded: Record<string, string> = {
   'audit/audit-chain-store.ts listStubs': 'one for each chain; only `audit verify` reads them',
   'audit/audit-chain-store.ts putStub': 'the records of a batch, and their heads',
   'audit/audit-list-store.ts withFollowUps': 'the calls of a page',
-  'audit/audit-pair-store.ts counterpartsOf': 'how many agents a user has to do with, or users an agent',
   'audit/audit-series-store.ts readPart': 'reads from candidates, which are limited',
   'audit/audit-tail-store.ts listThese': 'the numbers it is given, at most 500',
   'callbacks/callback-store.ts dropOf': 'the ids it is given, a batch',

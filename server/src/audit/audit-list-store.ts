@@ -9,7 +9,7 @@ import { recordColumns } from './audit-hash.ts'
 import type { RecordRow } from './audit-hash.ts'
 import { isListed } from './audit-pair-store.ts'
 import { candidatesOf, piecesOf, rangesOf, readInPieces } from './audit-range-store.ts'
-import type { Piece } from './audit-range-store.ts'
+import type { Piece, Range } from './audit-range-store.ts'
 import { holdsWords } from './audit-search.ts'
 
 /** Whose records: those of an agent, those that concern a user, or all. */
@@ -64,7 +64,7 @@ export const auditListStore = {
     { limit, before }: Wanted,
   ): Promise<AuditListPage> => {
     const { words } = filter
-    const ranges = await rangesOf(queries, scope, before)
+    const { ranges, looked: lookedUp } = await rangesOf(queries, scope, before)
     const found: RecordRow[] = []
     let cursor: string | null = before ?? null
     let looked = 0
@@ -80,7 +80,7 @@ export const auditListStore = {
     })
     const rows = found.slice(0, limit)
     const nextCursor = found.length > limit ? (rows.at(-1)?.audit_id ?? null) : cursor
-    return { records: await withFollowUps(queries, rows), nextCursor, looked }
+    return { records: await withFollowUps(queries, rows), nextCursor, looked: looked + lookedUp }
   },
 
   find: async (queries: Queries, scope: AuditScope, auditId: string): Promise<ListedRecord | undefined> => {
@@ -110,7 +110,7 @@ interface PieceWanted {
 /** What matches among the next records, complete down to the cursor. */
 async function readPiece(
   queries: Queries,
-  ranges: Awaited<ReturnType<typeof rangesOf>>,
+  ranges: readonly Range[],
   { scope, filter, wanted: { limit, before } }: PieceWanted,
 ): Promise<Piece<RecordRow> & { looked: number }> {
   const { since, until } = filter

@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
+import { rowsPerBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import type { RecordRow } from './audit-hash.ts'
 
@@ -16,47 +17,49 @@ declare module '../platform/database/tables.ts' {
 /** Word for word as in the indexes, which serve only queries that repeat it. */
 export const isListed = sql<boolean>`event not in ('proxy.hop', 'proxy.outcome')`
 
-/** Somebody with whom there are records, and the newest of them. */
-export interface Counterpart {
-  id: string
-  newest: string
-}
-
-/** Those who have records with somebody below `before`, whose record is the newest first. */
-async function counterpartsOf(
-  queries: Queries,
-  own: 'agent_id' | 'user_id',
-  id: string,
-  before: string | undefined,
-): Promise<Counterpart[]> {
-  const rows = await queries
-    .selectFrom('audit_pairs')
-    .select(own === 'agent_id' ? 'user_id as id' : 'agent_id as id')
-    .select((eb) =>
-      eb
-        .selectFrom('audit_records')
-        .select('audit_id')
-        .whereRef('audit_records.user_id', '=', 'audit_pairs.user_id')
-        .whereRef('audit_records.agent_id', '=', 'audit_pairs.agent_id')
-        .where(isListed)
-        .$if(before !== undefined, (query) => query.where('audit_id', '<', before ?? ''))
-        .orderBy('audit_id', 'desc')
-        .limit(1)
-        .as('newest'),
-    )
-    .where(own, '=', id)
-    .execute()
-  return rows
-    .flatMap(({ id: other, newest }) => (newest === null ? [] : { id: other, newest }))
-    .sort((a, b) => (a.newest < b.newest ? 1 : -1))
-}
+type Own = 'agent_id' | 'user_id'
 
 export const auditPairStore = {
-  usersOf: (queries: Queries, agentId: string, before?: string): Promise<Counterpart[]> =>
-    counterpartsOf(queries, 'agent_id', agentId, before),
+  /**
+   * A batch of those who have records with somebody, each with the newest of them below `before`: the next ones in the
+   * order of their ids, or those that are named.
+   */
+  listCounterparts: (
+    queries: Queries,
+    own: Own,
+    id: string,
+    before: string | undefined,
+    which: { after: string } | { ids: readonly string[] },
+  ): Promise<{ id: string; newest: string | null }[]> => {
+    const other = own === 'agent_id' ? 'user_id' : 'agent_id'
+    return queries
+      .selectFrom('audit_pairs')
+      .select(`${other} as id`)
+      .select((eb) =>
+        eb
+          .selectFrom('audit_records')
+          .select('audit_id')
+          .whereRef('audit_records.user_id', '=', 'audit_pairs.user_id')
+          .whereRef('audit_records.agent_id', '=', 'audit_pairs.agent_id')
+          .where(isListed)
+          .$if(before !== undefined, (query) => query.where('audit_id', '<', before ?? ''))
+          .orderBy('audit_id', 'desc')
+          .limit(1)
+          .as('newest'),
+      )
+      .where(own, '=', id)
+      .$if('after' in which, (query) => query.where(other, '>', 'after' in which ? which.after : ''))
+      .$if('ids' in which, (query) => query.where(other, 'in', 'ids' in which ? which.ids : []))
+      .orderBy(other)
+      .limit(rowsPerBatch)
+      .execute()
+  },
 
-  agentsOf: (queries: Queries, userId: string, before?: string): Promise<Counterpart[]> =>
-    counterpartsOf(queries, 'user_id', userId, before),
+  /** Of all records. */
+  newestId: async (queries: Queries): Promise<string | undefined> => {
+    const query = queries.selectFrom('audit_records').select('audit_id').orderBy('audit_id', 'desc').limit(1)
+    return (await query.executeTakeFirst())?.audit_id
+  },
 }
 
 // Most are known, which writes nothing. Not remembered here: a file can be replaced by an older one under us.

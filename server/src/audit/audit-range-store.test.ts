@@ -90,7 +90,7 @@ onBothDatabases('the list of an agent or a user', (engine) => {
       }
       return ids
     })
-    assert.ok((await rangesOf(database.queries, { agentId: 'agt_a' })).length > 45)
+    assert.ok((await rangesOf(database.queries, { agentId: 'agt_a' })).ranges.length > 45)
     for (const limit of [9, 64, 200]) assert.deepEqual(await all({ agentId: 'agt_a' }, limit), expected)
   })
 
@@ -99,7 +99,7 @@ onBothDatabases('the list of an agent or a user', (engine) => {
     await database.transaction(async (tx) => {
       for (let count = 0; count < 300; count++) await put(tx, { agentId: 'agt_a', userId: `usr_${count}` })
     })
-    const ranges = await rangesOf(database.queries, { agentId: 'agt_a' })
+    const { ranges } = await rangesOf(database.queries, { agentId: 'agt_a' })
     assert.deepEqual([ranges.length, ranges[1]?.userId, ranges[300]?.userId], [301, 'usr_299', 'usr_0'])
     let asked = 0
     const { rows } = await readInPieces(ranges, 50, String, (some) => {
@@ -144,7 +144,8 @@ onBothDatabases('the list of an agent or a user', (engine) => {
     const { queries } = database
     if (engine === 'postgres') await sql`analyze`.execute(queries)
     for (const scope of [{ agentId: 'agt_2' }, { userId: 'usr_3' }]) {
-      const part = { ranges: await rangesOf(queries, scope), before: 'aud_z', from: undefined }
+      const { ranges } = await rangesOf(queries, scope)
+      const part = { ranges, before: 'aud_z', from: undefined }
       assert.ok(part.ranges.length >= 4)
       const query = candidatesOf(queries, { ...part, since: undefined, until: undefined }, recordColumns, { limit: 50 })
       const compiled = query.compile()

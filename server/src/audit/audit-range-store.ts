@@ -7,12 +7,13 @@ import { yieldToEventLoop } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { lowestId } from '../platform/ids.ts'
 import type { AuditFilter, AuditScope } from './audit-list-store.ts'
-import { auditPairStore, isListed } from './audit-pair-store.ts'
+import { isListed } from './audit-pair-store.ts'
 import { idSlackMs } from './audit-record.ts'
+import { counterpartsOf } from './counterparts.ts'
 import type { RecordRow } from './audit-hash.ts'
 
 /** Null stands for nobody, undefined for anybody. */
-interface Range {
+export interface Range {
   agentId?: string | null
   userId?: string | null
   /** The newest record that it holds, where that is known. */
@@ -35,18 +36,24 @@ export interface Piece<Row> {
 /** One statement merges so many. */
 const mostMerged = 30
 
-/** Those that hold anything below `before`, the one with the newest record first. */
-export async function rangesOf(queries: Queries, { agentId, userId }: AuditScope, before?: string): Promise<Range[]> {
-  if (agentId !== undefined && userId !== undefined) return [{ agentId, userId }]
+/** Those that hold anything below `before`, the one with the newest record first; and how many were looked up for it. */
+export async function rangesOf(
+  queries: Queries,
+  { agentId, userId }: AuditScope,
+  before?: string,
+): Promise<{ ranges: Range[]; looked: number }> {
+  if (agentId !== undefined && userId !== undefined) return { ranges: [{ agentId, userId }], looked: 0 }
   if (agentId !== undefined) {
-    const users = await auditPairStore.usersOf(queries, agentId, before)
-    return [{ agentId, userId: null }, ...users.map(({ id, newest }) => ({ agentId, userId: id, newest }))]
+    const { found, looked } = await counterpartsOf(queries, { own: 'agent_id', id: agentId }, before)
+    const users = found.map(({ id, newest }) => ({ agentId, userId: id, newest }))
+    return { ranges: [{ agentId, userId: null }, ...users], looked }
   }
   if (userId !== undefined) {
-    const agents = await auditPairStore.agentsOf(queries, userId, before)
-    return [{ agentId: null, userId }, ...agents.map(({ id, newest }) => ({ agentId: id, userId, newest }))]
+    const { found, looked } = await counterpartsOf(queries, { own: 'user_id', id: userId }, before)
+    const agents = found.map(({ id, newest }) => ({ agentId: id, userId, newest }))
+    return { ranges: [{ agentId: null, userId }, ...agents], looked }
   }
-  return [{}]
+  return { ranges: [{}], looked: 0 }
 }
 
 /** What stands in the part, newest first; merged as it is read, so that a limit bounds what is looked at. */

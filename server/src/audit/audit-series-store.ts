@@ -29,7 +29,7 @@ export const auditSeriesStore = {
     { since, until }: Pick<AuditFilter, 'since' | 'until'>,
     { limit, before }: { limit: number; before: string | undefined },
   ): Promise<SeriesRow[]> => {
-    const ranges = await rangesOf(queries, scope, before)
+    const { ranges } = await rangesOf(queries, scope, before)
     const idOf = ({ auditId }: SeriesRow) => auditId
     const { rows } = await readInPieces(ranges, limit, idOf, async (some, from) => {
       const part = { ranges: some, since, until, before, from }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { lowestId, newId } from './ids.ts'
+import { lowestId, newId, timeOf } from './ids.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 /** From 1970 to the last moment that 48 bits of milliseconds can name and a Date holds. */
@@ -49,4 +49,13 @@ test('the lowest id of a moment sorts before all of that moment, and after all b
     assert.ok(lowestId('aud', time) > newId('aud', new Date(time.getTime() - 1)))
   })
   fc.assert(property)
+})
+
+test('its time can be read from it, and from nothing else', () => {
+  const property = fc.property(times, (time) => {
+    assert.equal(timeOf(newId('aud', time)), time.getTime())
+    assert.equal(timeOf(lowestId('aud', time)), time.getTime())
+  })
+  fc.assert(property)
+  for (const text of ['', 'aud_', 'aud_old', `aud_${'!'.repeat(26)}`]) assert.ok(Number.isNaN(timeOf(text)), text)
 })

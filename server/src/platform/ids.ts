@@ -36,6 +36,20 @@ export function lowestId(prefix: IdPrefix, time: Date): string {
   return `${prefix}_${base32(bytes)}`
 }
 
+/** When it was made, in milliseconds; NaN for a text that is no id. */
+export function timeOf(id: string): number {
+  const digits = id.slice(-26)
+  if (digits.length < 26) return NaN
+  let time = 0
+  // The first ten characters hold two zero bits and the 48 of the time.
+  for (const character of digits.slice(0, 10)) {
+    const value = alphabet.indexOf(character)
+    if (value === -1) return NaN
+    time = time * 32 + value
+  }
+  return time
+}
+
 /** Drawn for many ids at once: each draw costs more than the rest of an id. */
 const random = Buffer.alloc(4096)
 let used = random.length

@@ -1,0 +1,103 @@
+/**
+ * Those with whom an agent or a user has records, by the newest of them. To find that out takes a look into the index for
+ * each; so for one who has many, the next page goes on from what the page before has found, and looks again only for
+ * those whose newest record has been passed.
+ */
+import { inBatches, rowsPerBatch, yieldToEventLoop } from '../platform/database/batches.ts'
+import type { Queries } from '../platform/database/database.ts'
+import { timeOf } from '../platform/ids.ts'
+import { auditPairStore } from './audit-pair-store.ts'
+import { idSlackMs } from './audit-record.ts'
+
+export interface Counterpart {
+  id: string
+  /** Of the records with it below where one reads, the newest. */
+  newest: string
+}
+
+export interface Counterparts {
+  /** The one with the newest record first. */
+  found: Counterpart[]
+  /** How many were looked up in the index. */
+  looked: number
+}
+
+interface Party {
+  own: 'agent_id' | 'user_id'
+  id: string
+}
+
+interface Kept {
+  before: string
+  found: Counterpart[]
+}
+
+/** Fewer than this are looked up as quickly as they are remembered; more would take too much memory. */
+const worthKeeping = { least: 200, most: 20_000 }
+const mostParties = 4
+const memoriesOf = new WeakMap<Queries, Map<string, Kept>>()
+
+export async function counterpartsOf(
+  queries: Queries,
+  party: Party,
+  before: string | undefined,
+): Promise<Counterparts> {
+  const memory = memoryOf(queries)
+  const known = memory.get(party.id)
+  memory.delete(party.id)
+  const canGoOn = known !== undefined && before !== undefined && before <= known.before
+  const result = canGoOn ? await goOn(queries, party, known, before) : await lookUpAll(queries, party, before)
+  result.found.sort((one, other) => (one.newest < other.newest ? 1 : -1))
+  if (before === undefined || !isWorthKeeping(result.found)) return result
+  if (canGoOn || (await isSettledBelow(queries, before))) {
+    memory.set(party.id, { before, found: result.found })
+    const [oldest] = memory.keys()
+    if (memory.size > mostParties && oldest !== undefined) memory.delete(oldest)
+  }
+  return result
+}
+
+function memoryOf(queries: Queries): Map<string, Kept> {
+  let memory = memoriesOf.get(queries)
+  if (!memory) memoriesOf.set(queries, (memory = new Map()))
+  return memory
+}
+
+function isWorthKeeping({ length }: readonly Counterpart[]): boolean {
+  return length >= worthKeeping.least && length <= worthKeeping.most
+}
+
+/** No record that is yet to be committed belongs there: what is kept would not know of it. */
+async function isSettledBelow(queries: Queries, before: string): Promise<boolean> {
+  const newest = await auditPairStore.newestId(queries)
+  return newest !== undefined && timeOf(before) < timeOf(newest) - idSlackMs
+}
+
+async function lookUpAll(queries: Queries, { own, id }: Party, before: string | undefined): Promise<Counterparts> {
+  const found: Counterpart[] = []
+  let looked = 0
+  let after = ''
+  await inBatches(async () => {
+    const rows = await auditPairStore.listCounterparts(queries, own, id, before, { after })
+    addTo(found, rows)
+    looked += rows.length
+    after = rows.at(-1)?.id ?? ''
+    return rows.length < rowsPerBatch ? 'done' : 'more'
+  })
+  return { found, looked }
+}
+
+async function goOn(queries: Queries, { own, id }: Party, kept: Kept, before: string): Promise<Counterparts> {
+  const found = kept.found.filter(({ newest }) => newest < before)
+  const passed = kept.found.filter(({ newest }) => newest >= before).map((counterpart) => counterpart.id)
+  for (let start = 0; start < passed.length; start += rowsPerBatch) {
+    if (start > 0) await yieldToEventLoop()
+    const ids = passed.slice(start, start + rowsPerBatch)
+    addTo(found, await auditPairStore.listCounterparts(queries, own, id, before, { ids }))
+  }
+  return { found, looked: passed.length }
+}
+
+function addTo(found: Counterpart[], rows: readonly { id: string; newest: string | null }[]): void {
+  for (const { id, newest } of rows) if (newest !== null) found.push({ id, newest })
+}
