@@ -7,8 +7,8 @@ import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { runServer, startService } from '../e2e/running-service.ts'
-import type { RunningService } from '../e2e/running-service.ts'
+import { spawnServer, startService } from '../e2e/running-service.ts'
+import type { Environment, RunningService } from '../e2e/running-service.ts'
 import type { Scope } from '../bench/processes.ts'
 import { freePort } from '../server/testkit/ports.ts'
 import type { SeededRecords } from './seed-records.ts'
@@ -75,11 +75,16 @@ function together(...tasks: Task[]): Task {
   }
 }
 
+/** The service alone is measured. */
+function withoutProbe(env: Environment): Environment {
+  return { ...env, NODE_OPTIONS: '' }
+}
+
 function command(...words: string[]): Task {
   return async ({ scope, service }) => {
-    const { NODE_OPTIONS: _probe, ...env } = service.env
-    const { code, stdout, stderr } = await runServer(scope as never, words, env)
-    if (code !== 0) throw new Error(`${words.join(' ')}: ${stdout.slice(-500)} ${stderr.slice(-500)}`)
+    const { exit, stdout, stderr } = spawnServer(scope, words, withoutProbe(service.env))
+    const { code } = await exit
+    if (code !== 0) throw new Error(`${words.join(' ')}: ${stdout().slice(-500)} ${stderr().slice(-500)}`)
   }
 }
 
@@ -155,8 +160,8 @@ const longReader: Task = async (needs) => {
 
 /** Another process of the service starts on the same data, as a worker does, and stops. */
 const anotherInstance: Task = async ({ scope, service }) => {
-  const { NODE_OPTIONS: _probe, PORT: _port, ...env } = service.env
-  const other = await startService(scope, 'sqlite', { ...env, PORT: String(await freePort()) })
+  const env = { ...withoutProbe(service.env), PORT: String(await freePort()) }
+  const other = await startService(scope, 'sqlite', env)
   await other.register()
   await other.stop()
 }

@@ -47,8 +47,8 @@ onBothDatabases('the list of one with many counterparts', (engine) => {
       before = read.nextCursor
     }
     assert.deepEqual(ids, made)
-    assert.ok((looked[1] ?? 0) >= 400, `${looked.join(' ')}`)
-    for (const rows of looked.slice(2, -1)) assert.ok(rows < (looked[1] ?? 0) - 100, `${looked.join(' ')}`)
+    assert.ok((looked[1] ?? 0) >= 400, looked.join(' '))
+    for (const rows of looked.slice(2, -1)) assert.ok(rows < (looked[1] ?? 0) - 100, looked.join(' '))
   })
 
   test('holds what came since also where another page was read before', async (t) => {

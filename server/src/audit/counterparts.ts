@@ -58,8 +58,10 @@ export async function counterpartsOf(
 }
 
 function memoryOf(queries: Queries): Map<string, Kept> {
-  let memory = memoriesOf.get(queries)
-  if (!memory) memoriesOf.set(queries, (memory = new Map()))
+  const known = memoriesOf.get(queries)
+  if (known) return known
+  const memory = new Map<string, Kept>()
+  memoriesOf.set(queries, memory)
   return memory
 }
 
