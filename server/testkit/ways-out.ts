@@ -22,6 +22,8 @@ const homes: Record<string, string> = {
   'node:child_process': 'server/src/platform/settings.ts',
   // Starts this very program again, as often as is set.
   'node:cluster': 'server/src/workers.ts',
+  // Runs a few lines of its own that know SQLite alone.
+  'node:worker_threads': 'server/src/platform/database/checkpoints.ts',
 }
 
 /** Of Node's own modules, what listens or only reads text. Everything else of them is for the egress. */

@@ -9,7 +9,7 @@ import { lowestId } from '../platform/ids.ts'
 import type { AuditFilter, AuditScope } from './audit-list-store.ts'
 import { isListed } from './audit-pair-store.ts'
 import { idSlackMs } from './audit-record.ts'
-import { counterpartsOf } from './counterparts.ts'
+import { counterpartsOf } from './counterpart-store.ts'
 import type { RecordRow } from './audit-hash.ts'
 
 /** Null stands for nobody, undefined for anybody. */

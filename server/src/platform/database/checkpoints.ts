@@ -1,72 +1,112 @@
 /**
- * Moves what SQLite's write-ahead log holds into the database file, on a thread of its own: thousands of pages and two
- * fsyncs would hold up the event loop. It starts when the log is first long enough.
+ * Moves what SQLite's write-ahead log holds into the database file (a checkpoint), on a thread of its own. SQLite would do
+ * it within a commit, on the event loop: 20 ms for each 1,000 pages, and after a long read, such as a backup, the log has
+ * any number of them. Only the few that are committed meanwhile are moved here, so that the log begins anew.
  */
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import type { MessagePort } from 'node:worker_threads'
+import type { DatabaseSync } from 'node:sqlite'
+import type { LogHead } from './log-head.ts'
 
 export interface Checkpoints {
-  /** Tells how many frames the log holds. */
-  note: (frames: number) => void
-  close: () => Promise<unknown>
+  /** To be called after a commit. */
+  committed: () => void
+  /** The thread has the file open no longer when this returns. The promise resolves once it has ended. */
+  close: () => Promise<void>
 }
 
 /** Seldom, and then more at once: pages that many calls write are moved once for all of them. */
-const checkpointFrames = 4_000
-/** Writers go on meanwhile, and the log starts again from its beginning only where none of their frames is left. */
-const againFrames = 250
+const framesAtOnce = 4_000
+/** So many are moved on the event loop: more of a long log, which otherwise might never begin anew. */
+const fewFrames = (inLog: number) => Math.max(250, inLog / 50)
+/** After a checkpoint that a reader kept from moving anything. */
+const pauseMs = 1_000
+const closePatienceMs = 10_000
 
-/** Where the thread does not keep up, the writer moves the frames itself. */
-export const writersCheckpointFrames = 4 * checkpointFrames
-
-export function createCheckpoints(file: string): Checkpoints {
-  let worker: Worker | undefined
-  let isRunning = false
-  let lastFrames = 0
-  let due = checkpointFrames
-  const start = () => {
-    const code = `(${thread.toString()})()`
-    const url = `${pathToFileURL(file).href}?mode=rw`
-    const limits = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 }
-    const started = new Worker(code, { eval: true, workerData: url, env: {}, resourceLimits: limits })
-    started.unref()
-    started.on('message', () => {
-      isRunning = false
-      due = lastFrames + againFrames
-    })
-    // The writer's own checkpoints do without it.
-    started.on('error', () => undefined)
-    return started
-  }
-  return {
-    note: (frames) => {
-      if (frames < lastFrames) due = checkpointFrames
-      lastFrames = frames
-      if (frames < due || isRunning) return
-      isRunning = true
-      worker ??= start()
-      worker.postMessage('checkpoint')
-    },
-    close: () => worker?.terminate() ?? Promise.resolve(),
-  }
-}
-
-/** Runs by itself, as text: it can use nothing from around it. */
-function thread(): void {
-  const { parentPort, workerData } = process.getBuiltinModule('node:worker_threads') as {
-    parentPort: MessagePort
-    workerData: string
-  }
-  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
-  const database = new DatabaseSync(workerData)
-  database.exec('pragma synchronous = normal')
+/** The file is closed after each checkpoint: whoever closes it last deletes the log, by its name, of whatever file is there. */
+const program = `
+  import { DatabaseSync } from 'node:sqlite'
+  import { parentPort, workerData } from 'node:worker_threads'
+  const isBusy = new Int32Array(workerData.isBusy)
   parentPort.on('message', () => {
     try {
-      database.exec('pragma wal_checkpoint(passive)')
+      const database = new DatabaseSync(new URL(workerData.url))
+      try {
+        database.exec('pragma synchronous = normal')
+        database.exec('pragma wal_checkpoint(passive)')
+      } finally {
+        database.close()
+      }
     } catch {
-      // What another process keeps from being moved is moved the next time.
+      // A full disk, or a file that is gone: whoever writes is told. It is tried again.
     }
+    Atomics.store(isBusy, 0, 0)
+    Atomics.notify(isBusy, 0)
     parentPort.postMessage('done')
-  })
+  })`
+
+export function createCheckpoints(file: string, writer: DatabaseSync, logHead: LogHead): Checkpoints {
+  // A file that is gone is not made anew.
+  const url = `${pathToFileURL(file).href}?mode=rw`
+  const isBusy = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+  let thread: Worker | undefined
+  let isRunning = false
+  /** The thread has moved what there was; what came since is left. */
+  let isAlmostDone = false
+  let waitingBefore = 0
+  let notBefore = 0
+
+  const ended = () => {
+    isRunning = false
+    isAlmostDone = writer.isOpen && logHead.frames().waiting < waitingBefore
+    if (!isAlmostDone) notBefore = performance.now() + pauseMs
+  }
+  /** Without a thread SQLite does it within commits. */
+  const giveUp = () => {
+    Atomics.store(isBusy, 0, 0)
+    if (writer.isOpen) writer.exec(`pragma wal_autocheckpoint = ${framesAtOnce}`)
+  }
+  const startThread = () => {
+    const started = new Worker(new URL(`data:text/javascript,${encodeURIComponent(program)}`), {
+      // Neither secrets of the environment nor what this process was told to load are for it.
+      ...{ env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 } },
+      workerData: { url, isBusy: isBusy.buffer },
+    })
+    started.unref()
+    return started.on('message', ended).on('error', giveUp)
+  }
+  const moveFrames = () => {
+    if (isRunning) return
+    const { inLog, waiting } = logHead.frames()
+    if (isAlmostDone && waiting <= fewFrames(inLog)) {
+      if (writer.isTransaction) return
+      isAlmostDone = false
+      writer.exec('pragma wal_checkpoint(passive)')
+      return
+    }
+    if (!isAlmostDone && (waiting < framesAtOnce || performance.now() < notBefore)) return
+    isRunning = true
+    isAlmostDone = false
+    waitingBefore = waiting
+    thread ??= startThread()
+    Atomics.store(isBusy, 0, 1)
+    thread.postMessage('checkpoint')
+  }
+
+  writer.exec('pragma wal_autocheckpoint = 0')
+  return {
+    committed: () => {
+      try {
+        moveFrames()
+      } catch {
+        // The commit has happened all the same: a full disk is told to whoever writes next.
+        notBefore = performance.now() + pauseMs
+        if (isRunning) giveUp()
+      }
+    },
+    close: async () => {
+      Atomics.wait(isBusy, 0, 1, closePatienceMs)
+      await thread?.terminate()
+    },
+  }
 }

@@ -7,16 +7,16 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs'
 export interface LogHead {
   /** True where nobody has committed since it was asked last. */
   isSame: () => boolean
-  /** How many frames the log holds. */
-  frames: () => number
+  /** How many frames the log holds, and how many of them are not in the file yet. */
+  frames: () => { inLog: number; waiting: number }
   close: () => void
 }
 
 /** It is there twice. They differ where a writer was killed between the two: then it has committed all the same. */
 const headBytes = 96
 
-/** https://sqlite.org/walformat.html, 2.1: in the byte order of this machine. */
-const frameCountOffset = 16
+/** Where the number of frames stands, and how many of them were moved: https://sqlite.org/walformat.html, 2.1 and 2.2. */
+const places = { inLog: 16 / 4, moved: 96 / 4 }
 
 /** Whoever closes a file gives up all locks that its process holds there: while SQLite has any, none of ours is closed. */
 const inUse = new Map<string, { opened: number; users: number }>()
@@ -30,7 +30,7 @@ export function openLogHead(index: string): LogHead {
   inUse.set(name, shared)
   let seen = new Int32Array(headBytes / Int32Array.BYTES_PER_ELEMENT)
   let now = new Int32Array(headBytes / Int32Array.BYTES_PER_ELEMENT)
-  const frameCount = new Uint32Array(1)
+  const counts = new Uint32Array(places.moved + 1)
   let isOpen = true
   return {
     isSame: () => {
@@ -41,9 +41,10 @@ export function openLogHead(index: string): LogHead {
       return false
     },
     frames: () => {
-      if (!isOpen) return 0
-      readSync(shared.opened, frameCount, 0, frameCount.byteLength, frameCountOffset)
-      return frameCount[0] ?? 0
+      if (!isOpen) return { inLog: 0, waiting: 0 }
+      readSync(shared.opened, counts, 0, counts.byteLength, 0)
+      const inLog = counts[places.inLog] ?? 0
+      return { inLog, waiting: Math.max(0, inLog - (counts[places.moved] ?? 0)) }
     },
     close: () => {
       isOpen = false

@@ -148,6 +148,22 @@ test('while another process holds the write lock, writers wait and the event loo
   assert.deepEqual(await keys(database), ['a'])
 })
 
+test('no call waits for a lock of another process on the event loop', async (t) => {
+  const { database, file } = await newSqliteFile(t)
+  const query = sql<{ timeout: number }>`select timeout from pragma_busy_timeout`
+  assert.equal((await query.execute(database.queries)).rows[0]?.timeout, 0)
+  const other = new DatabaseSync(file)
+  t.after(() => {
+    other.close()
+  })
+  other.exec('begin immediate')
+  const note = { text: 'insert into rate_limits values (?, 0)', rows: [['a']] }
+  assert.equal(database.noteAtOnce([note]), undefined)
+  other.exec('rollback')
+  await database.noteAtOnce([note])
+  assert.deepEqual(await keys(database), ['a'])
+})
+
 test('a killed process takes its half of a transaction with it', async (t) => {
   const { database, file } = await newSqliteFile(t)
   const code = `

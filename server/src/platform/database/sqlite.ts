@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import type { CompiledQuery, DatabaseConnection, Driver, Kysely } from 'kysely'
-import { createCheckpoints, writersCheckpointFrames } from './checkpoints.ts'
+import { createCheckpoints } from './checkpoints.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { createDatabase, noteEachOf } from './database.ts'
 import type { Database, Note, Queries, Shortcut } from './database.ts'
@@ -20,9 +20,9 @@ import { lastMigration } from './migrate.ts'
 import { changesOf, changesRows, dataVersion, execute, linkTo, makeNote, prepare, rowsOf } from './sqlite-statements.ts'
 import type { Link } from './sqlite-statements.ts'
 
-/** SQLite itself waits on our thread; past this we wait on a timer instead, so that other calls go on. */
-const blockingWaitMs = 50
+/** For a lock of another process. SQLite itself would wait on our thread: we wait on a timer, so that other calls go on. */
 const patienceMs = 5_000
+const longestPauseMs = 10
 /** Enough for what calls touch. A commit in which a page of an index was split looks through all of it. */
 const cacheKibibytes = 16 * 1024
 const readsTrustMs = 10
@@ -92,9 +92,9 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; shortcut: Sho
     hasWritten = isInTransaction
   }
   const durable = async () => {
-    const { logSync, logHead, checkpoints } = handle
+    const { logSync, checkpoints } = handle
     await logSync.durable()
-    checkpoints.note(logHead.frames())
+    checkpoints.committed()
   }
   const connection: DatabaseConnection = {
     executeQuery: async <Row>(query: CompiledQuery) => {
@@ -236,19 +236,19 @@ function openFile(file: string, sync: Sync): Handle {
   database.exec('pragma secure_delete = on')
   // The log is there once something was read.
   database.exec('select 1 from sqlite_schema')
-  database.exec(`pragma busy_timeout = ${blockingWaitMs}`)
+  database.exec('pragma busy_timeout = 0')
   database.exec(`pragma cache_size = -${cacheKibibytes}`)
-  database.exec(`pragma wal_autocheckpoint = ${writersCheckpointFrames}`)
   const logInodes = new Map([`${file}-wal`, `${file}-shm`].map((log) => [log, inodeOf(log)]))
-  const reader = new DatabaseSync(file, { timeout: blockingWaitMs, readOnly: true })
+  const reader = new DatabaseSync(file, { timeout: 0, readOnly: true })
+  const logHead = openLogHead(`${realpathSync(file)}-shm`)
   return {
     writer: linkTo(database),
     reader: linkTo(reader),
     inode: statSync(file).ino,
     logInodes,
-    logHead: openLogHead(`${realpathSync(file)}-shm`),
+    logHead,
     logSync: openLogSync(`${realpathSync(file)}-wal`, sync),
-    checkpoints: createCheckpoints(realpathSync(file)),
+    checkpoints: createCheckpoints(realpathSync(file), database, logHead),
   }
 }
 
@@ -300,8 +300,9 @@ function sameFile(file: string, handle: Handle, sync: Sync): Handle {
  * file, wherever that is now; then the log goes, unless somebody has put another one there.
  */
 function leaveFile(handle: Handle): void {
-  const { writer, logInodes } = handle
+  const { writer, logInodes, checkpoints } = handle
   if (!writer.database.isOpen) return
+  void checkpoints.close()
   try {
     writer.database.exec('pragma wal_checkpoint(truncate)')
   } finally {
@@ -313,12 +314,12 @@ function leaveFile(handle: Handle): void {
 /** Another process may hold the write lock for a moment. */
 async function whenFree<T>(work: () => T): Promise<T> {
   const deadline = performance.now() + patienceMs
-  for (;;) {
+  for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
     try {
       return work()
     } catch (error) {
       if (!isBusy(error) || performance.now() > deadline) throw error
-      await sleep(5 + Math.random() * 20)
+      await sleep(pauseMs * (0.5 + Math.random()))
     }
   }
 }

@@ -38,6 +38,7 @@ export class RotationRefused extends Error {
 }
 
 const batchSize = 100
+const shortestPauseMs = 20
 
 export async function rotateKeys(needs: RotationNeeds): Promise<{ resealed: number }> {
   const { database, sealedColumns, onProgress } = needs
@@ -46,8 +47,12 @@ export async function rotateKeys(needs: RotationNeeds): Promise<{ resealed: numb
   let resealed = 0
   for (const column of sealedColumns) {
     for (let count = -1; count !== 0; resealed += count) {
+      const startedAt = performance.now()
       count = await resealBatch(needs, column)
-      if (count > 0) onProgress(`Sealed ${resealed + count} values anew.`)
+      if (count === 0) continue
+      onProgress(`Sealed ${resealed + count} values anew.`)
+      // On SQLite nobody else can write during a batch, and who waits looks again every few milliseconds.
+      await sleep(Math.max(shortestPauseMs, performance.now() - startedAt))
     }
   }
   await database.transaction(async (tx) => {
