@@ -55,7 +55,14 @@ async function heldLog(t: TestContext, pages: number) {
   reader.prepare('select count(*) from blobs').all()
   const write = (bytes: number) => sql`insert into blobs values (zeroblob(${bytes}))`.execute(database.queries)
   for (let written = 0; written < pages; written += 1000) await write(1000 * 4096)
-  return { file, database, write, letGo: () => reader.close() }
+  return {
+    file,
+    database,
+    write,
+    letGo: () => {
+      reader.close()
+    },
+  }
 }
 
 test('no commit moves a long log, however long a reader has held it', async (t) => {
