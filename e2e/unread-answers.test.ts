@@ -41,15 +41,20 @@ test(
   },
 )
 
-test('a connection on which nothing moves is let go', async (t) => {
-  const service = await startService(t, 'sqlite', { SALLYPORT_CONNECTION_IDLE_SECONDS: '1' })
-  const socket = await askWithoutReading(service, 10)
-  t.after(() => socket.destroy())
-  // That the service closed it shows only to who reads on.
-  await sleep(2_500)
-  socket.resume()
-  await eventually(() => socket.destroyed, 'the connection is still there')
-})
+test(
+  'a connection on which nothing moves is let go',
+  { skip: process.platform !== 'linux' && 'open files are counted in /proc' },
+  async (t) => {
+    const service = await startService(t, 'sqlite', { SALLYPORT_CONNECTION_IDLE_SECONDS: '1' })
+    assert.equal((await service.call('GET', '/healthz')).status, 200)
+    const before = openFiles(service)
+    const socket = await askWithoutReading(service, 10)
+    t.after(() => socket.destroy())
+    await eventually(() => openFiles(service) > before, 'the connection was never there')
+    // That the service closed it shows the client only when it reads on.
+    await eventually(() => openFiles(service) <= before, 'the connection is still there')
+  },
+)
 
 const megabytesOf = ({ pid }: RunningService) =>
   Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
@@ -99,6 +104,6 @@ test(
     t.diagnostic(`${Math.round(most)} MiB more`)
     assert.ok(most < 400, `${Math.round(most)} MiB more`)
     const made = upstream.requests.filter(({ target }) => target === '/large').length
-    assert.ok(made < 15, `${made} calls went out`)
+    assert.ok(made < 20, `${made} calls went out`)
   },
 )
