@@ -239,3 +239,18 @@ test('metrics on a port of their own need no token, and are then nowhere else', 
   const usual = await service.call('GET', '/metrics', { token: service.adminToken })
   assert.deepEqual([usual.status, usual.body.error.code], [404, 'not_found'])
 })
+
+test('metrics on a port of their own take the metrics token where there is one, and no other', async (t) => {
+  const port = await freePort()
+  const token = 'a-metrics-token-of-32-or-more-characters'
+  const settings = { SALLYPORT_METRICS_PORT: String(port), SALLYPORT_METRICS_TOKEN: token }
+  const { adminToken } = await startService(t, 'sqlite', settings)
+  const ask = async (authorization?: string) => {
+    const headers = authorization === undefined ? {} : { authorization }
+    return (await fetch(`http://127.0.0.1:${port}/metrics`, { headers })).status
+  }
+  assert.equal(await ask(`Bearer ${token}`), 200)
+  for (const wrong of [undefined, `Bearer ${token}x`, `Basic ${token}`, `Bearer ${adminToken}`, 'Bearer ']) {
+    assert.equal(await ask(wrong), 401, wrong)
+  }
+})

@@ -50,7 +50,7 @@ onBothDatabases('two workers', (engine) => {
     for (const call of ways.values()) {
       const { status, text } = await call('GET', '/metrics', { token: service.adminToken })
       assert.equal(status, 200, text)
-      assert.match(text, /^sallyport_proxy_calls_total\{outcome="answered"\} 2$/m)
+      assert.match(text, /^sallyport_proxy_calls_total\{outcome="answered",provider="[a-z-]+"\} 2$/m)
     }
     const [one, other] = [...ways.values()]
     const { token, grantId } = await admit()

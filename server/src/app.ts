@@ -19,6 +19,7 @@ import { createCallsInFlight } from './grants/calls-in-flight.ts'
 import { grantRoutes } from './grants/grant-routes.ts'
 import type { Standing } from './grants/standing.ts'
 import { healthRoutes } from './health/health-routes.ts'
+import type { HealthNeeds } from './health/health-routes.ts'
 import { legacyV1Routes } from './legacy-v1/legacy-v1-routes.ts'
 import { createOutside } from './outside.ts'
 import { pageRoutes } from './page-routes.ts'
@@ -35,13 +36,12 @@ import { describeRoutes } from './platform/http/openapi.ts'
 import { operationsRoutes } from './platform/http/operations-routes.ts'
 import { keptWith } from './platform/kept-with.ts'
 import type { Log } from './platform/log.ts'
-import { createMetrics, measureResponses } from './platform/metrics.ts'
+import { createMetrics, measureDatabase, measureResponses } from './platform/metrics.ts'
 import type { Figures, Metrics } from './platform/metrics.ts'
 import { createOAuth } from './platform/oauth/oauth.ts'
 import { createReadBudget } from './platform/read-budget.ts'
 import { createReadiness } from './platform/readiness.ts'
 import type { Secret } from './platform/secret.ts'
-import { hashToken } from './platform/tokens.ts'
 import type { Vault } from './platform/vault/vault.ts'
 import { presetRoutes } from './providers/preset-routes.ts'
 import { proposalRoutes } from './providers/proposal-routes.ts'
@@ -51,7 +51,7 @@ import { createCredentials } from './proxy/credentials.ts'
 import { ServiceStopped } from './proxy/flight.ts'
 import { createLedger } from './proxy/ledger.ts'
 import { createAgentLoad } from './proxy/load.ts'
-import { measureCalls } from './proxy/proxy-metrics.ts'
+import { measureCalls, measureLedger } from './proxy/proxy-metrics.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
 import { createRecordBudget } from './proxy/record-budget.ts'
 import { createRefusals } from './proxy/refusals.ts'
@@ -68,7 +68,7 @@ import { createStores } from './stores.ts'
 import { createSweep } from './sweep.ts'
 import { readVersion } from './version.ts'
 
-interface AppNeeds {
+interface AppNeeds extends Pick<HealthNeeds, 'unknownSettings' | 'clockOffsetMs'> {
   config: Config
   database: Database
   vault: Vault
@@ -78,8 +78,6 @@ interface AppNeeds {
   log: Log
   /** Of all processes that share the port, where there are several. */
   figuresOfAll?: () => Promise<Figures[]>
-  /** What the environment holds for the service, and no setting reads. */
-  unknownSettings?: readonly string[]
 }
 
 export interface App {
@@ -109,10 +107,11 @@ export interface App {
 }
 
 export async function createApp(given: AppNeeds): Promise<App> {
-  const { config, database, vault, egress, adminToken, clock, log } = given
-  const stores = createStores(given)
+  const { config, vault, egress, adminToken, clock, log } = given
+  const metrics = createMetrics(given.figuresOfAll)
+  const database = measureDatabase(given.database, metrics)
+  const stores = createStores({ ...given, database })
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
-  const metrics = createMetrics(given.figuresOfAll, database.pool)
   const sweep = createSweep({ ...needs, metrics })
   const load = createAgentLoad(config.proxyInFlightPerAgent)
   const diskSpace = createDiskSpace(needs)
@@ -123,14 +122,14 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const outside = await createOutside({ ...needs, vault, metrics })
   const { freshToken, revokeRemotely } = outside
   const credentialOf = createCredentials({ freshToken, clock })
-  const ledger = createLedger(needs)
+  const ledger = measureLedger(createLedger(needs), metrics)
   const readiness = createReadiness({ ...needs, diskSpace })
 
   const http = await createHttp({ config, clock, log })
   measureResponses(http, metrics)
   guardDiskSpace(http, diskSpace)
   const reads = createReadBudget({ clock, rowsPerSecond: config.rowsReadPerSecond })
-  authenticateCalls(http, { ...needs, adminTokenHash: hashToken(adminToken) })
+  authenticateCalls(http, { ...needs, adminToken })
   limitLists(http, reads)
   await describeRoutes(http, config.baseUrl)
   operationsRoutes(http, { config, metrics, readiness })
@@ -156,7 +155,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   auditRoutes(http, { ...needs, reads })
   auditSeriesRoutes(http, { ...needs, reads })
   eventRoutes(http, listeners)
-  healthRoutes(http, { ...needs, version: readVersion(), unknownSettings: given.unknownSettings ?? [] })
+  healthRoutes(http, { ...given, ...needs, metrics, version: readVersion() })
   await sandboxRoutes(http, needs)
   await legacyV1Routes(http, needs)
   const calling = { ...needs, refusals, budget, ledger, callsInFlight, load }
@@ -169,7 +168,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
         ? sandboxRoute(needs, standing)
         : connectionRoute({ ...needs, credentialOf }, standing),
     ),
-    onOutcome: measureCalls(metrics, load),
+    ...measureCalls(metrics, load),
   })
   await pageRoutes(http)
   http.addHook('preClose', sweep.stop)
@@ -183,8 +182,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
     flushRefusals: () => refusals.flush(),
     settle: ledger.flush,
     signRecord: async () => {
-      const heads = await stores.audit.signHeads()
-      for (const head of heads) log.info({ head: headText(head) }, 'the record so far is signed')
+      for (const head of await stores.audit.signHeads())
+        log.info({ head: headText(head) }, 'the record so far is signed')
     },
     checkCallsInFlight: callsInFlight.check,
     checkListeners: listeners.check,

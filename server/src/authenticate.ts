@@ -28,6 +28,8 @@ export type Actor =
   | { kind: 'user'; user: User; session: Session }
   | { kind: 'device'; user: User; device: Device }
   | { kind: 'admin' }
+  /** Holds the token for metrics. */
+  | { kind: 'collector' }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -50,17 +52,26 @@ declare module 'fastify' {
 }
 
 interface AuthenticateNeeds {
-  config: Pick<Config, 'baseUrl' | 'sessionIdleSeconds'>
+  config: Pick<Config, 'baseUrl' | 'sessionIdleSeconds' | 'metricsToken'>
   database: Database
   agents: AgentStore
   users: UserStore
   sessions: SessionStore
   devices: DeviceStore
-  adminTokenHash: Buffer
+  adminToken: Secret
   clock: Clock
 }
 
-export function authenticateCalls(http: Http, needs: AuthenticateNeeds): void {
+/** Tokens that are in no table, as hashes. */
+type IdentifyNeeds = AuthenticateNeeds & { adminTokenHash: Buffer; metricsTokenHash: Buffer | undefined }
+
+export function authenticateCalls(http: Http, given: AuthenticateNeeds): void {
+  const metricsToken = given.config.metricsToken.read()
+  const needs = {
+    ...given,
+    adminTokenHash: hashToken(given.adminToken),
+    metricsTokenHash: metricsToken && hashToken(metricsToken),
+  }
   http.addHook('onRoute', ({ url, config }) => {
     if (/^\/v\d/.test(url) && config?.allow === undefined) throw new Error(`${url} does not say whom it admits`)
   })
@@ -99,7 +110,7 @@ function setActor(request: FastifyRequest, actor: Actor): void {
 
 /** One of several sessions or devices of a user is no other caller. */
 function callerKey(actor: Actor): string {
-  if (actor.kind === 'admin') return 'admin'
+  if (actor.kind === 'admin' || actor.kind === 'collector') return actor.kind
   return actor.kind === 'agent' ? `agent ${actor.agent.agentId}` : `user ${actor.user.userId}`
 }
 
@@ -108,6 +119,7 @@ const credentialOf: Record<Actor['kind'], string> = {
   user: "a user's session",
   device: "a device's session",
   admin: 'the admin token',
+  collector: 'the metrics token',
 }
 
 /** Whoever calls knows what they hold, and the reference says whom each call admits: nothing is given away. */
@@ -156,7 +168,7 @@ export function onBehalfOf<Needs extends { database: Database }>(request: Fastif
 /** Whatever ends a session, a device or a user locks or writes the user's row, so that row is the lock for all three. */
 async function holdCredential(needs: AuthenticateNeeds, tx: Queries, actor: Actor): Promise<boolean> {
   const { config, database, agents, users, sessions, devices, clock } = needs
-  if (actor.kind === 'admin') return true
+  if (actor.kind === 'admin' || actor.kind === 'collector') return true
   if (actor.kind === 'agent') return agents.lockWithToken(database, tx, actor.agent.agentId, actor.tokenHash)
   const { userId } = actor.user
   const user = await users.lock(database, tx, userId)
@@ -173,7 +185,7 @@ function nobody(error: unknown): undefined {
   throw error
 }
 
-async function identify(request: FastifyRequest, needs: AuthenticateNeeds): Promise<Actor> {
+async function identify(request: FastifyRequest, needs: IdentifyNeeds): Promise<Actor> {
   const { authorization } = request.headers
   // A bad bearer never falls back to the cookie.
   if (authorization !== undefined) return byBearer(authorization, needs)
@@ -184,11 +196,12 @@ async function identify(request: FastifyRequest, needs: AuthenticateNeeds): Prom
   return actor
 }
 
-async function byBearer(authorization: string, needs: AuthenticateNeeds): Promise<Actor> {
+async function byBearer(authorization: string, needs: IdentifyNeeds): Promise<Actor> {
   const token = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization)?.[1]
   if (token === undefined) throw new ServiceError('unauthenticated')
   const tokenHash = hashToken(new Secret(token))
   if (isSameHash(tokenHash, needs.adminTokenHash)) return { kind: 'admin' }
+  if (needs.metricsTokenHash && isSameHash(tokenHash, needs.metricsTokenHash)) return { kind: 'collector' }
   const actor = isWellFormedToken('agent', token)
     ? await byAgentToken(tokenHash, needs)
     : isWellFormedToken('device', token)

@@ -127,18 +127,13 @@ async function serveCalls(
   })
   const figuresOfAll = firstProcess && { figuresOfAll: firstProcess.figuresOfAll }
   const { clock } = instance
-  const given = { config, unknownSettings, ...instance, egress, clock: clock.now, log }
+  const given = { config, unknownSettings, ...instance, egress, clock: clock.now, clockOffsetMs: clock.offsetMs, log }
   const app = await createApp({ ...given, ...figuresOfAll })
   await app.http.listen({ host: mainAddress(config), port: config.port, backlog })
   const loopback = await holdLocalhost(app.http.server, config, log)
   const metricsServer =
     config.metricsPort === undefined ? undefined : await serveMetrics(app.metrics, config.metricsPort, config, log)
   onReload(log, () => rereadCertificate(app.http.server, config))
-  app.metrics.gauge(
-    'sallyport_clock_offset_seconds',
-    "How far this machine's clock is ahead of the database's",
-    () => clock.offsetMs() / 1000,
-  )
   const { timers, killSwitch } = startTimers(app, clock, log)
   const { database } = instance
   const running = { app, config, audience, database, egress, log, loopback, metricsServer, timers, killSwitch }

@@ -8,9 +8,11 @@ import type { Database, Queries } from '../platform/database/database.ts'
 import { lastMigration } from '../platform/database/migrate.ts'
 import { findingsOf } from '../platform/findings.ts'
 import type { Http } from '../platform/http/http.ts'
+import type { Metrics } from '../platform/metrics.ts'
 import { migrations } from '../platform/migrations/migrations.ts'
 import type { OutboxSize } from '../platform/outbox-size.ts'
 import { pushChannels } from '../platform/push/channels.ts'
+import { measureState } from './state-metrics.ts'
 
 type Size = (queries: Queries, now: Date) => Promise<OutboxSize>
 
@@ -24,12 +26,17 @@ export interface HealthNeeds {
   providers: { countPending: (queries: Queries) => Promise<number> }
   auditChains: { findLastSigned: (queries: Queries) => Promise<SignedHead | undefined> }
   version: string
-  unknownSettings: readonly string[]
+  /** What the environment holds for the service, and no setting reads. */
+  unknownSettings?: readonly string[]
+  /** How far this machine's clock is ahead of the database's. */
+  clockOffsetMs?: () => number
+  metrics: Metrics
 }
 
 export function healthRoutes(http: Http, needs: HealthNeeds): void {
   const { config, database, clock, callbacks, pushes, connections, providers, auditChains } = needs
   const startedAt = clock()
+  measureState(needs)
 
   http.get(
     '/v4/health',
@@ -62,7 +69,7 @@ export function healthRoutes(http: Http, needs: HealthNeeds): void {
         providers: { pending_credentials: await providers.countPending(queries) },
         audit: { last_head: head ? { text: headText(head), signed_at: head.at.toISOString() } : null },
         push: pushChannels(config),
-        findings: findingsOf(config, needs.unknownSettings, clock),
+        findings: findingsOf(config, needs.unknownSettings ?? [], clock),
       }
     },
   )

@@ -77,6 +77,18 @@ test('a whole request may not take less time than its headers', () => {
   readConfig({ SALLYPORT_REQUEST_TIMEOUT_SECONDS: '9', SALLYPORT_HEADERS_TIMEOUT_SECONDS: '9' })
 })
 
+test('metrics that other machines can reach need a token', () => {
+  const reachable = { HOST: '192.0.2.1', SALLYPORT_BASE_URL: 'https://a.example', SALLYPORT_METRICS_PORT: '9464' }
+  const token = 'x'.repeat(32)
+  refuses(
+    reachable,
+    'SALLYPORT_METRICS_TOKEN is needed where SALLYPORT_METRICS_PORT can be reached from other machines.',
+  )
+  takes({ ...reachable, SALLYPORT_METRICS_TOKEN: token })
+  takes({ SALLYPORT_METRICS_PORT: '9464' })
+  refuses({ SALLYPORT_METRICS_TOKEN: 'short' }, /^SALLYPORT_METRICS_TOKEN takes 32 or more/)
+})
+
 test('a base URL has a scheme, a host and nothing more', () => {
   for (const value of ['https://vault.example.com', 'http://localhost:8787/', 'https://[2001:db8::1]:8443']) {
     takes({ SALLYPORT_BASE_URL: value })

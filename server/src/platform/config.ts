@@ -76,7 +76,7 @@ export const settings = {
   metricsPort: setting(
     'SALLYPORT_METRICS_PORT',
     null,
-    'Serve /metrics without a token on this port of HOST instead',
+    'Serve /metrics on this port of HOST instead, without a token unless SALLYPORT_METRICS_TOKEN is set',
     optional(integer(1, 65_535)),
   ),
   workers: setting('SALLYPORT_WORKERS', '1', 'Processes that share the port', integer(1, 64)),
@@ -236,6 +236,11 @@ export const secretSettings = {
     fallback: 'made on first start',
     meaning: "The operator's token: 32 or more visible characters",
   },
+  metricsToken: {
+    name: 'SALLYPORT_METRICS_TOKEN',
+    fallback: 'none',
+    meaning: 'A token that reads /metrics and nothing else: 32 or more visible characters',
+  },
   masterKey: {
     name: 'SALLYPORT_MASTER_KEY',
     fallback: 'made on first start',
@@ -317,6 +322,9 @@ function contradictions(config: Plain & Sources): string[] {
   if (config.metricsPort === config.port) {
     problems.push(`SALLYPORT_METRICS_PORT: got "${config.metricsPort}"; takes another port than PORT.`)
   }
+  if (config.metricsPort !== undefined && !isLoopback(config.host) && !config.metricsToken.isSet) {
+    problems.push('SALLYPORT_METRICS_TOKEN is needed where SALLYPORT_METRICS_PORT can be reached from other machines.')
+  }
   if (config.requestTimeoutSeconds < config.headersTimeoutSeconds) {
     problems.push(
       `SALLYPORT_REQUEST_TIMEOUT_SECONDS: got "${config.requestTimeoutSeconds}"; takes no less than SALLYPORT_HEADERS_TIMEOUT_SECONDS.`,
@@ -329,8 +337,10 @@ function contradictions(config: Plain & Sources): string[] {
     // Two instances on one database must not each make their own.
     if (databaseUrl.isSet && !secret.isSet) problems.push(`${secret.name} must be given together with DATABASE_URL.`)
   }
-  const givenToken = adminToken.read()
-  if (givenToken && !isAdminToken(givenToken)) problems.push(`SALLYPORT_ADMIN_TOKEN takes ${adminTokenForm}.`)
+  for (const token of [adminToken, config.metricsToken]) {
+    const given = token.read()
+    if (given && !isAdminToken(given)) problems.push(`${token.name} takes ${adminTokenForm}.`)
+  }
   problems.push(...masterKeyProblems(masterKey), ...loginContradictions(config), ...pushContradictions(config))
   return problems
 }

@@ -83,7 +83,7 @@ export function guardDiskSpace(http: Http, diskSpace: DiskSpace): void {
   })
 }
 
-function freeBytes(folder: string): number {
+export function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize
 }

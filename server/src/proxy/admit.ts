@@ -61,7 +61,7 @@ export async function enter(needs: EnterNeeds, { agentId }: Agent, requestId: st
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     await needs.refusals.record({ agentId, code: error.code, requestId, facts: {} })
-    needs.onOutcome('refused')
+    needs.onOutcome('refused', undefined)
     throw error
   }
 }
@@ -92,7 +92,7 @@ export async function admit(
     const { standing, facts } = known
     const names = standing && recordedNames(standing)
     await needs.refusals.record({ agentId, code: error.code, requestId, ...names, facts: facts ?? {} })
-    needs.onOutcome('refused')
+    needs.onOutcome('refused', standing)
     throw showingTheWay(error, await accessWanted(needs, error, input, standing))
   } finally {
     if (known.standing) loggedIds.grantId = known.standing.grant.grantId

@@ -1,5 +1,6 @@
 /** A call under way: what ends it early, and what has to be done once it is over, however it ended. */
 import type { CallsInFlight } from '../grants/calls-in-flight.ts'
+import type { Standing } from '../grants/standing.ts'
 import type { Clock } from '../platform/clock.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { StopSignal } from '../platform/stop-signal.ts'
@@ -19,18 +20,14 @@ export interface FlightNeeds {
 }
 
 export type Outcome = 'answered' | 'failed' | 'refused'
-export type OnOutcome = (outcome: Outcome, told?: Told) => void
+/** `standing` where it is known whose call it was, `seen` of one that was answered. */
+export type OnOutcome = (outcome: Outcome, standing: Standing | undefined, seen?: Seen) => void
 
 /** What was seen of an answer, for the record. */
 export interface Seen {
   status: number
   bytes: number
   redactions: number
-}
-
-/** The same, once it is over. */
-export interface Told extends Seen {
-  ms: number
 }
 
 export interface Flight {
@@ -85,7 +82,7 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
     answered: async (seen, envelope) => {
       if (!land()) return
       const detail = { ...seen, ms: ms() }
-      needs.onOutcome('answered', detail)
+      needs.onOutcome('answered', call.standing, seen)
       if (!keyed) {
         void ledger.outcome(call, 'answered', detail)
         return
@@ -96,7 +93,7 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
     },
     failed: async (error) => {
       if (!land()) return
-      needs.onOutcome('failed')
+      needs.onOutcome('failed', call.standing)
       // Whatever else went wrong came of what ended it.
       const detail = { code: codeOf(signal.aborted ? signal.reason : error), ms: ms() }
       // What certainly never went out may be tried again under the same key.

@@ -16,6 +16,7 @@ import { CallerGone, takeOff } from './flight.ts'
 import type { Flight, FlightNeeds } from './flight.ts'
 import type { KeyedCall } from './idempotency.ts'
 import { notSilent, passedOn } from './passed-on.ts'
+import type { CallTimes } from './proxy-metrics.ts'
 import { send } from './send.ts'
 import { streamedAnswer } from './streamed-answer.ts'
 import type { ReadableAnswer } from './streamed-answer.ts'
@@ -36,6 +37,8 @@ export interface Caller extends Admission {
   onClosed: (then: () => void) => void
   /** Of a streamed answer's headers. Prefixed unless said otherwise. */
   naming?: HeaderNaming
+  /** Gets the moments at which the call passed from one part to the next. */
+  times?: CallTimes
 }
 
 /** In its envelope, or to be passed on as it comes. */
@@ -52,6 +55,8 @@ export async function proxyCall(
   const admitted = await admit(needs, agent, input, caller)
   if (admitted.kind === 'stored') return stored(needs, agent.agent, admitted.envelope, caller)
   const { call, keyed } = admitted
+  const times = caller.times ?? { startedAt: 0 }
+  times.admittedAt = performance.now()
   const flight = takeOff(needs, call, keyed)
   const room = needs.unsentAnswers.hold(call.agentId, { isSandbox: call.standing.grant.kind === 'sandbox' })
   caller.onClosed(room.release)
@@ -60,8 +65,8 @@ export async function proxyCall(
   })
   try {
     return call.isStreamed
-      ? { kind: 'streamed', ...(await stream(needs, call, flight, caller.naming)) }
-      : { kind: 'whole', envelope: await unlessAborted(flight.signal, whole(needs, call, flight, keyed, room)) }
+      ? { kind: 'streamed', ...(await stream(needs, call, flight, times, caller.naming)) }
+      : { kind: 'whole', envelope: await unlessAborted(flight.signal, whole(needs, call, flight, times, keyed, room)) }
   } catch (error) {
     // An answer may be waiting that nobody will read now.
     flight.abort(error as Error)
@@ -86,6 +91,7 @@ async function whole(
   needs: ProxyNeeds,
   first: Call,
   flight: Flight,
+  times: CallTimes,
   keyed: KeyedCall | undefined,
   room: Hold,
 ): Promise<Envelope> {
@@ -104,6 +110,7 @@ async function whole(
     },
     giveUp: () => undefined,
   })
+  times.answeredAt = performance.now()
   const redactor = createRedactor(credential.forms, credential.newestForms)
   const { envelope, bytes } = await wholeAnswer({ first, last: call }, response, redactor, maxBytes)
   flight.signal.throwIfAborted()
@@ -120,6 +127,7 @@ async function stream(
   needs: ProxyNeeds,
   first: Call,
   flight: Flight,
+  times: CallTimes,
   naming: HeaderNaming = { prefixed: true, ownHosts: [] },
 ): Promise<ReadableAnswer> {
   const { response, credential, call } = await send(needs, first, flight, {
@@ -127,6 +135,7 @@ async function stream(
     exchange: (request) => first.route.upstream.streamed(request),
     giveUp: ({ body }) => body.destroy?.(),
   })
+  times.answeredAt = performance.now()
   const redactor = createRedactor(credential.forms, credential.newestForms)
   const heard = notSilent(response.body, flight, needs.config.proxyIdleSeconds * 1000)
   const answer = streamedAnswer({ first, last: call }, { ...response, body: heard }, redactor, naming)

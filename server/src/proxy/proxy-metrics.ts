@@ -1,22 +1,92 @@
+import type { Standing } from '../grants/standing.ts'
 import type { Metrics } from '../platform/metrics.ts'
-import type { OnOutcome } from './flight.ts'
+import { isVerified } from '../providers/provider.ts'
+import type { OnOutcome, Outcome } from './flight.ts'
+import type { Ledger } from './ledger.ts'
 import type { AgentLoad } from './load.ts'
 
-/** What an operator sees of the proxy. No label is a caller's to make up. */
-export function measureCalls(metrics: Metrics, load: AgentLoad): OnOutcome {
-  const calls = metrics.counter('sallyport_proxy_calls_total', 'Proxied calls by outcome', ['outcome'])
-  const redactions = metrics.counter('sallyport_redactions_total', 'Credentials taken out of answers', [])
-  const observe = metrics.histogram('sallyport_proxy_call_duration_seconds', 'How long answered calls took', [])()
-  const counters = {
-    answered: calls.labels('answered'),
-    failed: calls.labels('failed'),
-    refused: calls.labels('refused'),
+/** When a call passed from one part to the next, by the clock that times answers (`performance.now`). */
+export interface CallTimes {
+  startedAt: number
+  /** Its attempt is on record. */
+  admittedAt?: number
+  /** The upstream has answered: the whole answer is here, or the head of a streamed one. */
+  answeredAt?: number
+}
+
+export interface CallMetrics {
+  onOutcome: OnOutcome
+  /** Of every request to the proxy, once its answer is sent. No times: it was refused before it was read. */
+  onSent: (elapsedMs: number, times?: CallTimes) => void
+}
+
+const durationHelp =
+  'Time of requests to POST /v4/proxy by part, on the clock of sallyport_http_request_duration_seconds: the parts add up ' +
+  'to that. admission: from the head of the request until the call is on record, or is refused. upstream: the token, the ' +
+  'requests to the upstream and their answer, of a stream up to its head. answer: redaction and sending, of a stream its whole body'
+
+/** Each label has few values: callers can't make them up, and agents can't by proposing providers. */
+export function measureCalls(metrics: Metrics, load: AgentLoad): CallMetrics {
+  const { counter, histogram, gauge } = metrics
+  const callsHelp = 'Proxied calls by outcome and provider; other: proposed by agents, or not known'
+  const calls = counter('sallyport_proxy_calls_total', callsHelp, ['outcome', 'provider'])
+  const answersHelp = 'Answers of upstreams to proxied calls by class of status (2xx) and provider'
+  const answers = counter('sallyport_upstream_answers_total', answersHelp, ['status_class', 'provider'])
+  const redactions = counter('sallyport_redactions_total', 'Credentials removed from answers', [])
+  const observe = histogram('sallyport_proxy_call_duration_seconds', durationHelp, ['part'])
+  const parts = { admission: observe('admission'), upstream: observe('upstream'), answer: observe('answer') }
+  gauge('sallyport_proxy_calls_in_flight', 'Proxied calls whose answers are not sent yet', load.inFlight)
+
+  // To find a counter by its labels takes longer than to count.
+  const countersOf = new Map<string, Record<Outcome, ReturnType<typeof calls.labels>>>()
+  const answersOf = new Map<string, ReturnType<typeof answers.labels>>()
+  return {
+    onOutcome: (outcome, standing, seen) => {
+      const provider = providerLabel(standing)
+      let counters = countersOf.get(provider)
+      if (!counters) {
+        const of = (one: Outcome) => calls.labels(one, provider)
+        counters = { answered: of('answered'), failed: of('failed'), refused: of('refused') }
+        countersOf.set(provider, counters)
+      }
+      counters[outcome].inc()
+      if (!seen) return
+      if (seen.redactions > 0) redactions.inc(seen.redactions)
+      const statusClass = seen.status >= 100 && seen.status < 600 ? `${Math.floor(seen.status / 100)}xx` : 'other'
+      const key = `${statusClass} ${provider}`
+      let answered = answersOf.get(key)
+      if (!answered) answersOf.set(key, (answered = answers.labels(statusClass, provider)))
+      answered.inc()
+    },
+    onSent: (elapsedMs, times) => {
+      const startedAt = times?.startedAt ?? 0
+      const endedAt = startedAt + elapsedMs
+      const { admittedAt = endedAt, answeredAt = endedAt } = times ?? {}
+      parts.admission((admittedAt - startedAt) / 1000)
+      if (times?.admittedAt === undefined) return
+      parts.upstream((answeredAt - admittedAt) / 1000)
+      if (times.answeredAt !== undefined) parts.answer((endedAt - answeredAt) / 1000)
+    },
   }
-  metrics.gauge('sallyport_proxy_calls_in_flight', 'Calls under way', load.inFlight)
-  return (outcome, seen) => {
-    counters[outcome].inc()
-    if (!seen) return
-    if (seen.redactions > 0) redactions.inc(seen.redactions)
-    observe(seen.ms / 1000)
+}
+
+/** The same ledger, with the time that calls wait for it measured. */
+export function measureLedger(ledger: Ledger, { histogram }: Metrics): Ledger {
+  const help = 'What a call waits for its commit: from asking to put it on record until that is on disk'
+  const observe = histogram('sallyport_audit_commit_duration_seconds', help, [])()
+  return {
+    ...ledger,
+    attempt: async (call) => {
+      const startedAt = performance.now()
+      await ledger.attempt(call)
+      observe((performance.now() - startedAt) / 1000)
+    },
   }
+}
+
+/** The slugs that an admin chose. */
+function providerLabel(standing: Standing | undefined): string {
+  if (standing?.grant.kind === 'sandbox') return 'sandbox'
+  const provider = standing?.provider
+  return provider?.slug && isVerified(provider) ? provider.slug : 'other'
 }

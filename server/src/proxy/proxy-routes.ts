@@ -15,9 +15,17 @@ import { dryRun } from './dry-run.ts'
 import { readIdempotencyKey } from './idempotency.ts'
 import { proxyCall } from './proxy-call.ts'
 import type { ProxyNeeds } from './proxy-call.ts'
+import type { CallMetrics, CallTimes } from './proxy-metrics.ts'
 import type { ReadableAnswer } from './streamed-answer.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    callTimes?: CallTimes
+  }
+}
+
 interface ProxyRouteNeeds extends ProxyNeeds, EnterNeeds {
+  onSent: CallMetrics['onSent']
   config: ProxyNeeds['config'] & Pick<Config, 'proxyBodyBytes' | 'baseUrl'>
 }
 
@@ -29,6 +37,10 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
       bodyLimit: needs.config.proxyBodyBytes,
       onRequest: async (request, { raw }) => {
         onceClosed(raw, await enter(needs, actingAgent(request).agent, request.id))
+      },
+      onResponse: (request, { elapsedTime }, done) => {
+        needs.onSent(elapsedTime, request.callTimes)
+        done()
       },
       schema: {
         tags: ['Proxy'],
@@ -42,6 +54,7 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
       },
     },
     async (request, reply) => {
+      const times = (request.callTimes = { startedAt: performance.now() - reply.elapsedTime })
       const agent = actingAgent(request)
       const input = toInput(request.body)
       if (request.body.dry_run) return dryRun(needs, agent, input, request.id)
@@ -58,6 +71,7 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
         onClosed: (then) => {
           onceClosed(reply.raw, then)
         },
+        times,
         naming: namingFor(request, needs.config.baseUrl),
       })
       if (answer.kind === 'streamed') return passOn(reply, answer)

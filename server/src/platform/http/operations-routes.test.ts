@@ -74,6 +74,26 @@ onBothDatabases('operations', (engine) => {
     assert.match(String(headers['content-type']), /^text\/plain/)
   })
 
+  test('a metrics token reads the metrics and nothing else', async (t) => {
+    const token = 'a-metrics-token-of-32-or-more-characters'
+    const service = await startService(t, engine, { SALLYPORT_METRICS_TOKEN: token })
+    assert.equal((await service.call('GET', '/metrics', { token })).status, 200)
+    assert.equal((await service.call('GET', '/metrics', { token: service.adminToken })).status, 200)
+    assert.equal((await service.call('GET', '/metrics', { token: `${token}x` })).status, 401)
+    const { paths } = (await service.call('GET', '/openapi.json')).body
+    const routes = Object.entries<object>(paths).flatMap(([path, one]) =>
+      Object.keys(one).map((method) => [method, path]),
+    )
+    assert.ok(routes.length > 50, 'it looks at every route')
+    for (const [method = '', path = ''] of routes) {
+      const call = (by: { token?: string }) => service.call(method.toUpperCase(), path.replaceAll(/\{\w+\}/g, 'x'), by)
+      const [without, withIt] = [(await call({})).status, (await call({ token })).status]
+      // What anyone may call looks at no credential.
+      assert.equal(withIt, without === 401 ? 403 : without, `${method} ${path}`)
+    }
+    assert.ok(!service.log.join('').includes(token))
+  })
+
   test('metrics on a port of their own are not served here', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_METRICS_PORT: '9464' })
     assert.equal((await service.call('GET', '/metrics', { token: service.adminToken })).status, 404)
@@ -103,8 +123,8 @@ onBothDatabases('operations', (engine) => {
     )
     assert.match(text, /route="\/v4\/agents\/:id\/disable",status="404"/)
     assert.match(text, /route="\(none\)",status="404"/)
-    assert.match(text, /sallyport_proxy_calls_total\{outcome="answered"\} 1/)
-    assert.match(text, /sallyport_proxy_calls_total\{outcome="refused"\} 1/)
+    assert.match(text, /sallyport_proxy_calls_total\{outcome="answered",provider="sandbox"\} 1/)
+    assert.match(text, /sallyport_proxy_calls_total\{outcome="refused",provider="sandbox"\} 1/)
   })
 })
 

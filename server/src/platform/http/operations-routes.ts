@@ -1,9 +1,11 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Readiness } from '../readiness.ts'
+import { Secret } from '../secret.ts'
+import { hashToken, isSameHash } from '../tokens.ts'
 import type { Http } from './http.ts'
 import { backlog, createHttpListener } from './listener.ts'
 import type { ListenerTimeouts } from './listener.ts'
@@ -26,22 +28,31 @@ export function operationsRoutes(http: Http, { config, metrics, readiness }: Ope
     return { status: 'ok' }
   })
   if (config.metricsPort !== undefined) return
-  http.get('/metrics', { config: { ...probe.config, allow: ['admin'] } }, async (_request, reply) => {
+  http.get('/metrics', { config: { ...probe.config, allow: ['admin', 'collector'] } }, async (_request, reply) => {
     return reply.type(metrics.registry.contentType).send(await metrics.text())
   })
 }
 
-/** On a port of its own the metrics need no token: keep it where only the collector can reach it. */
+/** On a port of its own the metrics need a token only where one is set, which is a must beyond this machine. */
 export async function serveMetrics(
   { registry, text }: Metrics,
   port: number,
-  config: ListenerTimeouts & Pick<Config, 'host'>,
+  config: ListenerTimeouts & Pick<Config, 'host' | 'metricsToken'>,
   log: Log,
 ): Promise<Server> {
+  const token = config.metricsToken.read()
+  const tokenHash = token && hashToken(token)
+  const isAdmitted = ({ headers: { authorization = '' } }: IncomingMessage) =>
+    tokenHash === undefined ||
+    (/^Bearer \S+$/i.test(authorization) && isSameHash(hashToken(new Secret(authorization.slice(7))), tokenHash))
   const server = createHttpListener(config, log, (request, response) => {
     const isKnown = request.method === 'GET' && request.url === '/metrics'
     if (!isKnown) {
       response.writeHead(404).end()
+      return
+    }
+    if (!isAdmitted(request)) {
+      response.writeHead(401, { 'www-authenticate': 'Bearer' }).end()
       return
     }
     text().then(
