@@ -107,10 +107,10 @@ export interface App {
 }
 
 export async function createApp(given: AppNeeds): Promise<App> {
-  const { config, vault, egress, adminToken, clock, log } = given
+  const { config, database, vault, egress, adminToken, clock, log } = given
   const metrics = createMetrics(given.figuresOfAll)
-  const database = measureDatabase(given.database, metrics)
-  const stores = createStores({ ...given, database })
+  measureDatabase(database, metrics)
+  const stores = createStores(given)
   const needs = { config, database, egress, oauth: createOAuth({ egress }), clock, log, ...stores }
   const sweep = createSweep({ ...needs, metrics })
   const load = createAgentLoad(config.proxyInFlightPerAgent)

@@ -115,9 +115,9 @@ export function measureResponses(http: Http, { counter, histogram }: Metrics): v
   })
 }
 
-/** The same database, with its pool and its transactions measured. */
-export function measureDatabase(database: Database, { gauge, histogram }: Metrics): Database {
-  const { pool } = database
+/** Measures its pool and, from now on, its transactions. */
+export function measureDatabase(database: Database, { gauge, histogram }: Metrics): void {
+  const { pool, transaction } = database
   if (pool) {
     gauge('sallyport_database_connections', 'Connections that transactions may use', () => pool().size)
     gauge('sallyport_database_connections_used', 'Connections that transactions use just now', () => pool().used)
@@ -125,13 +125,12 @@ export function measureDatabase(database: Database, { gauge, histogram }: Metric
   }
   const help = 'Transactions from their start to their end, with the wait for a connection and with retries'
   const observe = histogram('sallyport_database_transaction_duration_seconds', help, [])()
-  const transaction: Database['transaction'] = async (work) => {
+  database.transaction = async (work) => {
     const startedAt = performance.now()
     try {
-      return await database.transaction(work)
+      return await transaction(work)
     } finally {
       observe((performance.now() - startedAt) / 1000)
     }
   }
-  return { ...database, transaction }
 }
