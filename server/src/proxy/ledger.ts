@@ -157,7 +157,8 @@ export function createLedger(needs: LedgerNeeds): Ledger {
         })
     } catch (error) {
       // The attempt is on record; the outcome stays unknown, and the answer is not withheld for it.
-      log.error({ err: error, audit_id: call.auditId }, 'an outcome could not be put on record')
+      const ids = { request_id: call.requestId, agent_id: call.agentId, audit_id: call.auditId }
+      log.error({ ...ids, err: error }, 'an outcome could not be put on record')
     }
   }
 
