@@ -1,8 +1,11 @@
 /** Every fault: what breaks, and how it is mended. */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../e2e/running-service.ts'
-import type { RunningService } from '../../e2e/running-service.ts'
-import { killOne, pauseOne, resumeOne } from './processes.ts'
+import { fillDisk } from '../../e2e/small-disk.ts'
+import { closeConnections, exportRecord, openConnections, registerAtOnce } from './crowds.ts'
+import { hangUp, killOne, pauseOne, resumeOne } from './processes.ts'
 import { kinds } from './set-ups.ts'
 import type { Kind, Postgres, SetUp } from './set-ups.ts'
 
@@ -12,7 +15,7 @@ export interface Fault {
   /** How long it lasts, once it has begun. */
   seconds: number
   /** May say more about what callers saw. */
-  begin: (setUp: SetUp) => Promise<string | undefined> | undefined
+  begin: (setUp: SetUp) => unknown
   /** Takes the cause away. */
   end?: (setUp: SetUp) => unknown
   /** It is one of a certain host, which further callers call meanwhile. */
@@ -23,8 +26,6 @@ export interface Fault {
 
 const everywhere = kinds
 const [sqlite, workers, instances] = kinds
-/** HAProxy finds out within two checks, a second apart. */
-const balancerMs = 3_000
 
 export const faults: readonly Fault[] = [
   {
@@ -38,37 +39,138 @@ export const faults: readonly Fault[] = [
     name: 'Restart (SIGTERM)',
     on: [sqlite, workers],
     seconds: 0,
-    begin: ({ victim }) => done(victim.stop()),
+    begin: ({ victim }) => victim.stop(),
     end: ({ victim }) => victim.startAgain(),
   },
   {
     name: 'Rolling restart (SIGTERM)',
     on: [instances],
     seconds: 0,
-    begin: (setUp) => done(rollingRestart(setUp)),
+    begin: rollingRestart,
     servesAll: [instances],
   },
-  { name: 'A process stands still for 10 s (SIGSTOP)', on: everywhere, seconds: 10, begin: pauseOne, end: resumeOne },
+  { name: 'A process is paused for 10 s (SIGSTOP)', on: everywhere, seconds: 10, begin: pauseOne, end: resumeOne },
+  { name: 'SIGHUP, ten times', on: everywhere, seconds: 2, begin: hangUp, servesAll: everywhere },
+  {
+    name: 'PostgreSQL crashes and is started again',
+    on: [instances],
+    seconds: 5,
+    begin: (setUp) => postgresOf(setUp).server.halt('SIGQUIT'),
+    end: (setUp) => postgresOf(setUp).server.resume(),
+  },
+  {
+    name: 'Open database connections go silent, new ones work',
+    on: [instances],
+    seconds: 10,
+    begin: (setUp) => {
+      postgresOf(setUp).relay.silence()
+    },
+  },
+  {
+    name: 'The database is unreachable for 15 s',
+    on: [instances],
+    seconds: 15,
+    begin: (setUp) => {
+      postgresOf(setUp).relay.silenceFromNowOn()
+    },
+    end: (setUp) => {
+      postgresOf(setUp).relay.resume()
+    },
+  },
+  {
+    name: 'Database sessions are read-only, as after a failover',
+    on: [instances],
+    seconds: 10,
+    begin: (setUp) =>
+      postgresOf(setUp).run(`alter database postgres set default_transaction_read_only = on;
+        select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = 'postgres'`),
+    end: (setUp) => postgresOf(setUp).run('alter database postgres reset default_transaction_read_only'),
+  },
+  {
+    name: 'The schema is that of a newer version',
+    on: [instances],
+    seconds: 6,
+    begin: (setUp) => postgresOf(setUp).run(`insert into migrations values (9999, 'newer', 0)`),
+    end: (setUp) => postgresOf(setUp).run('delete from migrations where number = 9999'),
+  },
+  clockFault('The clock of one instance is 15 s ahead', '+15'),
+  clockFault('The clock of one instance is an hour behind', '-3600'),
+  {
+    name: 'Another program fills the disk',
+    on: [sqlite, workers],
+    seconds: 8,
+    begin: ({ disk }) => {
+      fillDisk(join(disk, 'other-program'))
+    },
+    end: ({ disk }) => {
+      rmSync(join(disk, 'other-program'))
+    },
+  },
+  hostFault('An API does not answer', 'hangs'),
+  hostFault('An API resets connections', 'resets'),
+  hostFault('An API refuses connections', 'refuses'),
+  {
+    name: 'The name server is silent about one host',
+    on: everywhere,
+    seconds: 10,
+    begin: async ({ world: { names, failing } }) => {
+      await failing.set('answers')
+      names.names[failing.name] = 'silent'
+    },
+    end: ({ world: { names, failing } }) => (names.names[failing.name] = ['127.0.0.1']),
+    host: true,
+    servesAll: everywhere,
+  },
+  { name: '1,500 agents register at once', on: everywhere, seconds: 1, begin: registerAtOnce, servesAll: everywhere },
+  {
+    name: '2,000 connections without a request',
+    on: everywhere,
+    seconds: 5,
+    begin: openConnections,
+    end: closeConnections,
+    servesAll: everywhere,
+  },
+  { name: 'The whole record is exported', on: everywhere, seconds: 0, begin: exportRecord, servesAll: everywhere },
 ]
 
-async function done(work: Promise<unknown>): Promise<undefined> {
-  await work
-}
-
-async function rollingRestart({ instances: all }: SetUp): Promise<void> {
-  for (const one of all) {
-    await one.stop()
-    await one.startAgain()
-    await untilReady(one)
-    await sleep(balancerMs)
+function clockFault(name: string, offset: string): Fault {
+  return {
+    name,
+    on: everywhere,
+    seconds: 10,
+    begin: ({ setVictimsClock }) => {
+      setVictimsClock(offset)
+    },
+    end: ({ setVictimsClock }) => {
+      setVictimsClock('+0')
+    },
+    servesAll: everywhere,
   }
 }
 
-async function untilReady(service: RunningService): Promise<void> {
-  await eventually(async () => (await service.call('GET', '/readyz')).status === 200, 'it does not become ready')
+function hostFault(name: string, behaviour: 'hangs' | 'resets' | 'refuses'): Fault {
+  return {
+    name,
+    on: everywhere,
+    seconds: 8,
+    begin: ({ world }) => world.failing.set(behaviour),
+    end: ({ world }) => world.failing.set('answers'),
+    host: true,
+    servesAll: everywhere,
+  }
 }
 
-export function postgresOf({ postgres }: SetUp): Postgres {
+async function rollingRestart(setUp: SetUp): Promise<void> {
+  for (const one of setUp.instances) {
+    await one.stop()
+    await one.startAgain()
+    await eventually(async () => (await one.call('GET', '/readyz')).status === 200, 'it does not become ready')
+    // HAProxy finds out within two checks, a second apart.
+    await sleep(3_000)
+  }
+}
+
+function postgresOf({ postgres }: SetUp): Postgres {
   if (!postgres) throw new Error('this fault is one of PostgreSQL')
   return postgres
 }

@@ -68,7 +68,7 @@ export async function measure(scope: Scope, fault: Fault, setUp: SetUp): Promise
   const all = [start('calls', world.host, perSecond)]
   await sleep(calmMs)
   if (fault.host) all.push(start('host', world.failing.host, perSecondToHost, hostTimeoutMs))
-  const note = await fault.begin(setUp)
+  const note: unknown = await fault.begin(setUp)
   await sleep(fault.seconds * 1000)
   const goneAt = performance.now()
   await fault.end?.(setUp)
@@ -92,7 +92,7 @@ export async function measure(scope: Scope, fault: Fault, setUp: SetUp): Promise
     complaint === '' &&
     (callers.failed === 0 || !fault.servesAll?.includes(setUp.kind))
   const found = { callers, callersOfHost, recoverySeconds, lost, doubled, complaint, isMet }
-  return { fault, setUp, ...found, note: note ?? '' }
+  return { fault, setUp, ...found, note: typeof note === 'string' ? note : '' }
 }
 
 function isBad({ failure, tookMs }: CallMade): boolean {
