@@ -39,6 +39,18 @@ test('a clock whose database is away runs on', async (t) => {
   assert.equal(clock.now().getTime(), before + 1000)
 })
 
+test('an answer that took long does not move the clock', async (t) => {
+  const database = (await migratedDatabase(t, 'postgres'))()
+  let monotonic = 0
+  let stepMs = 0
+  const clock = await followDatabaseClock(database, fixedClock().now, () => (monotonic += stepMs))
+  const before = clock.now().getTime()
+  stepMs = 10_000
+  await clock.adjust()
+  stepMs = 0
+  assert.equal(clock.now().getTime(), before + monotonic)
+})
+
 test('on SQLite it is the clock of the machine', async (t) => {
   const system = fixedClock()
   const clock = await followDatabaseClock((await migratedDatabase(t, 'sqlite'))(), system.now)

@@ -14,6 +14,9 @@ export interface DatabaseClock {
   offsetMs: () => number
 }
 
+/** The time is off by half of it at most: what took longer says too little (see rate-limits.ts). */
+const longestQuestionMs = 1_000
+
 /** SQLite has no time of its own. */
 export async function followDatabaseClock(
   { engine, queries }: Pick<Database, 'engine' | 'queries'>,
@@ -27,6 +30,7 @@ export async function followDatabaseClock(
     const { rows } = await sql<{ at: number }>`
       select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as at`.execute(queries)
     const after = monotonicMs()
+    if (base.at !== 0 && after - before > longestQuestionMs) return
     base = { at: rows[0]?.at ?? 0, askedAt: (before + after) / 2 }
   }
   const now = () => new Date(base.at + monotonicMs() - base.askedAt)

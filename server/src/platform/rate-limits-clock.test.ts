@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fixedClock } from '../../testkit/clock.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { migratedDatabase } from '../../testkit/open-database.ts'
-import { perMinute, takeFromLimit } from './rate-limits.ts'
+import { perMinute, perSecond, takeFromLimit } from './rate-limits.ts'
 
 onBothDatabases('rate limits', (engine) => {
   test('a clock that was years ahead for a moment locks nobody out for years', async (t) => {
@@ -27,4 +27,14 @@ onBothDatabases('rate limits', (engine) => {
     await takeFromLimit(queries, 'a', limit, now)
     await assert.rejects(takeFromLimit(queries, 'a', limit, now), { code: 'rate_limited', retryAfterSeconds: 20 })
   })
+
+  for (const seconds of [15, 45, 3_600]) {
+    test(`a clock that is set back by ${seconds} seconds refuses nobody who has calls left`, async (t) => {
+      const { queries } = (await migratedDatabase(t, engine))()
+      const limit = perSecond(10, 100)
+      const now = fixedClock().now()
+      await takeFromLimit(queries, 'a', limit, new Date(now.getTime() + seconds * 1000))
+      await takeFromLimit(queries, 'a', limit, now)
+    })
+  }
 })

@@ -29,8 +29,8 @@ export function perSecond(count: number, burst: number): RateLimit {
   return { burst, periodMs: Math.ceil(1000 / count) }
 }
 
-/** Clocks that share a database differ by less. */
-const differenceMs = 60_000
+/** Processes that share a database share a clock (database-clock.ts), and know it to within this. */
+const differenceMs = 1_000
 
 export interface Taking {
   key: string
