@@ -28,6 +28,8 @@ const everywhere = kinds
 const [sqlite, workers, instances] = kinds
 
 export const faults: readonly Fault[] = [
+  // Warms the service up as well.
+  { name: 'None', on: everywhere, seconds: 10, begin: () => undefined, servesAll: everywhere },
   {
     name: 'A process is killed (SIGKILL)',
     on: everywhere,
