@@ -107,6 +107,7 @@ function findInWindow(forms: SecretForms, bytes: Buffer, from: number, isWhole: 
 
 async function findInTurns(forms: SecretForms, bytes: Buffer): Promise<Span[]> {
   const spans: Span[] = []
+  await nextSlice()
   let since = performance.now()
   for (let from = 0; from !== done; from = findInWindow(forms, bytes, from, true, spans)) {
     if (performance.now() - since < turnMs) continue

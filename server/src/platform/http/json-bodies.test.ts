@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fastify from 'fastify'
 import { onBothDatabases } from '../../../testkit/databases.ts'
 import { startService } from '../../../testkit/service.ts'
 import type { TestService } from '../../../testkit/service.ts'
+import type { Http } from './http.ts'
+import { readJsonBodies } from './json-bodies.ts'
 
 const deep = '['.repeat(100_000) + ']'.repeat(100_000)
 
@@ -191,4 +194,21 @@ onBothDatabases('bodies', (engine) => {
     const login = await service.call('POST', '/v4/auth/login', { body: { login_token: '\u0000' } })
     assert.equal(login.status, 401)
   })
+})
+
+test('of long bodies one is read in each turn of the event loop', async () => {
+  const http = fastify() as unknown as Http
+  readJsonBodies(http)
+  let read = 0
+  http.post('/', () => ({ read: (read += 1) }))
+  await http.ready()
+  const payload = JSON.stringify({ text: 'x'.repeat(40_000) })
+  const send = () => http.inject({ method: 'POST', url: '/', headers: { 'content-type': 'application/json' }, payload })
+  const replies = Promise.all(Array.from({ length: 10 }, send))
+  while (read < 10) {
+    const before = read
+    await new Promise(setImmediate)
+    assert.ok(read <= before + 1, `${read - before} in one turn`)
+  }
+  await replies
 })

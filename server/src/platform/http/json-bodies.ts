@@ -1,10 +1,16 @@
 import { isUtf8 } from 'node:buffer'
+import type { FastifyRequest } from 'fastify'
 import { ServiceError } from '../errors.ts'
 import { isTooDeep, maxJsonDepth } from '../json.ts'
 import { isJsonText } from '../json-text.ts'
+import { nextSlice } from '../slices.ts'
 import type { Http } from './http.ts'
 
 const scannedFromBytes = 4096
+/** What is longer takes a millisecond or more to read, and waits for its turn (slices.ts). */
+const longBytes = 32_768
+
+type ReadBody = (request: FastifyRequest, body: Buffer, done: (error: Error | null, value?: unknown) => void) => void
 
 /**
  * Bodies are JSON in UTF-8. An empty one counts as none, and none as an object without members. What else the text has to
@@ -13,11 +19,7 @@ const scannedFromBytes = 4096
 export function readJsonBodies(http: Http, judge?: (text: string) => void): void {
   const parse = http.getDefaultJsonParser('error', 'error')
   http.removeAllContentTypeParsers()
-  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    if (body.length === 0) {
-      done(null, undefined)
-      return
-    }
+  const read: ReadBody = (request, body, done) => {
     const bytes = withoutMark(body)
     const text = isUtf8(bytes) ? bytes.toString() : undefined
     // Both look at every byte. Of large bodies the scanner does so in a fraction of the time.
@@ -35,6 +37,14 @@ export function readJsonBodies(http: Http, judge?: (text: string) => void): void
       if (error) done(new ServiceError('invalid_json', { message: reason(text), cause: error }))
       else done(null, value)
     })
+  }
+  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (body.length === 0) done(null, undefined)
+    else if (body.length <= longBytes) read(request, body, done)
+    else
+      void nextSlice().then(() => {
+        read(request, body, done)
+      })
   })
   http.addHook('preValidation', (request, _reply, done) => {
     if (request.body === undefined && request.routeOptions.schema?.body) request.body = {}
