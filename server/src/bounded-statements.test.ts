@@ -13,10 +13,17 @@ const bounded: Record<string, string> = {
   'access-requests/access-request-store.ts drop': 'the ids it is given, a batch',
   'access-requests/access-request-store.ts listWaitingBetween': 'how many requests of an agent may wait',
   'agents/agent-store.ts findAll': 'the ids of a page',
+  'audit/audit-chain-store.ts countUnchained': 'counts in an index, once for each start of a process',
+  'audit/audit-chain-store.ts listHeads': 'one for each chain, found by jumps in an index',
+  'audit/audit-chain-store.ts listLastSigned': 'one for each chain, found by jumps in an index',
   'audit/audit-chain-store.ts listSigned': 'heads between the first and the last record of a batch',
+  'audit/audit-chain-store.ts listStarts': 'one for each chain, found by jumps in an index',
   'audit/audit-chain-store.ts listStubs': 'one for each chain; only `audit verify` reads them',
   'audit/audit-chain-store.ts putStub': 'the records of a batch, and their heads',
   'audit/audit-list-store.ts withFollowUps': 'the calls of a page',
+  'audit/loose-record-store.ts countUnchained': 'the records of a stretch, which is limited',
+  'audit/loose-record-store.ts listOutside': 'the records of a stretch, which is limited',
+  'audit/loose-record-store.ts listUnlisted': 'the records of a stretch, which is limited',
   'audit/audit-series-store.ts readPart': 'reads from candidates, which are limited',
   'audit/audit-tail-store.ts listThese': 'the numbers it is given, at most 500',
   'callbacks/callback-store.ts dropOf': 'the ids it is given, a batch',
@@ -29,11 +36,14 @@ const bounded: Record<string, string> = {
   'devices/push-store.ts enqueue': 'devices of one user',
   'devices/push-store.ts forgetToken': 'pushes to one device',
   'grants/grant-store.ts describe': 'the ids of a page',
+  'grants/grant-store.ts findEnded': 'the grants of the calls in flight',
   'grants/grant-store.ts listBetween': 'reads from the newest grants, which are limited',
   'legacy-v1/client-store.ts dropUnseenBefore': 'the ids it is given, a batch',
   'legacy-v1/item-store.ts find': 'the ids of one request',
   'legacy-v1/service-key-store.ts dropRetiredBefore': 'one key for each rotation',
   'legacy-v1/service-key-store.ts list': 'one key for each rotation',
+  'platform/database-clock.ts adjust': 'one row',
+  'platform/database/migrate.ts lockSchema': 'one row',
   'platform/vault/rotate.ts beginRotation': 'data keys, of which there are a few',
   'platform/vault/rotate.ts dropUnusedMasterKeys': 'data keys, of which there are a few',
   'platform/vault/rotate.ts rotateKeys': 'data keys, of which there are a few',
@@ -58,7 +68,7 @@ function unlimitedIn(file: string, text: string): string[] {
       const { name, expression } = node.expression
       if (name.text === 'execute') {
         const words = wordsOf(expression)
-        const isMany = words.includes('selectFrom') || words.includes('deleteFrom')
+        const isMany = ['selectFrom', 'deleteFrom', 'select', 'delete'].some((word) => words.includes(word))
         if (isMany && !words.includes('limit')) found.push(`${file} ${functionAround(node)}`)
       }
     }
@@ -67,6 +77,8 @@ function unlimitedIn(file: string, text: string): string[] {
   /** The methods that a query was made with, also where its beginning is in a variable. */
   const wordsOf = (expression: ts.Expression): string[] => {
     if (ts.isCallExpression(expression)) return wordsOf(expression.expression)
+    // Raw SQL, word for word.
+    if (ts.isTaggedTemplateExpression(expression)) return expression.template.getText().split(/[^a-z]+/)
     if (ts.isParenthesizedExpression(expression)) return wordsOf(expression.expression)
     if (ts.isPropertyAccessExpression(expression)) return [expression.name.text, ...wordsOf(expression.expression)]
     if (!ts.isIdentifier(expression)) return []
@@ -90,6 +102,10 @@ test('every statement that may meet many rows has a limit, or is named here', ()
   const sample = "const q = tx.selectFrom('a'); const all = () => q.where('b').execute()"
   assert.deepEqual(unlimitedIn('sample.ts', sample), ['sample.ts all'])
   assert.deepEqual(unlimitedIn('sample.ts', sample.replace('where(', 'limit(')), [])
+  assert.deepEqual(unlimitedIn('sample.ts', 'function all() { return sql<Row>`select a from b`.execute(tx) }'), [
+    'sample.ts all',
+  ])
+  assert.deepEqual(unlimitedIn('sample.ts', 'function some() { sql`select a from b limit ${some}`.execute(tx) }'), [])
   const files = globSync('**/*.ts', { cwd: root }).filter((file) => !/\.test\.ts$|^commands\/|migrations\//.test(file))
   const found = files.flatMap((file) => unlimitedIn(file, readFileSync(join(root, file), 'utf8')))
   assert.deepEqual([...new Set(found)].sort(), Object.keys(bounded).sort())

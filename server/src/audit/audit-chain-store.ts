@@ -69,7 +69,7 @@ export const auditChainStore = {
   /** The last record of every chain that has any, in the order in which the chains began. */
   listHeads: async (queries: Queries): Promise<Head[]> => {
     const { rows } = await sql<Head>`
-      with recursive ${chainsThere}
+      with recursive ${chainsIn('audit_records')}
       select chain, position, hash from audit_records join (
         select chain as name, (select max(position) from audit_records r where r.chain = chains.chain) as last
         from chains where chain is not null
@@ -81,7 +81,7 @@ export const auditChainStore = {
   /** What the first records of the chains say, as far as they are still there. */
   listStarts: async (queries: Queries): Promise<string[]> => {
     const { rows } = await sql<{ detail: string }>`
-      with recursive ${chainsThere}
+      with recursive ${chainsIn('audit_records')}
       select detail from audit_records join (select chain as name from chains where chain is not null) starts
       on chain = name and position = 1`.execute(queries)
     return rows.map(({ detail }) => detail)
@@ -115,8 +115,10 @@ export const auditChainStore = {
   /** The last signed head of every chain. */
   listLastSigned: async (queries: Queries): Promise<SignedHead[]> => {
     const { rows } = await sql<SignedRow>`
-      select * from audit_heads join (
-        select chain as name, max(position) as last from audit_heads group by chain
+      with recursive ${chainsIn('audit_heads')}
+      select audit_heads.* from audit_heads join (
+        select chain as name, (select max(position) from audit_heads h where h.chain = chains.chain) as last
+        from chains where chain is not null
       ) lasts on chain = name and position = last
       order by chain`.execute(queries)
     return rows.map(toSigned)
@@ -180,11 +182,13 @@ export const auditChainStore = {
 }
 
 /** Jumps from one chain to the next in the index, instead of reading all of it. */
-const chainsThere = sql.raw(`chains (chain) as (
-  select min(chain) from audit_records where chain is not null
-  union all
-  select (select min(chain) from audit_records where chain > chains.chain) from chains where chain is not null
-)`)
+function chainsIn(table: 'audit_records' | 'audit_heads'): RawBuilder<unknown> {
+  return sql.raw(`chains (chain) as (
+    select min(chain) from ${table} where chain is not null
+    union all
+    select (select min(chain) from ${table} where chain > chains.chain) from chains where chain is not null
+  )`)
+}
 
 function toSigned({ chain, position, hash, at, signature }: SignedRow): SignedHead {
   return { chain, position, hash, at: new Date(at), signature }

@@ -47,7 +47,6 @@ export async function counterpartsOf(
   memory.delete(party.id)
   const canGoOn = known !== undefined && before !== undefined && before <= known.before
   const result = canGoOn ? await goOn(queries, party, known, before) : await lookUpAll(queries, party, before)
-  result.found.sort((one, other) => (one.newest < other.newest ? 1 : -1))
   if (before === undefined || !isWorthKeeping(result.found)) return result
   if (canGoOn || (await isSettledBelow(queries, before))) {
     memory.set(party.id, { before, found: result.found })
@@ -76,12 +75,12 @@ async function isSettledBelow(queries: Queries, before: string): Promise<boolean
 }
 
 async function lookUpAll(queries: Queries, { own, id }: Party, before: string | undefined): Promise<Counterparts> {
-  const found: Counterpart[] = []
+  let found: Counterpart[] = []
   let looked = 0
   let after = ''
   await inBatches(async () => {
     const rows = await auditPairStore.listCounterparts(queries, own, id, before, { after })
-    addTo(found, rows)
+    found = merged(found, inOrder(rows))
     looked += rows.length
     after = rows.at(-1)?.id ?? ''
     return rows.length < rowsPerBatch ? 'done' : 'more'
@@ -90,16 +89,30 @@ async function lookUpAll(queries: Queries, { own, id }: Party, before: string | 
 }
 
 async function goOn(queries: Queries, { own, id }: Party, kept: Kept, before: string): Promise<Counterparts> {
-  const found = kept.found.filter(({ newest }) => newest < before)
-  const passed = kept.found.filter(({ newest }) => newest >= before).map((counterpart) => counterpart.id)
+  const below = kept.found.findIndex(({ newest }) => newest < before)
+  const passed = below === -1 ? kept.found : kept.found.slice(0, below)
+  let found = kept.found.slice(passed.length)
   for (let start = 0; start < passed.length; start += rowsPerBatch) {
     if (start > 0) await yieldToEventLoop()
-    const ids = passed.slice(start, start + rowsPerBatch)
-    addTo(found, await auditPairStore.listCounterparts(queries, own, id, before, { ids }))
+    const ids = passed.slice(start, start + rowsPerBatch).map((counterpart) => counterpart.id)
+    found = merged(found, inOrder(await auditPairStore.listCounterparts(queries, own, id, before, { ids })))
   }
   return { found, looked: passed.length }
 }
 
-function addTo(found: Counterpart[], rows: readonly { id: string; newest: string | null }[]): void {
-  for (const { id, newest } of rows) if (newest !== null) found.push({ id, newest })
+/** Those that have any record there, the one with the newest first. */
+function inOrder(rows: readonly { id: string; newest: string | null }[]): Counterpart[] {
+  const found = rows.flatMap(({ id, newest }) => (newest === null ? [] : { id, newest }))
+  return found.sort((one, other) => (one.newest < other.newest ? 1 : -1))
+}
+
+/** Both are in order. To sort all of them at once would take as long as several batches. */
+function merged(one: readonly Counterpart[], other: readonly Counterpart[]): Counterpart[] {
+  const all: Counterpart[] = []
+  let index = 0
+  for (const counterpart of one) {
+    for (let next = other[index]; next && next.newest > counterpart.newest; next = other[++index]) all.push(next)
+    all.push(counterpart)
+  }
+  return all.concat(other.slice(index))
 }

@@ -13,35 +13,66 @@ export interface OutsideRecord {
   auditId: string
 }
 
+export interface UnlistedRecord extends OutsideRecord {
+  /** The user and the agent that it stands between. */
+  parties: string
+}
+
+/** Records between two places of the table, the first not included. */
+export interface Stretch {
+  from: number
+  to: number
+}
+
+const within = ({ from, to }: Stretch) => sql<boolean>`sequence > ${from} and sequence <= ${to}`
+
 export const looseRecordStore = {
+  /** The next so many records of all, whatever chain they hang on. */
+  nextStretch: async (queries: Queries, from: number, limit: number): Promise<Stretch | undefined> => {
+    const next = queries.selectFrom('audit_records').select('sequence').where('sequence', '>', from).orderBy('sequence')
+    const last = await next
+      .offset(limit - 1)
+      .limit(1)
+      .executeTakeFirst()
+    if (last) return { from, to: last.sequence }
+    return (await next.limit(1).executeTakeFirst()) && { from, to: Number.MAX_SAFE_INTEGER }
+  },
+
   /** Before the beginning of their chain, or where retention took all away. In one query: retention may be at work. */
-  listOutside: async (queries: Queries, limit: number): Promise<OutsideRecord[]> => {
+  listOutside: async (queries: Queries, stretch: Stretch): Promise<OutsideRecord[]> => {
     const { rows } = await sql<OutsideRecord>`
       select chain, position, audit_id as ${sql.ref('auditId')} from audit_records
-      where chain is not null and (position is null or position <= coalesce(
+      where ${within(stretch)} and chain is not null and (position is null or position <= coalesce(
         (select audit_stubs.position from audit_stubs where audit_stubs.chain = audit_records.chain), 0))
-      order by chain, position limit ${limit}`.execute(queries)
+      order by sequence`.execute(queries)
     return rows
   },
 
-  /** Of records between a user and an agent one each of those whose lists do not lead to it. */
-  listUnlisted: async (queries: Queries, limit: number): Promise<OutsideRecord[]> => {
-    const { rows } = await sql<OutsideRecord>`
-      select coalesce(chain, 'none') as chain, position, audit_id as ${sql.ref('auditId')} from audit_records join (
-        select min(audit_id) as first from audit_records
-        where user_id is not null and agent_id is not null and ${isListed} and not exists (
-          select 1 from audit_pairs
-          where audit_pairs.user_id = audit_records.user_id and audit_pairs.agent_id = audit_records.agent_id)
-        group by user_id, agent_id order by 1 limit ${limit}
-      ) unlisted on audit_id = first where ${isListed}`.execute(queries)
+  /** Records between a user and an agent whose lists do not lead to it. */
+  listUnlisted: async (queries: Queries, stretch: Stretch): Promise<UnlistedRecord[]> => {
+    const { rows } = await sql<UnlistedRecord>`
+      select coalesce(chain, 'none') as chain, position, audit_id as ${sql.ref('auditId')},
+        user_id || ' ' || agent_id as parties
+      from audit_records
+      where ${within(stretch)} and user_id is not null and agent_id is not null and ${isListed} and not exists (
+        select 1 from audit_pairs
+        where audit_pairs.user_id = audit_records.user_id and audit_pairs.agent_id = audit_records.agent_id)
+      order by sequence`.execute(queries)
     return rows
   },
 
-  /** Of those from before there were chains; however many there are, no more than a million are counted. */
+  /** From before there were chains. */
+  countUnchained: async (queries: Queries, stretch: Stretch): Promise<number> => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*) as count from audit_records where ${within(stretch)} and chain is null`.execute(queries)
+    return rows[0]?.count ?? 0
+  },
+
+  /** Of those from before there were chains; however many there are, no more than ten thousand are counted. */
   countUnchainedBefore: async (queries: Queries, time: Date): Promise<number> => {
     const { rows } = await sql<{ count: number }>`
       select count(*) as count from (
-        select 1 from audit_records where chain is null and at < ${time.getTime()} limit 1000000
+        select 1 from audit_records where chain is null and at < ${time.getTime()} limit 10000
       ) old`.execute(queries)
     return rows[0]?.count ?? 0
   },

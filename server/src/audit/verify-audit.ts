@@ -1,10 +1,11 @@
 /** Whether the record is as the service left it: every chain, every signed head, and what the chains say of each other. */
+import { inBatches } from '../platform/database/batches.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { AuditChainStore } from './audit-chain-store.ts'
 import type { Head } from './audit-hash.ts'
 import type { AuditKey } from './audit-key-store.ts'
 import { namedHeads, namedUnchained } from './chain-start.ts'
-import type { LooseRecordStore } from './loose-record-store.ts'
+import type { LooseRecordStore, OutsideRecord } from './loose-record-store.ts'
 import { isSignedBy } from './signed-head.ts'
 import type { SignedHead } from './signed-head.ts'
 import { asExpected, verifyChain } from './verify-chain.ts'
@@ -36,7 +37,7 @@ const shownOutside = 20
 
 /** `kept` are heads that somebody kept elsewhere: the only thing that shows a whole database set back. */
 export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[] = []): Promise<Verdict> {
-  const { database, chains: store, looseRecords, key, onProgress, pageSize = 1000 } = needs
+  const { database, chains: store, key, onProgress, pageSize = 1000 } = needs
   const { queries } = database
   const findings: Finding[] = []
   // What chains must have reached is read first: they only grow meanwhile.
@@ -65,15 +66,15 @@ export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[
     const { finding } = await verifyChain(walk, chain, beyondStub(expected.get(chain) ?? [], removedOf(stubs, chain)))
     if (finding) findings.push(finding)
   }
-  for (const { chain, position, auditId } of await looseRecords.listOutside(queries, shownOutside)) {
+  const { outside, unlisted, unchained } = await findLoose(needs)
+  for (const { chain, position, auditId } of outside) {
     const words = 'it stands where no walk along the chain comes: the service did not put it there'
     findings.push({ chain, position: position ?? 0, auditId, words })
   }
-  for (const { chain, position, auditId } of await looseRecords.listUnlisted(queries, shownOutside)) {
+  for (const { chain, position, auditId } of unlisted) {
     const words = 'the lists of its user and its agent no longer lead to it'
     findings.push({ chain, position: position ?? 0, auditId, words })
   }
-  const unchained = await store.countUnchained(queries)
   const foreseen = foreseenUnchained(starts, all.size)
   if (unchained > foreseen) {
     const words = `${unchained - foreseen} records hang on no chain, and came after there were chains`
@@ -81,6 +82,26 @@ export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[
   }
   const removed = stubs.reduce((sum, { position }) => sum + position, 0)
   return { findings, chains: all.size, records, unchained, removed, signed }
+}
+
+/** Goes through the whole table once, so many records at a time, whatever chain they hang on. */
+async function findLoose({ database: { queries }, looseRecords, pageSize = 1000 }: VerifyNeeds) {
+  const outside: OutsideRecord[] = []
+  const unlisted = new Map<string, OutsideRecord>()
+  let unchained = 0
+  let from = 0
+  await inBatches(async () => {
+    const stretch = await looseRecords.nextStretch(queries, from, pageSize)
+    if (!stretch) return 'done'
+    outside.push(...(await looseRecords.listOutside(queries, stretch)).slice(0, shownOutside - outside.length))
+    for (const { parties, ...record } of await looseRecords.listUnlisted(queries, stretch)) {
+      if (unlisted.size < shownOutside && !unlisted.has(parties)) unlisted.set(parties, record)
+    }
+    unchained += await looseRecords.countUnchained(queries, stretch)
+    from = stretch.to
+    return 'more'
+  })
+  return { outside, unlisted: unlisted.values(), unchained }
 }
 
 /** Where retention took the first records of all chains, it took before them all that hung on none. */

@@ -2,13 +2,20 @@
  * Work on many rows, in batches. On SQLite a statement blocks the event loop, and statements in a row never let go of it:
  * so each statement is bounded, and between two of them the event loop turns.
  */
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 import type { Database, Queries } from './database.ts'
 import type { Tables } from './tables.ts'
 
-export { yieldToEventLoop }
+let last: Promise<unknown> = Promise.resolve()
+
+/** Of any number that wait one goes on with each turn of the event loop: however many work at once, a turn has one batch. */
+export async function yieldToEventLoop(): Promise<void> {
+  const turn = last.then(() => nextTurn())
+  last = turn
+  await turn
+}
 
 /** One statement reads or deletes at most this many rows. */
 export const rowsPerBatch = 500

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inBatches } from './batches.ts'
+
+test('of any number that work in batches, one does a batch with each turn of the event loop', async () => {
+  let turn = 0
+  let isOver = false
+  const count = () => {
+    turn++
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const batches = new Map<number, number>()
+  const work = async () => {
+    let left = 20
+    await inBatches(() => {
+      // The first is done at once.
+      if (left < 20) batches.set(turn, (batches.get(turn) ?? 0) + 1)
+      return Promise.resolve(--left === 0 ? 'done' : 'more')
+    })
+  }
+  await Promise.all(Array.from({ length: 8 }, work))
+  isOver = true
+  const counts = [...batches.values()]
+  const sum = counts.reduce((all, some) => all + some, 0)
+  assert.equal(sum, 8 * 19)
+  assert.ok(Math.max(...counts) <= 2, 'two where one turn is counted in the middle of it')
+})
