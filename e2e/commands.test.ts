@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import pg from 'pg'
 import { temporaryPostgres } from '../server/testkit/databases.ts'
 import { freePort } from '../server/testkit/ports.ts'
 import { dataFolder, runServer, settingsFor, spawnServer, startService } from './running-service.ts'
@@ -131,7 +132,17 @@ describe('doctor', { concurrency: 2 }, () => {
       const service = await startService(t, engine)
       const { code, stdout } = await runServer(t, ['doctor'], service.env)
       assert.equal(code, 0, stdout)
-      for (const what of ['settings', 'base URL', 'TLS', 'database', 'clock', 'master key', 'push', 'legacy v1']) {
+      for (const what of [
+        'settings',
+        'base URL',
+        'TLS',
+        'database',
+        'writing',
+        'clock',
+        'master key',
+        'push',
+        'legacy v1',
+      ]) {
         assert.match(stdout, new RegExp(`^✓ ${what} `, 'm'))
       }
       assert.match(stdout, /^✓ legacy v1\s+a warning: anyone may register, .* SALLYPORT_V1_BINDING=required/m)
@@ -187,11 +198,31 @@ describe('doctor', { concurrency: 2 }, () => {
     assert.ok(!`${stdout}${stderr}`.includes('hunter2'))
   })
 
+  test('tells a database that can not be written to', async (t) => {
+    const service = await startService(t, 'postgres')
+    await service.stop()
+    const { DATABASE_URL: url = '' } = service.env
+    const database = new pg.Client({ connectionString: url })
+    await database.connect()
+    const name = new URL(url).pathname.slice(1)
+    await database.query(`alter database "${name}" set default_transaction_read_only = on`)
+    await database.end()
+    const { code, stdout } = await runServer(t, ['doctor'], service.env)
+    assert.equal(code, 1)
+    assert.match(stdout, /^✗ writing\s+the database can't be written to: .*read-only.* Connect to the primary\.$/m)
+    assert.match(stdout, /^✓ clock\s+\d+ ms (?:ahead of|behind) the database's$/m)
+  })
+
   test('tells a certificate that has expired, names another host or has another key', async (t) => {
     const folder = dataFolder(t)
     const good = makeCertificate(folder, 'sallyport.test', 30)
     const cases: [object, RegExp, number][] = [
       [good, /^✓ TLS .*valid to/m, 0],
+      [
+        makeCertificate(folder, 'sallyport.test', 7),
+        /^✓ TLS +a warning: .*valid to .*\. Renew it, then send SIGHUP/m,
+        0,
+      ],
       [makeCertificate(folder, 'sallyport.test', -1), /^✗ TLS .*it expired on/m, 1],
       [makeCertificate(folder, 'other.test', 30), /^✗ TLS .*it does not name sallyport\.test/m, 1],
       [

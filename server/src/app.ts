@@ -132,7 +132,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   authenticateCalls(http, { ...needs, adminToken })
   limitLists(http, reads)
   await describeRoutes(http, config.baseUrl)
-  operationsRoutes(http, { config, metrics, readiness })
+  operationsRoutes(http, { ...given, metrics, readiness })
   agentGuideRoutes(http, config.baseUrl)
   agentRoutes(http, needs)
   sessionRoutes(http, { ...needs, endPairingCodes: stores.pairingCodes.dropUnused })

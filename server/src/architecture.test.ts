@@ -354,6 +354,11 @@ test('the tests that SECURITY.md names are there', () => {
   assert.ok(named.length > 10)
 })
 
+test('the time of the machine is read in one place, so that instances can share the clock of their database', () => {
+  const elsewhere = code.filter(({ text }) => /\bDate\.now\(|\bnew Date\(\)/.test(text)).map(({ path }) => path)
+  assert.deepEqual(elsewhere, ['server/src/platform/clock.ts'])
+})
+
 test('files stay small and have names that say something', () => {
   const long = everything.filter(({ text }) => text.split('\n').length > 400).map(({ path }) => path)
   assert.deepEqual(long, [])

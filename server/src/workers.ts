@@ -7,6 +7,7 @@ import type { Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { later } from './platform/backoff.ts'
+import { systemClock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import type { Log } from './platform/log.ts'
 import { onReload, onStopSignal } from './signals.ts'
@@ -124,7 +125,7 @@ async function readyOrExit({ worker, ready, ending }: Started, log: Log): Promis
 }
 
 function untilNextMs(attempts: number): number {
-  const now = new Date()
+  const now = systemClock()
   return Math.round(later(now, attempts, pause).getTime() - now.getTime())
 }
 

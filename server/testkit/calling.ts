@@ -136,7 +136,7 @@ export async function startOAuthCalling(
   return { ...(await callingOn(service, on)), service }
 }
 
-async function insertConnection({ vault, database, clock }: TestService, userId: string, providerId: string) {
+export async function insertConnection({ vault, database, clock }: TestService, userId: string, providerId: string) {
   const now = clock.now()
   const connection = {
     ...{ connectionId: newId('con', now), userId, providerId, accountId: userId, accountLabel: null, apiHost: null },

@@ -4,6 +4,8 @@ import type { Clock } from '../src/platform/clock.ts'
 export interface FixedClock {
   now: Clock
   advance: (seconds: number) => void
+  /** Of a clock that follows the database's: how far the machine's is ahead of it. */
+  offsetMs?: () => number
 }
 
 export function fixedClock(start = new Date('2026-11-15T12:00:00.000Z')): FixedClock {

@@ -95,6 +95,7 @@ export async function startService(
     egress,
     adminToken,
     clock: clock.now,
+    ...(clock.offsetMs && { clockOffsetMs: clock.offsetMs }),
     log: createLog(config, { write: (line) => log.push(line) }),
   })
   scope.after(async () => {

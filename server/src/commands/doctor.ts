@@ -5,7 +5,9 @@ import { systemClock } from '../platform/clock.ts'
 import { readConfig, unknownSettings } from '../platform/config.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
+import { followDatabaseClock } from '../platform/database-clock.ts'
 import { findLastMigration } from '../platform/database/migrate.ts'
+import { reasonOf } from '../platform/database/wait-for-database.ts'
 import { findingsOf } from '../platform/findings.ts'
 import type { Finding } from '../platform/findings.ts'
 import { assertOwnDirectory, databaseFile, masterKeySource, openDatabase } from '../platform/instance.ts'
@@ -40,7 +42,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
     const schema = await checkSchema(config, database)
     // What is not there yet has no clock or key to disagree with, and looking must not make it.
     if (!schema.isCurrent) return [schema]
-    return [schema, await checkClock(database), await checkMasterKey(config, database)]
+    return [schema, await checkWriting(database), await checkClock(database), await checkMasterKey(config, database)]
   } catch (error) {
     return [{ what: 'database', level: 'wrong', words: errorText(error) }]
   } finally {
@@ -65,24 +67,46 @@ async function checkSchema(config: Config, database: Database): Promise<Finding 
   }
 }
 
-/** Times decide what has expired, so instances and database must agree on them. */
+async function checkWriting(database: Database): Promise<Finding> {
+  const what = 'writing'
+  try {
+    await database.probe()
+    return { what, level: 'well', words: 'the database can be written to' }
+  } catch (error) {
+    const way = database.engine === 'sqlite' ? "Check its file's owner and disk." : 'Connect to the primary.'
+    return { what, level: 'wrong', words: `the database can't be written to: ${reasonOf(error)}. ${way}` }
+  }
+}
+
+/** Instances on PostgreSQL use its clock. Off by more than this, tokens and certificates of others seem to expire. */
+const toleratedMs = 5_000
+
 async function checkClock(database: Database): Promise<Finding> {
+  if (database.engine === 'sqlite') return checkRecordedTime(database)
+  return clockFinding((await followDatabaseClock(database, systemClock)).offsetMs())
+}
+
+export function clockFinding(exactMs: number): Finding {
   const what = 'clock'
-  const now = systemClock().getTime()
-  const { rows } = await (
-    database.engine === 'postgres'
-      ? sql<{ at: number }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as at`
-      : sql<{ at: number }>`select coalesce(max(at), 0) as at from audit_records`
-  ).execute(database.queries)
-  const other = rows[0]?.at ?? 0
-  const off = database.engine === 'postgres' ? Math.abs(now - other) : Math.max(0, other - now)
-  if (off <= 5_000)
-    return {
-      what,
-      level: 'well',
-      words: database.engine === 'postgres' ? `within ${off} ms of the database's` : 'not behind what is on record',
-    }
-  return { what, level: 'wrong', words: `${Math.round(off / 1000)} s off. Synchronise the clock (NTP).` }
+  const offsetMs = Math.round(exactMs)
+  const direction = offsetMs < 0 ? 'behind' : 'ahead of'
+  if (Math.abs(offsetMs) <= toleratedMs) {
+    return { what, level: 'well', words: `${Math.abs(offsetMs)} ms ${direction} the database's` }
+  }
+  const seconds = Math.round(Math.abs(offsetMs) / 1000)
+  return { what, level: 'wrong', words: `${seconds} s ${direction} the database's. Synchronise both machines by NTP.` }
+}
+
+/** SQLite has no clock of its own, but nothing that is on record can come later than now. */
+async function checkRecordedTime(database: Database): Promise<Finding> {
+  const what = 'clock'
+  const { rows } = await sql<{ at: number }>`select coalesce(max(at), 0) as at from audit_records`.execute(
+    database.queries,
+  )
+  const behindMs = (rows[0]?.at ?? 0) - systemClock().getTime()
+  if (behindMs <= toleratedMs) return { what, level: 'well', words: 'not behind what is on record' }
+  const words = `${Math.round(behindMs / 1000)} s behind what is on record. Synchronise the clock by NTP.`
+  return { what, level: 'wrong', words }
 }
 
 async function checkMasterKey(config: Config, database: Database): Promise<Finding> {

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
+import { freeBytes } from './disk-space.ts'
 import { adminTokenFile, databaseFile } from './instance.ts'
 import { pushChannels } from './push/channels.ts'
 
@@ -18,6 +19,7 @@ export function findingsOf(config: Config, unknownSettings: readonly string[], c
   return [
     settings(unknownSettings),
     ...files(config),
+    ...disk(config),
     baseUrlOf(config),
     tls(config, clock()),
     push(config),
@@ -50,11 +52,34 @@ function files(config: Config): Finding[] {
   return [{ what, level: 'wrong', words: `others can read it: ${words}` }]
 }
 
+const mebibyte = 1024 * 1024
+
+/** PostgreSQL's disk can't be seen from here. */
+function disk({ databaseUrl, dataDir, diskFloorBytes }: Config): Finding[] {
+  if (databaseUrl.isSet || !existsSync(dataDir)) return []
+  const what = 'disk'
+  const free = freeBytes(dataDir)
+  const words = `${Math.floor(free / mebibyte)} MiB free in ${dataDir}`
+  const floor = `SALLYPORT_DISK_FLOOR_BYTES is ${Math.floor(diskFloorBytes / mebibyte)} MiB`
+  if (free < diskFloorBytes) {
+    return [{ what, level: 'wrong', words: `${words}, and ${floor}: only reading and revoking work. Free some space.` }]
+  }
+  if (free < 4 * diskFloorBytes) {
+    return [
+      { what, level: 'warning', words: `${words}, and ${floor}: registrations are refused soon. Free some space.` },
+    ]
+  }
+  return [{ what, level: 'well', words }]
+}
+
 function baseUrlOf({ baseUrl, host }: Config): Finding {
   const isHttps = baseUrl.protocol === 'https:'
   const words = isHttps ? baseUrl.origin : `${baseUrl.origin} (listening on ${host}: for this machine only)`
   return { what: 'base URL', level: 'well', words }
 }
+
+/** Most are renewed a month before they expire. */
+const renewBeforeMs = 14 * 86_400_000
 
 function tls({ tlsCertFile, tlsKeyFile, baseUrl }: Config, now: Date): Finding {
   const what = 'TLS'
@@ -71,9 +96,13 @@ function tls({ tlsCertFile, tlsKeyFile, baseUrl }: Config, now: Date): Finding {
       certificate.validToDate <= now ? `it expired on ${certificate.validTo}` : '',
       certificate.validFromDate > now ? `it is valid only from ${certificate.validFrom}` : '',
     ].filter((problem) => problem !== '')
-    return problems.length === 0
-      ? { what, level: 'well', words: `${tlsCertFile}, valid to ${certificate.validTo}` }
-      : { what, level: 'wrong', words: `${tlsCertFile}: ${problems.join('; ')}. Get another certificate.` }
+    if (problems.length > 0) {
+      return { what, level: 'wrong', words: `${tlsCertFile}: ${problems.join('; ')}. Get another certificate.` }
+    }
+    const words = `${tlsCertFile}, valid to ${certificate.validTo}`
+    return certificate.validToDate.getTime() - now.getTime() < renewBeforeMs
+      ? { what, level: 'warning', words: `${words}. Renew it, then send SIGHUP to the service.` }
+      : { what, level: 'well', words }
   } catch (error) {
     const words = `${tlsCertFile} or ${tlsKeyFile} can not be used: ${(error as Error).message}`
     return { what, level: 'wrong', words }

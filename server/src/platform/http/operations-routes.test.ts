@@ -9,10 +9,10 @@ import { migrations } from '../migrations/migrations.ts'
 onBothDatabases('operations', (engine) => {
   test('healthz and readyz say ok to anyone', async (t) => {
     const service = await startService(t, engine)
-    for (const path of ['/healthz', '/readyz']) {
-      const { status, body } = await service.call('GET', path)
-      assert.deepEqual([status, body], [200, { status: 'ok' }])
-    }
+    const alive = await service.call('GET', '/healthz')
+    assert.deepEqual([alive.status, alive.body], [200, { status: 'ok' }])
+    const ready = await service.call('GET', '/readyz')
+    assert.deepEqual([ready.status, ready.body], [200, { status: 'ok', clock_offset_ms: 0 }])
   })
 
   test('from the stop signal on the service is not_ready, and calls are still answered', async (t) => {

@@ -14,18 +14,23 @@ interface OperationsNeeds {
   config: Pick<Config, 'metricsPort'>
   metrics: Metrics
   readiness: Readiness
+  /** How far this machine's clock is ahead of the database's. */
+  clockOffsetMs?: () => number
 }
 
 const probe = { config: { isProbe: true } }
 
-export function operationsRoutes(http: Http, { config, metrics, readiness }: OperationsNeeds): void {
+export function operationsRoutes(
+  http: Http,
+  { config, metrics, readiness, clockOffsetMs = () => 0 }: OperationsNeeds,
+): void {
   http.get('/healthz', probe, () => {
     readiness.assertAlive()
     return { status: 'ok' }
   })
   http.get('/readyz', probe, async () => {
     await readiness.assertReady()
-    return { status: 'ok' }
+    return { status: 'ok', clock_offset_ms: Math.round(clockOffsetMs()) }
   })
   if (config.metricsPort !== undefined) return
   http.get('/metrics', { config: { ...probe.config, allow: ['admin', 'collector'] } }, async (_request, reply) => {

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { statfsSync } from 'node:fs'
+import { test } from 'node:test'
+import { temporaryFolder } from '../../testkit/databases.ts'
+import { systemClock } from '../platform/clock.ts'
+import { readConfig } from '../platform/config.ts'
+import { findingsOf } from '../platform/findings.ts'
+import { clockFinding } from './doctor.ts'
+
+test('a clock that is more than five seconds off the database is wrong, in either direction', () => {
+  const cases: [number, string, string][] = [
+    [0, 'well', "0 ms ahead of the database's"],
+    [4999.6, 'well', "5000 ms ahead of the database's"],
+    [-12.3, 'well', "12 ms behind the database's"],
+    [15_000, 'wrong', "15 s ahead of the database's. Synchronise both machines by NTP."],
+    [-3_600_000, 'wrong', "3600 s behind the database's. Synchronise both machines by NTP."],
+  ]
+  for (const [offsetMs, level, words] of cases)
+    assert.deepEqual(clockFinding(offsetMs), { what: 'clock', level, words })
+})
+
+test('little space on the disk is a warning, and less than the floor is wrong', (t) => {
+  const folder = temporaryFolder(t)
+  const { bavail, bsize } = statfsSync(folder)
+  const free = bavail * bsize
+  const levelAt = (floor: number) => {
+    const settings = {
+      SALLYPORT_DATA_DIR: folder,
+      SALLYPORT_DISK_FLOOR_BYTES: String(Math.min(floor, 999_999_999_999)),
+    }
+    return findingsOf(readConfig(settings), [], systemClock).find(({ what }) => what === 'disk')?.level
+  }
+  // Others use the same disk meanwhile.
+  assert.deepEqual([0, Math.floor(free / 2), free * 2].map(levelAt), ['well', 'warning', 'wrong'])
+})
