@@ -67,7 +67,8 @@ function waysToWrite({ fold }: Pattern, byte: number): number[] {
 function addTo(ending: Map<number, Pattern[]>, hash: number, pattern: Pattern): void {
   const there = ending.get(hash)
   if (!there) ending.set(hash, [pattern])
-  else if (!there.includes(pattern)) there.push(pattern)
+  // A list that grows in place has room for 17 more.
+  else if (!there.includes(pattern)) ending.set(hash, [...there, pattern])
 }
 
 /** What is found begins at the pattern's core, and may overlap. `lowerCase`: the text has lost its upper case. */

@@ -141,11 +141,12 @@ function searchList(forms: BlockSearch, source: Buffer, list: Stretch, found: (s
 }
 
 /** With as much of the pattern as stands beside its core. */
-function withEnds({ bytes, fold, coreFrom, coreTo }: Pattern, list: Stretch, start: number, end: number) {
+function withEnds(pattern: Pattern, list: Stretch, start: number, end: number) {
+  const { bytes, first, last, fold, coreFrom, coreTo } = pattern
   let [from, to] = [start, end]
   const isAt = (at: number, index: number) => fold[list.bytes[at] ?? 0] === bytes[index]
-  for (let before = coreFrom; before > 0 && from > 0 && isAt(from - 1, before - 1); before--) from--
-  for (let after = coreTo; after < bytes.length && to < list.to && isAt(to, after); after++) to++
+  for (let before = coreFrom; before > first && from > 0 && isAt(from - 1, before - 1); before--) from--
+  for (let after = coreTo; after < last && to < list.to && isAt(to, after); after++) to++
   return { from, to }
 }
 

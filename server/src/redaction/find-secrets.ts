@@ -75,7 +75,7 @@ function openAtEnd({ bytes, from, to }: Stretch): number {
 
 /** Back to where it stands in what came, with what belongs to it on both sides. */
 function inSource(pattern: Pattern, text: Stretch, layer: number, whole: Stretch, start: number, end: number): Span {
-  const { bytes, fold, coreFrom, coreTo, sharesBefore, sharesAfter } = pattern
+  const { bytes, first, last, fold, coreFrom, coreTo, sharesBefore, sharesAfter } = pattern
   let from = start
   let to = end
   let before = coreFrom
@@ -83,25 +83,29 @@ function inSource(pattern: Pattern, text: Stretch, layer: number, whole: Stretch
   let isBeforeShared = sharesBefore
   for (let depth = layer; ; depth--) {
     const view = views[depth - 1]
-    const { bytes: here, from: first, to: last } = depth === 0 || !view ? whole : { ...view, from: 0, to: view.length }
-    while (before > 0 && from > first && fold[here[from - 1] ?? 0] === bytes[before - 1]) {
+    const {
+      bytes: here,
+      from: textFrom,
+      to: textTo,
+    } = depth === 0 || !view ? whole : { ...view, from: 0, to: view.length }
+    while (before > first && from > textFrom && fold[here[from - 1] ?? 0] === bytes[before - 1]) {
       from--
       before--
     }
-    while (after < bytes.length && to < last && fold[here[to] ?? 0] === bytes[after]) {
+    while (after < last && to < textTo && fold[here[to] ?? 0] === bytes[after]) {
       to++
       after++
     }
-    if (isBeforeShared && before === 0 && from > first && isBase64[here[from - 1] ?? 0] === 1) {
+    if (isBeforeShared && before === first && from > textFrom && isBase64[here[from - 1] ?? 0] === 1) {
       from--
       isBeforeShared = false
     }
     if (depth === layer && sharesAfter) {
-      if (to < last && isBase64[here[to] ?? 0] === 1) to++
-      while (to < last && here[to] === 0x3d) to++
+      if (to < textTo && isBase64[here[to] ?? 0] === 1) to++
+      while (to < textTo && here[to] === 0x3d) to++
     }
     if (depth === 0 || !view) return { from, to }
-    const isAtEnd = text.isEnd && to === last
+    const isAtEnd = text.isEnd && to === textTo
     from = sourceStart(view, from)
     to = isAtEnd ? (views[depth - 2]?.length ?? whole.to) : sourceEnd(view, to)
   }
