@@ -60,7 +60,7 @@ export function createConnector(needs: Needs): Connector {
       lookup: answering(addresses),
       secureContext: isListed ? needs.trust.withExtra() : needs.trust.usual(),
       rejectUnauthorized: true,
-      ALPNProtocols: needs.protocol === 'either' ? ['h2', 'http/1.1'] : [needs.protocol],
+      ALPNProtocols: needs.protocol === 'either' ? offered('h2', 'http/1.1') : offered(needs.protocol),
     })
     socket.once('close', leave)
     socket.setNoDelay(true)
@@ -101,6 +101,15 @@ export function createConnector(needs: Needs): Connector {
       for (const late of opening) late.abort(unreachable('every host', 'stopped'))
     },
   }
+}
+
+/**
+ * In the form of RFC 7301 §3.1. A list of names would do, but Node turns that into a slice of a block of 64 KB that it
+ * shares among Buffers, and each socket would keep its block. Of a DataView it makes a copy of its own.
+ */
+function offered(...protocols: string[]): DataView {
+  const { buffer } = Uint8Array.from(protocols.flatMap((name) => [name.length, ...Buffer.from(name)]))
+  return new DataView(buffer)
 }
 
 function nameFailure(place: Place) {

@@ -5,10 +5,14 @@ import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Pool } from 'undici'
 import { sharedAuthority } from '../../../testkit/certificates.ts'
 import { testEgress } from '../../../testkit/egress.ts'
 import { startRawTls, startTlsUpstream } from '../../../testkit/tls-upstream.ts'
+import { createAllowList } from './allow-list.ts'
 import type { Egress, EgressRequest } from './egress.ts'
+import { createPools } from './pools.ts'
+import { createTrust } from './trust.ts'
 
 const authority = await sharedAuthority()
 const certificate = await authority.issue({ names: ['api.example'] })
@@ -46,6 +50,16 @@ async function startHolding(t: TestContext) {
   return { ...upstream, held, answerOne }
 }
 
+/** The lengths of those that hang on an object, through a few members. */
+function arraysLongerThan(length: number, thing: object, depth = 5): number[] {
+  const members = Reflect.ownKeys(thing).map((name) => (thing as Record<PropertyKey, unknown>)[name])
+  return members.flatMap((member) => {
+    if (Array.isArray(member) && member.length > length) return [member.length]
+    const isObject = typeof member === 'object' && member !== null
+    return isObject && depth > 1 ? arraysLongerThan(length, member, depth - 1) : []
+  })
+}
+
 test('sockets are shared within a pool, and by nobody else', async (t) => {
   const upstream = await startTlsUpstream(t, certificate)
   const call = caller(open(t), upstream)
@@ -59,6 +73,18 @@ test('sockets are shared within a pool, and by nobody else', async (t) => {
   await call('alice')
   await call('')
   assert.equal(upstream.connections(), 3)
+})
+
+test('a pool takes little memory: each account has one', (t) => {
+  const bounds = { maxSocketsPerPool: 8, maxSockets: 100 }
+  const outside = { list: createAllowList([]), lookup: () => Promise.resolve([]), trust: createTrust(undefined) }
+  const pools = createPools({ ...outside, connectMs: 1000, bounds })
+  t.after(() => pools.close())
+  const origin = 'https://api.example'
+  const { pool } = pools.enter({ origin, suppliedBy: 'operator', protocol: 'either', name: 'alice' })
+  // undici's own queue has 2,048 places from the start: 16 KB.
+  assert.deepEqual(arraysLongerThan(100, pool), [])
+  assert.ok(arraysLongerThan(100, new Pool(origin)).includes(2048), 'this test would not see it')
 })
 
 test('a pool whose sockets are closed is forgotten', async (t) => {
