@@ -23,6 +23,11 @@ async function statusFrom(address: string, port: number): Promise<number | undef
   return response.statusCode as number | undefined
 }
 
+/** The arguments or the environment of a process, with a zero byte after each. */
+function startedWith(pid: number, what: 'cmdline' | 'environ'): string {
+  return readFileSync(`/proc/${pid}/${what}`, 'utf8')
+}
+
 /** The threads that clear up memory beside the one that answers. Linux says what each is called. */
 function helpersOf(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`)
@@ -116,5 +121,19 @@ describe('a start', { concurrency: 2 }, () => {
     assert.equal(helpersOf(pid), Math.max(1, Math.min(4, availableParallelism() - 1)))
     const told = await startService(t, 'sqlite', { NODE_OPTIONS: '--v8-pool-size=2' })
     assert.equal(helpersOf(told.pid), 2)
+  })
+
+  test('keeps the young generation small, and lets go of freed memory, unless it is told otherwise', async (t) => {
+    if (process.platform !== 'linux') {
+      t.skip('nobody says here how a process was started')
+      return
+    }
+    const { pid } = await startService(t, 'sqlite')
+    assert.match(startedWith(pid, 'cmdline'), /\0--max-semi-space-size=8\0/)
+    assert.match(startedWith(pid, 'environ'), /(?:^|\0)MALLOC_MMAP_THRESHOLD_=32768\0/)
+    const settings = { NODE_OPTIONS: '--max-semi-space-size=32', MALLOC_MMAP_THRESHOLD_: '131072' }
+    const told = await startService(t, 'sqlite', settings)
+    assert.ok(!startedWith(told.pid, 'cmdline').includes('semi-space'))
+    assert.match(startedWith(told.pid, 'environ'), /(?:^|\0)MALLOC_MMAP_THRESHOLD_=131072\0/)
   })
 })

@@ -7,9 +7,16 @@ import * as os from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 
+/**
+ * For glibc: larger blocks are mapped one by one and go back to the system when they are freed. Each TLS connection has a
+ * buffer of 64 KB of which a page or two are used: mapped, the rest takes no memory. What V8 needs to compile a function
+ * (tens of MB for a moment) would otherwise stay with the thread that compiled it.
+ */
+const allocatorSettings = { MALLOC_MMAP_THRESHOLD_: '32768' }
+
 if (Number(process.versions.node.split('.')[0]) >= 24) {
   // Commands end soon.
-  if (['serve', '--user', undefined].includes(process.argv[2])) startWithFewHelpers()
+  if (['serve', '--user', undefined].includes(process.argv[2])) startWithOptions()
   // All that a call makes is dead once it is answered. V8 takes some of it for long-lived by where it was made, and then
   // keeps whatever that refers to: a tenth of each call went into it. Set first, as kept code is bound to such settings.
   setFlagsFromString('--no-allocation-site-pretenuring')
@@ -34,20 +41,35 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
 }
 
 /**
- * Node starts four helpers, which clear up memory, whatever the machine has. On few cores they push the thread aside that
- * answers; one for each other core leaves it its own. They have to be asked for when Node starts: this process starts
- * over, and is the same to whoever started it. A channel to its parent would not outlast that.
+ * What can only be said when Node starts. This process starts over with it (`execve`), and is the same to whoever started
+ * it. A channel to its parent would not outlast that; workers get the options of the first process. What the operator
+ * has set goes first.
  */
-function startWithFewHelpers() {
-  const usual = 4
-  const helpers = Math.max(1, Math.min(usual, os.availableParallelism() - 1))
-  const given = [...process.execArgv, process.env.NODE_OPTIONS ?? '']
-  if (helpers === usual || given.some((text) => text.includes('--v8-pool-size')) || process.channel) return
-  const command = [process.execPath, `--v8-pool-size=${helpers}`, ...process.execArgv, ...process.argv.slice(1)]
+function startWithOptions() {
+  const given = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' ')
+  const options = Object.entries(nodeOptions()).filter(([name]) => !given.includes(name))
+  if (options.length === 0 || process.channel) return
+  const command = options.map(([name, value]) => `${name}=${value}`)
+  const env = { ...allocatorSettings, ...process.env }
   try {
-    process.execve?.(process.execPath, command)
+    process.execve?.(
+      process.execPath,
+      [process.execPath, ...command, ...process.execArgv, ...process.argv.slice(1)],
+      env,
+    )
   } catch {
-    // Where Node may start nothing (--permission), it goes on with those that it has.
+    // Where Node may start nothing (--permission), it goes on as it is.
+  }
+}
+
+function nodeOptions() {
+  return {
+    // Node starts four helper threads, which clear up memory, whatever the machine has. On few cores they push the thread
+    // aside that answers; one for each other core leaves it its own.
+    '--v8-pool-size': Math.max(1, Math.min(4, os.availableParallelism() - 1)),
+    // In MB. By default V8 lets the young generation grow to 110 MB and keeps that. With 8 it takes 16 MB, and calls cost no
+    // more processor time; with 4 they cost a tenth more.
+    '--max-semi-space-size': 8,
   }
 }
 
