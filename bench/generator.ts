@@ -18,7 +18,7 @@ process.on('message', (order: Order) => {
   )
 })
 
-async function run({ port, callers, connections, seconds, atLeast }: Load): Promise<Measured> {
+async function run({ port, callers, connections, seconds, atLeast, pauseMs = 0 }: Load): Promise<Measured> {
   const requests = callers.map(({ token, body }) => toRequest(port, token, body))
   const latencies: number[] = []
   let next = 0
@@ -28,7 +28,8 @@ async function run({ port, callers, connections, seconds, atLeast }: Load): Prom
     if (performance.now() >= end && next >= atLeast) return undefined
     return requests[next++ % requests.length]
   }
-  await Promise.all(Array.from({ length: connections }, () => client(port, take, (ms) => latencies.push(ms))))
+  const clients = Array.from({ length: connections }, () => client(port, take, (ms) => latencies.push(ms), pauseMs))
+  await Promise.all(clients)
   const elapsed = (performance.now() - started) / 1000
   latencies.sort((one, other) => one - other)
   const quantile = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0
@@ -47,7 +48,12 @@ function toRequest(port: number, token: string, body: string): Buffer {
 }
 
 /** One connection until there is nothing more to ask. Anything but a 200 in a 200 is the end of it all. */
-function client(port: number, take: () => Buffer | undefined, onAnswer: (ms: number) => void): Promise<void> {
+function client(
+  port: number,
+  take: () => Buffer | undefined,
+  onAnswer: (ms: number) => void,
+  pauseMs: number,
+): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<undefined>()
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   let began = 0
@@ -84,7 +90,8 @@ function client(port: number, take: () => Buffer | undefined, onAnswer: (ms: num
     head = ''
     left = -1
     onAnswer(performance.now() - began)
-    ask()
+    if (pauseMs > 0) setTimeout(ask, pauseMs)
+    else ask()
   })
   socket.on('error', reject)
   socket.on('close', () => {

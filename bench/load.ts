@@ -18,6 +18,8 @@ export interface Load {
   seconds: number
   /** Calls, however long they take. */
   atLeast: number
+  /** Between an answer and the next call on the same connection. */
+  pauseMs?: number
 }
 
 export type Order = Load | { kind: 'stream'; port: number; caller: Caller; bytes: number }

@@ -8,6 +8,7 @@
  * `--postgres`           uses PostgreSQL
  * `--profiles <folder>`  leaves a CPU profile of the service there
  * `--records 1000000`    measures another thing: how long `/healthz` waits at most with so many records (see records.ts)
+ * `--memory`             measures another thing: the memory that 1,000 accounts take, for `--seconds` (see memory.ts)
  * `--seeded <folder>`    keeps the filled database of `--records` there and uses it again (SQLite)
  * `--cuts`               first breaks connections off at every byte, on every kind of listener
  *
@@ -31,6 +32,7 @@ import { startPostgres } from '../server/testkit/postgres-server.ts'
 import { startTlsUpstream } from '../server/testkit/tls-upstream.ts'
 import type { Tally } from './attack.ts'
 import type { GoodCallsMade } from './good-agents.ts'
+import { measureMemory } from './memory.ts'
 import { recordFaults } from './record.ts'
 import { measureRecords } from './records.ts'
 import type { RecordsOrder } from './records.ts'
@@ -43,6 +45,7 @@ const { values } = parseArgs({
     intensity: { type: 'string', default: '1' },
     postgres: { type: 'boolean', default: false },
     records: { type: 'string' },
+    memory: { type: 'boolean', default: false },
     seeded: { type: 'string' },
     cuts: { type: 'boolean', default: false },
     profiles: { type: 'string' },
@@ -99,6 +102,7 @@ async function main(): Promise<boolean> {
     scope.after(server.stop)
     process.env['TEST_DATABASE_URL'] = server.url
   }
+  if (values.memory) return measureMemory(scope, seconds, say)
   if (values.records !== undefined) return measureRecords(scope, recordsOrder(values.records), say)
   if (values.cuts) await cutEveryByte()
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-endurance-'))

@@ -1,0 +1,94 @@
+/**
+ * `npm run endurance -- --memory`: how much memory one process on SQLite takes with many accounts. 50,000 calls are made
+ * as fast as they go, spread over 1,000 agents with an account each; then they go on for `--seconds` at a steady rate, at
+ * which every account's connection to the upstream stays open. Memory has to stay under a bar, and must not grow.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startSeeded } from '../bench/contenders.ts'
+import { drive } from '../bench/load.ts'
+import { memoryOf, startListener, startProcess } from '../bench/processes.ts'
+import type { Scope } from '../bench/processes.ts'
+import { table } from '../bench/report.ts'
+import type { Row } from '../bench/report.ts'
+import { median } from '../bench/rounds.ts'
+import { createAuthority } from '../server/testkit/certificates.ts'
+
+const megabyte = 1e6
+const accounts = 1000
+const calls = 50_000
+const connections = 16
+const perSecond = 100
+const sampleSeconds = 10
+const settleMs = 3000
+const mostBytes = 250 * megabyte
+/** What the last third of the steady samples may have more than the first third, in the middle of each. */
+const mostGrowth = 10 * megabyte
+
+export async function measureMemory(scope: Scope, seconds: number, say: (line: string) => void): Promise<boolean> {
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-memory-'))
+  scope.after(() => {
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const authority = await createAuthority(folder)
+  const certificate = await authority.issue({ names: ['localhost'], addresses: ['127.0.0.1'] })
+  const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') }
+  writeFileSync(files.cert, certificate.cert)
+  writeFileSync(files.key, certificate.key)
+  // It keeps connections open for longer than the service does.
+  const upstream = await startListener(scope, 'upstream.ts', [files.cert, files.key])
+  const outside = { host: `localhost:${upstream.port}`, caFile: authority.caFile, profiles: undefined }
+  const size = { agents: accounts, grantsPerAgent: 1, auditRecords: 0 }
+  // Without the bench's probe: it is TypeScript, and what reads that takes 12 MB in the service.
+  const service = await startSeeded(scope, 'sqlite', outside, size, say, { NODE_OPTIONS: '' })
+  const generator = await startProcess(scope, 'generator.ts')
+  const load = { kind: 'load' as const, port: service.port, callers: service.calls('/small'), connections }
+  const memory = () => memoryOf(service.pid).now
+
+  await sleep(settleMs)
+  const atRest = memory()
+  say(`at rest: ${megabytes(atRest)}`)
+  const { perSecond: rate } = await drive(generator, service, { ...load, seconds: 0, atLeast: calls })
+  const afterCalls = memory()
+  say(`after ${calls} calls, ${Math.round(rate)} a second: ${megabytes(afterCalls)}`)
+
+  const samples: number[] = []
+  const look = setInterval(() => {
+    samples.push(memory())
+    say(`steady, ${samples.length * sampleSeconds} s: ${megabytes(samples.at(-1) ?? 0)}`)
+  }, sampleSeconds * 1000)
+  const pauseMs = (connections * 1000) / perSecond
+  await drive(generator, service, { ...load, seconds, atLeast: 0, pauseMs })
+  clearInterval(look)
+  const third = Math.ceil(samples.length / 3)
+  const growth = median(samples.slice(-third)) - median(samples.slice(0, third))
+  const most = Math.max(afterCalls, ...samples)
+
+  const row = { theirs: '', bar: '', isMet: undefined }
+  const rows: Row[] = [
+    { ...row, what: 'memory at rest', ours: '', result: megabytes(atRest) },
+    {
+      ...row,
+      what: `after ${calls} calls over ${accounts} accounts`,
+      ours: `${Math.round((afterCalls - atRest) / accounts / 1000)} kB an account`,
+      result: megabytes(afterCalls),
+      bar: `< ${megabytes(mostBytes)}`,
+      isMet: afterCalls < mostBytes,
+    },
+    {
+      ...row,
+      what: `${seconds} s more at ${perSecond} calls a second`,
+      ours: `at most ${megabytes(most)}`,
+      result: `${growth < 0 ? '-' : '+'} ${megabytes(Math.abs(growth))}`,
+      bar: `≤ + ${megabytes(mostGrowth)}, < ${megabytes(mostBytes)}`,
+      isMet: growth <= mostGrowth && most < mostBytes,
+    },
+  ]
+  process.stdout.write(`\n${cpus().length} cores, ${cpus()[0]?.model ?? ''}, Node ${process.versions.node}\n`)
+  process.stdout.write(`${table(rows)}\n`)
+  return rows.every(({ isMet }) => isMet !== false)
+}
+
+const megabytes = (bytes: number) => `${(bytes / megabyte).toFixed(1)} MB`
