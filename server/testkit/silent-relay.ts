@@ -12,38 +12,47 @@ export interface SilentRelay {
   silenceFromNowOn: () => void
   /** Bytes come through again on every connection, as after a network partition. */
   resume: () => void
-  open: () => number
 }
 
+type Pair = [client: Socket, target: Socket]
+
 export async function startSilentRelay(t: Pick<TestContext, 'after'>, port: number): Promise<SilentRelay> {
-  const pairs = new Set<[Socket, Socket]>()
+  const pairs = new Set<Pair>()
+  const silent = new Set<Pair>()
   let isSilent = false
   const silence = () => {
-    for (const [client, target] of pairs) {
-      client.unpipe().pause()
-      target.unpipe().pause()
+    for (const pair of pairs) {
+      silent.add(pair)
+      for (const socket of pair) socket.unpipe().pause()
     }
   }
-  const join = ([client, target]: [Socket, Socket]) => {
+  const join = ([client, target]: Pair) => {
     client.pipe(target)
     target.pipe(client)
   }
+  const end = (pair: Pair) => {
+    pairs.delete(pair)
+    for (const socket of pair) socket.destroy()
+  }
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const target = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-    const pair: [Socket, Socket] = [client, target]
+    const pair: Pair = [client, target]
     pairs.add(pair)
-    if (isSilent) client.pause()
+    if (isSilent) silent.add(pair)
     else join(pair)
     for (const socket of pair) {
       socket.on('error', () => undefined)
-      socket.on('close', () => pairs.delete(pair))
+      // A server that refuses or resets does so to the client too.
+      socket.on('close', () => {
+        if (!silent.has(pair)) end(pair)
+      })
     }
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {
     server.close()
-    for (const pair of pairs) for (const socket of pair) socket.destroy()
+    pairs.forEach(end)
   })
   return {
     port: (server.address() as AddressInfo).port,
@@ -54,8 +63,11 @@ export async function startSilentRelay(t: Pick<TestContext, 'after'>, port: numb
     },
     resume: () => {
       isSilent = false
-      for (const pair of pairs) join(pair)
+      silent.clear()
+      for (const pair of pairs) {
+        if (pair.some(({ destroyed }) => destroyed)) end(pair)
+        else join(pair)
+      }
     },
-    open: () => pairs.size,
   }
 }
