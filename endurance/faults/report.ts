@@ -12,7 +12,7 @@ export function cellsOf(result: Result): string[] {
     ...(note === '' ? [] : [note]),
     ...(complaint === '' ? [] : ['`audit verify` failed']),
   ].join('; ')
-  const recovery = recoverySeconds === 0 ? 'at once' : `${recoverySeconds.toFixed(1)} s`
+  const recovery = recoverySeconds < 0.05 ? 'at once' : `${recoverySeconds.toFixed(1)} s`
   return [fault.name, setUp.kind, saw, `${(callers.longestMs / 1000).toFixed(1)} s`, recovery, `${lost}`, `${doubled}`]
 }
 
