@@ -28,7 +28,7 @@ type Who = 'admin' | 'person' | 'agent'
 
 const hourMs = 3_600_000
 /** A list is followed so far: to its end would take minutes for callers whose budget is limited, and bring nothing new. */
-const mostPages = 60
+const mostPages = 25
 
 function tokenOf({ service, seeded, session }: TaskNeeds, who: Who): string {
   return { admin: service.adminToken, person: session, agent: seeded.agent.token }[who]
@@ -53,18 +53,25 @@ function pages(who: Who, path: string, most = mostPages): Task {
 }
 
 /** All of it as a file, for as long as that. */
-function exported(who: Who, path: string, mostMs = 8_000): Task {
+function exported(who: Who, path: string, mostMs = 4_000): Task {
   return async (needs) => {
     const { port } = needs.service
     const headers = { authorization: `Bearer ${tokenOf(needs, who)}`, host: `localhost:${port}` }
-    const signal = AbortSignal.timeout(mostMs)
-    try {
+    const ask = async (signal: AbortSignal): Promise<IncomingMessage> => {
       const asked = get({ host: '127.0.0.1', port, path, headers, agent: false, signal })
       const [reply] = (await once(asked, 'response')) as [IncomingMessage]
+      if (reply.statusCode !== 429) return reply
+      reply.resume()
+      await sleep(1000)
+      return ask(AbortSignal.timeout(mostMs))
+    }
+    const signal = AbortSignal.timeout(mostMs)
+    try {
+      const reply = await ask(signal)
       if (reply.statusCode !== 200) throw new Error(`${path}: ${reply.statusCode}`)
-      await once(reply.resume(), 'end', { signal })
+      await once(reply.resume(), 'end')
     } catch (error) {
-      if (!signal.aborted) throw error
+      if (!(error instanceof Error && error.name === 'AbortError')) throw error
     }
   }
 }
@@ -173,16 +180,16 @@ function auditTasks(who: Who): Record<string, Task> {
   const list = (query: string, most?: number): Task => pages(who, `/v4/audit?${query}`, most)
   return {
     [`${who}: audit, newest`]: list('limit=100'),
-    [`${who}: audit, q that matches nothing`]: list('limit=100&q=nowhere', 30),
-    [`${who}: audit, outcome=failed (none)`]: list('limit=100&outcome=failed', 30),
-    [`${who}: audit, event that is not there`]: list('limit=100&event=device.paired', 30),
-    [`${who}: audit, by grant`]: (needs) => list(`limit=100&grant_id=${needs.seeded.grantId}`, 30)(needs),
+    [`${who}: audit, q that matches nothing`]: list('limit=100&q=nowhere', 10),
+    [`${who}: audit, outcome=failed (none)`]: list('limit=100&outcome=failed', 10),
+    [`${who}: audit, event that is not there`]: list('limit=100&event=device.paired', 10),
+    [`${who}: audit, by grant`]: (needs) => list(`limit=100&grant_id=${needs.seeded.grantId}`, 10)(needs),
     [`${who}: audit, by connection`]: (needs) =>
-      list(`limit=100&connection_id=${needs.seeded.connectionId}`, 30)(needs),
-    [`${who}: audit, by agent`]: (needs) => list(`limit=100&agent_id=${needs.seeded.agentId}`, 30)(needs),
-    [`${who}: audit, by provider`]: list('limit=100&provider=acme', 30),
-    [`${who}: audit, since`]: (needs) => list(`limit=100&since=${since()}`, 30)(needs),
-    [`${who}: audit, until`]: (needs) => list(`limit=100&until=${until()}`, 30)(needs),
+      list(`limit=100&connection_id=${needs.seeded.connectionId}`, 10)(needs),
+    [`${who}: audit, by agent`]: (needs) => list(`limit=100&agent_id=${needs.seeded.agentId}`, 10)(needs),
+    [`${who}: audit, by provider`]: list('limit=100&provider=acme', 10),
+    [`${who}: audit, since`]: (needs) => list(`limit=100&since=${since()}`, 10)(needs),
+    [`${who}: audit, until`]: (needs) => list(`limit=100&until=${until()}`, 10)(needs),
     [`${who}: audit, ndjson`]: exported(who, '/v4/audit?format=ndjson'),
     [`${who}: audit, csv`]: exported(who, '/v4/audit?format=csv'),
     [`${who}: audit, ndjson with q that matches nothing`]: exported(who, '/v4/audit?format=ndjson&q=nowhere'),

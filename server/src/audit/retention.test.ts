@@ -175,6 +175,17 @@ onBothDatabases('retention', (engine) => {
     assert.match(metrics, /^sallyport_audit_retention_backlog 0$/m)
   })
 
+  test('ends early where the service stops, and says how much is left', async (t) => {
+    const { app, clock, database, log, rows } = await startKeeping(t, engine, '30')
+    await seedRecords(database, 15_000, { at: clock.now() })
+    clock.advance(31 * day)
+    const sweeping = app.sweep()
+    await app.http.close()
+    await sweeping
+    assert.ok((await rows()) > 0)
+    assert.match(log.join(), /"left":[1-9]\d*,.*more are due/)
+  })
+
   test('removes a commit that is longer than a batch', async (t) => {
     const { app, clock, database, rows, verify, restart } = await startKeeping(t, engine, '30')
     const audit = restart()

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createMetrics } from '../platform/metrics.ts'
+import { measureRetention } from './retention-metrics.ts'
+
+test('what retention removed is added up, and the backlog is that of the last run', async () => {
+  const metrics = createMetrics()
+  const measure = measureRetention(metrics)
+  for (const result of [
+    { removed: 40, left: 9 },
+    { removed: 2, left: 7 },
+  ]) {
+    measure(result)
+  }
+  const text = await metrics.text()
+  assert.match(text, /^sallyport_audit_retention_removed_total 42$/m)
+  assert.match(text, /^sallyport_audit_retention_backlog 7$/m)
+})
