@@ -17,7 +17,8 @@ export interface Checkpoints {
 
 /** Seldom, and then more at once: pages that many calls write are moved once for all of them. */
 const framesAtOnce = 4_000
-/** So many are moved on the event loop: more of a long log, which otherwise might never begin anew. */
+/** Where the thread has gone on so often, and always found what had come meanwhile, as few as this are moved here. */
+const mostRounds = 20
 const fewFrames = (inLog: number) => Math.max(250, inLog / 50)
 /** After a checkpoint that a reader kept from moving anything. */
 const pauseMs = 1_000
@@ -53,6 +54,7 @@ export function createCheckpoints(file: string, writer: DatabaseSync, logHead: L
   let isRunning = false
   /** The thread has moved what there was; what came since is left. */
   let isAlmostDone = false
+  let rounds = 0
   let waitingBefore = 0
   let notBefore = 0
 
@@ -78,13 +80,19 @@ export function createCheckpoints(file: string, writer: DatabaseSync, logHead: L
   const moveFrames = () => {
     if (isRunning) return
     const { inLog, waiting } = logHead.frames()
-    if (isAlmostDone && waiting <= fewFrames(inLog)) {
+    // The log begins anew with the next commit, or has begun.
+    if (waiting === 0 || inLog < framesAtOnce) {
+      isAlmostDone = false
+      return
+    }
+    if (isAlmostDone && rounds >= mostRounds && waiting <= fewFrames(inLog)) {
       if (writer.isTransaction) return
       isAlmostDone = false
       writer.exec('pragma wal_checkpoint(passive)')
       return
     }
     if (!isAlmostDone && (waiting < framesAtOnce || performance.now() < notBefore)) return
+    rounds = isAlmostDone ? rounds + 1 : 0
     isRunning = true
     isAlmostDone = false
     waitingBefore = waiting
