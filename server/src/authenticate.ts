@@ -157,11 +157,11 @@ export function actingPerson({ actor }: FastifyRequest): { user: User; device?: 
  */
 export function onBehalfOf<Needs extends { database: Database }>(request: FastifyRequest, needs: Needs): Needs {
   const { database } = needs
-  const transaction: Database['transaction'] = (work) =>
+  const transaction: Database['transaction'] = (work, options) =>
     database.transaction(async (tx) => {
       await request.holdCredential(tx)
       return work(tx)
-    })
+    }, options)
   return { ...needs, database: { ...database, transaction } }
 }
 

@@ -125,10 +125,10 @@ export function measureDatabase(database: Database, { gauge, histogram }: Metric
   }
   const help = 'Transactions from their start to their end, with the wait for a connection and with retries'
   const observe = histogram('sallyport_database_transaction_duration_seconds', help, [])()
-  database.transaction = async (work) => {
+  database.transaction = async (work, options) => {
     const startedAt = performance.now()
     try {
-      return await transaction(work)
+      return await transaction(work, options)
     } finally {
       observe((performance.now() - startedAt) / 1000)
     }

@@ -151,10 +151,13 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     try {
       if (!more) await group.commitLater(entry)
       else
-        await database.transaction(async (tx) => {
-          await writeAlone(tx, entry)
-          await more(tx)
-        })
+        await database.transaction(
+          async (tx) => {
+            await writeAlone(tx, entry)
+            await more(tx)
+          },
+          { isUrgent: true },
+        )
     } catch (error) {
       // The attempt is on record; the outcome stays unknown, and the answer is not withheld for it.
       const ids = { request_id: call.requestId, agent_id: call.agentId, audit_id: call.auditId }
@@ -173,12 +176,15 @@ export function createLedger(needs: LedgerNeeds): Ledger {
     },
 
     attemptUnless: (call, settled) =>
-      database.transaction(async (tx) => {
-        const found = await settled(tx)
-        if (found === undefined) await writeAlone(tx, { call, kind: 'attempt', detail: call.facts })
-        else await assertAgentActs(needs, tx, call)
-        return found
-      }),
+      database.transaction(
+        async (tx) => {
+          const found = await settled(tx)
+          if (found === undefined) await writeAlone(tx, { call, kind: 'attempt', detail: call.facts })
+          else await assertAgentActs(needs, tx, call)
+          return found
+        },
+        { isUrgent: true },
+      ),
 
     assertStillStands: async (call) => {
       await assertStillStands(needs, database.queries, call, clock())

@@ -15,7 +15,7 @@ export interface Database {
   engine: Engine
   queries: Queries
   /** All or nothing. Run again when it lost a race, so it may hold nothing but queries: no network, no other effect. */
-  transaction: <T>(work: (tx: Queries) => Promise<T>) => Promise<T>
+  transaction: <T>(work: (tx: Queries) => Promise<T>, options?: TransactionOptions) => Promise<T>
   /**
    * One statement that is a transaction by itself, for what is quicker that way. It fails rather than wait for others.
    * Undefined where the engine has no such thing, or not at the moment.
@@ -40,6 +40,11 @@ export interface Database {
   /** How long the oldest transaction that is still open has been so. */
   oldestTransactionMs: () => number
   close: () => Promise<void>
+}
+
+export interface TransactionOptions {
+  /** It goes before others that wait, on an engine that runs one transaction at a time: somebody waits for a call. */
+  isUrgent?: boolean
 }
 
 /** The short way to an engine, for statements that are compiled already: past all that is done around other queries. */
@@ -114,18 +119,24 @@ export function beforeCommit(tx: Queries, step: LastStep): boolean {
 
 const attempts = 6
 
-/** What differs between engines beyond that, each engine adds. */
-export function createDatabase(engine: Engine, dialect: Dialect, shortcut?: Shortcut): Omit<Database, 'probe'> {
+/** What differs between engines beyond that, each engine adds. `urgentDialect`: where some can go before others. */
+export function createDatabase(
+  engine: Engine,
+  dialect: Dialect,
+  shortcut?: Shortcut,
+  urgentDialect?: Dialect,
+): Omit<Database, 'probe'> {
   const queries = new Kysely<Tables>({ dialect })
+  const urgentQueries = urgentDialect ? new Kysely<Tables>({ dialect: urgentDialect }) : queries
   if (shortcut) shortcuts.set(queries, shortcut)
   const open = createCrowd<number>()
   const durable = shortcut?.durable ?? (() => Promise.resolve())
-  const transaction: Database['transaction'] = async (work) => {
+  const transaction: Database['transaction'] = async (work, { isUrgent = false } = {}) => {
     const leave = open.enter(performance.now())
     try {
       for (let attempt = 1; ; attempt++) {
         try {
-          const value = await transactOnce(queries, work, shortcut)
+          const value = await transactOnce(isUrgent ? urgentQueries : queries, work, shortcut)
           await durable()
           return value
         } catch (error) {

@@ -38,9 +38,9 @@ async function startNumbers(t: Test, engine: Parameters<typeof startService>[1])
   const repeatable = new Set<Work>()
   const counted: Database = {
     ...database,
-    transaction: async (work) => {
+    transaction: async (work, options) => {
       transactions++
-      const result = await database.transaction(work)
+      const result = await database.transaction(work, options)
       if (transactions === answerLostAt) throw new Error('Connection terminated unexpectedly')
       return result
     },

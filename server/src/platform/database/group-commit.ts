@@ -64,7 +64,7 @@ export function createGroupCommit<Entry>(
         isUncertain = true
         throw error
       })
-      const refusals = written ?? (await database.transaction((tx) => write(tx, entries)))
+      const refusals = written ?? (await database.transaction((tx) => write(tx, entries), { isUrgent: true }))
       some.forEach(({ resolve, reject }, index) => {
         const refusal = refusals[index]
         if (refusal) reject(refusal)

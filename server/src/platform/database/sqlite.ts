@@ -6,12 +6,13 @@ import { realpathSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
-import type { CompiledQuery, DatabaseConnection, Driver, Kysely } from 'kysely'
+import type { CompiledQuery, DatabaseConnection, Dialect, Driver, Kysely } from 'kysely'
 import { createCheckpoints } from './checkpoints.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { createDatabase, noteEachOf } from './database.ts'
 import type { Database, Note, Queries, Shortcut } from './database.ts'
 import { DatabaseFileLost, Undone, isBusy } from './failures.ts'
+import { createLock } from './lock.ts'
 import { openLogHead } from './log-head.ts'
 import type { LogHead } from './log-head.ts'
 import { openLogSync, syncData } from './log-sync.ts'
@@ -28,15 +29,25 @@ const cacheKibibytes = 16 * 1024
 const readsTrustMs = 10
 
 export function openSqlite(file: string, sync: Sync = syncData): Database {
-  const { driver, shortcut } = sqliteDriver(file, sync)
-  const dialect = {
-    createAdapter: () => new SqliteAdapter(),
+  const { driver, urgentDriver, shortcut } = sqliteDriver(file, sync)
+  const database = createDatabase('sqlite', dialectOf(driver), shortcut, dialectOf(urgentDriver))
+  return { ...database, probe: () => database.transaction(probe, { isUrgent: true }) }
+}
+
+function dialectOf(driver: Driver): Dialect {
+  return {
+    createAdapter: () => new Adapter(),
     createDriver: () => driver,
     createIntrospector: (db: Kysely<never>) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
-  const database = createDatabase('sqlite', dialect, shortcut)
-  return { ...database, probe: () => database.transaction(probe) }
+}
+
+/** There is one connection, and who has it next is for our own lock to say. */
+class Adapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true
+  }
 }
 
 /** It says nothing of who may do what, so that what was read and kept stays valid. */
@@ -50,9 +61,14 @@ async function probe(tx: Queries): Promise<number> {
 /** Of all databases that this process has open: what one of them writes, another may have read a moment ago. */
 let writes = 0
 
-/** Kysely lets one user at a time have the connection; it would never let go of one that failed to be acquired. */
-function sqliteDriver(file: string, sync: Sync): { driver: Driver; shortcut: Shortcut } {
+/** For one user. A single write gives it back before it is on disk: nothing may follow on it. */
+interface Connection extends DatabaseConnection {
+  release: () => void
+}
+
+function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver: Driver; shortcut: Shortcut } {
   let handle = openFile(file, sync)
+  const lock = createLock()
   let isInTransaction = false
   let hasWritten = false
   /** A full disk makes SQLite roll back by itself: what comes after must not pass for a part of the transaction. */
@@ -96,8 +112,10 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; shortcut: Sho
     await logSync.durable()
     checkpoints.committed()
   }
-  const connection: DatabaseConnection = {
+  const connect = (giveBack: () => void, isOurs = { now: true }): Connection => ({
+    release: giveBack,
     executeQuery: async <Row>(query: CompiledQuery) => {
+      if (!isOurs.now) throw new Error('the connection was given back after a single write')
       const isRead = query.query.kind === 'SelectQueryNode'
       const result = await use(
         ({ writer }) => {
@@ -109,13 +127,17 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; shortcut: Sho
         },
         { isRead },
       )
-      if (!isRead && !isInTransaction) await durable()
+      if (!isRead && !isInTransaction) {
+        isOurs.now = false
+        giveBack()
+        await durable()
+      }
       return result
     },
     streamQuery: () => {
       throw new Error('queries are not streamed from SQLite')
     },
-  }
+  })
   const shortcut: Shortcut = {
     read: (query) =>
       whenFree(() => {
@@ -190,8 +212,11 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; shortcut: Sho
   }
   const driver: Driver = {
     init: () => Promise.resolve(),
-    acquireConnection: () => Promise.resolve(connection),
-    releaseConnection: () => Promise.resolve(),
+    acquireConnection: async () => connect(await lock.take()),
+    releaseConnection: (connection) => {
+      ;(connection as Connection).release()
+      return Promise.resolve()
+    },
     beginTransaction: () => use(begin, { isRead: false }),
     commitTransaction: () =>
       use(
@@ -212,7 +237,12 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; shortcut: Sho
       close(handle)
     },
   }
-  return { driver, shortcut }
+  const urgentDriver: Driver = {
+    ...driver,
+    acquireConnection: async () => connect(await lock.take({ isUrgent: true })),
+    destroy: () => Promise.resolve(),
+  }
+  return { driver, urgentDriver, shortcut }
 }
 
 interface Handle {

@@ -8,14 +8,19 @@ import { startNameServer } from '../../../testkit/name-server.ts'
 import type { Names } from '../../../testkit/name-server.ts'
 import { createResolver } from './resolver.ts'
 
-async function resolverFor(t: TestContext, names: Names, files: { hosts?: string; resolv?: string } = {}) {
+async function resolverFor(
+  t: TestContext,
+  names: Names,
+  files: { hosts?: string; resolv?: string } = {},
+  timeoutMs = 300,
+) {
   const folder = temporaryFolder(t)
   const hostsFile = join(folder, 'hosts')
   const resolvConf = join(folder, 'resolv.conf')
   if (files.hosts !== undefined) writeFileSync(hostsFile, files.hosts)
   if (files.resolv !== undefined) writeFileSync(resolvConf, files.resolv)
   const server = await startNameServer(t, names)
-  const lookup = createResolver({ servers: [server.address], hostsFile, resolvConf, timeoutMs: 300 })
+  const lookup = createResolver({ servers: [server.address], hostsFile, resolvConf, timeoutMs })
   const resolve = async (name: string) => (await lookup(name)).map(({ address }) => address)
   return { server, resolve, hostsFile }
 }
@@ -40,10 +45,10 @@ test('a server that is silent about IPv6 holds nobody up who has IPv4', async (t
 test('names whose servers are silent hold up no others', async (t) => {
   const silent = Array.from({ length: 100 }, (_, index) => `silent-${index}.example`)
   const names = Object.fromEntries(silent.map((name) => [name, 'silent' as const]))
-  const { resolve } = await resolverFor(t, { ...names, 'a.example': ['192.0.2.1'] })
+  const { resolve } = await resolverFor(t, { ...names, 'a.example': ['192.0.2.1'] }, {}, 1_500)
   let ended = 0
   const waiting = silent.map((name) => resolve(name).catch(() => ended++))
-  for (let turn = 0; turn < 20; turn++) assert.deepEqual(await resolve('a.example'), ['192.0.2.1'])
+  for (let turn = 0; turn < 3; turn++) assert.deepEqual(await resolve('a.example'), ['192.0.2.1'])
   assert.equal(ended, 0)
   await Promise.all(waiting)
   assert.equal(ended, silent.length)
