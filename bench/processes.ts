@@ -43,6 +43,12 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
 }
 
+/** What a virtual machine's cores wanted to do so far and its host did not let them. */
+export function stolenSeconds(): number {
+  const [, , , , , , , , stolen] = readFileSync('/proc/stat', 'utf8').split(/\s+/, 9)
+  return Number(stolen) / ticksPerSecond
+}
+
 /** Physical memory in bytes: now, and the most it ever was. */
 export function memoryOf(pid: number): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')

@@ -30,7 +30,7 @@ interface ManyAddresses {
 interface Pace {
   /** So often a second, except where too many still wait for their answer. Resolves when the attack ends. */
   repeat: (perSecond: number, act: (index: number) => Promise<number | string>) => Promise<void>
-  /** Keeps so many connections open, and replaces those that close. `begin` sends what it likes. */
+  /** Keeps so many connections open, replaces those that close, and all of them after half a minute or a whole one. */
   hold: (count: number, begin: (socket: Socket, index: number) => unknown) => Promise<void>
 }
 
@@ -52,6 +52,8 @@ const answerMs = 30_000
 /** Opening all connections in one moment, or again at once, would be a flood of its own. */
 const openEveryMs = 20
 const reopenMs = 500
+/** A client that does not read never learns that the service has closed its connection. */
+const renewMs = 30_000
 
 export interface Extent {
   /** Ends the attacks. */
@@ -116,7 +118,8 @@ function pace({ open }: ManyAddresses, tally: Tally, { signal, intensity }: Exte
     count('opened')
     const closed = once(socket, 'close', { signal })
     begin(socket, index)
-    await closed
+    await Promise.race([closed, sleep(renewMs + (index % 30) * 1000, undefined, { signal })])
+    socket.resetAndDestroy()
   }
   return {
     repeat: async (perSecond, act) => {

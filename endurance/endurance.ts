@@ -22,7 +22,7 @@ import { cpus, loadavg, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startSeeded } from '../bench/contenders.ts'
-import { cpuSeconds, memoryOf, startProcess } from '../bench/processes.ts'
+import { cpuSeconds, memoryOf, startProcess, stolenSeconds } from '../bench/processes.ts'
 import type { Scope } from '../bench/processes.ts'
 import { mebibytes, millis, table } from '../bench/report.ts'
 import type { Row } from '../bench/report.ts'
@@ -71,7 +71,8 @@ interface Measured extends GoodCallsMade {
   what: string
   standstillMs: number
   memory: number
-  cpu: { service: number; attacker: number; callers: number }
+  /** `stolen`: what the machine had to leave to others on its host. It lengthens waits, whoever attacks. */
+  cpu: { service: number; attacker: number; callers: number; stolen: number }
 }
 
 async function ask<T>(worker: ChildProcess, order: Order): Promise<T> {
@@ -126,7 +127,7 @@ async function main(): Promise<boolean> {
     const attacking = attacker && (await startProcess(scope, '../endurance/worker.ts'))
     const { pid } = measured
     const ended = watch(pid, what)
-    const before = { service: cpuSeconds(pid), callers: cpuSeconds(callers.pid ?? 0) }
+    const before = { service: cpuSeconds(pid), callers: cpuSeconds(callers.pid ?? 0), stolen: stolenSeconds() }
     const { result, longestMs } = await standstillDuring(measured.service, () =>
       Promise.all([
         ask<GoodCallsMade>(callers, {
@@ -156,6 +157,7 @@ async function main(): Promise<boolean> {
       service: (cpuSeconds(pid) - before.service) / during,
       callers: (cpuSeconds(callers.pid ?? 0) - before.callers) / during,
       attacker: attacking ? cpuSeconds(attacking.pid ?? 0) / during : 0,
+      stolen: (stolenSeconds() - before.stolen) / during,
     }
     attacking?.disconnect()
     for (const [name, tally] of Object.entries(tallies ?? {})) {
@@ -206,7 +208,7 @@ function rowsFor(quiet: Measured, one: Measured): Row[] {
   const isQuiet = one === quiet
   const ratio = one.p99 / quiet.p99
   const grown = one.memory - quiet.memory
-  const { service, attacker, callers } = one.cpu
+  const { service, attacker, callers, stolen } = one.cpu
   const percent = (share: number) => `${Math.round(share * 100)} %`
   return [
     {
@@ -237,7 +239,7 @@ function rowsFor(quiet: Measured, one: Measured): Row[] {
       what: `${one.what}: processor, event loop`,
       theirs: '',
       ours: `service ${percent(service)}, attacker ${percent(attacker)}, callers ${percent(callers)} of a core`,
-      result: `blocked for ${millis(one.standstillMs)} at most`,
+      result: `blocked for ${millis(one.standstillMs)} at most, ${percent(stolen)} stolen by the host`,
       bar: '',
       isMet: undefined,
     },
