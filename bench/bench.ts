@@ -3,19 +3,18 @@
  * its figures move. `--only full` (and the other names of scenarios.ts) leaves out the rest, `--profiles <folder>` leaves
  * CPU profiles there. Ends with an error where a bar is not met, or where any answer was not the one asked for.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { cpus, loadavg, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { cpus, loadavg } from 'node:os'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createAuthority } from '../server/testkit/certificates.ts'
 import { startPostgres } from '../server/testkit/postgres-server.ts'
-import { startListener, startProcess } from './processes.ts'
+import { startProcess } from './processes.ts'
 import type { Scope } from './processes.ts'
 import { startRelay } from './contenders.ts'
 import { table } from './report.ts'
 import type { Row } from './report.ts'
 import { scenarios } from './scenarios.ts'
 import type { Bench } from './scenarios.ts'
+import { startTestUpstream } from './test-upstream.ts'
 
 const { values } = parseArgs({
   options: {
@@ -31,21 +30,8 @@ const scope: Scope = { after: (ending) => endings.unshift(ending) }
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
 async function prepare(): Promise<Bench> {
-  const folder = mkdtempSync(join(tmpdir(), 'sallyport-bench-'))
-  scope.after(() => {
-    rmSync(folder, { recursive: true, force: true })
-  })
-  const authority = await createAuthority(folder)
-  const certificate = await authority.issue({ names: ['localhost'], addresses: ['127.0.0.1'] })
-  const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') }
-  writeFileSync(files.cert, certificate.cert)
-  writeFileSync(files.key, certificate.key)
-  const { port } = await startListener(scope, 'upstream.ts', [files.cert, files.key])
-  const outside = {
-    host: `localhost:${port}`,
-    caFile: authority.caFile,
-    profiles: values.profiles && resolve(values.profiles),
-  }
+  const { files, ...upstream } = await startTestUpstream(scope)
+  const outside = { ...upstream, profiles: values.profiles && resolve(values.profiles) }
   const pace = values.quick
     ? { warmUpSeconds: 6, rounds: 3, roundSeconds: 2 }
     : { warmUpSeconds: 12, rounds: 7, roundSeconds: 5 }

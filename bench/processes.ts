@@ -43,7 +43,7 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
 }
 
-/** What a virtual machine's cores wanted to do so far and its host did not let them. */
+/** CPU steal time since boot: the host of this virtual machine ran something else. */
 export function stolenSeconds(): number {
   const [, , , , , , , , stolen] = readFileSync('/proc/stat', 'utf8').split(/\s+/, 9)
   return Number(stolen) / ticksPerSecond

@@ -198,7 +198,7 @@ describe('doctor', { concurrency: 2 }, () => {
     assert.ok(!`${stdout}${stderr}`.includes('hunter2'))
   })
 
-  test('tells a database that can not be written to', async (t) => {
+  test('reports a read-only database', async (t) => {
     const service = await startService(t, 'postgres')
     await service.stop()
     const { DATABASE_URL: url = '' } = service.env

@@ -125,7 +125,7 @@ describe('a start', { concurrency: 2 }, () => {
 
   test('keeps the young generation small, and lets go of freed memory, unless it is told otherwise', async (t) => {
     if (process.platform !== 'linux') {
-      t.skip('nobody says here how a process was started')
+      t.skip('needs /proc')
       return
     }
     const { pid } = await startService(t, 'sqlite')

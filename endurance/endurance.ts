@@ -71,7 +71,7 @@ interface Measured extends GoodCallsMade {
   what: string
   standstillMs: number
   memory: number
-  /** `stolen`: what the machine had to leave to others on its host. It lengthens waits, whoever attacks. */
+  /** `stolen`: CPU steal time, which the host gave to other virtual machines. It adds latency in any phase. */
   cpu: { service: number; attacker: number; callers: number; stolen: number }
 }
 

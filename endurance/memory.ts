@@ -3,18 +3,16 @@
  * as fast as they go, spread over 1,000 agents with an account each; then they go on for `--seconds` at a steady rate, at
  * which every account's connection to the upstream stays open. Memory has to stay under a bar, and must not grow.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startSeeded } from '../bench/contenders.ts'
 import { drive } from '../bench/load.ts'
-import { memoryOf, startListener, startProcess } from '../bench/processes.ts'
+import { memoryOf, startProcess } from '../bench/processes.ts'
 import type { Scope } from '../bench/processes.ts'
 import { table } from '../bench/report.ts'
 import type { Row } from '../bench/report.ts'
 import { median } from '../bench/rounds.ts'
-import { createAuthority } from '../server/testkit/certificates.ts'
+import { startTestUpstream } from '../bench/test-upstream.ts'
 
 const megabyte = 1e6
 const accounts = 1000
@@ -28,18 +26,9 @@ const mostBytes = 250 * megabyte
 const mostGrowth = 10 * megabyte
 
 export async function measureMemory(scope: Scope, seconds: number, say: (line: string) => void): Promise<boolean> {
-  const folder = mkdtempSync(join(tmpdir(), 'sallyport-memory-'))
-  scope.after(() => {
-    rmSync(folder, { recursive: true, force: true })
-  })
-  const authority = await createAuthority(folder)
-  const certificate = await authority.issue({ names: ['localhost'], addresses: ['127.0.0.1'] })
-  const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') }
-  writeFileSync(files.cert, certificate.cert)
-  writeFileSync(files.key, certificate.key)
   // It keeps connections open for longer than the service does.
-  const upstream = await startListener(scope, 'upstream.ts', [files.cert, files.key])
-  const outside = { host: `localhost:${upstream.port}`, caFile: authority.caFile, profiles: undefined }
+  const { host, caFile } = await startTestUpstream(scope)
+  const outside = { host, caFile, profiles: undefined }
   const size = { agents: accounts, grantsPerAgent: 1, auditRecords: 0 }
   // Without the bench's probe: it is TypeScript, and what reads that takes 12 MB in the service.
   const service = await startSeeded(scope, 'sqlite', outside, size, say, { NODE_OPTIONS: '' })

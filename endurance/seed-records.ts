@@ -85,7 +85,7 @@ export async function seedRecords(
   await seedAudit(seeding, records, people, host, say)
   await database.close()
   const first = people[0]
-  if (!first) throw new Error('there is nobody')
+  if (!first) throw new Error('no agents were seeded')
   return { ...first, userId, agents, agent: { token: busy.token, grantId: busyGrant } }
 }
 
@@ -202,7 +202,7 @@ function recordsOf(people: readonly Between[], host: string, from: number, count
   for (let index = from; made.length < count; index++) {
     // Far from each other, so that each page of a list is of many agents.
     const party = people[(index * 7919) % people.length]
-    if (!party) throw new Error('there is nobody')
+    if (!party) throw new Error('no agents were seeded')
     const facts = { method: 'GET', host, path: `/repos/acme/rocket/issues/${index}`, query: [], bytes: 0 }
     const common = { at, requestId: newId('req', at), provider: 'acme', ...party }
     if (index % 20 === 19) {

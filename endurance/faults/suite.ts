@@ -32,7 +32,7 @@ const isNamed = (wanted: string[], name: string) =>
   wanted.some((text) => name.toLowerCase().includes(text.toLowerCase()))
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
-/** Runs the work, then ends what it started. */
+/** Stops the processes and servers that `work` has started, also when it throws. */
 async function scoped<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
   const endings: (() => unknown)[] = []
   try {

@@ -1,5 +1,5 @@
 /** Counts how often the event loop turns, until `end` is called: what else could have had its turn. */
-export function countTurns(): { end: () => number } {
+export function countTurns(): { now: () => number; end: () => number } {
   let turns = 0
   let isOver = false
   const count = () => {
@@ -8,6 +8,7 @@ export function countTurns(): { end: () => number } {
   }
   setImmediate(count)
   return {
+    now: () => turns,
     end: () => {
       isOver = true
       return turns

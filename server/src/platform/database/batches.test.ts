@@ -1,26 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { countTurns } from '../../../testkit/turns.ts'
 import { inBatches } from './batches.ts'
 
 test('of any number that work in batches, one does a batch with each turn of the event loop', async () => {
-  let turn = 0
-  let isOver = false
-  const count = () => {
-    turn++
-    if (!isOver) setImmediate(count)
-  }
-  setImmediate(count)
+  const turns = countTurns()
   const batches = new Map<number, number>()
   const work = async () => {
     let left = 20
     await inBatches(() => {
       // The first is done at once.
-      if (left < 20) batches.set(turn, (batches.get(turn) ?? 0) + 1)
+      if (left < 20) batches.set(turns.now(), (batches.get(turns.now()) ?? 0) + 1)
       return Promise.resolve(--left === 0 ? 'done' : 'more')
     })
   }
   await Promise.all(Array.from({ length: 8 }, work))
-  isOver = true
+  turns.end()
   const counts = [...batches.values()]
   const sum = counts.reduce((all, some) => all + some, 0)
   assert.equal(sum, 8 * 19)
