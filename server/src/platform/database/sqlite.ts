@@ -112,32 +112,35 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
     await logSync.durable()
     checkpoints.committed()
   }
-  const connect = (giveBack: () => void, isOurs = { now: true }): Connection => ({
-    release: giveBack,
-    executeQuery: async <Row>(query: CompiledQuery) => {
-      if (!isOurs.now) throw new Error('the connection was given back after a single write')
-      const isRead = query.query.kind === 'SelectQueryNode'
-      const result = await use(
-        ({ writer }) => {
-          const before = isRead ? 0 : changesOf(writer)
-          const result = execute<Row>(writer, query)
-          // Once more at the commit, because until then others read and keep what was before.
-          if (!isRead && (changesOf(writer) !== before || !changesRows(query))) wroteSince()
-          return result
-        },
-        { isRead },
-      )
-      if (!isRead && !isInTransaction) {
-        isOurs.now = false
-        giveBack()
-        await durable()
-      }
-      return result
-    },
-    streamQuery: () => {
-      throw new Error('queries are not streamed from SQLite')
-    },
-  })
+  const connect = (giveBack: () => void): Connection => {
+    let isOurs = true
+    return {
+      release: giveBack,
+      executeQuery: async <Row>(query: CompiledQuery) => {
+        if (!isOurs) throw new Error('the connection was given back after a single write')
+        const isRead = query.query.kind === 'SelectQueryNode'
+        const result = await use(
+          ({ writer }) => {
+            const before = isRead ? 0 : changesOf(writer)
+            const result = execute<Row>(writer, query)
+            // Once more at the commit, because until then others read and keep what was before.
+            if (!isRead && (changesOf(writer) !== before || !changesRows(query))) wroteSince()
+            return result
+          },
+          { isRead },
+        )
+        if (!isRead && !isInTransaction) {
+          isOurs = false
+          giveBack()
+          await durable()
+        }
+        return result
+      },
+      streamQuery: () => {
+        throw new Error('queries are not streamed from SQLite')
+      },
+    }
+  }
   const shortcut: Shortcut = {
     read: (query) =>
       whenFree(() => {
