@@ -14,7 +14,7 @@ export interface CodeBlock {
 
 /** Every block that names its language. One without is a drawing. */
 export function codeBlocks(): CodeBlock[] {
-  const pages = ['.', 'docs', 'cli', 'sdk', 'server']
+  const pages = ['.', 'docs', 'docs/decisions', 'cli', 'sdk', 'server']
     .flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(folder, name)))
     .filter((name) => name.endsWith('.md'))
     .flatMap((file) => blocksIn(file, readFileSync(join(root, file), 'utf8')))

@@ -69,7 +69,7 @@ test('every endpoint of the contracts has a row', () => {
   )
 })
 
-/** Whom an endpoint admits beside those that the contract names, as docs/decisions.md says. */
+/** Whom an endpoint admits beside those that the contract names, as docs/decisions/ says. */
 const alsoAdmits: Record<string, string[]> = {
   'GET /v4/access-requests/pending': ['device'],
   'GET /v4/access-requests/{id}': ['device'],
