@@ -14,7 +14,7 @@ const lanes = [
     ['Lint of the rest', ...lint, '.', '--ignore-pattern', 'server/**'],
     ['Format', 'node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.'],
     ['Types of the pages', 'node_modules/typescript/bin/tsc', '--project', 'web/tsconfig.json'],
-    ['Architecture', '--test', 'server/src/architecture.test.ts'],
+    ['Architecture', '--test', 'server/src/architecture.test.ts', 'server/src/docs-names.test.ts'],
   ],
 ]
 
