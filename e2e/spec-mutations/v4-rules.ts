@@ -134,6 +134,12 @@ export const v4Rules: Mutation[] = [
     to: "return after?.part === 'active' ? ['active'] : ['ended', 'active']",
   },
   {
+    row: 'Grant: what is counted, listed and stopped agrees with one rule',
+    file: 'server/src/grants/grant-usage-store.ts',
+    from: "select connections.status = 'active' and",
+    to: "select connections.status <> 'revoked' and",
+  },
+  {
     row: 'Grant: one that ends between two pages is listed once',
     file: 'server/src/grants/grant-list-store.ts',
     from: 'const since = after?.since ?? now',

@@ -56,7 +56,7 @@ export const v4States: Mutation[] = [
   },
   {
     row: 'Grant: active → revoked, and it can no longer be used',
-    file: 'server/src/grants/grant.ts',
+    file: 'server/src/grants/usable.ts',
     from: "if (grant.revokedAt || grant.isCutOff) return 'grant_revoked'",
     to: "if (grant.isCutOff) return 'grant_revoked'",
   },
@@ -68,9 +68,9 @@ export const v4States: Mutation[] = [
   },
   {
     row: 'Grant: active → expired at expires_at',
-    file: 'server/src/grants/grant.ts',
-    from: 'grant.expiresAt && grant.expiresAt <= now ?',
-    to: 'grant.expiresAt && grant.expiresAt < now ?',
+    file: 'server/src/grants/usable.ts',
+    from: 'grant.expiresAt && grant.expiresAt <= now)',
+    to: 'grant.expiresAt && grant.expiresAt < now)',
   },
   {
     row: 'Connection: → revoked, with the remote tokens',
@@ -86,9 +86,9 @@ export const v4States: Mutation[] = [
   },
   {
     row: 'Connection: → revoked, and its grants with it',
-    file: 'server/src/grants/grant-foundation-store.ts',
-    from: "(coalesce(connections.status = 'revoked', false) or users.disabled_at is not null)",
-    to: "(coalesce(connections.status = 'none', false) or users.disabled_at is not null)",
+    file: 'server/src/grants/usable.ts',
+    from: "return connectionStatus === 'revoked' || userDisabledAt !== null",
+    to: 'return userDisabledAt !== null',
   },
   {
     row: 'Device: → revoked',

@@ -10,9 +10,8 @@ import { createCrowd } from '../platform/crowd.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { createStop } from '../platform/stop-signal.ts'
 import type { Stop } from '../platform/stop-signal.ts'
-import { endOf } from './grant.ts'
 import type { GrantStore } from './grant-store.ts'
-import { providerDisabled } from './standing.ts'
+import { refusalFor, whyEnded } from './usable.ts'
 
 /** A query takes only so many parameters. */
 const atOnce = 1_000
@@ -40,11 +39,10 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
 
   const endThoseOf = async (grantIds: string[]) => {
     const now = clock()
-    const ended = await grants.findEnded(database.queries, grantIds, now)
-    for (const { grant, isProviderDisabled } of ended) {
-      const code = endOf(grant, now)
-      const reason = code ? new ServiceError(code) : isProviderDisabled ? providerDisabled() : undefined
-      for (const call of calls.all()) if (reason && call.grantId === grant.grantId) call.abort(reason)
+    for (const { grant, provider } of await grants.findEnded(database.queries, grantIds, now)) {
+      // A connection that needs a new sign-in has lost no token that is in use.
+      const reason = whyEnded({ grant, provider, connection: null, isTokenCurrent: true }, now)
+      for (const call of calls.all()) if (reason && call.grantId === grant.grantId) call.abort(refusalFor(reason))
     }
   }
 

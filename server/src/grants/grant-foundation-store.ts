@@ -1,11 +1,13 @@
 /** A grant as it is read: its row, its usage, and what it stands on. */
 import { sql } from 'kysely'
+import type { ConnectionStatus } from '../connections/connection.ts'
 import type {} from '../connections/connection-store.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type {} from '../sessions/user-store.ts'
 import type { UsageRow } from './grant-usage-store.ts'
 import type { Grant, RevokedBy } from './grant.ts'
+import { isCutOff } from './usable.ts'
 
 interface GrantRow {
   grant_id: string
@@ -51,14 +53,12 @@ const columns = [
   'grants.revoked_by',
 ] as const
 
-/** SQLite has numbers for truth. */
-type Truth = boolean | number
+type FoundationRow = Omit<GrantRow, 'receipt' | 'is_signed'> &
+  Omit<UsageRow, 'is_open'> & { connection_status: ConnectionStatus | null; user_disabled_at: number | null }
 
-type FoundationRow = Omit<GrantRow, 'receipt' | 'is_signed'> & Omit<UsageRow, 'is_open'> & { is_cut_off: Truth }
-
-// The rules of statusOf, word for word; null is neither true nor false, so each part says what it means by it.
-const isCutOff = sql<Truth>`(coalesce(connections.status = 'revoked', false) or users.disabled_at is not null)`
-export const isRevoked = sql<boolean>`(grants.revoked_at is not null or ${isCutOff})`
+// statusOf (usable.ts) in SQL. Null is neither true nor false, so each part says what it means by it.
+export const isRevoked = sql<boolean>`(grants.revoked_at is not null
+  or coalesce(connections.status = 'revoked', false) or users.disabled_at is not null)`
 export const isPast = (now: Date) => sql<boolean>`coalesce(grants.expires_at <= ${now.getTime()}, false)`
 export const isOver = (now: Date) =>
   sql<boolean>`(${isPast(now)} or coalesce(grant_usage.calls >= grants.max_calls, false))`
@@ -71,7 +71,7 @@ export function foundationOf(queries: Queries) {
     .leftJoin('connections', 'connections.connection_id', 'grants.connection_id')
     .leftJoin('users', 'users.user_id', 'grants.user_id')
     .select(columns)
-    .select(isCutOff.as('is_cut_off'))
+    .select(['connections.status as connection_status', 'users.disabled_at as user_disabled_at'])
 }
 
 export function toGrant(row: FoundationRow): Grant {
@@ -92,7 +92,7 @@ export function toGrant(row: FoundationRow): Grant {
     expiresAt: fromTime(row.expires_at),
     revokedAt: fromTime(row.revoked_at),
     revokedBy: row.revoked_by,
-    isCutOff: Boolean(row.is_cut_off),
+    isCutOff: isCutOff(row.connection_status, row.user_disabled_at),
   }
 }
 

@@ -26,7 +26,7 @@ type Query = ReturnType<typeof foundationOf>
 const endsAfter = (at: Date) =>
   sql<boolean>`coalesce(grants.revoked_at, grants.expires_at, 9007199254740991) > ${at.getTime()}`
 
-/** The rules of statusOf for a moment in the past. The call that used a grant up was its last. */
+/** statusOf (usable.ts) for a moment in the past. The call that used a grant up was its last. */
 const hadEnded = (at: Date) => sql<boolean>`(coalesce(grants.revoked_at <= ${at.getTime()}, false)
   or coalesce(grants.expires_at <= ${at.getTime()}, false)
   or coalesce(users.disabled_at <= ${at.getTime()}, false)

@@ -4,6 +4,7 @@ import type {} from '../agents/agent-store.ts'
 import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import type { Page } from '../platform/database/paging.ts'
+import type { ProviderStatus } from '../providers/provider.ts'
 import type {} from '../providers/provider-store.ts'
 import { foundationOf, isPast, isRevoked, toGrant } from './grant-foundation-store.ts'
 import { pageThrough } from './grant-list-store.ts'
@@ -108,12 +109,12 @@ export const grantStore = {
     )
   },
 
-  /** Those of these grants on which no call may go on, and whether it is for the agent's sake or the provider's. */
+  /** Those of these grants whose calls in flight have to end (usable.ts). */
   findEnded: async (
     queries: Queries,
     grantIds: readonly string[],
     now: Date,
-  ): Promise<{ grant: Grant; isProviderDisabled: boolean }[]> => {
+  ): Promise<{ grant: Grant; provider: { status: ProviderStatus } | null }[]> => {
     const rows = await foundationOf(queries)
       .leftJoin('providers', 'providers.provider_id', 'connections.provider_id')
       .select('providers.status as provider_status')
@@ -122,7 +123,7 @@ export const grantStore = {
       .execute()
     return rows.map((row) => ({
       grant: toGrant(row),
-      isProviderDisabled: row.provider_status !== null && row.provider_status !== 'active',
+      provider: row.provider_status && { status: row.provider_status },
     }))
   },
 

@@ -1,7 +1,7 @@
 import type { Grant as GrantView } from '@sallyport/protocol/grants'
-import { statusOf } from './grant.ts'
 import type { Grant } from './grant.ts'
 import type { GrantDescription } from './grant-store.ts'
+import { statusOf } from './usable.ts'
 
 /** Whose account it is concerns its user; to the agent it is a connection. */
 export function grantView(grant: Grant, description: GrantDescription, reader: 'agent' | 'user', now: Date): GrantView {

@@ -41,36 +41,13 @@ export interface GrantedCall {
   path: string
 }
 
-/** A grant whose calls are used up reads as expired: like one whose time is over, it ended as it was meant to. */
-export function statusOf(grant: Grant, now: Date): GrantStatus {
-  const end = endOf(grant, now)
-  if (end === 'grant_revoked') return 'revoked'
-  return end === 'grant_expired' || isExhausted(grant) ? 'expired' : 'active'
-}
-
-/** Why even a call that is under way must end; undefined where it may go on. The last call may use up the grant. */
-export function endOf(grant: Grant, now: Date): 'grant_revoked' | 'grant_expired' | undefined {
-  if (grant.revokedAt || grant.isCutOff) return 'grant_revoked'
-  return grant.expiresAt && grant.expiresAt <= now ? 'grant_expired' : undefined
-}
-
-export function assertGrantIsLive(grant: Grant, now: Date): void {
-  const end = endOf(grant, now)
-  if (end) throw new ServiceError(end)
-  if (isExhausted(grant)) throw new ServiceError('grant_exhausted')
-}
-
-export function assertGrantCovers(grant: Grant, { host, methods, path }: GrantedCall, now: Date): void {
-  assertGrantIsLive(grant, now)
+/** Whether the grant can be used at all is for usable.ts to say. */
+export function assertGrantCovers(grant: Grant, { host, methods, path }: GrantedCall): void {
   if (!coversHost(grant, host)) throw new ServiceError('host_not_allowed', { field: 'url' })
   if (!coversMethods(grant, methods)) {
     throw new ServiceError('method_not_allowed', { field: 'method' })
   }
   if (!coversCallPath(grant, path)) throw new ServiceError('path_not_allowed', { field: 'url' })
-}
-
-function isExhausted({ maxCalls, calls }: Grant): boolean {
-  return maxCalls !== null && calls >= maxCalls
 }
 
 function coversMethods({ allowedMethods }: Grant, methods: readonly string[]): boolean {

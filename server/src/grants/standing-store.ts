@@ -15,7 +15,6 @@ const findRows = preparedForKeys((queries: Queries, _values: object, grantIds: K
   foundationOf(queries)
     .leftJoin('providers', 'providers.provider_id', 'connections.provider_id')
     .select([
-      'connections.status as connection_status',
       'connections.user_id as connection_user_id',
       'connections.api_host',
       'connections.version',

@@ -1,8 +1,6 @@
 import type { Connection } from '../connections/connection.ts'
-import { ServiceError } from '../platform/errors.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import type { Injection, ProviderSource, ProviderStatus } from '../providers/provider.ts'
-import { endOf } from './grant.ts'
 import type { Grant } from './grant.ts'
 
 /** The part of a connection that decides whether its token may be used as it is. */
@@ -38,18 +36,6 @@ export interface Standing {
   grant: Grant
   connection: StandingConnection | null
   provider: StandingProvider | null
-}
-
-/** Whether a call may begin or go on. Its grant may be used up by now: the last call is a call too. */
-export function assertStands({ grant, connection, provider }: Standing, now: Date): void {
-  const end = endOf(grant, now)
-  if (end) throw new ServiceError(end)
-  if (provider && provider.status !== 'active') throw providerDisabled()
-  if (connection?.status === 'needs_reauth') throw new ServiceError('connection_needs_reauth')
-}
-
-export function providerDisabled(): ServiceError {
-  return new ServiceError('conflict', { message: 'The provider has been disabled.' })
 }
 
 /** Whom and what a record of a call concerns, beside its agent. */

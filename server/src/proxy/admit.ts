@@ -79,8 +79,8 @@ export async function admit(
   const { agentId } = caller.agent
   try {
     // The key may be that of the grant's last call; whether there is one left is settled with the key.
-    const mayBeUsedUp = idempotencyKey !== undefined
-    const call = await judge(needs, caller, input, requestId, known, { mayBeUsedUp })
+    const mayBeExhausted = idempotencyKey !== undefined
+    const call = await judge(needs, caller, input, requestId, known, { mayBeExhausted })
     const keyed = idempotencyKey === undefined ? undefined : keyedCall(call, idempotencyKey, needs.clock())
     if (call.standing.grant.kind === 'sandbox') await spendSandboxBudget(needs, call, keyed)
     const stored = await putOnRecord(needs, call, keyed)

@@ -1,9 +1,9 @@
 /** May this call be made? All that decides it is read from the database, now; nothing is written. */
 import type { CallingAgent } from '../agents/agent.ts'
 import { readMethod } from '../grants/method.ts'
-import { assertStands } from '../grants/standing.ts'
 import type { Standing } from '../grants/standing.ts'
 import type { StandingStore } from '../grants/standing-store.ts'
+import { assertUsable } from '../grants/usable.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
@@ -26,7 +26,7 @@ export interface JudgeNeeds {
 }
 
 interface JudgeOptions {
-  mayBeUsedUp?: boolean
+  mayBeExhausted?: boolean
   queries?: Queries
 }
 
@@ -40,7 +40,7 @@ export async function judge(
   input: ProxyInput,
   requestId: string,
   known: Known,
-  { mayBeUsedUp = false, queries = needs.database.queries }: JudgeOptions = {},
+  { mayBeExhausted = false, queries = needs.database.queries }: JudgeOptions = {},
 ): Promise<Call> {
   const standing = await needs.standings.find(queries, agentId, input.grantId)
   if (!standing) throw new ServiceError('grant_not_found', { field: 'grant_id' })
@@ -54,18 +54,14 @@ export async function judge(
   known.facts = grant.kind === 'sandbox' ? briefly(facts) : facts
   const { headers, dropped, body } = outgoing({ ...input, method }, outgoingRules(route))
   known.droppedHeaders = dropped
-  assertStands(standing, now)
+  // The agent was authenticated a moment ago.
+  assertUsable({ ...standing, isTokenCurrent: true }, now, { mayBeExhausted })
   // Before the body is searched.
   if (body && route.maxBodyBytes !== undefined && body.length > route.maxBodyBytes) {
     throw new ServiceError('body_too_large', { field: 'body' })
   }
   if (body && body.length > sliceLength) await searchLongBody({ headers, body }, grant.allowedMethods !== null)
-  assertMayCall(
-    mayBeUsedUp ? { ...grant, maxCalls: null } : grant,
-    route.rules,
-    { destination, method, headers, body },
-    now,
-  )
+  assertMayCall(grant, route.rules, { destination, method, headers, body })
   // Whoever says how long a call may take means its first byte too.
   const usualMs = input.stream ? endlessMs : needs.config.proxyCallSeconds * 1000
   return {

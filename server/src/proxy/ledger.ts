@@ -7,10 +7,9 @@ import type { AuditRecord } from '../audit/audit-record.ts'
 import type { AuditLog } from '../audit/audit-store.ts'
 import { useMarkedEveryMs } from '../connections/connection.ts'
 import type { ConnectionStore } from '../connections/connection-store.ts'
-import { assertGrantIsLive } from '../grants/grant.ts'
 import type { GrantStore } from '../grants/grant-store.ts'
-import { assertStands } from '../grants/standing.ts'
 import type { StandingStore } from '../grants/standing-store.ts'
+import { assertUsable } from '../grants/usable.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { createGroupCommit } from '../platform/database/group-commit.ts'
@@ -267,7 +266,7 @@ function noteUsedUp({ standing: { grant } }: Call): void {
 
 /** It ended since it was judged: says how. */
 async function explainEnd(needs: LedgerNeeds, tx: Queries, call: Call, at: Date): Promise<never> {
-  assertGrantIsLive((await assertStillStands(needs, tx, call, at)).grant, at)
+  await assertStillStands(needs, tx, call, at, { mayBeExhausted: false })
   throw new ServiceError('grant_not_found', { field: 'grant_id' })
 }
 
@@ -275,15 +274,20 @@ async function assertAgentActs({ agents }: LedgerNeeds, tx: Queries, { tokenHash
   if ((await agents.findCurrent(tx, [tokenHash])).size === 0) throw new ServiceError('unauthenticated')
 }
 
-async function assertStillStands(needs: LedgerNeeds, tx: Queries, call: Call, at: Date) {
-  const { agentId, standing } = call
-  await assertAgentActs(needs, tx, call)
+async function assertStillStands(
+  needs: LedgerNeeds,
+  tx: Queries,
+  call: Call,
+  at: Date,
+  { mayBeExhausted } = { mayBeExhausted: true },
+) {
+  const { agentId, standing, tokenHash } = call
+  const isTokenCurrent = (await needs.agents.findCurrent(tx, [tokenHash])).size > 0
   const now = await needs.standings.find(tx, agentId, standing.grant.grantId)
   if (!now) throw new ServiceError('grant_not_found', { field: 'grant_id' })
-  assertStands(now, at)
+  assertUsable({ ...now, isTokenCurrent }, at, { mayBeExhausted })
   const { provider } = now
   if (provider && !provider.apiHosts.some((entry) => matchesHost(entry, call.destination.host))) {
     throw new ServiceError('host_not_allowed', { field: 'url' })
   }
-  return now
 }

@@ -1,8 +1,8 @@
 /**
- * Whether a call may be made: pure, and judged again for every hop and every retry. It trusts nothing of the call but
- * that its URL is the one that will be sent.
+ * Whether a call may be made on a grant that is usable: pure, and judged again for every hop and every retry. It trusts
+ * nothing of the call but that its URL is the one that will be sent.
  */
-import { assertGrantCovers, assertGrantIsLive, coversHost } from '../grants/grant.ts'
+import { assertGrantCovers, coversHost } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
 import { isAddress } from '../platform/egress/allow-list.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -38,12 +38,11 @@ export interface JudgedCall {
 }
 
 /** `rules` are undefined in the sandbox, which no provider stands behind. */
-export function assertMayCall(grant: Grant, rules: ProviderRules | undefined, call: JudgedCall, now: Date): void {
-  assertGrantIsLive(grant, now)
+export function assertMayCall(grant: Grant, rules: ProviderRules | undefined, call: JudgedCall): void {
   assertMayReach(grant, rules, call.destination)
   const methods = meantMethods(call, grant.allowedMethods !== null)
   const batch = rules && assertNoCredentialPath(rules, call, methods)
-  assertGrantCovers(grant, { host: call.destination.host, methods, path: call.destination.path }, now)
+  assertGrantCovers(grant, { host: call.destination.host, methods, path: call.destination.path })
   assertStaysInPath(grant, call.headers)
   if (batch) assertBatchMayGo(grant, batch, call)
 }

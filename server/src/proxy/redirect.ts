@@ -1,3 +1,4 @@
+import { assertUsable } from '../grants/usable.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import type { Call } from './call.ts'
@@ -25,7 +26,8 @@ export function redirected(
   const next = { ...call, ...asRedirected(call, status) }
   try {
     const destination = judgeUrl(url.href, call.route.plainOrigin)
-    assertMayCall(call.standing.grant, call.route.rules, { ...next, destination }, now)
+    assertUsable({ ...call.standing, isTokenCurrent: true }, now)
+    assertMayCall(call.standing.grant, call.route.rules, { ...next, destination })
     return { ...next, destination, facts: { method: next.method, ...recordedParts(shown(destination, redactor)) } }
   } catch (error) {
     if (error instanceof ServiceError) return undefined
