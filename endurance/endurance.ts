@@ -4,6 +4,7 @@
  *
  * `--seconds 600`        how long each attack goes on
  * `--intensity 2`        doubles how often the attackers act, and how many connections they hold
+ * `--attacker <name>`    `stranger` or `hostile agent`: leaves out the other one
  * `--only <attack>`      leaves out the other attacks, to find out which of them does harm
  * `--postgres`           uses PostgreSQL
  * `--profiles <folder>`  leaves a CPU profile of the service there
@@ -49,6 +50,7 @@ const { values } = parseArgs({
     seeded: { type: 'string' },
     cuts: { type: 'boolean', default: false },
     profiles: { type: 'string' },
+    attacker: { type: 'string' },
     only: { type: 'string', multiple: true, default: [] },
   },
 })
@@ -114,12 +116,17 @@ async function main(): Promise<boolean> {
   const certificate = await authority.issue({ names: ['localhost'], addresses: ['127.0.0.1'] })
   const upstream = await startTlsUpstream(scope, certificate, answer)
   const host = `localhost:${upstream.port}`
+  // In a process of its own: sending 10 MiB answers and endless streams must not delay what good agents are answered.
+  const attackersUpstream = await startProcess(scope, '../endurance/worker.ts')
+  const attackersHost = `localhost:${await ask<number>(attackersUpstream, { kind: 'upstream', tls: certificate })}`
   const outside = { host, caFile: authority.caFile, profiles: values.profiles && resolve(values.profiles) }
-  const size = { agents: goodAgents + 1, grantsPerAgent: 1, auditRecords: 20_000 }
-  const measured = await startSeeded(scope, values.postgres ? 'postgres' : 'sqlite', outside, size, say)
+  const size = { agents: goodAgents + 1, grantsPerAgent: 1, auditRecords: 20_000, otherHosts: [attackersHost] }
+  const measured = await startSeeded(scope, values.postgres ? 'postgres' : 'sqlite', outside, size, say, {
+    SALLYPORT_EGRESS_ALLOW: `${host},${attackersHost}`,
+  })
   const [approved, ...agents] = measured.agents
   if (!approved) throw new Error('no agents')
-  const victim = { port: measured.port, upstreamHost: host, approved }
+  const victim = { port: measured.port, upstreamHost: attackersHost, approved }
   const callers = await startProcess(scope, '../endurance/worker.ts')
 
   const measure = async (what: string, during: number, attacker?: AttackerKind): Promise<Measured> => {
@@ -174,14 +181,15 @@ async function main(): Promise<boolean> {
 
   await measure('warming up', warmUpSeconds)
   const quiet = await measure('quiet', quietSeconds)
-  const attacked = [
-    await measure('stranger', seconds, 'stranger'),
-    await measure('hostile agent', seconds, 'hostile agent'),
-  ]
+  const attacked: Measured[] = []
+  for (const attacker of ['stranger', 'hostile agent'] as const) {
+    if (attacker === (values.attacker ?? attacker)) attacked.push(await measure(attacker, seconds, attacker))
+  }
   say('looking through the record')
-  const faults = await recordFaults(scope, measured.service, upstream.requests)
+  const requests = [...upstream.requests, ...(await ask<string[]>(attackersUpstream, { kind: 'requests' }))]
+  const faults = await recordFaults(scope, measured.service, requests)
   const rows = [quiet, ...attacked].flatMap((one) => rowsFor(quiet, one))
-  const lost = `${upstream.requests.length} calls reached the upstream`
+  const lost = `${requests.length} calls reached the upstream`
   rows.push({
     what: 'record',
     theirs: '',
