@@ -23,9 +23,6 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   // A call goes through many small functions. With more of them compiled into one it takes a twentieth less.
   setFlagsFromString('--max-inlined-bytecode-size=1000')
   setFlagsFromString('--max-inlined-bytecode-size-cumulative=3000')
-  // Between two collections V8 would let the heap grow to twice what is alive, and more. A fifth is enough: of each call
-  // little is still there when the old generation is collected.
-  setFlagsFromString('--heap-growing-percent=20')
   // Compiled code is kept from one start to the next, beside its source: nobody else can write there.
   module.enableCompileCache(fileURLToPath(new URL('../dist/compile-cache', import.meta.url)))
   const { runCommandLine } = await import('../dist/sallyport-server.js')

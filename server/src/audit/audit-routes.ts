@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify'
 import type {} from '../authenticate.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
-import { yieldToEventLoop } from '../platform/database/batches.ts'
+import { rowsPerBatch, yieldToEventLoop } from '../platform/database/batches.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
@@ -30,8 +30,6 @@ interface AuditRouteNeeds {
 }
 
 const tags = ['Audit']
-/** Small, so that what is made of a page (JSON, CSV) takes a few milliseconds. */
-const exportPage = 200
 
 export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
   const { database, auditList, auditKeys, agents, clock, reads } = needs
@@ -60,7 +58,7 @@ export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
   async function* everything(request: FastifyRequest, filter: AuditFilter, before: string | undefined) {
     for (let cursor = before; ;) {
       await reads.untilLeft(readerKey(request))
-      const { records, nextCursor } = await page(request, filter, { limit: exportPage, before: cursor })
+      const { records, nextCursor } = await page(request, filter, { limit: rowsPerBatch, before: cursor })
       yield records
       if (nextCursor === null) return
       await yieldToEventLoop()

@@ -17,8 +17,8 @@ export async function yieldToEventLoop(): Promise<void> {
   await turn
 }
 
-/** One statement reads or deletes at most this many rows. */
-export const rowsPerBatch = 500
+/** One statement reads or deletes at most this many rows: a millisecond or two of the event loop on SQLite. */
+export const rowsPerBatch = 100
 
 /** Takes steps until one says that it was the last. */
 export async function inBatches(step: () => Promise<'more' | 'done'>): Promise<void> {
