@@ -7,10 +7,11 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { temporaryFolder } from '../../../testkit/databases.ts'
+import { createCheckpoints } from './checkpoints.ts'
 import { openLogHead } from './log-head.ts'
 import { openSqlite } from './sqlite.ts'
 
-test('a long log is moved into the file by another thread, and starts again from its beginning', async (t) => {
+test('a long log is moved into the file, and starts again from its beginning', async (t) => {
   const file = join(temporaryFolder(t), 'blobs.db')
   const database = openSqlite(file)
   t.after(() => database.close())
@@ -26,21 +27,6 @@ test('a long log is moved into the file by another thread, and starts again from
     await write(4096)
     await sleep(5)
   }
-})
-
-test('a log that another process keeps from being moved holds up nobody', async (t) => {
-  const file = join(temporaryFolder(t), 'blobs.db')
-  const database = openSqlite(file)
-  const other = openSqlite(file)
-  t.after(() => Promise.all([database.close(), other.close()]))
-  await sql`create table blobs (blob blob)`.execute(database.queries)
-  await other.transaction(async (tx) => {
-    await sql`select * from blobs`.execute(tx)
-  })
-  for (let count = 0; count < 3; count++)
-    await sql`insert into blobs values (zeroblob(${5000 * 4096}))`.execute(database.queries)
-  const { rows } = await sql<{ count: number }>`select count(*) as count from blobs`.execute(other.queries)
-  assert.equal(rows[0]?.count, 3)
 })
 
 /** A log of so many pages that a reader keeps from being moved, until it is let go. */
@@ -82,6 +68,62 @@ test('no commit moves a long log, however long a reader has held it', async (t) 
     await write(4096)
     await sleep(5)
   }
+})
+
+/** Two connections to a file with a long log that nothing moves but what is returned. */
+function openLongLog(t: TestContext) {
+  const file = join(temporaryFolder(t), 'blobs.db')
+  const [writer, other] = [new DatabaseSync(file), new DatabaseSync(file)]
+  for (const connection of [writer, other]) {
+    connection.exec('pragma journal_mode = wal')
+    connection.exec('pragma wal_autocheckpoint = 0')
+  }
+  writer.exec('create table blobs (blob blob)')
+  writer.exec(`insert into blobs values (zeroblob(${5_000 * 4096}))`)
+  const log = openLogHead(`${file}-shm`)
+  t.after(() => {
+    for (const connection of [writer, other]) connection.close()
+    log.close()
+  })
+  return { writer, other, log, checkpoints: createCheckpoints(file, writer, log) }
+}
+
+test('the event loop moves a few frames alone, where the thread found others again and again', async (t) => {
+  const { writer, other, log, checkpoints } = openLongLog(t)
+  const moved: number[] = []
+  const exec = writer.exec.bind(writer)
+  writer.exec = (text) => {
+    if (text.includes('wal_checkpoint')) moved.push(log.frames().waiting)
+    exec(text)
+  }
+  // A transaction that began before the thread is done keeps the log from beginning anew: each round finds more.
+  const commit = () => {
+    other.exec('insert into blobs values (1)')
+    other.exec('commit')
+    other.exec('begin immediate')
+  }
+  other.exec('begin immediate')
+  for (let round = 0; round < 1_000 && moved.length === 0; round++) {
+    commit()
+    checkpoints.committed()
+    for (let more = 0; more < 3; more++) {
+      await sleep(1)
+      commit()
+    }
+  }
+  other.exec('rollback')
+  await checkpoints.close()
+  assert.equal(moved.length, 1)
+  assert.ok((moved[0] ?? Infinity) <= 250, `${moved[0]} were moved`)
+})
+
+test('after a close the thread has the file open no longer', async (t) => {
+  const { log, checkpoints } = openLongLog(t)
+  checkpoints.committed()
+  const closed = checkpoints.close()
+  const { waiting } = log.frames()
+  await closed
+  assert.equal(waiting, 0)
 })
 
 test('a file that is put in place of another is left its log by the thread', async (t) => {

@@ -55,12 +55,13 @@ export function createCheckpoints(file: string, writer: DatabaseSync, logHead: L
   /** The thread has moved what there was; what came since is left. */
   let isAlmostDone = false
   let rounds = 0
-  let waitingBefore = 0
+  let inLogBefore = 0
   let notBefore = 0
 
   const ended = () => {
     isRunning = false
-    isAlmostDone = writer.isOpen && logHead.frames().waiting < waitingBefore
+    const { inLog, waiting } = logHead.frames()
+    isAlmostDone = writer.isOpen && inLog - waiting >= inLogBefore
     if (!isAlmostDone) notBefore = performance.now() + pauseMs
   }
   /** Without a thread SQLite does it within commits. */
@@ -95,7 +96,7 @@ export function createCheckpoints(file: string, writer: DatabaseSync, logHead: L
     rounds = isAlmostDone ? rounds + 1 : 0
     isRunning = true
     isAlmostDone = false
-    waitingBefore = waiting
+    inLogBefore = inLog
     thread ??= startThread()
     Atomics.store(isBusy, 0, 1)
     thread.postMessage('checkpoint')
