@@ -20,7 +20,7 @@ export interface LogSync {
   close: () => void
 }
 
-export function openLogSync(log: string, sync: Sync): LogSync {
+export function openLogSync(log: string, sync: Sync, syncAtOnce: (fd: number) => void = fdatasyncSync): LogSync {
   const fd = openSync(log, 'r')
   let failure: LogNotSynced | undefined
   let isClosed = false
@@ -42,7 +42,7 @@ export function openLogSync(log: string, sync: Sync): LogSync {
     assertSound,
     close: () => {
       isClosed = true
-      fdatasyncSync(fd)
+      syncAtOnce(fd)
       void running.then(() => {
         closeSync(fd)
       })
