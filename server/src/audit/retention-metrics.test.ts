@@ -16,3 +16,15 @@ test('what retention removed is added up, and the backlog is that of the last ru
   assert.match(text, /^sallyport_audit_retention_removed_total 42$/m)
   assert.match(text, /^sallyport_audit_retention_backlog 7$/m)
 })
+
+test('of several processes, what each removed is added up, and the backlog is that of the one that saw most', async () => {
+  const processes = [3, 4].map((left) => {
+    const metrics = createMetrics()
+    measureRetention(metrics)({ removed: 5, left })
+    return metrics
+  })
+  const all = createMetrics(() => Promise.all(processes.map(({ registry }) => registry.getMetricsAsJSON())))
+  const text = await all.text()
+  assert.match(text, /^sallyport_audit_retention_removed_total 10$/m)
+  assert.match(text, /^sallyport_audit_retention_backlog 4$/m)
+})
