@@ -36,6 +36,7 @@ describe('a start without its database', { concurrency: 2 }, () => {
       await eventually(() => service.stdout().includes('/v4/sandbox/echo'), 'it did not start')
       service.child.kill('SIGTERM')
       assert.deepEqual(await service.exit, { code: 0, signal: null })
+      assert.match(service.stderr(), /"msg":"stopped"/)
     }
   })
 

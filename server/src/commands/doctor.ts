@@ -114,7 +114,7 @@ async function checkMasterKey(config: Config, database: Database): Promise<Findi
   try {
     const sealed = await database.queries.selectFrom('vault_keys').select('key_id').limit(1).executeTakeFirst()
     if (!sealed) return { what, level: 'well', words: 'nothing is sealed yet' }
-    await openVault({ database, readMasterKeys: masterKeySource(config, { mayMake: false }).read, clock: systemClock })
+    await openVault({ database, readMasterKeys: masterKeySource(config).read, clock: systemClock })
     return { what, level: 'well', words: 'opens the database' }
   } catch (error) {
     return { what, level: 'wrong', words: errorText(error) }

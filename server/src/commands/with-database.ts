@@ -34,7 +34,8 @@ export async function withDatabase(
       `There is no database at ${databaseFile(config)}. Run this with the settings of the service (SALLYPORT_DATA_DIR or DATABASE_URL), or start the service once.`,
     )
   }
-  const source = masterKeySource(config, { mayMake: false })
+  // A key is made where there is no database alone, and there is one.
+  const source = masterKeySource(config)
   source.read()
   const database = openDatabase(config, { hasNoLimits })
   try {

@@ -100,11 +100,11 @@ export function readAdminToken(config: Config): Secret {
 }
 
 /** Made on first start. Once there is a database, a lost key is lost: a new one would open nothing. */
-export function masterKeySource(config: Config, { mayMake = true } = {}): MasterKeySource {
+export function masterKeySource(config: Config): MasterKeySource {
   const { masterKey } = config
   const file = masterKey.isSet ? masterKey.file : join(config.dataDir, 'master-key')
   const read = () => {
-    const given = masterKey.isSet ? masterKey.read() : readOwnKey(config, join(config.dataDir, 'master-key'), mayMake)
+    const given = masterKey.isSet ? masterKey.read() : readOwnKey(config, join(config.dataDir, 'master-key'))
     if (!given) throw new ConfigError([`${masterKey.name} gives nothing.`])
     return keysIn(given, file ?? masterKey.name)
   }
@@ -128,14 +128,11 @@ function keysIn(secret: Secret, where: string): MasterKey[] {
   }
 }
 
-function readOwnKey(config: Config, file: string, mayMake: boolean): Secret {
+function readOwnKey(config: Config, file: string): Secret {
   if (!existsSync(file) && existsSync(databaseFile(config))) {
     throw new ConfigError([
       `${file} is missing, and without it ${databaseFile(config)} can not be opened. Put it back.`,
     ])
-  }
-  if (!existsSync(file) && !mayMake) {
-    throw new ConfigError([`${file} is missing. Put it back, or give the master key as SALLYPORT_MASTER_KEY.`])
   }
   return readOrMakeSecretFile(file, () => newMasterKey().text)
 }
