@@ -4,6 +4,7 @@
  * other. Nothing may make it wait longer than 100 ms.
  */
 import type { ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -52,7 +53,11 @@ export async function measureRecords(scope: Scope, order: RecordsOrder, say: (li
   const upstream = await startTlsUpstream(scope, certificate, answer, kept ? { port: kept.port } : {})
   const host = `localhost:${upstream.port}`
   const engine = order.isPostgres ? 'postgres' : 'sqlite'
+  const masterKeyFile = join(folder, 'master-key')
+  if (order.isPostgres) writeFileSync(masterKeyFile, randomBytes(32).toString('base64url'), { mode: 0o600 })
   const env = await settingsFor(scope, engine, {
+    // Unlike a key in the environment, `keys rotate` can replace one in a file.
+    ...(order.isPostgres && { SALLYPORT_MASTER_KEY_FILE: masterKeyFile }),
     SALLYPORT_EGRESS_ALLOW: host,
     SALLYPORT_EGRESS_CA_FILE: authority.caFile,
     SALLYPORT_LOG_LEVEL: 'warn',
