@@ -287,7 +287,7 @@ export const behaviours: Record<string, Behaviour> = {
     },
     // The certificate is not for that name; ours does not even go there, and answers 403.
     differs: {
-      documented: 'a redirect to where the grant does not reach',
+      documented: 'a redirect to a host outside the grant',
       builtIn: 'TypeError',
       ours: 'no fault',
     },
