@@ -11,6 +11,7 @@ import type { Server as TcpServer, Socket } from 'node:net'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { ConfigError } from '../settings.ts'
+import { beginInTurn } from './begin-in-turn.ts'
 import { closeIdleConnections } from './idle-connections.ts'
 import { boundPipelining } from './pipelining.ts'
 
@@ -49,7 +50,7 @@ export function createHttpListener(
     requireHostHeader: false,
   }
   const server = createBareServer(tls, limits)
-  const { listener: bounded, answerOn } = boundPipelining(listener)
+  const { listener: bounded, answerOn } = boundPipelining(beginInTurn(listener))
   closeIdleConnections(server, config, answerOn)
   return (
     surviveErrors(server, log)

@@ -52,8 +52,8 @@ export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
     uiHooks: {
       preHandler: (request, reply, done) => {
         const { url } = request.routeOptions
-        if (url === '/docs/json') json(request, reply)
-        else if (url === '/docs/yaml') yaml(request, reply)
+        if (url === '/docs/json') void json(request, reply)
+        else if (url === '/docs/yaml') void yaml(request, reply)
         else done()
       },
     },

@@ -20,6 +20,11 @@ interface Exchange {
   response: ServerResponse
 }
 
+/** Those that wait. The one that is worked on learns from Node that its client is gone. */
+function giveUp([, ...waiting]: readonly Exchange[]): void {
+  for (const { request } of waiting) request.destroy()
+}
+
 export function boundPipelining(listener: RequestListener): BoundPipelining {
   /** Of each connection, the request that is worked on and then those that wait. */
   const queues = new WeakMap<Socket, Exchange[]>()
@@ -41,10 +46,18 @@ export function boundPipelining(listener: RequestListener): BoundPipelining {
       const { socket } = request
       const queue = queues.get(socket) ?? []
       if (queue.length >= maxWaiting) {
+        giveUp(queue)
+        request.destroy()
         socket.destroy()
         return
       }
-      queues.set(socket, queue)
+      if (!queues.has(socket)) {
+        queues.set(socket, queue)
+        // Before Node's own listener, which would make an error with a stack for each of them.
+        socket.prependOnceListener('close', () => {
+          giveUp(queue)
+        })
+      }
       if (queue.push({ request, response }) === 1) workOnFirst(queue)
     },
   }

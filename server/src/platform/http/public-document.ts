@@ -1,8 +1,12 @@
 /** A text that is the same for everyone: made once, at the first request, then served as bytes that a client may cache. */
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { nextSlice } from '../slices.ts'
 
-export type SendDocument = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
+export type SendDocument = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+/** To write a longer one takes a millisecond or more: of these one is sent in a turn of the event loop. */
+const longBytes = 32_768
 
 interface Made {
   bytes: Buffer
@@ -11,10 +15,11 @@ interface Made {
 
 export function publicDocument(contentType: string, make: () => string): SendDocument {
   let made: Made | undefined
-  return ({ headers }, reply) => {
+  return async ({ headers }, reply) => {
     made ??= withEtag(Buffer.from(make()))
     reply.header('etag', made.etag).header('cache-control', 'public, max-age=300')
     if (isKnown(headers['if-none-match'], made.etag)) return reply.code(304).send()
+    if (made.bytes.length > longBytes) await nextSlice()
     return reply.type(contentType).send(made.bytes)
   }
 }

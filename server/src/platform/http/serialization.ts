@@ -9,24 +9,53 @@ let shared: Promise<SerializerCompiler> | undefined
 
 export async function serializerCompiler(): Promise<SerializerCompiler> {
   shared ??= fastifysOwn().then((compile) =>
-    oncePerSchema((route) => onceNeeded(() => compile({ ...route, schema: withNullable(route.schema) }))),
+    oncePerSchema((route) => onceNeeded(() => compile({ ...route, schema: withoutUnions(route.schema) }))),
   )
   return await shared
 }
 
+interface Schema {
+  type?: string | string[]
+  anyOf?: Schema[]
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  nullable?: boolean
+  const?: unknown
+}
+
 /**
- * Which side of an `anyOf` a value is on is asked of a validator, which takes 50 ms to compile at its first use. What is
- * one thing or null, as most of them are, is written without one where it is called nullable.
+ * Which side of an `anyOf` a value is on is asked of a validator, which takes 50–100 ms to compile at its first use. One
+ * schema that allows what either side does writes the same without.
  */
-export function withNullable(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(withNullable)
+export function withoutUnions(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutUnions)
   if (typeof schema !== 'object' || schema === null) return schema
-  const { anyOf, ...rest } = schema as { anyOf?: { type?: unknown }[] }
-  const others = anyOf?.filter(({ type }) => type !== 'null')
-  if (anyOf?.length === 2 && others?.length === 1) {
-    return { ...rest, ...(withNullable(others[0]) as object), nullable: true }
+  const { anyOf, ...rest } = Object.fromEntries(
+    Object.entries(schema).map(([name, value]) => [name, withoutUnions(value)]),
+  ) as Schema
+  if (!anyOf) return rest
+  const sides = anyOf.filter(({ type }) => type !== 'null')
+  return { ...rest, ...sides.reduce(either), ...(sides.length < anyOf.length && { nullable: true }) }
+}
+
+function either(one: Schema, other: Schema): Schema {
+  // Of literals the serializer would write the one that it knows.
+  const { const: _one, ...merged } = { ...one, ...other }
+  // It takes anything for a string, so that comes last.
+  const types = new Set([one.type ?? [], other.type ?? []].flat().sort())
+  if (types.size > 1) merged.type = [...types]
+  if (one.nullable) merged.nullable = true
+  if (one.items && other.items) merged.items = either(one.items, other.items)
+  if (one.properties && other.properties) {
+    merged.properties = { ...one.properties, ...other.properties }
+    for (const [name, schema] of Object.entries(one.properties)) {
+      const others = other.properties[name]
+      if (others) merged.properties[name] = either(schema, others)
+    }
+    merged.required = (one.required ?? []).filter((name) => other.required?.includes(name))
   }
-  return Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, withNullable(value)]))
+  return merged
 }
 
 function onceNeeded(compile: () => ReturnType<SerializerCompiler>): ReturnType<SerializerCompiler> {
