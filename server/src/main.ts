@@ -129,6 +129,7 @@ async function serveCalls(
   const { clock } = instance
   const given = { config, unknownSettings, ...instance, egress, clock: clock.now, clockOffsetMs: clock.offsetMs, log }
   const app = await createApp({ ...given, ...figuresOfAll })
+  await app.http.ready()
   // The API reference takes 65 ms to make. Everyone would wait for the first to ask for it.
   app.http.swagger()
   await app.http.listen({ host: mainAddress(config), port: config.port, backlog })
