@@ -40,8 +40,9 @@ export function withoutUnions(schema: unknown): unknown {
 }
 
 function either(one: Schema, other: Schema): Schema {
+  const merged: Schema = { ...one, ...other }
   // Of literals the serializer would write the one that it knows.
-  const { const: _one, ...merged } = { ...one, ...other }
+  delete merged.const
   // It takes anything for a string, so that comes last.
   const types = new Set([one.type ?? [], other.type ?? []].flat().sort())
   if (types.size > 1) merged.type = [...types]
