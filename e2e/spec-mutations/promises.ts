@@ -22,8 +22,8 @@ export const promises: Mutation[] = [
   {
     row: '4. Act only on record',
     file: 'server/src/proxy/admit.ts',
-    from: 'await ledger.attempt(call)',
-    to: 'void ledger',
+    from: 'await callLog.begin(call)',
+    to: 'void callLog',
   },
   {
     row: '5. One use means one',

@@ -45,8 +45,8 @@ export const v4Authentication: Mutation[] = [
   },
   {
     row: 'Authentication: a former agent token makes no call',
-    file: 'server/src/proxy/ledger.ts',
-    from: "refusals[index] ??= new ServiceError('unauthenticated')",
+    file: 'server/src/call-log/transactional.ts',
+    from: "refusals[index] = new ServiceError('unauthenticated')",
     to: 'void refusals',
   },
   {

@@ -195,7 +195,7 @@ export const v4Beyond: Mutation[] = [
   },
   {
     row: 'GET /v4/audit/series',
-    file: 'server/src/audit/count-calls.ts',
+    file: 'server/src/call-log/count-calls.ts',
     from: "return event === 'proxy.attempt' || event === 'proxy.refused'",
     to: "return event !== 'proxy.refused'",
   },

@@ -46,8 +46,14 @@ export const v4Rules: Mutation[] = [
   {
     row: 'What 3, Events 3: every proxied request is audited',
     file: 'server/src/proxy/admit.ts',
-    from: 'await ledger.attempt(call)',
-    to: 'void ledger',
+    from: 'await callLog.begin(call)',
+    to: 'void callLog',
+  },
+  {
+    row: 'What 3, Events 3: each way onto the record keeps the same contract',
+    file: 'server/src/grants/grant-usage-store.ts',
+    from: 'sql`and token_hash = ${tokenHash}`',
+    to: 'sql`and ${tokenHash} is not null`',
   },
   {
     row: 'What 3: a call is scoped to hosts',

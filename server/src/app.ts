@@ -4,7 +4,7 @@ import { decisionRoutes } from './access-requests/decision-routes.ts'
 import { mutedAgentRoutes } from './access-requests/muted-agent-routes.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
-import { auditSeriesRoutes } from './audit/audit-series-routes.ts'
+import { callSeriesRoutes } from './call-log/call-series-routes.ts'
 import { headText } from './audit/signed-head.ts'
 import { authenticateCalls } from './authenticate.ts'
 import { connectRoutes } from './connections/connect-routes.ts'
@@ -49,9 +49,9 @@ import { providerRoutes } from './providers/provider-routes.ts'
 import { connectionRoute } from './proxy/connection-route.ts'
 import { createCredentials } from './proxy/credentials.ts'
 import { ServiceStopped } from './proxy/flight.ts'
-import { createLedger } from './proxy/ledger.ts'
+import { createCallLog } from './call-log/call-log.ts'
 import { createAgentLoad } from './proxy/load.ts'
-import { measureCalls, measureLedger } from './proxy/proxy-metrics.ts'
+import { measureCalls, measureCallLog } from './proxy/proxy-metrics.ts'
 import { proxyRoutes } from './proxy/proxy-routes.ts'
 import { createRecordBudget } from './proxy/record-budget.ts'
 import { createRefusals } from './proxy/refusals.ts'
@@ -122,7 +122,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const outside = await createOutside({ ...needs, vault, metrics })
   const { freshToken, revokeRemotely } = outside
   const credentialOf = createCredentials({ freshToken, clock })
-  const ledger = measureLedger(createLedger(needs), metrics)
+  const callLog = measureCallLog(createCallLog(needs), metrics)
   const readiness = createReadiness({ ...needs, diskSpace })
 
   const http = await createHttp({ config, clock, log })
@@ -153,12 +153,12 @@ export async function createApp(given: AppNeeds): Promise<App> {
   mutedAgentRoutes(http, needs)
   grantRoutes(http, needs)
   auditRoutes(http, { ...needs, reads })
-  auditSeriesRoutes(http, { ...needs, reads })
+  callSeriesRoutes(http, { ...needs, reads })
   eventRoutes(http, listeners)
   healthRoutes(http, { ...given, ...needs, metrics, version: readVersion() })
   await sandboxRoutes(http, needs)
   await legacyV1Routes(http, needs)
-  const calling = { ...needs, refusals, budget, ledger, callsInFlight, load }
+  const calling = { ...needs, refusals, budget, callLog, callsInFlight, load }
   proxyRoutes(http, {
     ...calling,
     unsentAnswers: createUnsentAnswers(config),
@@ -180,14 +180,14 @@ export async function createApp(given: AppNeeds): Promise<App> {
     sweep: sweep.run,
     catchUp: outside.catchUp,
     flushRefusals: () => refusals.flush(),
-    settle: ledger.flush,
+    settle: callLog.flush,
     signRecord: async () => {
       for (const head of await stores.audit.signHeads())
         log.info({ head: headText(head) }, 'the record so far is signed')
     },
     checkCallsInFlight: callsInFlight.check,
     checkListeners: listeners.check,
-    cutOffCalls: () => callsInFlight.endAll(new ServiceStopped()).then(ledger.flush),
+    cutOffCalls: () => callsInFlight.endAll(new ServiceStopped()).then(callLog.flush),
     outsideEnded: outside.ended,
     ownerLoginUrl: async () => {
       const { loginToken } = await issueLoginToken(needs, { handle: ownerHandle }, {})

@@ -62,7 +62,8 @@ const rows = [
   ['devices'],
   ['connections', 'events'],
   ['grants', 'callbacks'],
-  ['access-requests', 'proxy'],
+  ['access-requests', 'call-log'],
+  ['proxy'],
   ['sandbox', 'health'],
   ['legacy-v1'],
 ]

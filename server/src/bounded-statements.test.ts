@@ -24,7 +24,7 @@ const bounded: Record<string, string> = {
   'audit/loose-record-store.ts countUnchained': 'the records of a stretch, which is limited',
   'audit/loose-record-store.ts listOutside': 'the records of a stretch, which is limited',
   'audit/loose-record-store.ts listUnlisted': 'the records of a stretch, which is limited',
-  'audit/audit-series-store.ts readPart': 'reads from candidates, which are limited',
+  'call-log/call-series-store.ts readPart': 'reads from candidates, which are limited',
   'audit/audit-tail-store.ts listThese': 'the numbers it is given, at most 500',
   'callbacks/callback-store.ts dropOf': 'the ids it is given, a batch',
   'connections/former-token-store.ts dropOf': 'tokens of one connection',

@@ -5,7 +5,7 @@ import { agentStore } from './agents/agent-store.ts'
 import { auditChainStore } from './audit/audit-chain-store.ts'
 import { createAuditKeyStore } from './audit/audit-key-store.ts'
 import { auditListStore } from './audit/audit-list-store.ts'
-import { auditSeriesStore } from './audit/audit-series-store.ts'
+import { callSeriesStore } from './call-log/call-series-store.ts'
 import { auditTailStore } from './audit/audit-tail-store.ts'
 import { createAuditStore } from './audit/audit-store.ts'
 import { looseRecordStore } from './audit/loose-record-store.ts'
@@ -24,7 +24,7 @@ import { grantStore } from './grants/grant-store.ts'
 import { standingStore } from './grants/standing-store.ts'
 import { createLegacyV1Store } from './legacy-v1/legacy-v1-store.ts'
 import { createProviderStore } from './providers/provider-store.ts'
-import { callRecordStore } from './proxy/call-record-store.ts'
+import { singleStatementStore } from './call-log/single-statement-store.ts'
 import { createIdempotency } from './proxy/idempotency-store.ts'
 import { createSandboxStore } from './sandbox/sandbox-store.ts'
 import { identityStore } from './sessions/identity-store.ts'
@@ -57,7 +57,7 @@ export function createStores(needs: { database: Database; vault: Vault; clock: C
     deviceFlows: createDeviceFlowStore(vault),
     grants: grantStore,
     standings: standingStore,
-    callRecords: callRecordStore,
+    singleStatements: singleStatementStore,
     idempotency: createIdempotency(vault),
     sandboxes: createSandboxStore(vault),
     callbacks: createCallbackStore(vault),
@@ -70,7 +70,7 @@ export function createStores(needs: { database: Database; vault: Vault; clock: C
     looseRecords: looseRecordStore,
     auditKeys: createAuditKeyStore(vault),
     auditList: auditListStore,
-    auditSeries: auditSeriesStore,
+    callSeries: callSeriesStore,
     auditTail: auditTailStore,
   }
 }

@@ -1,5 +1,6 @@
 /** Grants in each state that could decide whether they can be used, and in each pair of those states. */
 import { randomBytes } from 'node:crypto'
+import type { Grant } from '../src/grants/grant.ts'
 import type { GrantState } from '../src/grants/usable.ts'
 import { newId } from '../src/platform/ids.ts'
 import { hashToken, mintToken } from '../src/platform/tokens.ts'
@@ -28,7 +29,7 @@ export interface GrantInState {
   isAgentDisabled: boolean
 }
 
-type Stores = ReturnType<typeof createStores>
+export type Stores = ReturnType<typeof createStores>
 
 interface Condition {
   name: string
@@ -150,7 +151,7 @@ export async function grantsInEveryState(service: TestService): Promise<GrantInS
     const possible = conditions.filter(({ needsConnection = false }) => !(isSandbox && needsConnection))
     const pairs = possible.flatMap((first, index) => possible.slice(index + 1).map((second) => [first, second]))
     for (const chosen of [[], ...possible.map((one) => [one]), ...pairs]) {
-      const one = await makeUsable(service, stores, isSandbox)
+      const one = await makeUsable(service, stores, { isSandbox })
       for (const { name, apply } of chosen) {
         await apply(one, stores, service)
         one.name += `, ${name}`
@@ -161,7 +162,12 @@ export async function grantsInEveryState(service: TestService): Promise<GrantInS
   return made
 }
 
-async function makeUsable(service: TestService, stores: Stores, isSandbox: boolean) {
+/** With an agent, a user, a provider and a connection of its own. */
+export async function makeUsable(
+  service: TestService,
+  stores: Stores,
+  { isSandbox = false, terms = {} }: { isSandbox?: boolean; terms?: Partial<Grant> } = {},
+) {
   const { database, clock } = service
   const { queries } = database
   const now = clock.now()
@@ -180,10 +186,11 @@ async function makeUsable(service: TestService, stores: Stores, isSandbox: boole
     await stores.providers.insert(queries, providerNamed(providerId, now), undefined)
     connectionId = await insertConnection(service, userId, providerId)
   }
-  const terms = { agentId, userId, connectionId, kind: isSandbox ? ('sandbox' as const) : ('connection' as const) }
-  const grant = await insertGrant(service, terms)
+  const kind = isSandbox ? ('sandbox' as const) : ('connection' as const)
+  const parties = { agentId, userId, connectionId, kind }
+  const grant = await insertGrant(service, { ...parties, ...terms })
   const later = new Date(now.getTime() + 1)
-  const expired = await insertGrant(service, { ...terms, grantId: newId('grt', later), expiresAt: now })
+  const expired = await insertGrant(service, { ...parties, grantId: newId('grt', later), expiresAt: now })
   return {
     ...{ name: isSandbox ? 'sandbox' : 'connection', agentId, token: token.reveal(), tokenHash, userId, connectionId },
     ...{ grantId: grant.grantId, expiredId: expired.grantId, providerId, isAgentDisabled: false },

@@ -10,8 +10,8 @@ import { Secret } from '../src/platform/secret.ts'
 import type { ProxyInput } from '../src/proxy/call.ts'
 import type { Outcome } from '../src/proxy/flight.ts'
 import { createUnsentAnswers } from '../src/proxy/unsent-answers.ts'
-import { createLedger } from '../src/proxy/ledger.ts'
-import type { Ledger, LedgerNeeds } from '../src/proxy/ledger.ts'
+import { createCallLog } from '../src/call-log/call-log.ts'
+import type { CallLog, CallLogNeeds } from '../src/call-log/call-log.ts'
 import { proxyCall } from '../src/proxy/proxy-call.ts'
 import type { Caller, ProxyNeeds, ProxyReply } from '../src/proxy/proxy-call.ts'
 import { createRecordBudget } from '../src/proxy/record-budget.ts'
@@ -51,7 +51,7 @@ export interface TestProxy {
   received: UpstreamRequest[]
   outcomes: Outcome[]
   callsInFlight: CallsInFlight
-  ledger: Ledger
+  callLog: CallLog
   /** Resolves once the outcome is on record too. */
   call: (input?: Partial<ProxyInput>, caller?: Partial<Caller>) => Promise<TestAnswer>
   /** The same, as it would be passed on. */
@@ -65,7 +65,7 @@ type TestRoute = Partial<Omit<Route, 'upstream'>> & {
 export async function proxyTo(
   service: TestService,
   { upstream = () => Promise.resolve(textResponse('ok')), ...route }: TestRoute = {},
-  needs: Partial<ProxyNeeds & Omit<LedgerNeeds, 'audit'> & { audit: AuditLog }> = {},
+  needs: Partial<ProxyNeeds & Omit<CallLogNeeds, 'audit'> & { audit: AuditLog }> = {},
 ): Promise<TestProxy> {
   const { agentId, token, grantId, echoUrl } = await agentInSandbox(service)
   const agent = await agentStore.find(service.database.queries, agentId)
@@ -79,11 +79,11 @@ export async function proxyTo(
     log: createLog(service.config, { write: (line) => service.log.push(line) }),
     ...needs,
   }
-  const ledger = createLedger(common)
+  const callLog = createCallLog(common)
   const budget = createRecordBudget({ ...common, diskSpace: () => 'ok', config: service.config })
   const pipeline: ProxyNeeds = {
     ...common,
-    ledger,
+    callLog,
     callsInFlight: createCallsInFlight(common),
     unsentAnswers: createUnsentAnswers(service.config),
     refusals: createRefusals({ ...common, budget, config: service.config }),
@@ -138,13 +138,13 @@ export async function proxyTo(
     received,
     outcomes,
     callsInFlight: pipeline.callsInFlight,
-    ledger,
+    callLog,
     reply,
     call: async (input, caller) => {
       const answer = await reply(input, caller).finally(async () => {
         // Its outcome comes once it is on its way.
         await nextTurn()
-        await ledger.flush()
+        await callLog.flush()
       })
       if (answer.kind === 'streamed') throw new Error('the answer is streamed')
       return opened(joined(answer.envelope))

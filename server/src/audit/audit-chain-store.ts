@@ -226,15 +226,22 @@ export interface RecordLists extends PairLists {
   records: string
 }
 
-/** PostgreSQL plans one statement for any number of rows. */
-export function insertingRecords({ records }: RecordLists, beside: RawBuilder<unknown> = sql``): RawBuilder<object> {
+const nothing = sql``
+
+/** PostgreSQL plans one statement for any number of rows. `given` adds to its `with` clause, and to its `from` clause. */
+export function insertingRecords(
+  lists: RecordLists,
+  given: { with: RawBuilder<unknown>; where: RawBuilder<unknown> } = { with: nothing, where: nothing },
+): RawBuilder<object> {
   const names = sql.join(columns.map((column) => sql.ref(column)))
   const typed = sql.join(columns.map((column) => sql`${sql.ref(column)} ${sql.raw(types[column] ?? 'text')}`))
   return sql<object>`
+    with ${given.with} paired as (${insertingPairs(lists)})
     insert into audit_records (${names})
     select ${names}
-    from rows from (json_to_recordset(cast(${records} as json)) as (${typed})) with ordinality as given (${names}, place)
-    ${beside} order by place`
+    from rows from (json_to_recordset(cast(${lists.records} as json)) as (${typed}))
+      with ordinality as given (${names}, place)
+    ${given.where} order by place`
 }
 
 export function listsOf(rows: readonly LinkedRow[]): RecordLists {
@@ -246,6 +253,4 @@ function bytea(bytes: Uint8Array): string {
   return `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
 }
 
-const insertAll = prepared((tx: Queries, lists: RecordLists) =>
-  sql<object>`with paired as (${insertingPairs(lists)}) ${insertingRecords(lists)}`.compile(tx),
-)
+const insertAll = prepared((tx: Queries, lists: RecordLists) => insertingRecords(lists).compile(tx))

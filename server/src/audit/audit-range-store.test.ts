@@ -10,7 +10,7 @@ import type { AuditScope } from './audit-list-store.ts'
 import { auditListStore } from './audit-list-store.ts'
 import { candidatesOf, rangesOf, readInPieces } from './audit-range-store.ts'
 import type { AuditRecord } from './audit-record.ts'
-import { auditSeriesStore } from './audit-series-store.ts'
+import { callSeriesStore } from '../call-log/call-series-store.ts'
 import { createAuditStore } from './audit-store.ts'
 
 async function startLists(t: TestContext, engine: Engine) {
@@ -33,7 +33,7 @@ async function startLists(t: TestContext, engine: Engine) {
     }
     const counted: string[] = []
     for (let before: string | undefined; ;) {
-      const rows = await auditSeriesStore.read(database.queries, scope, {}, { limit, before })
+      const rows = await callSeriesStore.read(database.queries, scope, {}, { limit, before })
       counted.push(...rows.map(({ auditId }) => auditId))
       if (rows.length < limit) break
       before = rows.at(-1)?.auditId

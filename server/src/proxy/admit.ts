@@ -15,7 +15,7 @@ import type { KeyedCall } from './idempotency.ts'
 import type { Idempotency } from './idempotency-store.ts'
 import { judge } from './judge.ts'
 import type { JudgeNeeds } from './judge.ts'
-import type { Ledger } from './ledger.ts'
+import type { CallLog } from '../call-log/call-log.ts'
 import type { AgentLoad } from './load.ts'
 import { recordBytes } from './record-budget.ts'
 import type { RecordBudget } from './record-budget.ts'
@@ -32,7 +32,7 @@ export interface EnterNeeds {
 }
 
 export interface AdmitNeeds extends JudgeNeeds, Pick<EnterNeeds, 'refusals' | 'onOutcome'> {
-  ledger: Ledger
+  callLog: CallLog
   idempotency: Idempotency
   budget: RecordBudget
   providers: Pick<ProviderStore, 'findByHost'>
@@ -136,17 +136,17 @@ async function spendSandboxBudget(
 
 /** The envelope of the answer that was given before, where there is one. */
 async function putOnRecord(
-  { ledger, idempotency, clock }: AdmitNeeds,
+  { callLog, idempotency, clock }: AdmitNeeds,
   call: Call,
   keyed: KeyedCall | undefined,
 ): Promise<Buffer | undefined> {
   if (!keyed) {
-    await ledger.attempt(call)
+    await callLog.begin(call)
     return undefined
   }
   const { rate } = call.route
   try {
-    return await ledger.attemptUnless(call, async (tx) => {
+    return await callLog.beginUnless(call, async (tx) => {
       const claimed = await idempotency.claim(tx, keyed, clock())
       if (claimed.kind === 'new') return undefined
       // An answer that is given again is work too.

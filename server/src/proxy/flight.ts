@@ -7,12 +7,12 @@ import type { StopSignal } from '../platform/stop-signal.ts'
 import type { Call } from './call.ts'
 import type { KeyedCall } from './idempotency.ts'
 import type { Idempotency } from './idempotency-store.ts'
-import type { Ledger } from './ledger.ts'
+import type { CallLog } from '../call-log/call-log.ts'
 import { joined } from './whole-answer.ts'
 import type { Envelope } from './whole-answer.ts'
 
 export interface FlightNeeds {
-  ledger: Ledger
+  callLog: CallLog
   idempotency: Idempotency
   callsInFlight: CallsInFlight
   onOutcome: OnOutcome
@@ -59,7 +59,7 @@ export class ServiceStopped extends Error {
 }
 
 export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undefined): Flight {
-  const { ledger, idempotency, clock } = needs
+  const { callLog, idempotency, clock } = needs
   const startedAt = clock().getTime()
   const { signal, abort, done } = needs.callsInFlight.begin(call.standing.grant.grantId, call.tokenHash)
   let hasLeft = false
@@ -84,11 +84,11 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
       const detail = { ...seen, ms: ms() }
       needs.onOutcome('answered', call.standing, seen)
       if (!keyed) {
-        void ledger.outcome(call, 'answered', detail)
+        void callLog.end(call, 'answered', detail)
         return
       }
       const kept = envelope === undefined ? undefined : joined(envelope)
-      await ledger.outcome(call, 'answered', detail, (tx) => idempotency.conclude(tx, keyed, kept, clock()))
+      await callLog.end(call, 'answered', detail, (tx) => idempotency.conclude(tx, keyed, kept, clock()))
       idempotency.ended(keyed)
     },
     failed: async (error) => {
@@ -99,7 +99,7 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
       // What certainly never went out may be tried again under the same key.
       const settle =
         keyed && !hasLeft ? (tx: Parameters<Idempotency['forget']>[0]) => idempotency.forget(tx, keyed) : undefined
-      await ledger.outcome(call, 'failed', detail, settle)
+      await callLog.end(call, 'failed', detail, settle)
       if (keyed) idempotency.ended(keyed)
     },
   }

@@ -2,7 +2,7 @@ import type { Standing } from '../grants/standing.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { isVerified } from '../providers/provider.ts'
 import type { OnOutcome, Outcome } from './flight.ts'
-import type { Ledger } from './ledger.ts'
+import type { CallLog } from '../call-log/call-log.ts'
 import type { AgentLoad } from './load.ts'
 
 /** When a call passed from one part to the next, by the clock that times answers (`performance.now`). */
@@ -70,15 +70,15 @@ export function measureCalls(metrics: Metrics, load: AgentLoad): CallMetrics {
   }
 }
 
-/** The same ledger, with the time that calls wait for it measured. */
-export function measureLedger(ledger: Ledger, { histogram }: Metrics): Ledger {
+/** The same call log, with the time that calls wait for it measured. */
+export function measureCallLog(callLog: CallLog, { histogram }: Metrics): CallLog {
   const help = 'What a call waits for its commit: from asking to put it on record until that is on disk'
   const observe = histogram('sallyport_audit_commit_duration_seconds', help, [])()
   return {
-    ...ledger,
-    attempt: async (call) => {
+    ...callLog,
+    begin: async (call) => {
       const startedAt = performance.now()
-      await ledger.attempt(call)
+      await callLog.begin(call)
       observe((performance.now() - startedAt) / 1000)
     },
   }

@@ -9,12 +9,12 @@ import type { StopSignal } from '../platform/stop-signal.ts'
 import { createRedactor } from '../redaction/redactor.ts'
 import type { Call } from './call.ts'
 import type { Flight } from './flight.ts'
-import type { Ledger } from './ledger.ts'
+import type { CallLog } from '../call-log/call-log.ts'
 import { redirected } from './redirect.ts'
 import type { Credential, HeaderList, UpstreamHead, UpstreamRequest } from './upstream.ts'
 
 export interface SendNeeds {
-  ledger: Ledger
+  callLog: CallLog
   clock: Clock
 }
 
@@ -36,7 +36,7 @@ const mostRedirects = 5
 
 /** The first attempt is on record already. */
 export async function send<Response extends UpstreamHead>(
-  { ledger, clock }: SendNeeds,
+  { callLog, clock }: SendNeeds,
   first: Call,
   { signal, leavesNow }: Pick<Flight, 'signal' | 'leavesNow'>,
   { exchange, giveUp, maxBytes }: Exchange<Response>,
@@ -59,7 +59,7 @@ export async function send<Response extends UpstreamHead>(
   const requestWithLiveToken = async (call: Call): Promise<Sent<Response>> => {
     const credential = await credentialOf(call)
     // What was waited for is used only by whom may still call.
-    if (credential.wasAwaited) await ledger.assertStillStands(call)
+    if (credential.wasAwaited) await callLog.assertStillUsable(call)
     const response = await request(call, credential)
     const { version } = credential
     const renewed =
@@ -68,14 +68,14 @@ export async function send<Response extends UpstreamHead>(
         : undefined
     if (!renewed) return { response, credential, call }
     giveUp(response)
-    await ledger.nextAttempt(call, 'token_renewed')
+    await callLog.hop(call, 'token_renewed')
     return { response: await request(call, renewed), credential: renewed, call }
   }
 
   let sent = await requestWithLiveToken(first)
   for (let hops = 0; first.followsRedirects && hops < mostRedirects; hops++) {
     const next = redirected(sent.call, sent.response, createRedactor(sent.credential.forms), clock())
-    if (!next || !(await mayGoOn(ledger, next))) break
+    if (!next || !(await mayGoOn(callLog, next))) break
     giveUp(sent.response)
     sent = await requestWithLiveToken(next)
   }
@@ -88,9 +88,9 @@ const endsRedirects: readonly ErrorCode[] = ['grant_exhausted', 'rate_limited', 
  * False where the grant or its agent has no call left, or the provider has lost the host: the answer that there is
  * already is not lost for that.
  */
-async function mayGoOn(ledger: Ledger, next: Call): Promise<boolean> {
+async function mayGoOn(callLog: CallLog, next: Call): Promise<boolean> {
   try {
-    await ledger.nextAttempt(next, 'redirect')
+    await callLog.hop(next, 'redirect')
     return true
   } catch (error) {
     if (error instanceof ServiceError && endsRedirects.includes(error.code)) return false

@@ -6,15 +6,15 @@ import { auditOutcomes } from '@sallyport/protocol/audit'
 import type { AuditOutcome } from '@sallyport/protocol/audit'
 import { rowsPerBatch, yieldToEventLoop } from '../platform/database/batches.ts'
 import type { Database } from '../platform/database/database.ts'
-import type { AuditFilter, AuditScope } from './audit-list-store.ts'
-import { idSlackMs } from './audit-record.ts'
-import type { AuditSeriesStore, SeriesRow } from './audit-series-store.ts'
+import type { AuditFilter, AuditScope } from '../audit/audit-list-store.ts'
+import { idSlackMs } from '../audit/audit-record.ts'
+import type { CallSeriesStore, SeriesRow } from './call-series-store.ts'
 import { addTo, emptySeries } from './call-series.ts'
 import type { Series, Span } from './call-series.ts'
 
 interface CountNeeds {
   database: Database
-  auditSeries: AuditSeriesStore
+  callSeries: CallSeriesStore
 }
 
 export interface CallCounts {
@@ -31,7 +31,7 @@ type Of = Pick<AuditFilter, 'agentId' | 'grantId' | 'connectionId' | 'provider'>
 const bounds = { mostCounted: 20_000, atOnce: rowsPerBatch }
 const mostSeries = 200
 
-export function createCountCalls({ database, auditSeries }: CountNeeds, { mostCounted, atOnce } = bounds) {
+export function createCountCalls({ database, callSeries }: CountNeeds, { mostCounted, atOnce } = bounds) {
   return async (scope: AuditScope, of: Of, span: Span, isByGrant: boolean): Promise<CallCounts> => {
     const series = new Map<string | null, Series>()
     if (!isByGrant) series.set(null, emptySeries(null, span.buckets))
@@ -39,7 +39,7 @@ export function createCountCalls({ database, auditSeries }: CountNeeds, { mostCo
     let looked = 0
     for (; looked < mostCounted; looked += atOnce) {
       const wanted = { limit: atOnce, before: oldest?.auditId }
-      const rows = await auditSeries.read(database.queries, scope, span, wanted)
+      const rows = await callSeries.read(database.queries, scope, span, wanted)
       for (const row of rows) {
         const { grantId, at, outcome } = row
         if (!isCall(row) || !isOf(row, of) || !isOutcome(outcome)) continue

@@ -5,9 +5,9 @@ import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
 import type { Engine } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
-import type { AuditRecord } from './audit-record.ts'
-import { auditSeriesStore } from './audit-series-store.ts'
-import { createAuditStore } from './audit-store.ts'
+import type { AuditRecord } from '../audit/audit-record.ts'
+import { callSeriesStore } from './call-series-store.ts'
+import { createAuditStore } from '../audit/audit-store.ts'
 import { createCountCalls } from './count-calls.ts'
 
 const noon = Date.parse('2026-11-15T12:00:00.000Z')
@@ -94,7 +94,7 @@ onBothDatabases('calls over time', (engine) => {
       for (let seconds = 0; seconds < 2_100; seconds++) await put(seconds, {}, tx)
     })
     const bounds = { mostCounted: 2_000, atOnce: 100 }
-    const countCalls = createCountCalls({ database, auditSeries: auditSeriesStore }, bounds)
+    const countCalls = createCountCalls({ database, callSeries: callSeriesStore }, bounds)
     const count = async (since: number, until: number, buckets: number) => {
       const span = { since: new Date(noon + since * 1000), until: new Date(noon + until * 1000), buckets }
       const { series, completeSince } = await countCalls({ userId: user.userId }, {}, span, false)

@@ -2,11 +2,11 @@
 import { sql } from 'kysely'
 import type { AuditEvent, AuditOutcome } from '@sallyport/protocol/audit'
 import type { Queries } from '../platform/database/database.ts'
-import type { AuditFilter, AuditScope } from './audit-list-store.ts'
-import { recordColumns } from './audit-hash.ts'
-import { outcomeOf } from './audit-list-store.ts'
-import { candidatesOf, rangesOf, readInPieces } from './audit-range-store.ts'
-import type { Part } from './audit-range-store.ts'
+import type { AuditFilter, AuditScope } from '../audit/audit-list-store.ts'
+import { recordColumns } from '../audit/audit-hash.ts'
+import { outcomeOf } from '../audit/audit-list-store.ts'
+import { candidatesOf, rangesOf, readInPieces } from '../audit/audit-range-store.ts'
+import type { Part } from '../audit/audit-range-store.ts'
 
 export interface SeriesRow {
   auditId: string
@@ -21,7 +21,7 @@ export interface SeriesRow {
   summary: string | null
 }
 
-export const auditSeriesStore = {
+export const callSeriesStore = {
   /** All that was looked at, calls or not, so that whoever goes on knows from where. */
   read: async (
     queries: Queries,
@@ -40,7 +40,7 @@ export const auditSeriesStore = {
   },
 }
 
-export type AuditSeriesStore = typeof auditSeriesStore
+export type CallSeriesStore = typeof callSeriesStore
 
 function readPart(queries: Queries, part: Part, limit: number): Promise<SeriesRow[]> {
   return queries

@@ -6,15 +6,15 @@ import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
 import { readerKey } from '../platform/http/limit-lists.ts'
 import type { ReadBudget } from '../platform/read-budget.ts'
-import { momentOf, scopeOf } from './audit-routes.ts'
-import type { AuditSeriesStore } from './audit-series-store.ts'
+import { momentOf, scopeOf } from '../audit/audit-routes.ts'
+import type { CallSeriesStore } from './call-series-store.ts'
 import { startsOf } from './call-series.ts'
 import type { Series, Span } from './call-series.ts'
 import { createCountCalls } from './count-calls.ts'
 
 interface SeriesRouteNeeds {
   database: Database
-  auditSeries: AuditSeriesStore
+  callSeries: CallSeriesStore
   clock: Clock
   reads: ReadBudget
 }
@@ -23,7 +23,7 @@ const dayMs = 86_400_000
 const longestMs = 3_660 * dayMs
 const defaultBuckets = 24
 
-export function auditSeriesRoutes(http: Http, needs: SeriesRouteNeeds): void {
+export function callSeriesRoutes(http: Http, needs: SeriesRouteNeeds): void {
   const countCalls = createCountCalls(needs)
 
   http.get(

@@ -1,12 +1,10 @@
 /**
- * The short way onto the record, past all that is done around other transactions: the calls are counted, taken from their
- * rates and put on record. Where any of them may not be made it fails as a whole, and nothing has happened. Why that is,
- * the long way tells.
+ * Calls are counted, taken from their rates and recorded in one step, outside of any transaction. If one of them may not
+ * be made, the step fails as a whole and nothing has happened.
  */
 import { sql } from 'kysely'
 import { insertingRecords, listsOf, notesOf } from '../audit/audit-chain-store.ts'
 import type { LinkedRow, RecordLists } from '../audit/audit-chain-store.ts'
-import { insertingPairs } from '../audit/audit-pair-store.ts'
 import { noteOfUses } from '../connections/connection-store.ts'
 import { countingLiveCalls, noteOfCallsWithToken } from '../grants/grant-usage-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
@@ -48,22 +46,24 @@ const statement = preparedText((queries: Queries, values: Values) => {
     .where('disabled_at', 'is', null)
   const areAll = sql`(select count(*) from counted) = ${grantCount} and (select count(*) from taken) = ${keyCount}
     and (select count(*) from current) = ${tokenCount}`
-  // To divide by zero is the way to fail that needs no function of our own. What nobody looks at would not be computed.
-  return sql<object>`
-    with counted as (${counted}),
+  // Divide by zero to abort the statement: SQL has no RAISE outside of functions. The insert has to read the result, or
+  // it would not be computed.
+  return insertingRecords(values, {
+    with: sql`
+      counted as (${counted}),
       current as (${current}),
       taken as (${takingFromLimits(values, listOf(values.keys))}),
-      agreed as (select 1 / cast(${areAll} as integer) as one),
-      paired as (${insertingPairs(values)})
-    ${insertingRecords(values, sql`cross join agreed where agreed.one = 1`)}`.compile(queries)
+      agreed as (select 1 / cast(${areAll} as integer) as one),`,
+    where: sql`cross join agreed where agreed.one = 1`,
+  }).compile(queries)
 })
 
-export const callRecordStore = {
+export const singleStatementStore = {
   /**
-   * `calls` has the grant of each call that counts and the token it came with, `connectionIds` the connections whose last use is due to be
-   * written. Undefined where there is no such way at the moment.
+   * `calls` has the grant of each call that counts and the token it came with, `connectionIds` the connections whose
+   * last use is due to be written. Undefined if it can't be done in one step at the moment.
    */
-  insertAtOnce: (
+  insert: (
     { engine, atOnce, noteAtOnce, queries }: Database,
     rows: readonly LinkedRow[],
     { calls, connectionIds }: { calls: readonly CountedCall[]; connectionIds: readonly string[] },
@@ -74,7 +74,7 @@ export const callRecordStore = {
     const taken = timesOf({ limit, now, calls: prepaid })
     if (engine === 'sqlite') {
       return noteAtOnce([
-        // What fails most often goes first: an agent may well be at its rate.
+        // Check the most frequent failure first: an agent may well be at its rate.
         { ...noteOfTakings(queries, keys, taken), mustChange: true },
         { ...noteOfCallsWithToken(queries, calls, at), mustChange: true },
         noteOfUses(connectionIds, at),
@@ -102,4 +102,4 @@ export const callRecordStore = {
   },
 }
 
-export type CallRecordStore = typeof callRecordStore
+export type SingleStatementStore = typeof singleStatementStore

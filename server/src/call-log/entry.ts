@@ -1,0 +1,57 @@
+import type { AuditRecord } from '../audit/audit-record.ts'
+import { useMarkedEveryMs } from '../connections/connection.ts'
+import { recordedNames } from '../grants/standing.ts'
+import type { Standing } from '../grants/standing.ts'
+import type { Rate } from './prepaid-calls.ts'
+
+/** What the log has to know of a call. */
+export interface LoggedCall {
+  agentId: string
+  /** Of the token that the call came with. */
+  tokenHash: Buffer
+  standing: Standing
+  auditId: string
+  requestId: string
+  destination: { host: string }
+  route: { rate?: Rate }
+  /** What is recorded of where it goes. */
+  facts: NonNullable<AuditRecord['detail']>
+}
+
+/** One record of a call. */
+export interface Entry {
+  call: LoggedCall
+  kind: 'begin' | 'redirect' | 'token_renewed' | 'end'
+  outcome?: 'answered' | 'failed'
+  detail: NonNullable<AuditRecord['detail']>
+}
+
+/** Whether it takes one call from the grant and the rate. A renewed token belongs to a request that was counted. */
+export function isCounted({ kind }: Entry): boolean {
+  return kind === 'begin' || kind === 'redirect'
+}
+
+/** Whether it goes out after a wait for the upstream: everything the call stands on is read again. */
+export function isHop({ kind }: Entry): boolean {
+  return kind === 'redirect' || kind === 'token_renewed'
+}
+
+const events = {
+  begin: 'proxy.attempt',
+  redirect: 'proxy.hop',
+  token_renewed: 'proxy.hop',
+  end: 'proxy.outcome',
+} as const
+
+export function toRecord({ call, kind, outcome, detail }: Entry, at: Date): AuditRecord {
+  const { auditId, requestId, agentId, standing } = call
+  return { auditId, event: events[kind], at, requestId, agentId, ...recordedNames(standing), outcome, detail }
+}
+
+/** The connections of these calls whose last use is due to be written. */
+export function connectionsToMark(calls: readonly LoggedCall[], at: Date): NonNullable<Standing['connection']>[] {
+  const before = at.getTime() - useMarkedEveryMs
+  return calls.flatMap(({ standing: { connection } }) =>
+    connection && (connection.lastUsedAt?.getTime() ?? 0) < before ? [connection] : [],
+  )
+}
