@@ -2,13 +2,19 @@
  * Looks for many patterns at once (Wu and Manber): three bytes at the end of a window say how far no pattern can begin,
  * so that most bytes are never looked at. What looks like a start is compared, and never twice over the same bytes.
  */
-import type { Pattern } from './pattern.ts'
+import { packed, patternAt } from './pattern.ts'
+import type { PackedPatterns, Pattern } from './pattern.ts'
 
 export interface BlockSearch {
   /** The length of the window: how much of each core it is known by. */
   readonly window: number
   readonly shifts: Uint8Array
-  readonly ending: ReadonlyMap<number, readonly Pattern[]>
+  /** The hashes that windows of patterns end with, in ascending order, and beside each the pattern's index. */
+  readonly endings: Uint16Array
+  readonly indexes: Int32Array
+  readonly patterns: PackedPatterns
+  /** By a pattern's index: borders of its core (Knuth, Morris and Pratt), made when they are first needed. */
+  borders?: Map<number, Int32Array>
 }
 
 /** A text with its bounds. `isEnd`: nothing follows, so that a form that is cut off there is one. */
@@ -29,8 +35,9 @@ export function compileSearch(patterns: readonly Pattern[]): BlockSearch {
   const cores = patterns.map(({ coreFrom, coreTo, enough }) => Math.min(coreTo, enough) - coreFrom)
   const window = Math.min(longestShift + block - 1, ...cores)
   const shifts = new Uint8Array(tableSize).fill(window - block + 1)
-  const ending = new Map<number, Pattern[]>()
-  for (const pattern of patterns) {
+  /** Hash and index in one number, so that they sort by hash. */
+  const ending = new Set<number>()
+  for (const [index, pattern] of patterns.entries()) {
     const { bytes, coreFrom } = pattern
     for (let end = block; end <= window; end++) {
       const at = coreFrom + end
@@ -40,13 +47,20 @@ export function compileSearch(patterns: readonly Pattern[]): BlockSearch {
           for (const third of waysToWrite(pattern, bytes[at - 1] ?? 0)) {
             const hash = hashOf(first, second, third)
             shifts[hash] = Math.min(shifts[hash] ?? 0, window - end)
-            if (end === window) addTo(ending, hash, pattern)
+            if (end === window) ending.add(hash * patterns.length + index)
           }
         }
       }
     }
   }
-  return { window, shifts, ending }
+  const sorted = Float64Array.from(ending).sort()
+  return {
+    window,
+    shifts,
+    endings: Uint16Array.from(sorted, (both) => Math.floor(both / patterns.length)),
+    indexes: Int32Array.from(sorted, (both) => both % patterns.length),
+    patterns: packed(patterns),
+  }
 }
 
 /** Five bits of each byte are the same for upper and lower case. */
@@ -64,22 +78,28 @@ function waysToWrite({ fold }: Pattern, byte: number): number[] {
   return onlyItself[byte] ?? []
 }
 
-function addTo(ending: Map<number, Pattern[]>, hash: number, pattern: Pattern): void {
-  const there = ending.get(hash)
-  if (!there) ending.set(hash, [pattern])
-  // A list that grows in place has room for 17 more.
-  else if (!there.includes(pattern)) ending.set(hash, [...there, pattern])
+/** Where the first of the endings is that has this hash, or would be. */
+function placeOf(endings: Uint16Array, hash: number): number {
+  let low = 0
+  let high = endings.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((endings[middle] ?? 0) < hash) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** What is found begins at the pattern's core, and may overlap. `lowerCase`: the text has lost its upper case. */
 export function search(
-  { window, shifts, ending }: BlockSearch,
+  forms: BlockSearch,
   stretch: Stretch,
   lowerCase: boolean,
   found: (pattern: Pattern, from: number, to: number) => void,
 ): void {
+  const { window, shifts, endings, indexes, patterns } = forms
   const { bytes, to } = stretch
-  let compared: Map<Pattern, Progress> | undefined
+  let compared: Map<number, Progress> | undefined
   let end = stretch.from + window
   while (end <= to) {
     const hash = hashOf(bytes[end - 3] ?? 0, bytes[end - 2] ?? 0, bytes[end - 1] ?? 0)
@@ -89,10 +109,16 @@ export function search(
       continue
     }
     const start = end - window
-    for (const pattern of ending.get(hash) ?? []) {
+    for (let at = placeOf(endings, hash); endings[at] === hash; at++) {
+      const index = indexes[at] ?? 0
+      const pattern = patternAt(patterns, index)
       let matchEnd = compare(pattern, stretch, start, lowerCase)
-      if (matchEnd === unsure)
-        matchEnd = continueCompare(pattern, stretch, start, (compared ??= new Map<Pattern, Progress>()))
+      if (matchEnd === unsure) {
+        compared ??= new Map<number, Progress>()
+        const progress = compared.get(index) ?? { textAt: start, matched: 0 }
+        compared.set(index, progress)
+        matchEnd = continueCompare(pattern, bordersAt(forms, index, pattern), stretch, start, progress)
+      }
       if (matchEnd !== differs) found(pattern, start, matchEnd)
     }
     end++
@@ -131,11 +157,13 @@ interface Progress {
 }
 
 /** Knuth, Morris and Pratt: a text of near misses costs no more than any other. */
-function continueCompare(pattern: Pattern, stretch: Stretch, start: number, compared: Map<Pattern, Progress>): number {
-  const { bytes, fold, coreFrom, coreTo, enough } = pattern
-  const borders = (pattern.borders ??= bordersOf(bytes.subarray(coreFrom, coreTo)))
-  const progress = compared.get(pattern) ?? { textAt: start, matched: 0 }
-  compared.set(pattern, progress)
+function continueCompare(
+  { bytes, fold, coreFrom, coreTo, enough }: Pattern,
+  borders: Int32Array,
+  stretch: Stretch,
+  start: number,
+  progress: Progress,
+): number {
   for (;;) {
     while (progress.matched > 0 && progress.textAt - progress.matched < start) {
       progress.matched = borders[progress.matched - 1] ?? 0
@@ -153,6 +181,13 @@ function continueCompare(pattern: Pattern, stretch: Stretch, start: number, comp
     if (bytes[coreFrom + progress.matched] === byte) progress.matched++
     progress.textAt++
   }
+}
+
+function bordersAt(forms: BlockSearch, index: number, { bytes, coreFrom, coreTo }: Pattern): Int32Array {
+  forms.borders ??= new Map()
+  const borders = forms.borders.get(index) ?? bordersOf(bytes.subarray(coreFrom, coreTo))
+  forms.borders.set(index, borders)
+  return borders
 }
 
 /** For each length, how much of the start is the end too. */

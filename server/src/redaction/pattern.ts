@@ -23,8 +23,6 @@ export interface Pattern {
   /** In base64 the character before the first, or after the last, can hold bits of the secret too. */
   readonly sharesBefore: boolean
   readonly sharesAfter: boolean
-  /** Of the core, for searching in linear time; made when it is first needed. */
-  borders?: Int32Array
 }
 
 /** An escape before the secret takes at most so many of its characters: `\u` and four digits. */
@@ -134,28 +132,46 @@ function pattern(bytes: Uint8Array, fold: Uint8Array, parts: Partial<Pattern> & 
 }
 
 /**
- * The same in one block of bytes. There are 60 for each account, and kept apart each has a Buffer, which takes more than
- * its bytes and keeps the block of 64 KB alive that Node shares among Buffers.
+ * Patterns as numbers in one block. An account has about 80 of them for as long as it is in use: as objects, each with a
+ * Buffer of its own, they take four times as much memory. `patternAt` makes the object for the moment it is compared.
  */
-export function packed(patterns: readonly Pattern[]): Pattern[] {
-  const block = Buffer.allocUnsafeSlow(patterns.reduce((sum, { first, last }) => sum + last - first, 0))
+export interface PackedPatterns {
+  /** The bytes of all patterns, one after another. */
+  readonly bytes: Uint8Array
+  readonly numbers: Int32Array
+  readonly folds: readonly Uint8Array[]
+}
+
+const folds = [same, lowerCase, base64Alphabet]
+const numbersEach = 9
+
+export function packed(patterns: readonly Pattern[]): PackedPatterns {
+  const bytes = Buffer.allocUnsafeSlow(patterns.reduce((sum, { first, last }) => sum + last - first, 0))
+  const numbers = new Int32Array(patterns.length * numbersEach)
   let end = 0
-  return patterns.map((one) => {
+  patterns.forEach((one, index) => {
     const moved = end - one.first
-    block.set(one.bytes.subarray(one.first, one.last), end)
+    bytes.set(one.bytes.subarray(one.first, one.last), end)
     end += one.last - one.first
-    // Member by member: an object that is made by spreading takes a third more.
-    return {
-      bytes: block,
-      first: one.first + moved,
-      last: one.last + moved,
-      fold: one.fold,
-      coreFrom: one.coreFrom + moved,
-      coreTo: one.coreTo + moved,
-      enough: one.enough + moved,
-      leastSource: one.leastSource,
-      sharesBefore: one.sharesBefore,
-      sharesAfter: one.sharesAfter,
-    }
+    const positions = [one.first, one.last, one.coreFrom, one.coreTo, one.enough].map((position) => position + moved)
+    const flags = [Number(one.sharesBefore), Number(one.sharesAfter)]
+    numbers.set([...positions, one.leastSource, folds.indexOf(one.fold), ...flags], index * numbersEach)
   })
+  return { bytes, numbers, folds }
+}
+
+export function patternAt({ bytes, numbers, folds: known }: PackedPatterns, index: number): Pattern {
+  const at = index * numbersEach
+  return {
+    bytes,
+    first: numbers[at] ?? 0,
+    last: numbers[at + 1] ?? 0,
+    coreFrom: numbers[at + 2] ?? 0,
+    coreTo: numbers[at + 3] ?? 0,
+    enough: numbers[at + 4] ?? 0,
+    leastSource: numbers[at + 5] ?? 0,
+    fold: known[numbers[at + 6] ?? 0] ?? same,
+    sharesBefore: numbers[at + 7] === 1,
+    sharesAfter: numbers[at + 8] === 1,
+  }
 }

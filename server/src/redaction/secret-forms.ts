@@ -4,7 +4,7 @@ import type { Secret } from '../platform/secret.ts'
 import { compileSearch } from './block-search.ts'
 import type { BlockSearch } from './block-search.ts'
 import { anyByte, usualBytes } from './held-back.ts'
-import { packed, patternsOf, patternsOfPart } from './pattern.ts'
+import { patternsOf, patternsOfPart } from './pattern.ts'
 import { partsOf } from './secret-parts.ts'
 import type { Sought } from './unescape.ts'
 
@@ -32,12 +32,10 @@ const alwaysWanted = Buffer.from(
 
 export function compileSecrets(secrets: readonly Secret[]): SecretForms {
   const revealed = [...new Set(secrets.filter(isRedactable).map((secret) => secret.reveal()))]
-  const patterns = packed(
-    revealed.flatMap((value) => [
-      ...patternsOf(value),
-      ...partsOf(value).flatMap((part) => patternsOfPart(value, part)),
-    ]),
-  )
+  const patterns = revealed.flatMap((value) => [
+    ...patternsOf(value),
+    ...partsOf(value).flatMap((part) => patternsOfPart(value, part)),
+  ])
   const longest = revealed.reduce((most, value) => Math.max(most, Buffer.byteLength(value)), 0)
   const isUsual = revealed.every((value) => Buffer.from(value).every((byte) => usualBytes[byte] === 1))
   const longestPattern = patterns.reduce((most, { first, last }) => Math.max(most, last - first), 0)
