@@ -142,7 +142,7 @@ export interface PackedPatterns {
   readonly folds: readonly Uint8Array[]
 }
 
-const folds = [same, lowerCase, base64Alphabet]
+const folds: readonly Uint8Array[] = [same, lowerCase, base64Alphabet]
 const numbersEach = 9
 
 export function packed(patterns: readonly Pattern[]): PackedPatterns {
