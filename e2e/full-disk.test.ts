@@ -3,7 +3,8 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { roomy, startService } from './running-service.ts'
+import { startPostgres } from '../server/testkit/postgres-server.ts'
+import { eventually, roomy, runServer, startService } from './running-service.ts'
 import type { RunningService } from './running-service.ts'
 import { fillDisk, mountSmallDisk } from './small-disk.ts'
 
@@ -56,4 +57,38 @@ test('on a disk that another program filled, revoking and disabling work, and al
   assert.equal(again.status, 200, again.text)
   assert.ok(existsSync(reserve), 'the reserve is back')
   assert.equal((await service.call('GET', `/v4/agents?limit=5`, admin)).body.agents.length, 2)
+})
+
+test('a full disk under PostgreSQL is 503 for calls, none goes out unrecorded, and all is well once there is room', async (t) => {
+  const disk = mountSmallDisk(t, 256)
+  if (disk === undefined) {
+    t.skip('only root can mount a disk for this test')
+    return
+  }
+  const postgres = await startPostgres({ disk })
+  t.after(() => postgres.stop())
+  const service = await startService(t, 'postgres', { ...roomy, DATABASE_URL: postgres.url })
+  const { token } = await service.register()
+  const { example } = (await service.call('POST', '/v4/sandbox/start', { token })).body
+  const call = () => service.call('POST', '/v4/proxy', { token, body: example.body })
+  const answered: string[] = []
+  const isServed = async () => {
+    const { status, headers, body, text } = await call()
+    if (status === 200) answered.push(body.audit_id)
+    else assert.deepEqual([status, body.error.code, headers['retry-after']], [503, 'not_ready', '1'], text)
+    return status === 200
+  }
+  assert.ok(await isServed())
+  fillDisk(join(disk, 'other-program'))
+  while (await isServed());
+  rmSync(join(disk, 'other-program'))
+  // It ends by itself where there is no room for its log.
+  await postgres.resume()
+  await until(service, 200)
+  await eventually(isServed, 'calls are refused for good')
+  const record = await service.call('GET', '/v4/audit?format=ndjson&event=proxy.attempt', { token: service.adminToken })
+  const attempts = record.text.trim().split('\n')
+  assert.deepEqual(attempts.map((line) => (JSON.parse(line) as { audit_id: string }).audit_id).sort(), answered.sort())
+  const verified = await runServer(t, ['audit', 'verify'], service.env)
+  assert.equal(verified.code, 0, verified.stdout + verified.stderr)
 })

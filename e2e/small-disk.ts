@@ -8,7 +8,8 @@ import type { TestContext } from 'node:test'
 /** Mounts a file system of so many mebibytes. Undefined where the system lets only root mount one. */
 export function mountSmallDisk(t: Pick<TestContext, 'after'>, mebibytes: number): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-disk-'))
-  const options = `size=${mebibytes}m,mode=0700`
+  // PostgreSQL runs as another user, and has a folder of its own in there.
+  const options = `size=${mebibytes}m,mode=0711`
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder])
   t.after(() => {
     // Lazily: the service on it is stopped by a hook that runs after this one.

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { connect, createServer } from 'node:net'
 import { describe, test } from 'node:test'
+import pg from 'pg'
 import { migratedPostgres } from '../server/testkit/databases.ts'
 import { freePort } from '../server/testkit/ports.ts'
 import { eventually, runServer, settingsFor, spawnServer } from './running-service.ts'
@@ -10,6 +11,15 @@ async function changedUrl(t: Parameters<typeof migratedPostgres>[0], change: (ur
   const url = new URL(await migratedPostgres(t))
   change(url)
   return url.href
+}
+
+async function newerDatabase(t: Parameters<typeof migratedPostgres>[0]): Promise<string> {
+  const connectionString = await migratedPostgres(t)
+  const client = new pg.Client({ connectionString })
+  await client.connect()
+  await client.query(`insert into migrations values (9999, 'newer', 0)`)
+  await client.end()
+  return connectionString
 }
 
 describe('a start without its database', { concurrency: 2 }, () => {
@@ -50,7 +60,7 @@ describe('a start without its database', { concurrency: 2 }, () => {
     assert.ok(!service.stderr().includes('hunter2'))
   })
 
-  test('ends at once where the settings are wrong', async (t) => {
+  test('ends at once where the settings are wrong, or the database is of a newer version', async (t) => {
     const wrong: [string, RegExp][] = [
       [await changedUrl(t, (url) => (url.pathname = '/not-there')), /^PostgreSQL refused: .*not-there.*DATABASE_URL/m],
       [
@@ -58,6 +68,7 @@ describe('a start without its database', { concurrency: 2 }, () => {
         /^PostgreSQL refused: .*nobody-known.*DATABASE_URL/m,
       ],
       ['no URL at all', /^Setting: DATABASE_URL/m],
+      [await newerDatabase(t), /^The database has migration 9999, .*; start the newer version$/m],
     ]
     for (const [DATABASE_URL, sentence] of wrong) {
       const { code, stderr } = await runServer(t, [], await settingsFor(t, 'postgres', { DATABASE_URL }))

@@ -122,12 +122,20 @@ test('a second signal ends all of them at once', async (t) => {
   await eventually(() => !isAlive(pid), 'a worker goes on')
 })
 
-test('workers do not outlive the first process', async (t) => {
-  const service = await startService(t, 'sqlite', two)
-  const pids = [...(await waysToWorkers(service, 2)).keys()]
-  assert.ok(pids.every(isAlive))
+test('workers do not outlive the first process, and a new start has their port and their calls on record', async (t) => {
+  const { service, waiting, callTo, ways } = await startTwo(t, 'sqlite')
+  const { port } = service
+  const slow = [...ways.values()].map((call) => call('POST', '/v4/proxy', callTo('/slow')).catch(() => 'broken off'))
+  await eventually(() => waiting.length === 2, 'the calls did not go out')
   assert.deepEqual(await service.kill(), { code: null, signal: 'SIGKILL' })
-  await eventually(() => !pids.some(isAlive), 'a worker goes on by itself')
+  assert.deepEqual(await Promise.all(slow), ['broken off', 'broken off'])
+  await eventually(() => ![...ways.keys()].some(isAlive), 'a worker goes on by itself')
+  await service.startAgain()
+  assert.equal(service.port, port)
+  const { body } = await service.call('GET', '/v4/audit?event=proxy.attempt', { token: service.adminToken })
+  assert.equal(body.records.length, 2)
+  const verified = await runServer(t, ['audit', 'verify'], service.env)
+  assert.equal(verified.code, 0, verified.stdout + verified.stderr)
 })
 
 test('with one worker there is one process', async (t) => {

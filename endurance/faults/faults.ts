@@ -2,8 +2,9 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventually } from '../../e2e/running-service.ts'
+import { eventually, runServer } from '../../e2e/running-service.ts'
 import { fillDisk } from '../../e2e/small-disk.ts'
+import { freePort } from '../../server/testkit/ports.ts'
 import { closeConnections, exportRecord, openConnections, registerAtOnce } from './crowds.ts'
 import { hangUp, killOne, pauseOne, resumeOne } from './processes.ts'
 import { kinds } from './set-ups.ts'
@@ -36,6 +37,13 @@ export const faults: readonly Fault[] = [
     seconds: 3,
     begin: killOne,
     end: ({ kind, victim }) => (kind === workers ? undefined : victim.startAgain()),
+  },
+  {
+    name: 'The first process of several is killed (SIGKILL)',
+    on: [workers],
+    seconds: 1,
+    begin: ({ victim }) => victim.kill(),
+    end: ({ victim }) => victim.startAgain(),
   },
   {
     name: 'Restart (SIGTERM)',
@@ -92,20 +100,25 @@ export const faults: readonly Fault[] = [
     name: 'The schema is that of a newer version',
     on: [instances],
     seconds: 6,
-    begin: (setUp) => postgresOf(setUp).run(`insert into migrations values (9999, 'newer', 0)`),
+    begin: async (setUp) => {
+      await postgresOf(setUp).run(`insert into migrations values (9999, 'newer', 0)`)
+      return startOneMore(setUp)
+    },
     end: (setUp) => postgresOf(setUp).run('delete from migrations where number = 9999'),
   },
   clockFault('The clock of one instance is 15 s ahead', '+15'),
   clockFault('The clock of one instance is an hour behind', '-3600'),
   {
     name: 'Another program fills the disk',
-    on: [sqlite, workers],
+    on: everywhere,
     seconds: 8,
     begin: ({ disk }) => {
       fillDisk(join(disk, 'other-program'))
     },
-    end: ({ disk }) => {
+    end: async ({ disk, postgres }) => {
       rmSync(join(disk, 'other-program'))
+      // PostgreSQL ends where it has no room for its own log.
+      await postgres?.server.resume()
     },
   },
   hostFault('An API does not answer', 'hangs'),
@@ -170,6 +183,16 @@ async function rollingRestart(setUp: SetUp): Promise<void> {
     // HAProxy finds out within two checks, a second apart.
     await sleep(3_000)
   }
+}
+
+/** Says how the start of another instance of this version ends. */
+async function startOneMore({ victim: { env } }: SetUp): Promise<string> {
+  const endings: (() => unknown)[] = []
+  const scope = { after: (ending: unknown) => endings.push(ending as () => unknown) }
+  const own = { ...env, LD_PRELOAD: '', PORT: String(await freePort()) }
+  const { code } = await runServer(scope as Parameters<typeof runServer>[0], [], own)
+  for (const ending of endings) await ending()
+  return `an instance that is started ends with exit code ${code}`
 }
 
 function postgresOf({ postgres }: SetUp): Postgres {

@@ -29,7 +29,7 @@ export interface SetUp {
   victim: RunningService
   agents: AgentCredentials[]
   setVictimsClock: (offset: string) => void
-  /** Only with SQLite: what its database lies on. */
+  /** What the database lies on. */
   disk: string
   /** Only with PostgreSQL. */
   postgres: Postgres | undefined
@@ -66,9 +66,9 @@ export async function startSetUp(scope: Scope, kind: Kind, world: World, say: (l
   const startFirst = (engine: 'sqlite' | 'postgres', changes: Environment) =>
     startSeeded(scope, engine, outside, size, say, { ...hosts, ...changes, ...clock }, place)
 
+  const disk = mountSmallDisk(scope, diskMebibytes)
+  if (disk === undefined) throw new Error('no disk could be mounted')
   if (kind !== 'PostgreSQL, 3 instances') {
-    const disk = mountSmallDisk(scope, diskMebibytes)
-    if (disk === undefined) throw new Error('no disk could be mounted')
     const folder = join(disk, 'data')
     mkdirSync(folder, { mode: 0o700 })
     const workers = { SALLYPORT_WORKERS: kind === 'SQLite' ? '1' : '2' }
@@ -77,7 +77,7 @@ export async function startSetUp(scope: Scope, kind: Kind, world: World, say: (l
     return { ...given, instances: [service], victim: service, postgres: undefined }
   }
 
-  const server = await startPostgres({ isDurable: true })
+  const server = await startPostgres({ isDurable: true, disk })
   scope.after(() => server.stop())
   const url = new URL(server.url)
   const relay = await startSilentRelay(scope, Number(url.port))
@@ -100,7 +100,7 @@ export async function startSetUp(scope: Scope, kind: Kind, world: World, say: (l
     instances.map((one) => one.port),
   )
   const run = (statement: string) => runStatement(server.url, statement)
-  return { kind, world, port, agents, setVictimsClock, disk: '', instances, victim, postgres: { server, relay, run } }
+  return { kind, world, port, agents, setVictimsClock, disk, instances, victim, postgres: { server, relay, run } }
 }
 
 async function runStatement(url: string, statement: string): Promise<void> {

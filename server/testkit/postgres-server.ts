@@ -13,6 +13,7 @@ export interface PostgresServer {
   url: string
   /** As an operator would: connections are cut, data stays. SIGQUIT stops it without a checkpoint, as a crash does. */
   halt: (signal?: 'SIGINT' | 'SIGQUIT') => Promise<void>
+  /** Starts it again where it was halted, or has ended by itself. */
   resume: () => Promise<void>
   stop: () => Promise<void>
 }
@@ -20,10 +21,16 @@ export interface PostgresServer {
 /** PostgreSQL refuses to run as root; the user nobody is everywhere. */
 const nobody = 65_534
 
-/** The tests make and drop hundreds of databases, and no power fails on them; what is measured has to last. */
-export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
+/**
+ * The tests make and drop hundreds of databases, and no power fails on them; what is measured has to last. A `disk` is a
+ * folder for the data, on a file system that may be small.
+ */
+export async function startPostgres({
+  isDurable = false,
+  disk,
+}: { isDurable?: boolean; disk?: string } = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-postgres-'))
-  const store = mkdtempSync(join((isDurable ? undefined : findMemory()) ?? folder, 'sallyport-postgres-'))
+  const store = mkdtempSync(join(disk ?? (isDurable ? undefined : findMemory()) ?? folder, 'sallyport-postgres-'))
   const isRoot = process.getuid?.() === 0
   const identity = isRoot ? { uid: nobody, gid: nobody } : {}
   const binaries = join(findBinaries(folder, isRoot), 'bin')
@@ -43,7 +50,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     unix_socket_directories: folder,
     fsync: isDurable ? 'on' : 'off',
     max_connections: 300,
-    max_wal_size: isDurable ? '1GB' : '128MB',
+    max_wal_size: isDurable && disk === undefined ? '1GB' : '128MB',
   }
   const options = Object.entries(flags).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const start = async () => {
@@ -55,18 +62,18 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     await ready(server)
     return server
   }
-  let server: ChildProcess | undefined = await start()
+  let server = await start()
+  const isRunning = () => server.exitCode === null && server.signalCode === null
   const halt: PostgresServer['halt'] = async (signal = 'SIGINT') => {
-    if (!server) return
+    if (!isRunning()) return
     server.kill(signal)
     await once(server, 'exit')
-    server = undefined
   }
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     halt,
     resume: async () => {
-      server = await start()
+      if (!isRunning()) server = await start()
     },
     stop: async () => {
       await halt()
