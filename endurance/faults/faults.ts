@@ -190,7 +190,7 @@ async function startOneMore({ victim: { env } }: SetUp): Promise<string> {
   const endings: (() => unknown)[] = []
   const scope = { after: (ending: unknown) => endings.push(ending as () => unknown) }
   const own = { ...env, LD_PRELOAD: '', PORT: String(await freePort()) }
-  const { code } = await runServer(scope as Parameters<typeof runServer>[0], [], own)
+  const { code } = await runServer(scope, [], own)
   for (const ending of endings) await ending()
   return `an instance that is started ends with exit code ${code}`
 }
