@@ -205,3 +205,28 @@ test('a second answer behind the first is given to nobody', async (t) => {
   }
   assert.equal(requests, 5)
 })
+
+test('long answers come in pieces, one of all of them in a turn of the event loop', async (t) => {
+  const mebibyte = 1024 ** 2
+  const body = 'a'.repeat(8 * mebibyte)
+  let bytes = 0
+  let thisTurn = 0
+  let most = 0
+  let isOver = false
+  const endTurn = () => {
+    // Each may begin with a piece of its own.
+    if (bytes > 2 * mebibyte) most = Math.max(most, thisTurn)
+    thisTurn = 0
+    if (!isOver) setImmediate(endTurn)
+  }
+  setImmediate(endTurn)
+  const takeRoom = (more: number) => {
+    bytes += more
+    thisTurn += more
+  }
+  const limits = { maxBytes: body.length, takeRoom }
+  const answers = [1, 2, 3].map(() => answerWith(t, [`${ok}content-length: ${body.length}\r\n\r\n${body}`], { limits }))
+  for (const answer of await Promise.all(answers)) assert.equal(answer.body.length, body.length)
+  isOver = true
+  assert.ok(most <= mebibyte / 2, `${most} bytes in one turn`)
+})

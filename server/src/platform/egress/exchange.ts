@@ -11,6 +11,7 @@ import { areTooMany, isOddlyTransferred, pairsOf, sendable } from './header-list
 import type { HeaderPairs } from './header-lists.ts'
 import type { SharedSockets } from './pools.ts'
 import { ServiceError } from '../errors.ts'
+import { nextSlice } from '../slices.ts'
 import type { StopSignal } from '../stop-signal.ts'
 
 export interface EgressLimits {
@@ -44,13 +45,21 @@ export interface Head {
   headers: HeaderPairs
 }
 
+export type Flow = Pick<Dispatcher.DispatchController, 'pause' | 'resume'>
+
 /** Takes the answer in. After `end` or `fail` it hears no more. */
 export interface Receiver {
-  head: (head: Head, flow: Dispatcher.DispatchController) => void
-  chunk: (chunk: Buffer, flow: Dispatcher.DispatchController) => void
+  head: (head: Head, flow: Flow) => void
+  chunk: (chunk: Buffer, flow: Flow) => void
   end: (trailers: HeaderPairs) => void
   fail: (error: Error) => void
 }
+
+/**
+ * An upstream that is near sends megabytes in one turn of the event loop. After so many of an answer's bytes it waits for
+ * its turn among all long work (slices.ts).
+ */
+const bytesPerTurn = 262_144
 
 /** Early hints and the like, of which a handful is usual. */
 const maxInterimAnswers = 16
@@ -69,6 +78,24 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
   let isSent = false
   let isSecondTry = false
   let interimAnswers = 0
+  let bytesThisTurn = 0
+  let isWaiting = false
+
+  const flow: Flow = {
+    pause: () => controller?.pause(),
+    resume: () => {
+      if (!isWaiting) controller?.resume()
+    },
+  }
+  const waitForTurn = async () => {
+    isWaiting = true
+    flow.pause()
+    await nextSlice()
+    isWaiting = false
+    bytesThisTurn = 0
+    // A reader that is full pauses it again at the next chunk.
+    if (!isOver) flow.resume()
+  }
 
   const finish = () => {
     isOver = true
@@ -127,10 +154,13 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
       }
       stage = 'end'
       stageEndsAt = Infinity
-      receiver.head({ status, statusText: STATUS_CODES[status] ?? '', headers }, started)
+      receiver.head({ status, statusText: STATUS_CODES[status] ?? '', headers }, flow)
     },
-    onResponseData(started, chunk) {
-      if (!isOver) receiver.chunk(chunk, started)
+    onResponseData(_controller, chunk) {
+      if (isOver) return
+      receiver.chunk(chunk, flow)
+      bytesThisTurn += chunk.length
+      if (bytesThisTurn >= bytesPerTurn && !isWaiting) void waitForTurn()
     },
     onResponseEnd(ended) {
       if (isOver) return
