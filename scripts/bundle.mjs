@@ -43,9 +43,6 @@ const { outputFiles, metafile } = await build({
   external: absent,
   plugins: [swaggerUiAssets],
   define: { bundledAgentGuide: JSON.stringify(readFileSync(join(root, 'SKILL.md'), 'utf8')) },
-  // V8 keeps the text, and where its lines end: 3 MB less. Names stay, and lines short enough for a stack trace to help.
-  minifyWhitespace: true,
-  lineLimit: 160,
   logLevel: 'warning',
 })
 

@@ -3,9 +3,9 @@
  * one, what it did for each user another. However many there are, no other record is looked at.
  */
 import { PostgresAdapter } from 'kysely'
-import { yieldToEventLoop } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { lowestId } from '../platform/ids.ts'
+import { nextSlice } from '../platform/slices.ts'
 import type { AuditFilter, AuditScope } from './audit-list-store.ts'
 import { isListed } from './audit-pair-store.ts'
 import { idSlackMs } from './audit-record.ts'
@@ -119,7 +119,7 @@ export async function readInPieces<Row>(
   for (let start = mostMerged; start < ranges.length; start += mostMerged) {
     const newest = ranges[start]?.newest
     if (known.nextCursor !== null && newest !== undefined && newest < known.nextCursor) break
-    await yieldToEventLoop()
+    await nextSlice()
     const more = await read(ranges.slice(start, start + mostMerged), known.nextCursor ?? undefined)
     known = joined(known, more, limit, idOf)
   }

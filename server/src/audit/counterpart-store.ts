@@ -3,9 +3,10 @@
  * each; so for one who has many, the next page goes on from what the page before has found, and looks again only for
  * those whose newest record has been passed.
  */
-import { inBatches, rowsPerBatch, yieldToEventLoop } from '../platform/database/batches.ts'
+import { inBatches, rowsPerBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { timeOf } from '../platform/ids.ts'
+import { nextSlice } from '../platform/slices.ts'
 import { auditPairStore } from './audit-pair-store.ts'
 import { idSlackMs } from './audit-record.ts'
 
@@ -93,7 +94,7 @@ async function goOn(queries: Queries, { own, id }: Party, kept: Kept, before: st
   const passed = below === -1 ? kept.found : kept.found.slice(0, below)
   let found = kept.found.slice(passed.length)
   for (let start = 0; start < passed.length; start += rowsPerBatch) {
-    if (start > 0) await yieldToEventLoop()
+    if (start > 0) await nextSlice()
     const ids = passed.slice(start, start + rowsPerBatch).map((counterpart) => counterpart.id)
     found = merged(found, inOrder(await auditPairStore.listCounterparts(queries, own, id, before, { ids })))
   }

@@ -5,9 +5,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
-import { inBatches, rowsPerBatch, yieldToEventLoop } from '../platform/database/batches.ts'
+import { inBatches, rowsPerBatch } from '../platform/database/batches.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import type { Log } from '../platform/log.ts'
+import { nextSlice } from '../platform/slices.ts'
 import type { AuditChainStore } from './audit-chain-store.ts'
 import { emptyChain } from './audit-hash.ts'
 import type { ChainKind, Head } from './audit-hash.ts'
@@ -100,7 +101,7 @@ async function dropAll(
     if (!before) continue
     await run(() => database.transaction((tx) => dropBeginning(needs, tx, key, chain, before)))
     result.left += await auditChains.countBefore(queries, chain, before)
-    await yieldToEventLoop()
+    await nextSlice()
   }
 }
 

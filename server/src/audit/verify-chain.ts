@@ -3,8 +3,8 @@
  * is not as the service left it. It trusts nothing but the key. Beside a running service it may find more records than
  * it was told to expect, never fewer.
  */
-import { yieldToEventLoop } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
+import { nextSlice } from '../platform/slices.ts'
 import type { AuditChainStore, LinkedRow } from './audit-chain-store.ts'
 import { emptyChain, hashText, linked, macOf } from './audit-hash.ts'
 import type { Head } from './audit-hash.ts'
@@ -91,7 +91,7 @@ export async function verifyChain(needs: WalkNeeds, chain: string, expected: rea
     const unlike = await unlikeSigned(needs, rows, from, expected)
     if (unlike) return { finding: unlike, records, end: head }
     if (rows.length < pageSize) break
-    await yieldToEventLoop()
+    await nextSlice()
   }
   const beyond = expected.filter(({ position }) => position > head.position).sort((a, b) => a.position - b.position)[0]
   if (beyond) {

@@ -4,10 +4,11 @@
  */
 import { auditOutcomes } from '@sallyport/protocol/audit'
 import type { AuditOutcome } from '@sallyport/protocol/audit'
-import { rowsPerBatch, yieldToEventLoop } from '../platform/database/batches.ts'
+import { rowsPerBatch } from '../platform/database/batches.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { AuditFilter, AuditScope } from '../audit/audit-list-store.ts'
 import { idSlackMs } from '../audit/audit-record.ts'
+import { nextSlice } from '../platform/slices.ts'
 import type { CallSeriesStore, SeriesRow } from './call-series-store.ts'
 import { addTo, emptySeries } from './call-series.ts'
 import type { Series, Span } from './call-series.ts'
@@ -47,7 +48,7 @@ export function createCountCalls({ database, callSeries }: CountNeeds, { mostCou
       }
       if (rows.length < atOnce) break
       oldest = rows.at(-1)
-      await yieldToEventLoop()
+      await nextSlice()
     }
     const busiest = [...series.values()].sort((a, b) => b.total - a.total)
     return {

@@ -5,8 +5,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from './clock.ts'
-import { yieldToEventLoop } from './database/batches.ts'
 import { ServiceError } from './errors.ts'
+import { nextSlice } from './slices.ts'
 
 export interface ReadBudget {
   /** Throws where more rows were read for the caller than it may have read. */
@@ -89,7 +89,7 @@ export function createReadBudget({ clock, rowsPerSecond }: ReadBudgetNeeds): Rea
         return await search()
       } finally {
         // Else those that wait would all run before the event loop turns.
-        if (lane.waiting.length > 0) await yieldToEventLoop()
+        if (lane.waiting.length > 0) await nextSlice()
         lane.running.delete(caller)
         next(lane)
       }

@@ -1,18 +1,34 @@
 /**
- * Long work is done in slices of a few milliseconds. Of all such work in the process one slice runs in each turn of the
- * event loop, however many want one: calls that are quickly done wait for one slice at most.
+ * Long work is done in slices of a few milliseconds. Of all such work in the process one slice runs in every few turns of
+ * the event loop, however many want one. A call takes several turns, so most of them have to be short; where there is
+ * nothing else to do, turns pass in microseconds.
  */
+const turnsBetween = 4
+
 const waiting: (() => void)[] = []
+let turnsLeft = 0
+let isTurning = false
 
 /** Resolves when it is this work's turn. */
 export function nextSlice(): Promise<void> {
   return new Promise((resolve) => {
-    if (waiting.push(resolve) === 1) setImmediate(runOne)
+    waiting.push(resolve)
+    if (isTurning) return
+    isTurning = true
+    setImmediate(turn)
   })
 }
 
-function runOne(): void {
-  waiting[0]?.()
-  waiting.shift()
-  if (waiting.length > 0) setImmediate(runOne)
+function turn(): void {
+  if (turnsLeft > 0) turnsLeft--
+  else {
+    const begin = waiting.shift()
+    if (!begin) {
+      isTurning = false
+      return
+    }
+    begin()
+    turnsLeft = turnsBetween
+  }
+  setImmediate(turn)
 }

@@ -1,28 +1,19 @@
 /**
  * Work on many rows, in batches. On SQLite a statement blocks the event loop, and statements in a row never let go of it:
- * so each statement is bounded, and between two of them the event loop turns.
+ * so each statement is bounded, and each batch waits for its turn among all long work (slices.ts).
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
+import { nextSlice } from '../slices.ts'
 import type { Database, Queries } from './database.ts'
 import type { Tables } from './tables.ts'
-
-let last: Promise<unknown> = Promise.resolve()
-
-/** Of any number that wait one goes on with each turn of the event loop: however many work at once, a turn has one batch. */
-export async function yieldToEventLoop(): Promise<void> {
-  const turn = last.then(() => nextTurn())
-  last = turn
-  await turn
-}
 
 /** One statement reads or deletes at most this many rows: a millisecond or two of the event loop on SQLite. */
 export const rowsPerBatch = 100
 
 /** Takes steps until one says that it was the last. */
 export async function inBatches(step: () => Promise<'more' | 'done'>): Promise<void> {
-  while ((await step()) === 'more') await yieldToEventLoop()
+  while ((await step()) === 'more') await nextSlice()
 }
 
 /** Deletes a batch of the rows for which the condition holds; returns how many. `key` is the table's primary key. */

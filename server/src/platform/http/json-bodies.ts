@@ -10,8 +10,6 @@ const scannedFromBytes = 4096
 /** What is longer takes a millisecond or more to read, and waits for its turn (slices.ts). */
 const longBytes = 32_768
 
-type ReadBody = (request: FastifyRequest, body: Buffer, done: (error: Error | null, value?: unknown) => void) => void
-
 /**
  * Bodies are JSON in UTF-8. An empty one counts as none, and none as an object without members. What else the text has to
  * be, `judge` may say by throwing; it comes first, so that it can spare us the parsing.
@@ -19,32 +17,26 @@ type ReadBody = (request: FastifyRequest, body: Buffer, done: (error: Error | nu
 export function readJsonBodies(http: Http, judge?: (text: string) => void): void {
   const parse = http.getDefaultJsonParser('error', 'error')
   http.removeAllContentTypeParsers()
-  const read: ReadBody = (request, body, done) => {
-    const bytes = withoutMark(body)
-    const text = isUtf8(bytes) ? bytes.toString() : undefined
-    // Both look at every byte. Of large bodies the scanner does so in a fraction of the time.
-    if (text === undefined || (bytes.length < scannedFromBytes ? isTooDeep(text) : !isJsonText(bytes))) {
-      done(new ServiceError('invalid_json', { message: reason(text) }))
-      return
-    }
-    const fault = judge && faultBy(judge, text)
-    if (fault) {
-      done(fault)
-      return
-    }
-    // The parser refuses __proto__ and constructor.prototype as member names.
-    void parse(request, text, (error, value) => {
-      if (error) done(new ServiceError('invalid_json', { message: reason(text), cause: error }))
-      else done(null, value)
-    })
-  }
   http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    if (body.length === 0) done(null, undefined)
-    else if (body.length <= longBytes) read(request, body, done)
-    else
-      void nextSlice().then(() => {
-        read(request, body, done)
+    if (body.length === 0) {
+      done(null, undefined)
+      return
+    }
+    const inTurn = body.length > longBytes ? waitForSlice : immediately
+    inTurn(() => {
+      const text = checkedText(body, judge)
+      if (text instanceof Error) {
+        done(text)
+        return
+      }
+      inTurn(() => {
+        // The parser refuses __proto__ and constructor.prototype as member names.
+        void parse(request, text, (error, value) => {
+          if (error) done(new ServiceError('invalid_json', { message: reason(text), cause: error }))
+          else done(null, value)
+        })
       })
+    })
   })
   http.addHook('preValidation', (request, _reply, done) => {
     if (request.body === undefined && request.routeOptions.schema?.body) request.body = {}
@@ -52,10 +44,25 @@ export function readJsonBodies(http: Http, judge?: (text: string) => void): void
   })
 }
 
-function faultBy(judge: (text: string) => void, text: string): Error | undefined {
+function immediately(work: () => void): void {
+  work()
+}
+
+function waitForSlice(work: () => void): void {
+  void nextSlice().then(work)
+}
+
+/** An error where it is not JSON, is nested too deeply, or is not what `judge` takes. */
+function checkedText(body: Buffer, judge: ((text: string) => void) | undefined): string | Error {
+  const bytes = withoutMark(body)
+  const text = isUtf8(bytes) ? bytes.toString() : undefined
+  // Both look at every byte. Of large bodies the scanner does so in a fraction of the time.
+  if (text === undefined || (bytes.length < scannedFromBytes ? isTooDeep(text) : !isJsonText(bytes))) {
+    return new ServiceError('invalid_json', { message: reason(text) })
+  }
   try {
-    judge(text)
-    return undefined
+    judge?.(text)
+    return text
   } catch (error) {
     return error as Error
   }
