@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyRequest } from 'fastify'
 import { ServiceError } from '../errors.ts'
 import { isTooDeep, maxJsonDepth } from '../json.ts'
 import { isJsonText } from '../json-text.ts'
