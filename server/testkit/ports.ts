@@ -1,13 +1,41 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 
-/** A port of loopback that nobody listens on just now. */
+/** Browsers open no page on some lower ones. */
+const lowest = 10_100
+const attempts = 50
+
+/**
+ * A port of loopback that nobody listens on just now, and that the system gives to nobody who asks for any port: a server
+ * that starts before the port is used does not take it.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
+  const range = Math.max(firstEphemeralPort() - lowest, 10_000)
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const port = lowest + Math.floor(Math.random() * range)
+    if ((await canListen(port, '127.0.0.1')) && (await canListen(port, '::1'))) return port
+  }
+  throw new Error(`no free port in ${attempts} attempts`)
+}
+
+function firstEphemeralPort(): number {
+  try {
+    return Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s/)[0])
+  } catch {
+    // RFC 6335 §6
+    return 49_152
+  }
+}
+
+async function canListen(port: number, host: string): Promise<boolean> {
+  const server = createServer()
+  try {
+    await once(server.listen({ port, host }), 'listening')
+  } catch (error) {
+    // A machine without IPv6 has nobody listening there.
+    return (error as NodeJS.ErrnoException).code !== 'EADDRINUSE'
+  }
+  await once(server.close(), 'close')
+  return true
 }

@@ -102,7 +102,7 @@ async function whole(
       // The answer before it, if there was one, is not needed any more.
       room.resize(0)
       const takeRoom = (bytes: number) => {
-        if (!room.grow(bytes)) throw noRoomForAnswer()
+        if (!room.grow(bytes)) throw noRoomForAnswer(room)
       }
       const response = await first.route.upstream.whole({ ...request, takeRoom })
       await turnsEnd()
@@ -114,7 +114,7 @@ async function whole(
   const redactor = createRedactor(credential.forms, credential.newestForms)
   const { envelope, bytes } = await wholeAnswer({ first, last: call }, response, redactor, maxBytes)
   flight.signal.throwIfAborted()
-  if (!room.resize(heldBytesOf(envelope))) throw noRoomForAnswer()
+  if (!room.resize(heldBytesOf(envelope))) throw noRoomForAnswer(room)
   const answered = () => flight.answered({ status: response.status, bytes, redactions: redactor.count() }, envelope)
   if (keyed) await answered()
   // Once the answer is on its way, which need not wait for it.

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,6 +27,16 @@ async function another({ service, upstream, userId, connectionId }: Calling): Pr
   const { grantId } = await insertGrant(service, { agentId, userId, connectionId, allowedHosts: [upstream.host] })
   const body = { grant_id: grantId, method: 'GET', url: `https://${upstream.host}/small` }
   return async () => (await service.call('POST', '/v4/proxy', { token, body })).status
+}
+
+/** A part of each in turn, so that all of them grow at the same pace. */
+async function sendSideBySide(responses: readonly ServerResponse[]): Promise<void> {
+  const partBytes = 200_000
+  for (let sent = 0; sent < large.length; sent += partBytes) {
+    for (const response of responses) response.write(large.subarray(sent, sent + partBytes))
+    await sleep(1)
+  }
+  for (const response of responses) response.end()
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
@@ -57,10 +68,18 @@ test('an agent that does not read its answers is refused further calls before th
   await until(async () => (await callsSmall(calling)) === 200)
 })
 
-test('answers that come at once and leave no room for each other fail, and say that the call was made', async (t) => {
-  const calling = await start(t)
-  ;(await unread(calling)).request.destroy()
-  const all = await Promise.all(Array.from({ length: 16 }, () => unread(calling)))
+test('of answers that come at once and leave no room for each other some fail, and say that the call was made', async (t) => {
+  const calls = 16
+  const waiting: ServerResponse[] = []
+  const calling: Calling = await start(t, {
+    answer: (response, { path }) => {
+      if (path === '/small') response.end('small')
+      else if (waiting.push(response) === calls) void sendSideBySide(waiting)
+    },
+  })
+  // The service listens from then on.
+  ;(await calling.stream({ url: `https://${calling.upstream.host}/small` })).request.destroy()
+  const all = await Promise.all(Array.from({ length: calls }, () => unread(calling)))
   const given = all.filter(({ status }) => status === 200)
   assert.ok(given.length > 0 && given.length <= 6, `${given.length} answers`)
   for (const { status, answer } of all) {

@@ -42,8 +42,12 @@ export function noRoom(message: string): ServiceError {
   return new ServiceError('rate_limited', { retryAfterSeconds: 1, message })
 }
 
-/** After the upstream has answered: to send the call again would make it twice. */
-export function noRoomForAnswer(): ServiceError {
+/**
+ * After the upstream has answered: to send the call again would make it twice. The other answers that are coming in get
+ * its room at once, or they would all fail together.
+ */
+export function noRoomForAnswer(room: Hold): ServiceError {
+  room.resize(0)
   return new ServiceError('upstream_body_too_large', {
     message:
       'The call was made, but answers that were not read yet leave no room for its answer. ' +

@@ -114,7 +114,13 @@ test('bytes without a secret come out as they went in, in any pieces', () => {
   )
 })
 
-test('what is left out between escapes holds nothing: where all of it is searched the same is found', () => {
+function isCovered(spans: readonly { from: number; to: number }[], from: number, to: number): boolean {
+  let end = from
+  for (const span of spans) if (span.from <= end) end = Math.max(end, span.to)
+  return end >= to
+}
+
+test('what is left out between escapes holds nothing: where all of it is searched no more is found', () => {
   const plain = [
     'word',
     ' ',
@@ -146,8 +152,8 @@ test('what is left out between escapes holds nothing: where all of it is searche
       const found = findSecrets(forms, stretch)
       const all = findSecrets({ ...forms, held: anyByte }, stretch)
       // Behind a base64 form that is cut off, a digit of what follows may begin with the bits that were to come.
-      const ends = all.map((span, index) => ({ ...span, to: found[index]?.to === span.to - 1 ? span.to - 1 : span.to }))
-      assert.deepEqual(found, ends, given.toString('latin1'))
+      const missed = all.filter(({ from, to }) => !isCovered(found, from, to - 1))
+      assert.deepEqual(missed, [], given.toString('latin1'))
     }),
     { numRuns: 3000 },
   )
