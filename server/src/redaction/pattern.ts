@@ -4,7 +4,7 @@
  */
 import { minRedactable } from '../platform/secret.ts'
 import type { SecretPart } from './secret-parts.ts'
-import { unescapeFully } from './unescape.ts'
+import { unescaped } from './unescape.ts'
 
 export interface Pattern {
   /** Already folded. Its own are those from `first` up to `last`; all other positions count in the same bytes. */
@@ -77,13 +77,33 @@ function present(length: number): number {
   return Math.max(Math.min(length, minRedactable), length - 16)
 }
 
-/** The secret's own characters can look like escapes. Undone with the text around them, they are found undone. */
+/**
+ * The secret's own characters can look like escapes, which are undone with those of the text around them. Encoders escape
+ * what is special to them and leave the other kinds, so that each encoding of such a secret is undone to something else.
+ */
 function spellings(secret: string): Set<string> {
   const wide = Buffer.from(secret, 'utf16le')
   const found = [Buffer.from(secret, 'utf8'), wide, Buffer.from(wide).swap16()]
     .map((bytes) => bytes.toString('latin1').replaceAll('\0', ''))
     .flatMap((text) => [text, text.replaceAll(' ', '+')])
-  return new Set(found.flatMap((text) => [text, unescapeFully(text)]).filter((text) => text.length >= shortestCore))
+    .flatMap((text) => (looksEscaped(text) ? encodings(text).flatMap((encoded) => [...unescaped(encoded)]) : text))
+  return new Set(found.filter((text) => text.length >= shortestCore))
+}
+
+function looksEscaped(text: string): boolean {
+  return [...unescaped(text)].length > 1
+}
+
+const encoders: ((text: string) => string)[] = [
+  (text) => JSON.stringify(text).slice(1, -1),
+  (text) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
+  (text) => text.replaceAll('=', '=3D'),
+]
+
+/** As it is, encoded once, and encoded twice: JSON in JSON, or in a page. */
+function encodings(text: string): string[] {
+  const once = encoders.map((encode) => encode(text))
+  return [text, ...once, ...once.flatMap((encoded) => encoders.map((encode) => encode(encoded)))]
 }
 
 function plain(bytes: Uint8Array): Pattern {

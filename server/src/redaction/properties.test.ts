@@ -12,12 +12,26 @@ import { compileSecrets } from './secret-forms.ts'
 const tokenCharacters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/'
 const character = fc.constantFrom(...tokenCharacters.split(''))
 const token = fc.string({ unit: character, minLength: 16, maxLength: 120 })
-/** RFC 6749 lets a client's secret be anything that can be printed. */
-const anySecret = fc.string({
-  unit: fc.constantFrom(...Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i))),
-  minLength: 16,
-  maxLength: 60,
-})
+const printable = fc.constantFrom(...Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)))
+const escape = fc.constantFrom(
+  '%eD',
+  '%20',
+  '%25',
+  '%',
+  '=44',
+  '=C3',
+  '\\u00e9',
+  '\\n',
+  '\\',
+  '"',
+  '&#200;',
+  '&eacute;',
+)
+/** RFC 6749 lets a client's secret be anything that can be printed, and so also what looks like an escape. */
+const anySecret = fc.oneof(
+  fc.string({ unit: printable, minLength: 16, maxLength: 60 }),
+  fc.string({ unit: fc.oneof(printable, escape), minLength: 16, maxLength: 40 }),
+)
 const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array))
 const form = fc.constantFrom(...secretForms)
 const cuts = fc.array(fc.nat(400), { maxLength: 12 })
@@ -73,10 +87,17 @@ test('any mixture of spellings is the secret, whatever stands beside it', () => 
   )
 })
 
-test('a secret of any characters is found as it is, in JSON, in a URL, in base64 and in hex', () => {
+test('a secret of any characters is found as it is, in JSON, HTML, a URL, base64 and hex', () => {
+  const inJson = (text: string) => JSON.stringify(text).slice(1, -1)
+  const inHtml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&#34;')
   const encoders: ((secret: string) => string)[] = [
     (secret) => secret,
-    (secret) => JSON.stringify(secret).slice(1, -1),
+    inJson,
+    inHtml,
+    (secret) => inJson(inJson(secret)),
+    (secret) => inHtml(inJson(secret)),
+    (secret) => encodeURIComponent(inJson(secret)),
+    (secret) => secret.replaceAll('=', '=3D'),
     encodeURIComponent,
     (secret) => Buffer.from(secret).toString('base64'),
     (secret) => Buffer.from(secret).toString('hex'),

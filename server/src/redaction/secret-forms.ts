@@ -5,6 +5,7 @@ import { compileSearch } from './block-search.ts'
 import type { BlockSearch } from './block-search.ts'
 import { anyByte, usualBytes } from './held-back.ts'
 import { patternsOf, patternsOfPart } from './pattern.ts'
+import type { Pattern } from './pattern.ts'
 import { partsOf } from './secret-parts.ts'
 import type { Sought } from './unescape.ts'
 
@@ -37,7 +38,9 @@ export function compileSecrets(secrets: readonly Secret[]): SecretForms {
     ...partsOf(value).flatMap((part) => patternsOfPart(value, part)),
   ])
   const longest = revealed.reduce((most, value) => Math.max(most, Buffer.byteLength(value)), 0)
-  const isUsual = revealed.every((value) => Buffer.from(value).every((byte) => usualBytes[byte] === 1))
+  // Undone, a secret that looks like escapes has other bytes than it shows.
+  const sought = bytesOf(patterns)
+  const isUsual = sought.every((isIn, byte) => isIn === 0 || usualBytes[byte] === 1)
   const longestPattern = patterns.reduce((most, { first, last }) => Math.max(most, last - first), 0)
   return {
     search: patterns.length === 0 ? undefined : compileSearch(patterns),
@@ -46,13 +49,19 @@ export function compileSecrets(secrets: readonly Secret[]): SecretForms {
     longestForm: longest * bytesPerCharacter,
     plainNames: new Map(),
     held: isUsual ? usualBytes : anyByte,
-    wanted: wantedBytes(revealed),
+    wanted: wantedBytes(sought),
   }
 }
 
-function wantedBytes(secrets: readonly string[]): Uint8Array {
-  const wanted = new Uint8Array(256)
-  for (const byte of [...alwaysWanted, ...secrets.flatMap((value) => [...Buffer.from(value)])]) wanted[byte] = 1
+function bytesOf(patterns: readonly Pattern[]): Uint8Array {
+  const found = new Uint8Array(256)
+  for (const { bytes, first, last } of patterns) for (const byte of bytes.subarray(first, last)) found[byte] = 1
+  return found
+}
+
+function wantedBytes(sought: Uint8Array): Uint8Array {
+  const wanted = Uint8Array.from(sought)
+  for (const byte of alwaysWanted) wanted[byte] = 1
   // One beyond ASCII can be written in several ways, with other bytes each.
   if (wanted.subarray(0x80).includes(1)) wanted.fill(1)
   return wanted

@@ -129,16 +129,18 @@ function runAfter(source: Buffer, at: number, most: number, held: Uint8Array): n
 /** As many layers as are ever undone: JSON in JSON in a URL in a page, say. */
 export const layers = 5
 
-export function unescapeFully(text: string): string {
+/** The text itself, and what it is with one layer undone, with two, and on. */
+export function* unescaped(text: string): Generator<string> {
+  yield text
   const all = new Uint8Array(256).fill(1)
   const sought = { reach: 0, held: all, wanted: all }
   const view = createView()
   let bytes = Buffer.from(text, 'latin1')
   for (let layer = 0; layer < layers; layer++) {
-    if (!unescapeInto(view, bytes, 0, bytes.length, sought)) break
+    if (!unescapeInto(view, bytes, 0, bytes.length, sought)) return
     bytes = Buffer.from(view.bytes.subarray(0, view.length))
+    yield bytes.toString('latin1')
   }
-  return bytes.toString('latin1')
 }
 
 /** Where in the view's source its byte at `at` begins. */
