@@ -339,7 +339,7 @@ export const v4Rules: Mutation[] = [
   },
   {
     row: 'Connect: redirect_after is a path on this origin',
-    file: 'server/src/platform/own-path.ts',
+    file: 'server/src/platform/http/own-path.ts',
     from: 'if (url?.origin !== origin) return undefined',
     to: 'if (!url) return undefined',
   },

@@ -26,7 +26,7 @@ import { pageRoutes } from './page-routes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
-import { createDiskSpace, guardDiskSpace } from './platform/disk-space.ts'
+import { createDiskSpace, guardDiskSpace } from './platform/limits/disk-space.ts'
 import type { Egress } from './platform/egress/egress.ts'
 import { agentGuideRoutes } from './platform/http/agent-guide-routes.ts'
 import { createHttp } from './platform/http/http.ts'
@@ -34,13 +34,13 @@ import type { Http } from './platform/http/http.ts'
 import { limitLists } from './platform/http/limit-lists.ts'
 import { describeRoutes } from './platform/http/openapi.ts'
 import { operationsRoutes } from './platform/http/operations-routes.ts'
-import { keptWith } from './platform/kept-with.ts'
-import type { Log } from './platform/log.ts'
-import { createMetrics, measureDatabase, measureResponses } from './platform/metrics.ts'
-import type { Figures, Metrics } from './platform/metrics.ts'
+import { memoizeByObject } from './platform/cache/memoize.ts'
+import type { Log } from './platform/operations/log.ts'
+import { createMetrics, measureDatabase, measureResponses } from './platform/operations/metrics.ts'
+import type { Figures, Metrics } from './platform/operations/metrics.ts'
 import { createOAuth } from './platform/oauth/oauth.ts'
-import { createReadBudget } from './platform/read-budget.ts'
-import { createReadiness } from './platform/readiness.ts'
+import { createReadBudget } from './platform/limits/read-budget.ts'
+import { createReadiness } from './platform/operations/readiness.ts'
 import type { Secret } from './platform/secret.ts'
 import type { Vault } from './platform/vault/vault.ts'
 import { presetRoutes } from './providers/preset-routes.ts'
@@ -163,7 +163,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
     ...calling,
     unsentAnswers: createUnsentAnswers(config),
     // What a call stands on is kept from one call to the next.
-    routeOf: keptWith((standing: Standing) =>
+    routeOf: memoizeByObject((standing: Standing) =>
       standing.grant.kind === 'sandbox'
         ? sandboxRoute(needs, standing)
         : connectionRoute({ ...needs, credentialOf }, standing),

@@ -42,7 +42,7 @@ const bounded: Record<string, string> = {
   'legacy-v1/item-store.ts find': 'the ids of one request',
   'legacy-v1/service-key-store.ts dropRetiredBefore': 'one key for each rotation',
   'legacy-v1/service-key-store.ts list': 'one key for each rotation',
-  'platform/database-clock.ts adjust': 'one row',
+  'platform/database/database-clock.ts adjust': 'one row',
   'platform/database/migrate.ts lockSchema': 'one row',
   'platform/vault/rotate.ts beginRotation': 'data keys, of which there are a few',
   'platform/vault/rotate.ts dropUnusedMasterKeys': 'data keys, of which there are a few',

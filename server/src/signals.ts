@@ -1,5 +1,5 @@
 /** What signals mean to the service. Without a listener most of them would end the process. */
-import type { Log } from './platform/log.ts'
+import type { Log } from './platform/operations/log.ts'
 
 /** SIGHUP comes when a terminal is closed; a service manager sends it to have something read again. */
 const isOnTerminal = process.stdout.isTTY

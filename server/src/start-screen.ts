@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { relative } from 'node:path'
 import type { Config } from './platform/config.ts'
-import { adminTokenFile } from './platform/instance.ts'
+import { adminTokenFile } from './platform/operations/instance.ts'
 import type { Secret } from './platform/secret.ts'
 
 /** Who reads the screen. */

@@ -1,5 +1,5 @@
 /** In the first process: whichever worker is asked for the metrics, all of them are asked for theirs. */
-import type { Figures } from './platform/metrics.ts'
+import type { Figures } from './platform/operations/metrics.ts'
 import { figuresPatienceMs } from './worker-link.ts'
 import type { FromWorker, ToWorker } from './worker-link.ts'
 

@@ -1,6 +1,6 @@
 /** A worker's link to the first process. When that is gone, Node ends the worker. */
 import { ServiceError } from './platform/errors.ts'
-import type { Figures } from './platform/metrics.ts'
+import type { Figures } from './platform/operations/metrics.ts'
 
 export type ToWorker =
   | { kind: 'announce' }

@@ -3,9 +3,9 @@ import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
 import { preparedForKeys } from '../platform/database/prepared.ts'
 import type { KeyList } from '../platform/database/prepared.ts'
-import { together } from '../platform/database/together.ts'
+import { together } from '../platform/database/batch-lookup.ts'
 import { fromTime } from '../platform/database/times.ts'
-import { whileUnchanged } from '../platform/database/unchanged.ts'
+import { whileUnchanged } from '../platform/cache/version-cache.ts'
 import type { Agent } from './agent.ts'
 
 interface AgentRow {

@@ -5,7 +5,7 @@
 import { PostgresAdapter } from 'kysely'
 import type { Queries } from '../platform/database/database.ts'
 import { lowestId } from '../platform/ids.ts'
-import { nextSlice } from '../platform/slices.ts'
+import { nextSlice } from '../platform/event-loop/time-slices.ts'
 import type { AuditFilter, AuditScope } from './audit-list-store.ts'
 import { isListed } from './audit-pair-store.ts'
 import { idSlackMs } from './audit-record.ts'

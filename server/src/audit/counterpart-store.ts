@@ -6,7 +6,7 @@
 import { inBatches, rowsPerBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { timeOf } from '../platform/ids.ts'
-import { nextSlice } from '../platform/slices.ts'
+import { nextSlice } from '../platform/event-loop/time-slices.ts'
 import { auditPairStore } from './audit-pair-store.ts'
 import { idSlackMs } from './audit-record.ts'
 

@@ -1,4 +1,4 @@
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../platform/operations/metrics.ts'
 import type { RetentionResult } from './retention.ts'
 
 /** Takes the result of each run of retention. */

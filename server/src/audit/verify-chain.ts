@@ -4,7 +4,7 @@
  * it was told to expect, never fewer.
  */
 import type { Queries } from '../platform/database/database.ts'
-import { nextSlice } from '../platform/slices.ts'
+import { nextSlice } from '../platform/event-loop/time-slices.ts'
 import type { AuditChainStore, LinkedRow } from './audit-chain-store.ts'
 import { emptyChain, hashText, linked, macOf } from './audit-hash.ts'
 import type { Head } from './audit-hash.ts'

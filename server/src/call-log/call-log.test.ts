@@ -9,7 +9,7 @@ import { grantsInEveryState } from '../../testkit/grant-states.ts'
 import { refusalFor, whyUnusable } from '../grants/usable.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
-import { perSecond } from '../platform/rate-limits.ts'
+import { perSecond } from '../platform/limits/rate-limits.ts'
 import type { LoggedCall } from './entry.ts'
 
 const attempt = ['proxy.attempt']

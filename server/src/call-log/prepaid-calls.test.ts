@@ -4,7 +4,7 @@ import { fixedClock } from '../../testkit/clock.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { migratedDatabase } from '../../testkit/open-database.ts'
 import type { Database } from '../platform/database/database.ts'
-import { perSecond } from '../platform/rate-limits.ts'
+import { perSecond } from '../platform/limits/rate-limits.ts'
 import { createPrepaidCalls } from './prepaid-calls.ts'
 import type { TakeCall } from './prepaid-calls.ts'
 

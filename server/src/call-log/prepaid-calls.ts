@@ -3,9 +3,9 @@
  * in advance, so that not every call has to write there; a crash loses an agent no more than those.
  */
 import type { Queries } from '../platform/database/database.ts'
-import { keep } from '../platform/keep.ts'
-import { takeFromLimit, tryTakeFromLimit } from '../platform/rate-limits.ts'
-import type { RateLimit } from '../platform/rate-limits.ts'
+import { setBounded } from '../platform/cache/memoize.ts'
+import { takeFromLimit, tryTakeFromLimit } from '../platform/limits/rate-limits.ts'
+import type { RateLimit } from '../platform/limits/rate-limits.ts'
 
 /** Of an agent's burst, so much is taken in advance. */
 const share = 1 / 20
@@ -44,7 +44,7 @@ export function createPrepaidCalls(): PrepaidCalls {
     return calls > 0
   }
   const add = (key: string, calls: number) => {
-    keep(left, key, (left.get(key) ?? 0) + calls)
+    setBounded(left, key, (left.get(key) ?? 0) + calls)
   }
   const takeMore = async (tx: Queries, key: string, limit: RateLimit, now: Date) => {
     const few = fewOf(limit)

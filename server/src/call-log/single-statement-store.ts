@@ -9,8 +9,8 @@ import { noteOfUses } from '../connections/connection-store.ts'
 import { countingLiveCalls, noteOfCallsWithToken } from '../grants/grant-usage-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { listOf, preparedText } from '../platform/database/prepared.ts'
-import { noteOfTakings, takingFromLimits, timesOf } from '../platform/rate-limits.ts'
-import type { Times } from '../platform/rate-limits.ts'
+import { noteOfTakings, takingFromLimits, timesOf } from '../platform/limits/rate-limits.ts'
+import type { Times } from '../platform/limits/rate-limits.ts'
 import type { PlannedTaking } from './prepaid-calls.ts'
 
 interface Values extends RecordLists, Times {

@@ -16,8 +16,8 @@ import {
 import { dirname } from 'node:path'
 import { settings } from '../platform/config.ts'
 import { ConfigError, readSetting } from '../platform/settings.ts'
-import { findUser, userName } from '../platform/system-users.ts'
-import type { SystemUser } from '../platform/system-users.ts'
+import { findUser, userName } from '../platform/operations/system-users.ts'
+import type { SystemUser } from '../platform/operations/system-users.ts'
 
 export function runAs(name: string, env: NodeJS.ProcessEnv): void {
   const user = findUser(name)

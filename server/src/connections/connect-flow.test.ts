@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judgeRedirectAfter } from '../platform/own-path.ts'
+import { judgeRedirectAfter } from '../platform/http/own-path.ts'
 import { landing } from './connect-flow.ts'
 
 const baseUrl = new URL('https://sallyport.example')

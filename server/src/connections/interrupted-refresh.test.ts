@@ -9,7 +9,7 @@ import { onBothDatabases } from '../../testkit/databases.ts'
 import { freshTokenOf } from '../../testkit/fresh-token.ts'
 import { oauthPaths } from '../../testkit/oauth-server.ts'
 import { ServiceError } from '../platform/errors.ts'
-import { databaseFile } from '../platform/instance.ts'
+import { databaseFile } from '../platform/operations/instance.ts'
 import type { FreshTokenOf } from './fresh-token.ts'
 import { refreshLeaseMs } from './fresh-token.ts'
 

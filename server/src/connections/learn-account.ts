@@ -1,4 +1,4 @@
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/operations/log.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
 import type { OAuthClient, Tokens } from '../platform/oauth/oauth-client.ts'
 import { matchesHost } from '../providers/api-hosts.ts'

@@ -1,7 +1,7 @@
 import type { ConnectErrorCode } from '@sallyport/protocol/connections'
 import type { Clock } from '../platform/clock.ts'
 import { ServiceError } from '../platform/errors.ts'
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/operations/log.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
 import { OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { Tokens } from '../platform/oauth/oauth-client.ts'

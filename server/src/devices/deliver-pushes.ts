@@ -5,7 +5,7 @@
 import { later } from '../platform/backoff.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/operations/log.ts'
 import { createOutbox } from '../platform/outbox.ts'
 import type { Outbox } from '../platform/outbox.ts'
 import type { PushOutcome, PushTarget } from '../platform/push/notification.ts'

@@ -7,7 +7,7 @@ import type { RawBuilder } from 'kysely'
 import { noteEachOf } from '../platform/database/database.ts'
 import type { Note, Queries } from '../platform/database/database.ts'
 import { preparedForKeys, preparedNote } from '../platform/database/prepared.ts'
-import { inWaves } from '../platform/database/together.ts'
+import { inWaves } from '../platform/database/batch-lookup.ts'
 
 export interface UsageRow {
   grant_id: string

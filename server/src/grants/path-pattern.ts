@@ -4,7 +4,7 @@
  */
 import { unescapeUnreserved } from '@sallyport/protocol/percent-encoding'
 import { ServiceError } from '../platform/errors.ts'
-import { remembered } from '../platform/remembered.ts'
+import { memoizeByText } from '../platform/cache/memoize.ts'
 
 const maxPathPatterns = 50
 const maxPatternLength = 1024
@@ -45,7 +45,7 @@ export function coversPathPattern(outer: string, inner: string): boolean {
   return coversAnyPath([outer], inner)
 }
 
-const segmentsOfPattern = remembered((pattern) => segmentsOf(pattern) ?? null)
+const segmentsOfPattern = memoizeByText((pattern) => segmentsOf(pattern) ?? null)
 
 function covers(wide: string[] | null, narrow: string[]): boolean {
   if (wide === null || wide.length > narrow.length) return false

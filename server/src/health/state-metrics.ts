@@ -1,7 +1,7 @@
 /** Metrics of an instance's state. Where the database does not answer in time, its figures are left out, not the others. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Queries } from '../platform/database/database.ts'
-import { freeBytes } from '../platform/disk-space.ts'
+import { freeBytes } from '../platform/limits/disk-space.ts'
 import type { HealthNeeds } from './health-routes.ts'
 
 const deadlineMs = 2_000

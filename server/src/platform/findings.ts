@@ -4,8 +4,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
-import { freeBytes } from './disk-space.ts'
-import { adminTokenFile, databaseFile } from './instance.ts'
+import { freeBytes } from './limits/disk-space.ts'
+import { adminTokenFile, databaseFile } from './operations/instance.ts'
 import { pushChannels } from './push/channels.ts'
 
 export interface Finding {

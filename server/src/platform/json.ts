@@ -1,3 +1,6 @@
+import { isUtf8 } from 'node:buffer'
+import { beginJson, block, blockBytes, continueJson, endJson } from './scan.ts'
+
 /** Far more than anyone writes, and far less than what JSON.stringify, which recurses, runs out of stack at. */
 export const maxJsonDepth = 500
 
@@ -22,4 +25,19 @@ export function isTooDeep(text: string): boolean {
     if (depth > maxJsonDepth) return true
   }
   return false
+}
+
+/**
+ * Whether bytes are JSON (RFC 8259) in UTF-8, without parsing them into values. JSON that is nested deeper than `maxDepth`
+ * is refused: parsers that recurse would run out of stack.
+ */
+export function isJsonText(text: Buffer, maxDepth = maxJsonDepth): boolean {
+  if (!isUtf8(text)) return false
+  beginJson(maxDepth)
+  for (let from = 0; from < text.length; from += blockBytes) {
+    const part = text.length <= blockBytes ? text : text.subarray(from, from + blockBytes)
+    block.set(part)
+    if (continueJson(part.length) === 0) return false
+  }
+  return endJson() === 1
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
 import { later } from './backoff.ts'
-import { createLog } from './log.ts'
+import { createLog } from './operations/log.ts'
 import { createOutbox } from './outbox.ts'
 
 const quiet = createLog({ logLevel: 'silent', logFormat: 'json' }, { write: () => undefined })

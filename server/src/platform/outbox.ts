@@ -2,7 +2,10 @@
  * Carries out what a commit left to be done outside. What is due stands in the database, so a crash loses nothing; an
  * item is leased to whoever claims it, and the lease makes another try of one that was never settled.
  */
-import type { Log } from './log.ts'
+import { sql } from 'kysely'
+import type { Queries } from './database/database.ts'
+import type { Tables } from './database/tables.ts'
+import type { Log } from './operations/log.ts'
 
 interface OutboxNeeds<Item> {
   /** For the log. */
@@ -77,5 +80,33 @@ export function createOutbox<Item>({ what, claim, carryOut, atOnce, log }: Outbo
       // A round that could not read what is due leaves behind what it had begun.
       await Promise.all(underWay)
     },
+  }
+}
+
+export interface OutboxSize {
+  waiting: number
+  due: number
+  oldestDueAt: Date | null
+}
+
+/** Rows beyond this number are not counted. */
+const mostCounted = 10_000
+
+/** For a table whose rows are attempted at `attempt_after`, or leased until then. */
+export async function outboxSize(queries: Queries, table: keyof Tables, now: Date): Promise<OutboxSize> {
+  const isDue = sql`is_leased = 0 and attempt_after <= ${now.getTime()}`
+  const { rows } = await sql<{ waiting: number | string; due: number | string; oldest: number | string | null }>`
+    select count(*) as waiting, count(case when ${isDue} then 1 end) as due,
+      min(case when ${isDue} then attempt_after end) as oldest
+    from (
+      select is_leased, attempt_after from ${sql.table(table)}
+      where attempt_after is not null order by attempt_after limit ${mostCounted}
+    ) waiting`.execute(queries)
+  const [row] = rows
+  const oldest = row?.oldest ?? null
+  return {
+    waiting: Number(row?.waiting ?? 0),
+    due: Number(row?.due ?? 0),
+    oldestDueAt: oldest === null ? null : new Date(Number(oldest)),
   }
 }

@@ -5,7 +5,7 @@
 import { getDomain } from 'tldts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
-import { remembered } from '../platform/remembered.ts'
+import { memoizeByText } from '../platform/cache/memoize.ts'
 
 const hostAndPort = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/
 
@@ -27,7 +27,7 @@ export function matchesHost(entry: string, host: string): boolean {
 }
 
 /** Hosts come again and again: what each names is worked out once. */
-const namedIn = remembered((host): { name: string; port: string } | null => {
+const namedIn = memoizeByText((host): { name: string; port: string } | null => {
   const [, name, port] = hostAndPort.exec(host.toLowerCase()) ?? []
   return name === undefined ? null : { name: name.replace(/\.$/, ''), port: port ?? '443' }
 })

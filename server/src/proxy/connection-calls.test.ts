@@ -8,7 +8,7 @@ import { onBothDatabases } from '../../testkit/databases.ts'
 import { userAgent } from '../../testkit/egress.ts'
 import { client } from '../../testkit/providers.ts'
 import type { Reply } from '../../testkit/service.ts'
-import { openDatabase } from '../platform/instance.ts'
+import { openDatabase } from '../platform/operations/instance.ts'
 
 function assertRefused({ status, body }: Reply, expectedStatus: number, code: string): void {
   assert.deepEqual([status, body.error?.code], [expectedStatus, code])

@@ -3,7 +3,7 @@ import type { Standing, StandingProvider } from '../grants/standing.ts'
 import { acceptedEncodings } from '../platform/egress/decoding.ts'
 import type { Egress, EgressRequest, SuppliedBy } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
-import { perSecond } from '../platform/rate-limits.ts'
+import { perSecond } from '../platform/limits/rate-limits.ts'
 import type { CredentialOf } from './credentials.ts'
 import type { HeaderList, Route, Upstream, UpstreamRequest } from './upstream.ts'
 

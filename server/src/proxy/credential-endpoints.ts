@@ -1,6 +1,6 @@
 /** The provider's own endpoints that hand out, take in or end credentials. They are never proxied. */
-import { keptWith } from '../platform/kept-with.ts'
-import { remembered } from '../platform/remembered.ts'
+import { memoizeByObject } from '../platform/cache/memoize.ts'
+import { memoizeByText } from '../platform/cache/memoize.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import { compilePath, matchesRule } from '../providers/presets/api-path.ts'
 import type { PathRule } from '../providers/presets/api-path.ts'
@@ -44,11 +44,11 @@ function isAt(rule: PathRule, isItsHost: boolean, readings: readonly PathReading
 }
 
 /** What a call stands on is kept from one call to the next. */
-const endpointsOf = keptWith((metadata: Metadata) =>
+const endpointsOf = memoizeByObject((metadata: Metadata) =>
   endpointsIn(members.map((member) => metadata[member] ?? '').join(' ')),
 )
 
-const endpointsIn = remembered((text): Endpoint[] =>
+const endpointsIn = memoizeByText((text): Endpoint[] =>
   text
     .split(' ')
     .filter((url) => url !== '')

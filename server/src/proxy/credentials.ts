@@ -6,7 +6,7 @@ import { isRefreshDue } from '../connections/connection.ts'
 import type { FreshTokenOf } from '../connections/fresh-token.ts'
 import type { StandingConnection, StandingProvider } from '../grants/standing.ts'
 import type { Clock } from '../platform/clock.ts'
-import { keep } from '../platform/keep.ts'
+import { setBounded } from '../platform/cache/memoize.ts'
 import { Secret } from '../platform/secret.ts'
 import { compileSecrets } from '../redaction/secret-forms.ts'
 import type { Credential } from './upstream.ts'
@@ -41,7 +41,7 @@ export function createCredentials({ freshToken, clock }: { freshToken: FreshToke
       version,
       wasAwaited: false,
     }
-    keep(kept, connectionId, {
+    setBounded(kept, connectionId, {
       version,
       sealedClientSecret,
       headerName: injection.name,

@@ -1,6 +1,6 @@
 import type { Queries } from '../platform/database/database.ts'
 import { prepared } from '../platform/database/prepared.ts'
-import { keep } from '../platform/keep.ts'
+import { setBounded } from '../platform/cache/memoize.ts'
 import type {} from './idempotency-store.ts'
 
 const readAgainMs = 60_000
@@ -18,7 +18,7 @@ export function createShares() {
       const [sum] = await sumOf(queries, { agent_id: agentId })
       // PostgreSQL gives sums of 64-bit numbers as text.
       const bytes = Number(sum?.bytes ?? 0)
-      keep(shares, agentId, { bytes, readAt: now.getTime() })
+      setBounded(shares, agentId, { bytes, readAt: now.getTime() })
       return bytes
     },
 

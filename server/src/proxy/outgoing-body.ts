@@ -1,5 +1,5 @@
 /** How a body is written: a string unchanged, bytes from base64, an object as a form where its type says so, else JSON. */
-import { isJsonText } from '../platform/json-text.ts'
+import { isJsonText } from '../platform/json.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { GivenRequest } from './outgoing.ts'
 import type { HeaderList } from './upstream.ts'

@@ -1,6 +1,6 @@
 /** Turns what the caller gave into the request that goes out: what is dropped, what is refused, how a body is written. */
 import { ServiceError } from '../platform/errors.ts'
-import { remembered } from '../platform/remembered.ts'
+import { memoizeByText } from '../platform/cache/memoize.ts'
 import { outgoingBody } from './outgoing-body.ts'
 import type { HeaderList } from './upstream.ts'
 
@@ -83,7 +83,7 @@ interface HeaderName {
   isRange: boolean
 }
 
-const headerNamed = remembered((name): HeaderName => {
+const headerNamed = memoizeByText((name): HeaderName => {
   const lower = name.toLowerCase()
   const hyphened = lower.replaceAll('_', '-')
   const isNeverSent = neverSent.has(hyphened) || hyphened.startsWith('proxy-') || hyphened.startsWith('x-forwarded-')

@@ -4,7 +4,7 @@
  * searched for them alone and never taken apart as a whole: a long one would keep everybody waiting.
  */
 import { ServiceError } from '../platform/errors.ts'
-import { nextSlice } from '../platform/slices.ts'
+import { nextSlice } from '../platform/event-loop/time-slices.ts'
 import { endOfMemberName, endOfPairName, isPartName, longestWriting, searchFor } from './parameter-names.ts'
 import type { FoundName } from './parameter-names.ts'
 import type { HeaderList } from './upstream.ts'

@@ -3,10 +3,10 @@
  * the attempt is committed, and nothing comes back that did not pass the redactor.
  */
 import type { CallingAgent } from '../agents/agent.ts'
-import type { Hold } from '../platform/byte-budget.ts'
+import type { Hold } from '../platform/limits/byte-budget.ts'
 import type { Config } from '../platform/config.ts'
 import type { StopSignal } from '../platform/stop-signal.ts'
-import { turnsEnd } from '../platform/turns-end.ts'
+import { turnsEnd } from '../platform/event-loop/tick-batching.ts'
 import { createRedactor } from '../redaction/redactor.ts'
 import { admit } from './admit.ts'
 import type { AdmitNeeds, Admission } from './admit.ts'

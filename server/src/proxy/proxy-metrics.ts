@@ -1,5 +1,5 @@
 import type { Standing } from '../grants/standing.ts'
-import type { Metrics } from '../platform/metrics.ts'
+import type { Metrics } from '../platform/operations/metrics.ts'
 import { isVerified } from '../providers/provider.ts'
 import type { OnOutcome, Outcome } from './flight.ts'
 import type { CallLog } from '../call-log/call-log.ts'

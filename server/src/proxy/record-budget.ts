@@ -6,10 +6,10 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
-import type { DiskSpace } from '../platform/disk-space.ts'
-import { keep } from '../platform/keep.ts'
-import { perDay, tryTakeFromLimit } from '../platform/rate-limits.ts'
-import type { RateLimit } from '../platform/rate-limits.ts'
+import type { DiskSpace } from '../platform/limits/disk-space.ts'
+import { setBounded } from '../platform/cache/memoize.ts'
+import { perDay, tryTakeFromLimit } from '../platform/limits/rate-limits.ts'
+import type { RateLimit } from '../platform/limits/rate-limits.ts'
 
 export interface RecordBudget {
   /** False where the agent, or all agents together, have used their budget, or disk space is low. */
@@ -40,7 +40,7 @@ export function createRecordBudget({ config, database, diskSpace, clock }: Budge
   /** Bytes that were taken from a bucket and not spent yet. */
   const left = new Map<string, number>()
   const add = (key: string, bytes: number) => {
-    keep(left, key, (left.get(key) ?? 0) + bytes)
+    setBounded(left, key, (left.get(key) ?? 0) + bytes)
   }
   const perAgent = perDay(config.unapprovedBytesPerAgentDay / kibibyte)
   const all: Bucket = { key: 'unapproved', limit: perDay(config.unapprovedBytesPerDay / kibibyte), chunkKibibytes: 256 }

@@ -2,8 +2,8 @@
  * Bounds the memory of whole answers from their first byte until they are sent, per agent and in all: a caller that asks
  * and does not read must not take the memory of everyone. Streamed answers take none, as they are read as they are sent.
  */
-import { createByteBudget } from '../platform/byte-budget.ts'
-import type { Hold } from '../platform/byte-budget.ts'
+import { createByteBudget } from '../platform/limits/byte-budget.ts'
+import type { Hold } from '../platform/limits/byte-budget.ts'
 import type { Config } from '../platform/config.ts'
 import { ServiceError } from '../platform/errors.ts'
 

@@ -1,4 +1,4 @@
-import type { RateLimit } from '../platform/rate-limits.ts'
+import type { RateLimit } from '../platform/limits/rate-limits.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { StopSignal } from '../platform/stop-signal.ts'
 import type { Injection } from '../providers/provider.ts'

@@ -4,8 +4,8 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { decodeWhole } from '../platform/egress/decoding.ts'
-import { isJsonText } from '../platform/json-text.ts'
-import { nextSlice } from '../platform/slices.ts'
+import { isJsonText } from '../platform/json.ts'
+import { nextSlice } from '../platform/event-loop/time-slices.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { answerHeaders, contentEncodingOf, contentTypeOf } from './answer-headers.ts'
 import type { Call } from './call.ts'

@@ -3,7 +3,7 @@
  * body is a stream that came at once.
  */
 import { minRedactable, redacted } from '../platform/secret.ts'
-import { nextSlice } from '../platform/slices.ts'
+import { nextSlice } from '../platform/event-loop/time-slices.ts'
 import { findSecrets } from './find-secrets.ts'
 import type { Span } from './find-secrets.ts'
 import { heldFrom } from './held-back.ts'

@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
-import { perHour, takeFromLimit } from '../platform/rate-limits.ts'
+import { perHour, takeFromLimit } from '../platform/limits/rate-limits.ts'
 import { mintToken } from '../platform/tokens.ts'
 import type { SandboxStore } from './sandbox-store.ts'
 

@@ -4,12 +4,12 @@
  * provider's tokens say who somebody is and are then dropped.
  */
 import type { Clock } from '../platform/clock.ts'
-import { addressBlock } from '../platform/client-address.ts'
+import { addressBlock } from '../platform/limits/client-address.ts'
 import type { Config } from '../platform/config.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'
-import { perMinute, takeFromLimit } from '../platform/rate-limits.ts'
+import { perMinute, takeFromLimit } from '../platform/limits/rate-limits.ts'
 import { Secret } from '../platform/secret.ts'
 import { hashToken, isWellFormedToken, mintToken } from '../platform/tokens.ts'
 import { admitPerson, AnotherWasFaster } from './admit-person.ts'

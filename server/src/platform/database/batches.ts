@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
-import { nextSlice } from '../slices.ts'
+import { nextSlice } from '../event-loop/time-slices.ts'
 import type { Database, Queries } from './database.ts'
 import type { Tables } from './tables.ts'
 

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import { createCheckpoints } from './checkpoints.ts'
-import { openLogHead } from './log-head.ts'
+import { openLogHead } from './wal-index-head.ts'
 import { openSqlite } from './sqlite.ts'
 
 test('a long log is moved into the file, and starts again from its beginning', async (t) => {

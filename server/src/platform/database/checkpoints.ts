@@ -6,7 +6,7 @@
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import type { DatabaseSync } from 'node:sqlite'
-import type { LogHead } from './log-head.ts'
+import type { LogHead } from './wal-index-head.ts'
 
 export interface Checkpoints {
   /** To be called after a commit. */

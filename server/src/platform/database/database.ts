@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely } from 'kysely'
 import type { CompiledQuery, Dialect, Kysely as KyselyType } from 'kysely'
-import { createCrowd } from '../crowd.ts'
+import { createCrowd } from '../active-set.ts'
 import { isRetryable } from './failures.ts'
 import type { PoolFigures } from './postgres-pool.ts'
 import type { Tables } from './tables.ts'

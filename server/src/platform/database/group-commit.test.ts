@@ -7,8 +7,8 @@ import { startService } from '../../../testkit/service.ts'
 import { ServiceError } from '../errors.ts'
 import type { Database, Queries } from './database.ts'
 import { createGroupCommit } from './group-commit.ts'
-import { openDatabase } from '../instance.ts'
-import { turnsEnd } from '../turns-end.ts'
+import { openDatabase } from '../operations/instance.ts'
+import { turnsEnd } from '../event-loop/tick-batching.ts'
 
 type Test = Parameters<typeof startService>[0]
 

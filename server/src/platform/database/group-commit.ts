@@ -2,10 +2,10 @@
  * Many small entries in one commit. A commit that is on disk costs the same for one as for fifty, so those that come at
  * about the same time share it; nobody waits for company that does not come.
  */
-import { Busy } from '../admission.ts'
+import { Busy } from '../limits/admission.ts'
 import type { Database, Queries } from './database.ts'
 import { isUnavailable } from './failures.ts'
-import { isQuiet } from '../turns-end.ts'
+import { isQuiet } from '../event-loop/tick-batching.ts'
 
 export interface GroupCommit<Entry> {
   /** Resolves once the entry is on disk, or rejects with what it was refused for. */

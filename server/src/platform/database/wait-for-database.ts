@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { later } from '../backoff.ts'
 import { systemClock } from '../clock.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../operations/log.ts'
 import { isUnavailable } from './failures.ts'
 
 const usualPause = { firstMs: 500, longestMs: 15_000 }

@@ -2,7 +2,7 @@
  * One timer for all that is bounded in time. Nearly everything ends long before its bound, and a timer of its own would
  * cost it more than the bound is worth; so each learns of it a moment late.
  */
-import { createCrowd } from '../crowd.ts'
+import { createCrowd } from '../active-set.ts'
 
 type Check = (now: number) => void
 

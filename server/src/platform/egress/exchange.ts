@@ -11,7 +11,7 @@ import { areTooMany, isOddlyTransferred, pairsOf, sendable } from './header-list
 import type { HeaderPairs } from './header-lists.ts'
 import type { SharedSockets } from './pools.ts'
 import { ServiceError } from '../errors.ts'
-import { nextSlice } from '../slices.ts'
+import { nextSlice } from '../event-loop/time-slices.ts'
 import type { StopSignal } from '../stop-signal.ts'
 
 export interface EgressLimits {

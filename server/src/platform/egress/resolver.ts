@@ -6,7 +6,7 @@ import { Resolver } from 'node:dns/promises'
 import { readFileSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { keep } from '../keep.ts'
+import { setBounded } from '../cache/memoize.ts'
 import { codeOf } from './failures.ts'
 
 /** Asks for all addresses of a name. */
@@ -76,7 +76,7 @@ function askNameServers(resolver: Resolver, searchDomains: readonly string[]): (
         const addresses = await ask(`${name}.${domain}`).catch(() => [])
         if (addresses.length > 0) return addresses
       }
-      keep(failures, name, { error, until: performance.now() + failureMs })
+      setBounded(failures, name, { error, until: performance.now() + failureMs })
       throw error
     }
   }

@@ -3,12 +3,12 @@
  * so a client that announces a body and sends none takes nothing from others.
  */
 import type { FastifyRequest } from 'fastify'
-import { createByteBudget } from '../byte-budget.ts'
-import type { Share } from '../byte-budget.ts'
-import { addressBlock } from '../client-address.ts'
+import { createByteBudget } from '../limits/byte-budget.ts'
+import type { Share } from '../limits/byte-budget.ts'
+import { addressBlock } from '../limits/client-address.ts'
 import type { Config } from '../config.ts'
 import { ServiceError } from '../errors.ts'
-import { keep } from '../keep.ts'
+import { memoizeByText } from '../cache/memoize.ts'
 import type { Http } from './http.ts'
 
 declare module 'fastify' {
@@ -56,14 +56,7 @@ const noRoom = 'Too many request bodies are on their way. Wait as Retry-After sa
 
 function bodyShares(config: BodiesConfig): (request: FastifyRequest) => Share[] {
   const { bodiesInFlightBytes: maxBytes, bodiesInFlightPerCallerBytes: perCaller } = config
-  const blocks = new Map<string, string>()
-  const blockOf = (ip: string) => {
-    const known = blocks.get(ip)
-    if (known !== undefined) return known
-    const { narrow } = addressBlock(ip)
-    keep(blocks, ip, narrow)
-    return narrow
-  }
+  const blockOf = memoizeByText((ip) => addressBlock(ip).narrow)
   const all = { key: 'all', maxBytes }
   const withoutCredential = { key: 'without credential', maxBytes: maxBytes * shareWithoutCredential }
   return ({ callerKey, ip }) => {

@@ -7,7 +7,7 @@ import { startPostgres } from '../../../testkit/postgres-server.ts'
 import { startService } from '../../../testkit/service.ts'
 import type { Reply } from '../../../testkit/service.ts'
 import { ServiceError } from '../errors.ts'
-import { databaseFile } from '../instance.ts'
+import { databaseFile } from '../operations/instance.ts'
 
 function assertIsError(reply: Reply, status: number, code: string): void {
   assert.equal(reply.status, status, reply.text)

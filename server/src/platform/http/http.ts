@@ -6,7 +6,7 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fasti
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { newId } from '../ids.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../operations/log.ts'
 import { refuseAmbiguousRequests } from './ambiguous-requests.ts'
 import { boundBodiesInFlight } from './bodies-in-flight.ts'
 import { admitOrigins } from './cors.ts'

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { ServiceError } from '../errors.ts'
-import { isTooDeep, maxJsonDepth } from '../json.ts'
-import { isJsonText } from '../json-text.ts'
-import { nextSlice } from '../slices.ts'
+import { isJsonText, isTooDeep, maxJsonDepth } from '../json.ts'
+import { nextSlice } from '../event-loop/time-slices.ts'
 import type { Http } from './http.ts'
 
 const scannedFromBytes = 4096

@@ -1,8 +1,8 @@
 /** Every paged list counts against its caller's read budget: the rows of the page, before they are read. */
 import { defaultPageSize, maxPageSize } from '@sallyport/protocol/lists'
 import type { FastifyRequest } from 'fastify'
-import { addressBlock } from '../client-address.ts'
-import type { ReadBudget } from '../read-budget.ts'
+import { addressBlock } from '../limits/client-address.ts'
+import type { ReadBudget } from '../limits/read-budget.ts'
 import type { Http } from './http.ts'
 
 declare module 'fastify' {

@@ -9,9 +9,9 @@ import { createServer as createTlsServer, Server as TlsServer } from 'node:https
 import { createServer as createTcpServer } from 'node:net'
 import type { Server as TcpServer, Socket } from 'node:net'
 import type { Config } from '../config.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../operations/log.ts'
 import { ConfigError } from '../settings.ts'
-import { beginInTurn } from './begin-in-turn.ts'
+import { beginInTurn } from './throttle-anonymous-writes.ts'
 import { closeIdleConnections } from './idle-connections.ts'
 import { boundPipelining } from './pipelining.ts'
 

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import type { Server as HttpServer } from 'node:http'
 import type { Server } from 'node:net'
 import type { Config } from '../config.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../operations/log.ts'
 import { backlog, createForwardingListener } from './listener.ts'
 
 const otherAddress: Record<string, string> = { '127.0.0.1': '::1', '::1': '127.0.0.1' }

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
-import { createLog } from '../log.ts'
+import { createLog } from '../operations/log.ts'
 import { createHttpListener } from './listener.ts'
 
 const timeouts = {

@@ -1,7 +1,7 @@
 /** A text that is the same for everyone: made once, at the first request, then served as bytes that a client may cache. */
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { nextSlice } from '../slices.ts'
+import { nextSlice } from '../event-loop/time-slices.ts'
 
 export type SendDocument = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 

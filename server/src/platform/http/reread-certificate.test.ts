@@ -8,7 +8,7 @@ import { connect } from 'node:tls'
 import { sharedAuthority } from '../../../testkit/certificates.ts'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import { readConfig } from '../config.ts'
-import { createLog } from '../log.ts'
+import { createLog } from '../operations/log.ts'
 import { createHttpListener, rereadCertificate } from './listener.ts'
 
 test('a certificate that was replaced is shown to new connections, and a broken one leaves the old', async (t) => {

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { Log } from '../log.ts'
+import type { Log } from '../operations/log.ts'
 import type { Http } from './http.ts'
 
 /** Ids that the line of a request carries. Only ids of existing records: never text that a caller sent. */

@@ -1,15 +1,19 @@
 /** Writes answers as Fastify does, but compiles a schema when it is first needed, and none twice: a start would mostly wait for that. */
 import fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
-import { oncePerSchema } from './once-per-schema.ts'
+import { memoizeByObject } from '../cache/memoize.ts'
 
 type SerializerCompiler = NonNullable<FastifyInstance['serializerCompiler']>
+type Route = Parameters<SerializerCompiler>[0]
 
 let shared: Promise<SerializerCompiler> | undefined
 
 export async function serializerCompiler(): Promise<SerializerCompiler> {
   shared ??= fastifysOwn().then((compile) =>
-    oncePerSchema((route) => onceNeeded(() => compile({ ...route, schema: withoutUnions(route.schema) }))),
+    memoizeByObject(
+      (route: Route) => onceNeeded(() => compile({ ...route, schema: withoutUnions(route.schema) })),
+      ({ schema }) => schema as object,
+    ),
   )
   return await shared
 }

@@ -6,8 +6,7 @@ import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
 import type { FastifySchemaValidationError } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import { keptWith } from '../kept-with.ts'
-import { oncePerSchema } from './once-per-schema.ts'
+import { memoizeByObject } from '../cache/memoize.ts'
 
 /** The part of a schema that speaks of members. */
 interface ObjectSchema {
@@ -20,8 +19,8 @@ interface ObjectSchema {
 
 /** Only what is not a body is converted: a query is text. */
 const validatorOf = {
-  bodies: oncePerSchema(TypeBoxValidatorCompiler),
-  others: oncePerSchema(TypeBoxValidatorCompiler),
+  bodies: memoizeByObject(TypeBoxValidatorCompiler, ({ schema }) => schema),
+  others: memoizeByObject(TypeBoxValidatorCompiler, ({ schema }) => schema),
 }
 
 export const validatorCompiler: typeof TypeBoxValidatorCompiler = (route) => {
@@ -50,7 +49,7 @@ function dropNulls(schema: ObjectSchema, value: unknown): void {
 }
 
 /** The members in which a null may stand: optional ones, and those that are objects themselves. */
-const optionalMembers = keptWith(({ properties = {}, required = [] }: ObjectSchema) =>
+const optionalMembers = memoizeByObject(({ properties = {}, required = [] }: ObjectSchema) =>
   Object.entries(properties)
     .map(([name, member]) => ({
       name,
@@ -104,7 +103,7 @@ function findTooManyMembers(
 }
 
 /** Those of an object's members that may be objects themselves. */
-const objectsIn = keptWith((properties: Record<string, ObjectSchema>) =>
+const objectsIn = memoizeByObject((properties: Record<string, ObjectSchema>) =>
   Object.entries(properties).filter(
     ([, { properties: inner, additionalProperties, maxProperties }]) =>
       inner !== undefined || additionalProperties === false || maxProperties !== undefined,

@@ -2,7 +2,7 @@
  * What the presets know of a host. It holds there for every provider: whoever sets up GitHub by hand, or proposes it
  * under another name, gets past none of it.
  */
-import { remembered } from '../../platform/remembered.ts'
+import { memoizeByText } from '../../platform/cache/memoize.ts'
 import { matchesHost } from '../api-hosts.ts'
 import { compilePath } from './api-path.ts'
 import type { ApiPath, PathRule } from './api-path.ts'
@@ -21,7 +21,7 @@ export function presetRulesAt(host: string, presetId: string | null): PresetRule
   return rulesOf(`${presetId ?? ''} ${host}`)
 }
 
-const rulesOf = remembered((text): PresetRules => {
+const rulesOf = memoizeByText((text): PresetRules => {
   const [presetId = '', host = ''] = text.split(' ')
   const known = presets.map((preset) => rulesAtItsHosts(preset, host))
   const own = findPreset(presetId)

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from 'kysely'
+import { onBothDatabases } from '../../../testkit/databases.ts'
+import { migratedDatabase } from '../../../testkit/open-database.ts'
+import type { Database, Queries } from '../database/database.ts'
+import { prepared } from '../database/prepared.ts'
+import { whileUnchanged } from './version-cache.ts'
+
+const select = prepared((queries: Queries, { userId }: { userId: string }) =>
+  queries.selectFrom('users').select('name').where('user_id', '=', userId),
+)
+const note = prepared(
+  (tx: Queries, { userId }: { userId: string }) =>
+    tx.updateTable('users').set({ name: 'noted' }).where('user_id', '=', userId),
+  { isNote: true },
+)
+
+/** Reads a row through a memory, and counts how often it was really read. */
+async function startReading({ queries }: Database) {
+  await queries.insertInto('users').values({ user_id: 'a', name: '1', created_at: 0, requires_device: 0 }).execute()
+  let reads = 0
+  const find = whileUnchanged(async (from, userId) => {
+    reads++
+    const [row] = await select(from, { userId })
+    return row
+  })
+  return { read: async (from = queries) => Number((await find(from, 'a'))?.name), reads: () => reads }
+}
+
+const write = (queries: Queries, name: number) =>
+  queries
+    .updateTable('users')
+    .set({ name: `${name}` })
+    .execute()
+
+onBothDatabases('what was read', (engine) => {
+  test('is read anew once it was written here', async (t) => {
+    const database = (await migratedDatabase(t, engine))()
+    const { read } = await startReading(database)
+    assert.equal(await read(), 1)
+    await write(database.queries, 2)
+    assert.equal(await read(), 2)
+    await database.transaction((tx) => write(tx, 3))
+    assert.equal(await read(), 3)
+  })
+
+  test('is read anew once another instance has written it', async (t) => {
+    const open = await migratedDatabase(t, engine)
+    const [here, there] = [open(), open()]
+    const { read } = await startReading(here)
+    assert.equal(await read(), 1)
+    await write(there.queries, 2)
+    assert.equal(await read(), 2)
+    await there.transaction((tx) => write(tx, 3))
+    assert.equal(await read(), 3)
+  })
+
+  test('before a commit stays what it was, and is not kept beyond it', async (t) => {
+    const database = (await migratedDatabase(t, engine))()
+    const { read } = await startReading(database)
+    await database.transaction(async (tx) => {
+      await write(tx, 2)
+      assert.equal(await read(), 1)
+      assert.equal(await read(tx), 2)
+    })
+    assert.equal(await read(), 2)
+  })
+
+  test('while it was being written is not kept', async (t) => {
+    const database = (await migratedDatabase(t, engine))()
+    await startReading(database)
+    const find = whileUnchanged(async (queries, userId) => {
+      const [row] = await select(queries, { userId })
+      if (row?.name === '1') await write(database.queries, 2)
+      return row
+    })
+    assert.equal((await find(database.queries, 'a'))?.name, '1')
+    assert.equal((await find(database.queries, 'a'))?.name, '2')
+  })
+
+  test('in a transaction that was undone is still what it was', async (t) => {
+    const database = (await migratedDatabase(t, engine))()
+    const { read } = await startReading(database)
+    const undone = database.transaction(async (tx) => {
+      await write(tx, 2)
+      await read()
+      throw new Error('undone')
+    })
+    await assert.rejects(undone, /undone/)
+    assert.equal(await read(), 1)
+  })
+})
+
+test('on SQLite it is read once, whatever is noted meanwhile', async (t) => {
+  const database = (await migratedDatabase(t, 'sqlite'))()
+  const { read, reads } = await startReading(database)
+  for (let count = 0; count < 5; count++) {
+    await read()
+    await database.transaction((tx) => note(tx, { userId: 'b' }))
+    await select(database.queries, { userId: 'a' })
+  }
+  assert.equal(reads(), 1)
+  await sql`update users set name = '7'`.execute(database.queries)
+  assert.equal(await read(), 7)
+  assert.equal(reads(), 2)
+})
+
+test('on SQLite it is kept when a write has found nothing to change', async (t) => {
+  const { queries } = (await migratedDatabase(t, 'sqlite'))()
+  const { read, reads } = await startReading({ queries } as Database)
+  await read()
+  await queries.updateTable('users').set({ name: '2' }).where('user_id', '=', 'b').returning('user_id').execute()
+  await queries.deleteFrom('users').where('user_id', '=', 'b').execute()
+  await read()
+  assert.equal(reads(), 1)
+})
+
+test('what is not there is looked for each time', async (t) => {
+  const database = (await migratedDatabase(t, 'sqlite'))()
+  let reads = 0
+  const find = whileUnchanged<object>(() => {
+    reads++
+    return Promise.resolve(undefined)
+  })
+  await find(database.queries, 'a')
+  await find(database.queries, 'a')
+  assert.equal(reads, 2)
+})

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { beforeEach, test } from 'node:test'
+import { turnsEnd } from './tick-batching.ts'
+
+// As long as nobody knows otherwise, others may come.
+beforeEach(async () => {
+  void turnsEnd()
+  void turnsEnd()
+  await nextTurn()
+})
+
+test('what one turn brings goes on together, step by step', async () => {
+  const steps: string[] = []
+  const work = async (name: string) => {
+    await turnsEnd()
+    steps.push(`first of ${name}`)
+    await Promise.resolve()
+    steps.push(`second of ${name}`)
+  }
+  const one = work('one')
+  // As by a socket that is read after another in the same turn.
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  process.nextTick(() => {
+    void work('other').then(() => {
+      resolve(undefined)
+    })
+  })
+  await Promise.all([one, promise])
+  assert.deepEqual(steps, ['first of one', 'first of other', 'second of one', 'second of other'])
+})
+
+test('what the next turn brings waits for its own end', async () => {
+  await turnsEnd()
+  let isOver = false
+  const next = turnsEnd()?.then(() => (isOver = true))
+  await Promise.resolve()
+  assert.equal(isOver, false)
+  await next
+  assert.ok(isOver)
+})
+
+test('one that fails takes nobody with it', async () => {
+  const failing = Promise.resolve(turnsEnd()).then(() => {
+    throw new Error('mine')
+  })
+  const other = Promise.resolve(turnsEnd()).then(() => 'goes on')
+  await assert.rejects(failing, /mine/)
+  assert.equal(await other, 'goes on')
+})
+
+test('who has come alone for a while waits for nobody, until there is company again', async () => {
+  for (let turn = 0; turn < 256; turn++) await turnsEnd()
+  assert.equal(turnsEnd(), undefined)
+  await nextTurn()
+  assert.equal(turnsEnd(), undefined)
+  assert.equal(turnsEnd(), undefined, 'the second of a turn: only the next one knows')
+  await nextTurn()
+  assert.ok(turnsEnd())
+  await nextTurn()
+})

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { nextSlice } from './time-slices.ts'
+
+test('of all long work one slice runs in every few turns of the event loop, each work in its turn', async () => {
+  const slices: string[] = []
+  const work = async (name: string) => {
+    for (let slice = 0; slice < 3; slice++) {
+      await nextSlice()
+      slices.push(name)
+    }
+  }
+  const all = Promise.all(['a', 'b', 'c'].map(work))
+  let turnsWithout = 4
+  for (let turn = 0; turn < 60; turn++) {
+    const before = slices.length
+    await nextTurn()
+    if (slices.length === before) turnsWithout++
+    else {
+      assert.equal(slices.length, before + 1)
+      assert.ok(turnsWithout >= 4, `${turnsWithout} turns between two slices`)
+      turnsWithout = 0
+    }
+  }
+  await all
+  assert.deepEqual(slices, ['a', 'b', 'c', 'a', 'b', 'c', 'a', 'b', 'c'])
+})
+
+test('work that comes after a pause does not wait for turns that have passed', async () => {
+  await nextSlice()
+  for (let turn = 0; turn < 10; turn++) await nextTurn()
+  let isBegun = false
+  void nextSlice().then(() => (isBegun = true))
+  await nextTurn()
+  await nextTurn()
+  assert.ok(isBegun)
+})

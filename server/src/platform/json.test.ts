@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { isJsonText } from './json.ts'
+import { blockBytes } from './scan.ts'
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('it takes what JSON.parse takes, and nothing else', () => {
+  const texts = [
+    '0',
+    '-0',
+    '01',
+    '1.',
+    '.5',
+    '1e5',
+    '1E+5',
+    '1e',
+    '-',
+    '+1',
+    '1e-',
+    'NaN',
+    'tru',
+    'true',
+    'truex',
+    'null ',
+  ]
+  texts.push(
+    '',
+    ' ',
+    '\t\n\r 1 \t',
+    '\u00a01',
+    '\ufeff1',
+    '"',
+    '"\\"',
+    '"\\u12g4"',
+    '"\\u1234"',
+    '"\\u123',
+    '"\\x"',
+    '"\n"',
+  )
+  texts.push('[]', '[ ]', '[1,]', '[,1]', '[1 2]', '[[],[[]]]', '[}', '{]', '{}', '{ }', '{"a":1}', '{"a" : 1 , "b":2}')
+  texts.push(
+    '{"a":1,}',
+    '{,}',
+    '{"a"}',
+    '{"a":}',
+    '{a:1}',
+    '{"a":1 "b":2}',
+    '{"a":[{"b":[]}]}',
+    '[1]]',
+    '{}{}',
+    '"a""b"',
+  )
+  texts.push(
+    '[',
+    '{',
+    '{"a":',
+    '{"a":1',
+    '[1',
+    '[true,false,null]',
+    '[truefalse]',
+    '"\u007f\u2028é漢😀"',
+    "'a'",
+    '"\u0000"',
+  )
+  for (const text of texts) assert.equal(isJsonText(Buffer.from(text)), parses(text), JSON.stringify(text))
+})
+
+test('for any value, and for any text made of the pieces of JSON, it agrees with JSON.parse', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.nat(4), (value, indent) => {
+      assert.ok(isJsonText(Buffer.from(JSON.stringify(value, null, indent))))
+    }),
+  )
+  const pieces = [
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    '"',
+    '"a"',
+    '1',
+    '-',
+    '.',
+    'e',
+    '0',
+    'true',
+    'null',
+    ' ',
+    '\\',
+    '\\u00e9',
+    'é',
+  ]
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 12 }), (parts) => {
+      const text = parts.join('')
+      assert.equal(isJsonText(Buffer.from(text)), parses(text), text)
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('bytes that are not UTF-8 are no JSON, and neither is what is nested too deeply', () => {
+  assert.equal(isJsonText(Buffer.from([0x22, 0xff, 0x22])), false)
+  assert.equal(isJsonText(Buffer.from([0x22, 0xc0, 0xaf, 0x22])), false)
+  const nested = (depth: number) => Buffer.from('['.repeat(depth) + ']'.repeat(depth))
+  assert.deepEqual([isJsonText(nested(500)), isJsonText(nested(501))], [true, false])
+  assert.deepEqual([isJsonText(nested(3), 3), isJsonText(Buffer.from('[{"a":[{}]}]'), 3)], [true, false])
+})
+
+const everyKind = Buffer.from(
+  '{"name":[0,-1.5e+10,2E-3,true,false,null],"é漢😀":{"":[]},"\\u00e9\\n\\"\\\\":"a text of more than sixteen bytes"}',
+)
+
+/** What JSON.parse says of the bytes, which knows no others than those of UTF-8. */
+function parsesBytes(bytes: Buffer): boolean {
+  try {
+    return parses(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+  } catch {
+    return false
+  }
+}
+
+test('cut off anywhere it is no JSON, whatever was looked at before', () => {
+  for (let to = 0; to < everyKind.length; to++) {
+    assert.equal(isJsonText(everyKind), true)
+    assert.equal(isJsonText(everyKind.subarray(0, to)), false, String(to))
+  }
+})
+
+test('a text is judged as one, wherever it is parted to be looked at', () => {
+  const wrong = Buffer.from(everyKind.toString().replace('null', 'nul'))
+  for (let shift = 0; shift <= everyKind.length; shift++) {
+    const blanks = Buffer.alloc(2 * blockBytes - shift, ' ')
+    assert.equal(isJsonText(Buffer.concat([blanks, everyKind])), true, String(shift))
+    assert.equal(isJsonText(Buffer.concat([blanks, everyKind.subarray(0, -1)])), false, String(shift))
+    assert.equal(isJsonText(Buffer.concat([blanks, wrong])), false, String(shift))
+  }
+  for (const length of [blockBytes - 3, blockBytes - 2, blockBytes - 1, blockBytes, 3 * blockBytes]) {
+    assert.equal(isJsonText(Buffer.from(`"${'a'.repeat(length)}"`)), true, String(length))
+    assert.equal(isJsonText(Buffer.from(`"${'a'.repeat(length)}`)), false, String(length))
+    assert.equal(isJsonText(Buffer.from(`"${'a'.repeat(length)}\n"`)), false, String(length))
+  }
+})
+
+test('with any bytes changed, put in or taken out, it agrees with JSON.parse', () => {
+  const byte = fc.oneof(fc.constantFrom(...Buffer.from('{}[],:"\\ue-+.01 tfn\n\0\x1f\x7f')), fc.nat(255))
+  const change = fc.record({ at: fc.nat(), without: fc.nat(2), bytes: fc.array(byte, { maxLength: 2 }) })
+  const texts = fc.oneof(fc.json(), fc.string({ unit: 'binary' })).map((text) => Buffer.from(text))
+  const text = fc.oneof(fc.constant(everyKind), texts)
+  const padding = fc.constantFrom(0, 7, 15, 16, blockBytes - 20, blockBytes - 1)
+  fc.assert(
+    fc.property(text, fc.array(change, { maxLength: 3 }), padding, (given, changes, blanks) => {
+      let bytes: Buffer = given
+      for (const { at, without, bytes: added } of changes) {
+        const from = at % (bytes.length + 1)
+        bytes = Buffer.concat([bytes.subarray(0, from), Buffer.from(added), bytes.subarray(from + without)])
+      }
+      const padded = Buffer.concat([Buffer.alloc(blanks, ' '), bytes])
+      assert.equal(isJsonText(padded), parsesBytes(padded), bytes.toString('latin1'))
+    }),
+    { numRuns: 5000 },
+  )
+})

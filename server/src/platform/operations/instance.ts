@@ -1,0 +1,138 @@
+/** What an instance stands on: its data directory, its database, its keys. Shared by the service and the operator's commands. */
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { adminTokenForm, isAdminToken } from '../config.ts'
+import type { Config } from '../config.ts'
+import type { Database } from '../database/database.ts'
+import { openPostgres } from '../database/postgres.ts'
+import { openSqlite } from '../database/sqlite.ts'
+import type { Secret } from '../secret.ts'
+import { ConfigError } from '../settings.ts'
+import { userName } from './system-users.ts'
+import { mintToken } from '../tokens.ts'
+import { readOrMakeSecretFile, replaceSecretFile } from '../vault/key-files.ts'
+import { formatMasterKeys, newMasterKey, parseMasterKeys } from '../vault/master-keys.ts'
+import type { MasterKey } from '../vault/master-keys.ts'
+import type { MasterKeySource } from '../vault/rotate.ts'
+
+export function databaseFile(config: Config): string {
+  return join(config.dataDir, 'sallyport.db')
+}
+
+export function adminTokenFile(config: Config): string | undefined {
+  return config.adminToken.isSet ? config.adminToken.file : join(config.dataDir, 'admin-token')
+}
+
+const ourFiles = /^(?:sallyport\.db|master-key|admin-token)/
+
+/**
+ * Refuses the data directory of another user: what this one would write there, the other could not read. Root may run
+ * commands on it, which keep the owner of each file, but no service.
+ */
+export function assertOwnDirectory({ dataDir, databaseUrl }: Config, { isService }: { isService: boolean }): void {
+  const own = process.geteuid?.()
+  if (databaseUrl.isSet || own === undefined || (own === 0 && !isService)) return
+  const owner = ownerOf(dataDir)
+  if (owner === undefined || owner === own) return
+  const name = userName(owner)
+  const how = isService ? `start it with --user ${name}` : `run it with sudo -u ${name}`
+  throw new ConfigError([
+    `SALLYPORT_DATA_DIR: "${dataDir}" belongs to ${name}, and this runs as ${userName(own)}. If it is meant, ${how}.`,
+  ])
+}
+
+/** Undefined where there is none yet. */
+function ownerOf(dataDir: string): number | undefined {
+  try {
+    return statSync(dataDir, { throwIfNoEntry: false })?.uid
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error
+    throw new ConfigError([
+      `SALLYPORT_DATA_DIR: "${dataDir}" lies where ${userName(process.geteuid?.() ?? 0)} may not look.`,
+    ])
+  }
+}
+
+/** For its owner alone. A directory that is not ours alone is not ours to close: somebody may need what is in it. */
+export function prepareDataDirectory(config: Config): void {
+  const { dataDir } = config
+  assertOwnDirectory(config, { isService: true })
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  if ((statSync(dataDir).mode & 0o077) === 0) return
+  const others = readdirSync(dataDir).filter((name) => !ourFiles.test(name) && name !== 'lost+found')
+  if (others.length > 0) {
+    throw new ConfigError([
+      `SALLYPORT_DATA_DIR: "${dataDir}" is open to other users and holds other things. Give a directory of its own.`,
+    ])
+  }
+  chmodSync(dataDir, 0o700)
+}
+
+/** `hasNoLimits` is for migrations, of which a statement takes as long as it takes. */
+export function openDatabase(config: Config, { hasNoLimits = false } = {}): Database {
+  const url = config.databaseUrl.read()
+  const { databaseInsecure: isInsecure, databaseConnections: poolSize } = config
+  if (url) return openPostgres(url, { isInsecure, poolSize, hasNoLimits })
+  const file = databaseFile(config)
+  removeCallJournal(`${file}-calls`)
+  return openSqlite(file)
+}
+
+/** Version 0.1 wrote calls to a journal first. After a crash it may hold records that are in no table yet. */
+function removeCallJournal(file: string): void {
+  if (!existsSync(file)) return
+  if (readFileSync(file).some((byte) => byte !== 0)) {
+    throw new ConfigError([
+      `${file} holds records of calls that version 0.1 has not moved to the database. Start and stop that version once.`,
+    ])
+  }
+  for (const name of [file, `${file}-lock`]) rmSync(name, { force: true })
+}
+
+export function readAdminToken(config: Config): Secret {
+  const given = config.adminToken.read()
+  if (given) return given
+  const file = join(config.dataDir, 'admin-token')
+  const token = readOrMakeSecretFile(file, () => mintToken('admin'))
+  // A copy that broke off leaves a token that anyone could guess.
+  if (!isAdminToken(token)) throw new ConfigError([`${file} takes ${adminTokenForm}. Put back what it held.`])
+  return token
+}
+
+/** Made on first start. Once there is a database, a lost key is lost: a new one would open nothing. */
+export function masterKeySource(config: Config): MasterKeySource {
+  const { masterKey } = config
+  const file = masterKey.isSet ? masterKey.file : join(config.dataDir, 'master-key')
+  const read = () => {
+    const given = masterKey.isSet ? masterKey.read() : readOwnKey(config, join(config.dataDir, 'master-key'))
+    if (!given) throw new ConfigError([`${masterKey.name} gives nothing.`])
+    return keysIn(given, file ?? masterKey.name)
+  }
+  return {
+    read,
+    write:
+      file === undefined
+        ? undefined
+        : (keys) => {
+            replaceSecretFile(file, formatMasterKeys(keys))
+          },
+  }
+}
+
+function keysIn(secret: Secret, where: string): MasterKey[] {
+  try {
+    return parseMasterKeys(secret)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new ConfigError([`${where}: ${error.message}.`])
+  }
+}
+
+function readOwnKey(config: Config, file: string): Secret {
+  if (!existsSync(file) && existsSync(databaseFile(config))) {
+    throw new ConfigError([
+      `${file} is missing, and without it ${databaseFile(config)} can not be opened. Put it back.`,
+    ])
+  }
+  return readOrMakeSecretFile(file, () => newMasterKey().text)
+}

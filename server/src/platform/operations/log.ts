@@ -1,0 +1,122 @@
+/** One line an event, on standard error. Nothing that a caller sent is logged, and what looks like a token of ours is taken out at the very end. */
+import { hostname } from 'node:os'
+import pino from 'pino'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import { redacted } from '../secret.ts'
+import { issuedTokenPattern } from '../tokens.ts'
+
+export type Log = Logger
+
+interface Output {
+  isTTY?: boolean
+  write: (text: string) => unknown
+}
+
+export function createLog(
+  config: Pick<Config, 'logLevel' | 'logFormat'>,
+  output: Output = process.stderr,
+  version?: string,
+): Log {
+  const isText = config.logFormat === 'text' || (config.logFormat === 'auto' && output.isTTY === true)
+  const destination = {
+    write: (line: string) => {
+      output.write((isText ? asText(line) : line).replaceAll(issuedTokenPattern, redacted))
+    },
+  }
+  const sampled = createStackSampling()
+  const options = {
+    level: config.logLevel,
+    base: isText ? null : { instance: `${hostname()}:${process.pid}`, version },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (level: string) => ({ level }) },
+    serializers: { err: (error: unknown) => sampled(describeError(error)) },
+  }
+  return pino(options, destination)
+}
+
+interface ErrorDescription {
+  name?: string
+  code?: string | undefined
+  message?: string
+  stack?: string | undefined
+  /** Of what was thrown and is no error. */
+  type?: string
+  cause?: ErrorDescription
+  /** How often the same error was logged since its stacks were last printed, this time included. */
+  repeated?: number
+}
+
+/** A chain of causes that is longer leads nowhere, or round in a circle. */
+const describedCauses = 5
+
+/** PostgreSQL's errors carry rows and statements as further members: only these few are let through. */
+function describeError(error: unknown, depth = 0): ErrorDescription {
+  if (!(error instanceof Error)) return { type: typeof error }
+  const { name, message, stack, cause } = error
+  const code = (error as NodeJS.ErrnoException).code
+  const hasCause = cause !== undefined && depth < describedCauses
+  return { name, code, message, stack, ...(hasCause && { cause: describeError(cause, depth + 1) }) }
+}
+
+const stacksEveryMs = 60_000
+/** Messages can vary without end; beyond this many the oldest is forgotten. */
+const rememberedErrors = 256
+
+/** An error that keeps happening is printed with its stacks once a minute; in between it is counted. */
+export function createStackSampling(monotonicMs: () => number = () => performance.now()) {
+  const seen = new Map<string, { printedAt: number; repeated: number }>()
+  return (error: ErrorDescription): ErrorDescription => {
+    const key = keyOf(error)
+    const before = seen.get(key)
+    const now = monotonicMs()
+    if (before && now - before.printedAt < stacksEveryMs)
+      return { ...withoutStacks(error), repeated: ++before.repeated }
+    // Last in the map's order, so that it is forgotten last.
+    seen.delete(key)
+    seen.set(key, { printedAt: now, repeated: 0 })
+    const [oldest = key] = seen.keys()
+    if (seen.size > rememberedErrors) seen.delete(oldest)
+    return before && before.repeated > 0 ? { ...error, repeated: before.repeated + 1 } : error
+  }
+}
+
+function keyOf({ name, code, message, type, cause }: ErrorDescription): string {
+  return JSON.stringify([name, code, message, type, cause && keyOf(cause)])
+}
+
+function withoutStacks(error: ErrorDescription): ErrorDescription {
+  const { cause } = error
+  return { ...error, stack: undefined, ...(cause && { cause: withoutStacks(cause) }) }
+}
+
+const levelWords: Record<string, string> = {
+  debug: 'debug ',
+  info: '',
+  warn: 'warning ',
+  error: 'error ',
+  fatal: 'fatal ',
+}
+
+/** For a person: the message first, then what it does not say already. */
+function asText(line: string): string {
+  const { level, time, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown> & {
+    level: string
+    time: string
+    err?: ErrorDescription
+  }
+  const said = String(msg).split(' ')
+  const members = Object.entries(rest)
+    .filter(([, value]) => !said.includes(String(value)))
+    .map(([name, value]) => `${name}=${String(value)}`)
+  const words = [time.slice(11, 23), `${levelWords[level] ?? ''}${String(msg)}`, ...members]
+  return `${words.join('  ')}\n${stacks(err)}`
+}
+
+function stacks(error: ErrorDescription | undefined): string {
+  if (error?.message === undefined) return ''
+  const { name, message, stack = `${name ?? 'Error'}: ${message}`, repeated } = error
+  const causes = stacks(error.cause)
+  const count = repeated === undefined ? '' : `(repeated ${repeated} times)\n`
+  return `${stack}\n${count}${causes === '' ? '' : `caused by ${causes}`}`
+}

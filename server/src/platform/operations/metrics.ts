@@ -1,0 +1,136 @@
+import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Database } from '../database/database.ts'
+import type { Http } from '../http/http.ts'
+
+/** All figures of one process, in a form that can be sent to another. */
+export type Figures = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+
+export interface Metrics {
+  registry: Registry
+  /** What a collector reads. */
+  text: () => Promise<string>
+  counter: <L extends string>(name: string, help: string, labels: L[]) => Counter<L>
+  /** In seconds. Gives for each set of label values what takes its figures. */
+  histogram: (name: string, help: string, labels: string[]) => (...values: string[]) => Observe
+  /** Read whenever a collector asks. Undefined where it is not known at the moment: then it is left out. */
+  gauge: (name: string, help: string, read: () => Reading | Promise<Reading>, ofSeveralProcesses?: Aggregation) => void
+  /** Always 1: what it says is in the labels. */
+  info: (name: string, help: string, labels: Record<string, string>) => void
+}
+
+type Reading = number | undefined
+type Aggregation = 'sum' | 'max' | 'average'
+
+export type Observe = (seconds: number) => void
+
+/** Calls may take as long as their caller allows; streams longer still. */
+const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+
+/** Where several processes share the port, `figuresOfAll` asks each of them, this one too. */
+export function createMetrics(figuresOfAll?: () => Promise<Figures[]>): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  return metricsIn(registry, figuresOfAll)
+}
+
+function metricsIn(registry: Registry, figuresOfAll: (() => Promise<Figures[]>) | undefined): Metrics {
+  return {
+    registry,
+    text: async () => {
+      return figuresOfAll ? AggregatorRegistry.aggregate(await figuresOfAll()).metrics() : registry.metrics()
+    },
+    counter: (name, help, labels) => new Counter({ name, help, labelNames: labels, registers: [registry] }),
+    histogram: (name, help, labels) => {
+      const flushes: (() => void)[] = []
+      const collect = () => {
+        for (const flush of flushes) flush()
+      }
+      const whole = { name, help, labelNames: labels, buckets: seconds, registers: [registry], collect }
+      const histogram = new Histogram(whole)
+      return (...values) => {
+        const one = histogram.labels(...values)
+        const { take, flush } = inBulk((figure) => {
+          one.observe(figure)
+        })
+        flushes.push(flush)
+        return take
+      }
+    },
+    gauge: (name, help, read, aggregator = 'sum') => {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        aggregator,
+        registers: [registry],
+        collect: async () => {
+          const value = await read()
+          if (value === undefined) gauge.remove()
+          else gauge.set(value)
+        },
+      })
+    },
+    info: (name, help, labels) => {
+      const labelNames = Object.keys(labels)
+      new Gauge({ name, help, labelNames, aggregator: 'first', registers: [registry] }).set(labels, 1)
+    },
+  }
+}
+
+const mostWaiting = 256
+
+/** The library takes many figures in a row in a fraction of the time that each takes by itself. */
+function inBulk(observe: Observe): { take: Observe; flush: () => void } {
+  const waiting: number[] = []
+  const flush = () => {
+    for (const figure of waiting) observe(figure)
+    waiting.length = 0
+  }
+  const take = (figure: number) => {
+    if (waiting.push(figure) === mostWaiting) flush()
+  }
+  return { take, flush }
+}
+
+/** Labelled by route, never by path: what callers make up must not become time series. */
+export function measureResponses(http: Http, { counter, histogram }: Metrics): void {
+  const duration = histogram(
+    'sallyport_http_request_duration_seconds',
+    "From the arrival of a request's head until its answer is sent or its connection closed",
+    ['method', 'route', 'status'],
+  )
+  const errors = counter('sallyport_errors_total', 'Error answers by code', ['code'])
+  const limited = counter('sallyport_rate_limited_total', 'Answers with status 429 by route', ['route'])
+  const observers = new Map<string, Observe>()
+  http.addHook('onResponse', (request, reply, done) => {
+    const { method, failure } = request
+    const route = request.routeOptions.url ?? '(none)'
+    const status = String(reply.statusCode)
+    const key = `${method} ${route} ${status}`
+    let observe = observers.get(key)
+    if (!observe) observers.set(key, (observe = duration(method, route, status)))
+    observe(reply.elapsedTime / 1000)
+    if (failure) errors.inc({ code: failure.code })
+    if (reply.statusCode === 429) limited.inc({ route })
+    done()
+  })
+}
+
+/** Measures its pool and, from now on, its transactions. */
+export function measureDatabase(database: Database, { gauge, histogram }: Metrics): void {
+  const { pool, transaction } = database
+  if (pool) {
+    gauge('sallyport_database_connections', 'Connections that transactions may use', () => pool().size)
+    gauge('sallyport_database_connections_used', 'Connections that transactions use just now', () => pool().used)
+    gauge('sallyport_database_waiting', 'Transactions that wait for a connection', () => pool().waiting)
+  }
+  const help = 'Transactions from their start to their end, with the wait for a connection and with retries'
+  const observe = histogram('sallyport_database_transaction_duration_seconds', help, [])()
+  database.transaction = async (work, options) => {
+    const startedAt = performance.now()
+    try {
+      return await transaction(work, options)
+    } finally {
+      observe((performance.now() - startedAt) / 1000)
+    }
+  }
+}

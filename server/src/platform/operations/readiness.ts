@@ -1,0 +1,68 @@
+/**
+ * Whether calls should be sent here. Being ready means that the database can be written to, has a schema that this version
+ * knows, and answers in time; nobody waits longer than the deadline to hear of it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Database } from '../database/database.ts'
+import { inTurns } from '../database/coalesce-query.ts'
+import type { DiskSpace } from '../limits/disk-space.ts'
+import { ServiceError } from '../errors.ts'
+import { migrations } from '../migrations/migrations.ts'
+
+export interface ReadinessNeeds {
+  database: Pick<Database, 'probe' | 'oldestTransactionMs'>
+  diskSpace: DiskSpace
+}
+
+export interface Readiness {
+  /** Rejects with `not_ready`. */
+  assertReady: () => Promise<void>
+  /** Throws where only a restart can help. */
+  assertAlive: () => void
+  /** From now on it is not ready, so that a load balancer looks elsewhere while calls in flight end. */
+  beginStop: () => void
+}
+
+const deadlineMs = 3_000
+/** Anyone may ask, and each probe is a commit: those who ask more often than this share one. */
+const probeEveryMs = 100
+/** Every statement has a limit far below: a transaction that is still open then will never end. */
+const stuckMs = 120_000
+
+export function createReadiness({ database, diskSpace }: ReadinessNeeds): Readiness {
+  let isStopping = false
+  let nextProbeAt = -Infinity
+  const probe = inTurns(async () => {
+    const pauseMs = nextProbeAt - performance.now()
+    if (pauseMs > 0) await sleep(pauseMs)
+    nextProbeAt = performance.now() + probeEveryMs
+    const late = sleep(deadlineMs, undefined, { ref: false }).then(() => {
+      throw notReady('The database does not answer in time.')
+    })
+    return Promise.race([database.probe(), late])
+  })
+  return {
+    assertReady: async () => {
+      if (isStopping) throw notReady('The service is stopping.')
+      const newest = await probe().catch((error: unknown) => {
+        throw error instanceof ServiceError
+          ? error
+          : new ServiceError('not_ready', { cause: error, retryAfterSeconds: 1 })
+      })
+      if (newest > migrations.length) {
+        throw notReady('The database has the schema of a newer version. Upgrade this instance.')
+      }
+      if (diskSpace() === 'full') throw notReady('The disk is full.')
+    },
+    assertAlive: () => {
+      if (database.oldestTransactionMs() > stuckMs) throw notReady('A transaction is stuck. Restart this instance.')
+    },
+    beginStop: () => {
+      isStopping = true
+    },
+  }
+}
+
+function notReady(message: string): ServiceError {
+  return new ServiceError('not_ready', { message })
+}
