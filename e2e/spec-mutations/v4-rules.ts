@@ -303,7 +303,7 @@ export const v4Rules: Mutation[] = [
   },
   {
     row: 'Versioning: the interface version is 4.0.0',
-    file: 'server/src/platform/http/openapi.ts',
+    file: 'server/src/reference/openapi-routes.ts',
     from: "version: '4.0.0',",
     to: "version: '4.0.1',",
   },

@@ -21,6 +21,7 @@ import type { Standing } from './grants/standing.ts'
 import { healthRoutes } from './health/health-routes.ts'
 import type { HealthNeeds } from './health/health-routes.ts'
 import { legacyV1Routes } from './legacy-v1/legacy-v1-routes.ts'
+import { migrations } from './migrations/migrations.ts'
 import { createOutside } from './outside.ts'
 import { pageRoutes } from './page-routes.ts'
 import type { Clock } from './platform/clock.ts'
@@ -28,11 +29,11 @@ import type { Config } from './platform/config.ts'
 import type { Database } from './platform/database/database.ts'
 import { createDiskSpace, guardDiskSpace } from './platform/limits/disk-space.ts'
 import type { Egress } from './platform/egress/egress.ts'
-import { agentGuideRoutes } from './platform/http/agent-guide-routes.ts'
+import { agentGuideRoutes } from './reference/agent-guide-routes.ts'
 import { createHttp } from './platform/http/http.ts'
 import type { Http } from './platform/http/http.ts'
 import { limitLists } from './platform/http/limit-lists.ts'
-import { describeRoutes } from './platform/http/openapi.ts'
+import { describeRoutes } from './reference/openapi-routes.ts'
 import { operationsRoutes } from './platform/http/operations-routes.ts'
 import { memoizeByObject } from './platform/cache/memoize.ts'
 import type { Log } from './platform/operations/log.ts'
@@ -123,7 +124,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const { freshToken, revokeRemotely } = outside
   const credentialOf = createCredentials({ freshToken, clock })
   const callLog = measureCallLog(createCallLog(needs), metrics)
-  const readiness = createReadiness({ ...needs, diskSpace })
+  const readiness = createReadiness({ ...needs, diskSpace, newestMigration: migrations.length })
 
   const http = await createHttp({ config, clock, log })
   measureResponses(http, metrics)

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Database, Engine } from '../src/platform/database/database.ts'
-import { migrate } from '../src/platform/database/migrate.ts'
+import { migrate } from '../src/migrations/migrations.ts'
 import { openPostgres } from '../src/platform/database/postgres.ts'
 import { openSqlite } from '../src/platform/database/sqlite.ts'
 import { Secret } from '../src/platform/secret.ts'

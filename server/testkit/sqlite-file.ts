@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Database, Queries } from '../src/platform/database/database.ts'
-import { migrate } from '../src/platform/database/migrate.ts'
+import { migrate } from '../src/migrations/migrations.ts'
 import { openSqlite } from '../src/platform/database/sqlite.ts'
 import { fixedClock } from './clock.ts'
 import { placeMigratedSqlite, temporaryFolder } from './databases.ts'

@@ -11,7 +11,7 @@ import { reasonOf } from '../platform/database/wait-for-database.ts'
 import { findingsOf } from '../platform/findings.ts'
 import type { Finding } from '../platform/findings.ts'
 import { assertOwnDirectory, databaseFile, masterKeySource, openDatabase } from '../platform/operations/instance.ts'
-import { migrations } from '../platform/migrations/migrations.ts'
+import { migrations } from '../migrations/migrations.ts'
 import { openVault } from '../platform/vault/vault.ts'
 import { errorText } from './error-text.ts'
 

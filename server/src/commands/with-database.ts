@@ -6,7 +6,7 @@ import type { Config } from '../platform/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { DatabaseTooNew, findLastMigration } from '../platform/database/migrate.ts'
 import { assertOwnDirectory, databaseFile, masterKeySource, openDatabase } from '../platform/operations/instance.ts'
-import { migrations } from '../platform/migrations/migrations.ts'
+import { migrations } from '../migrations/migrations.ts'
 import { CommandRefused } from './command-refused.ts'
 
 export interface Opened {

@@ -4,9 +4,9 @@ import { sql } from 'kysely'
 import { fixedClock } from '../../../testkit/clock.ts'
 import { onBothDatabases } from '../../../testkit/databases.ts'
 import { emptyDatabase, migratedDatabase } from '../../../testkit/open-database.ts'
-import { migrations } from '../migrations/migrations.ts'
+import { migrate, migrations } from '../../migrations/migrations.ts'
 import type { Database } from './database.ts'
-import { DatabaseTooNew, lastMigration, migrate } from './migrate.ts'
+import { DatabaseTooNew, lastMigration } from './migrate.ts'
 
 const clock = fixedClock().now
 

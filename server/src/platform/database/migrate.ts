@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import { migrations } from '../migrations/migrations.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Engine, Queries } from './database.ts'
 
@@ -52,7 +51,11 @@ export class DatabaseTooNew extends Error {
 }
 
 /** Brings the schema up to date. Instances that start together wait for the first; a crash leaves all or nothing. */
-export async function migrate(database: Database, clock: Clock, known = migrations): Promise<Migration[]> {
+export async function applyMigrations(
+  database: Database,
+  clock: Clock,
+  known: readonly Migration[],
+): Promise<Migration[]> {
   const types = columnTypes[database.engine]
   return database.transaction(async (tx) => {
     // An index over a long record takes as long as it takes, and so do those who wait for it.

@@ -7,7 +7,7 @@ import type { PostgresServer } from '../../../testkit/postgres-server.ts'
 import { Secret } from '../secret.ts'
 import type { Database, Queries } from './database.ts'
 import { isUnavailable } from './failures.ts'
-import { migrate } from './migrate.ts'
+import { migrate } from '../../migrations/migrations.ts'
 import { openPostgres } from './postgres.ts'
 
 let server: PostgresServer

@@ -6,7 +6,7 @@ import { fixedClock } from '../../../testkit/clock.ts'
 import { migratedPostgres } from '../../../testkit/databases.ts'
 import { startPooler } from '../../../testkit/postgres-pooler.ts'
 import { Secret } from '../secret.ts'
-import { migrate } from './migrate.ts'
+import { migrate } from '../../migrations/migrations.ts'
 import { openPostgres } from './postgres.ts'
 import { SessionsShared } from './postgres-sessions.ts'
 

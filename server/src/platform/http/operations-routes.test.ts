@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { onBothDatabases } from '../../../testkit/databases.ts'
 import { agentInSandbox } from '../../../testkit/sandbox.ts'
 import { startService } from '../../../testkit/service.ts'
-import { migrations } from '../migrations/migrations.ts'
+import { migrations } from '../../migrations/migrations.ts'
 
 onBothDatabases('operations', (engine) => {
   test('healthz and readyz say ok to anyone', async (t) => {

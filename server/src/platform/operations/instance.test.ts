@@ -6,7 +6,7 @@ import { fixedClock } from '../../../testkit/clock.ts'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import { readConfig } from '../config.ts'
 import type { Environment } from '../settings.ts'
-import { migrate } from '../database/migrate.ts'
+import { migrate } from '../../migrations/migrations.ts'
 import {
   adminTokenFile,
   databaseFile,

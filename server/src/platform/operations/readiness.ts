@@ -7,11 +7,12 @@ import type { Database } from '../database/database.ts'
 import { inTurns } from '../database/coalesce-query.ts'
 import type { DiskSpace } from '../limits/disk-space.ts'
 import { ServiceError } from '../errors.ts'
-import { migrations } from '../migrations/migrations.ts'
 
 export interface ReadinessNeeds {
   database: Pick<Database, 'probe' | 'oldestTransactionMs'>
   diskSpace: DiskSpace
+  /** The number of the newest migration that this version knows. */
+  newestMigration: number
 }
 
 export interface Readiness {
@@ -29,7 +30,7 @@ const probeEveryMs = 100
 /** Every statement has a limit far below: a transaction that is still open then will never end. */
 const stuckMs = 120_000
 
-export function createReadiness({ database, diskSpace }: ReadinessNeeds): Readiness {
+export function createReadiness({ database, diskSpace, newestMigration }: ReadinessNeeds): Readiness {
   let isStopping = false
   let nextProbeAt = -Infinity
   const probe = inTurns(async () => {
@@ -49,7 +50,7 @@ export function createReadiness({ database, diskSpace }: ReadinessNeeds): Readin
           ? error
           : new ServiceError('not_ready', { cause: error, retryAfterSeconds: 1 })
       })
-      if (newest > migrations.length) {
+      if (newest > newestMigration) {
         throw notReady('The database has the schema of a newer version. Upgrade this instance.')
       }
       if (diskSpace() === 'full') throw notReady('The disk is full.')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { onBothDatabases } from '../../../testkit/databases.ts'
-import { startService } from '../../../testkit/service.ts'
-import type { TestService } from '../../../testkit/service.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { startService } from '../../testkit/service.ts'
+import type { TestService } from '../../testkit/service.ts'
 
 interface Operation {
   summary?: string

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { fixedClock } from '../../../testkit/clock.ts'
-import { onBothDatabases } from '../../../testkit/databases.ts'
-import { emptyDatabase } from '../../../testkit/open-database.ts'
-import { auditListStore } from '../../audit/audit-list-store.ts'
-import { grantStore } from '../../grants/grant-store.ts'
-import { migrate } from '../database/migrate.ts'
+import { fixedClock } from '../../testkit/clock.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { emptyDatabase } from '../../testkit/open-database.ts'
+import { auditListStore } from '../audit/audit-list-store.ts'
+import { grantStore } from '../grants/grant-store.ts'
 import { cheaperCalls } from './0008-cheaper-calls.ts'
-import { migrations } from './migrations.ts'
+import { migrate, migrations } from './migrations.ts'
 
 const clock = fixedClock().now
 

@@ -1,4 +1,4 @@
-import type { Migration } from '../database/migrate.ts'
+import type { Migration } from '../platform/database/migrate.ts'
 
 /** All columns but those that are written with every call, and which nobody trusts to be of this moment. */
 const decisive = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { migratedDatabase } from '../../../testkit/open-database.ts'
-import type { Queries } from '../database/database.ts'
+import { migratedDatabase } from '../../testkit/open-database.ts'
+import type { Queries } from '../platform/database/database.ts'
 
 const tables = ['agents', 'connections', 'grants', 'providers', 'users']
 

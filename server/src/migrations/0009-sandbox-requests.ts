@@ -1,4 +1,4 @@
-import type { Migration } from '../database/migrate.ts'
+import type { Migration } from '../platform/database/migrate.ts'
 
 /** An access request for the sandbox has no provider. SQLite can't drop NOT NULL, so there the column is replaced. */
 export const sandboxRequests: Migration = {

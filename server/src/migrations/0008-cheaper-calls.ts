@@ -1,4 +1,4 @@
-import type { Migration } from '../database/migrate.ts'
+import type { Migration } from '../platform/database/migrate.ts'
 
 /** What each call writes: a narrow row instead of the whole grant, and one place in the lists instead of two. */
 export const cheaperCalls: Migration = {

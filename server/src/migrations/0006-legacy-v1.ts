@@ -1,4 +1,4 @@
-import type { Migration } from '../database/migrate.ts'
+import type { Migration } from '../platform/database/migrate.ts'
 
 export const legacyV1: Migration = {
   number: 6,

@@ -1,9 +1,9 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { ErrorBody } from '@sallyport/protocol/schema'
-import { describeAnswer } from './answers.ts'
-import type { Http } from './http.ts'
-import { publicDocument } from './public-document.ts'
+import { describeAnswer } from './response-descriptions.ts'
+import type { Http } from '../platform/http/http.ts'
+import { publicDocument } from '../platform/http/public-document.ts'
 
 const securitySchemes = {
   agent: { type: 'http', scheme: 'bearer', description: 'The agent token, from POST /v4/agents/register' },

@@ -1,4 +1,7 @@
-import type { Migration } from '../database/migrate.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Database } from '../platform/database/database.ts'
+import { applyMigrations } from '../platform/database/migrate.ts'
+import type { Migration } from '../platform/database/migrate.ts'
 import { foundation } from './0001-foundation.ts'
 import { providersAndConnections } from './0002-providers-and-connections.ts'
 import { approvals } from './0003-approvals.ts'
@@ -10,7 +13,7 @@ import { cheaperCalls } from './0008-cheaper-calls.ts'
 import { sandboxRequests } from './0009-sandbox-requests.ts'
 import { activeGrants } from './0010-active-grants.ts'
 
-/** In order, and forward only: what has once been released is never edited. docs/storage.md describes the result. */
+/** In order. A released migration is never edited, and there is no way back. docs/storage.md describes the result. */
 export const migrations: readonly Migration[] = [
   foundation,
   providersAndConnections,
@@ -23,3 +26,8 @@ export const migrations: readonly Migration[] = [
   sandboxRequests,
   activeGrants,
 ]
+
+/** Brings the schema up to date. */
+export function migrate(database: Database, clock: Clock, known = migrations): Promise<Migration[]> {
+  return applyMigrations(database, clock, known)
+}

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { fixedClock } from '../../../testkit/clock.ts'
-import { onBothDatabases } from '../../../testkit/databases.ts'
-import { emptyDatabase } from '../../../testkit/open-database.ts'
-import { accessRequestStore } from '../../access-requests/access-request-store.ts'
-import { migrate } from '../database/migrate.ts'
+import { fixedClock } from '../../testkit/clock.ts'
+import { onBothDatabases } from '../../testkit/databases.ts'
+import { emptyDatabase } from '../../testkit/open-database.ts'
+import { accessRequestStore } from '../access-requests/access-request-store.ts'
 import { sandboxRequests } from './0009-sandbox-requests.ts'
-import { migrations } from './migrations.ts'
+import { migrate, migrations } from './migrations.ts'
 
 const clock = fixedClock().now
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { Http } from './http.ts'
-import { publicDocument } from './public-document.ts'
+import type { Http } from '../platform/http/http.ts'
+import { publicDocument } from '../platform/http/public-document.ts'
 
 /** Where the guide says that the service is, unless it is served. */
 const usualBase = 'http://localhost:8787'
@@ -13,7 +13,7 @@ export function agentGuideRoutes(http: Http, baseUrl: URL): void {
   const guide =
     typeof bundledAgentGuide === 'string'
       ? bundledAgentGuide
-      : readFileSync(new URL('../../../../SKILL.md', import.meta.url), 'utf8')
+      : readFileSync(new URL('../../../SKILL.md', import.meta.url), 'utf8')
   const text = guide.replace(/^---\n[^]*?\n---\n+/, '').replaceAll(usualBase, baseUrl.origin)
   http.get(
     '/llms.txt',

@@ -1,4 +1,4 @@
-import type { Migration } from '../database/migrate.ts'
+import type { Migration } from '../platform/database/migrate.ts'
 
 /** Lists begin with active grants: an index finds them among however many that have ended. */
 export const activeGrants: Migration = {
