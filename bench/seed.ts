@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Connection } from '../server/src/connections/connection.ts'
 import type { Grant } from '../server/src/grants/grant.ts'
-import { readConfig } from '../server/src/platform/config.ts'
+import { readConfig } from '../server/src/config/config.ts'
 import { migrate } from '../server/src/migrations/migrations.ts'
 import { newId } from '../server/src/platform/ids.ts'
 import { masterKeySource, openDatabase, prepareDataDirectory } from '../server/src/platform/operations/instance.ts'

@@ -200,7 +200,7 @@ export const v1: Mutation[] = [
   },
   {
     row: 'Limits: challenges are short-lived',
-    file: 'server/src/platform/legacy-v1-settings.ts',
+    file: 'server/src/config/legacy-v1-settings.ts',
     from: "'SALLYPORT_V1_CHALLENGE_SECONDS',\n    '300',",
     to: "'SALLYPORT_V1_CHALLENGE_SECONDS',\n    '301',",
   },

@@ -170,13 +170,13 @@ export const v4States: Mutation[] = [
   },
   {
     row: 'Limits: pairing code valid 10 minutes',
-    file: 'server/src/platform/device-settings.ts',
+    file: 'server/src/config/service-settings.ts',
     from: "'SALLYPORT_PAIRING_CODE_SECONDS',\n    '600',",
     to: "'SALLYPORT_PAIRING_CODE_SECONDS',\n    '601',",
   },
   {
     row: 'Limits: agent self-registration',
-    file: 'server/src/platform/config.ts',
+    file: 'server/src/config/service-settings.ts',
     from: "'SALLYPORT_REGISTRATIONS_PER_MINUTE',\n    '10',",
     to: "'SALLYPORT_REGISTRATIONS_PER_MINUTE',\n    '11',",
   },
@@ -188,13 +188,13 @@ export const v4States: Mutation[] = [
   },
   {
     row: 'Limits: request bodies',
-    file: 'server/src/platform/config.ts',
+    file: 'server/src/platform/config/platform-settings.ts',
     from: "setting('SALLYPORT_BODY_BYTES', '262144',",
     to: "setting('SALLYPORT_BODY_BYTES', '1048576',",
   },
   {
     row: 'Limits: request bodies',
-    file: 'server/src/platform/proxy-settings.ts',
+    file: 'server/src/config/service-settings.ts',
     from: "'SALLYPORT_PROXY_BODY_BYTES',\n    '10485760',",
     to: "'SALLYPORT_PROXY_BODY_BYTES',\n    '20971520',",
   },
@@ -218,7 +218,7 @@ export const v4States: Mutation[] = [
   },
   {
     row: 'Limits: challenge lifetime',
-    file: 'server/src/platform/device-settings.ts',
+    file: 'server/src/config/service-settings.ts',
     from: "'SALLYPORT_CHALLENGE_SECONDS',\n    '120',",
     to: "'SALLYPORT_CHALLENGE_SECONDS',\n    '121',",
   },

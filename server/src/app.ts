@@ -6,7 +6,7 @@ import { agentRoutes } from './agents/agent-routes.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
 import { callSeriesRoutes } from './call-log/call-series-routes.ts'
 import { headText } from './audit/signed-head.ts'
-import { authenticateCalls } from './authenticate.ts'
+import { authenticateCalls, isAgentKey } from './authenticate.ts'
 import { connectRoutes } from './connections/connect-routes.ts'
 import { connectionRoutes } from './connections/connection-routes.ts'
 import { deviceFlowRoutes } from './connections/device-flow-routes.ts'
@@ -25,7 +25,7 @@ import { migrations } from './migrations/migrations.ts'
 import { createOutside } from './outside.ts'
 import { pageRoutes } from './page-routes.ts'
 import type { Clock } from './platform/clock.ts'
-import type { Config } from './platform/config.ts'
+import type { Config } from './config/config.ts'
 import type { Database } from './platform/database/database.ts'
 import { createDiskSpace, guardDiskSpace } from './platform/limits/disk-space.ts'
 import type { Egress } from './platform/egress/egress.ts'
@@ -129,7 +129,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const http = await createHttp({ config, clock, log })
   measureResponses(http, metrics)
   guardDiskSpace(http, diskSpace)
-  const reads = createReadBudget({ clock, rowsPerSecond: config.rowsReadPerSecond })
+  const reads = createReadBudget({ clock, rowsPerSecond: config.rowsReadPerSecond, isSelfRegistered: isAgentKey })
   authenticateCalls(http, { ...needs, adminToken })
   limitLists(http, reads)
   await describeRoutes(http, config.baseUrl)

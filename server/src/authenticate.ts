@@ -10,7 +10,7 @@ import type { AgentStore } from './agents/agent-store.ts'
 import type { Device } from './devices/device.ts'
 import type { DeviceStore } from './devices/device-store.ts'
 import type { Clock } from './platform/clock.ts'
-import type { Config } from './platform/config.ts'
+import type { Config } from './config/config.ts'
 import type { Database, Queries } from './platform/database/database.ts'
 import { ServiceError } from './platform/errors.ts'
 import type { Http } from './platform/http/http.ts'
@@ -105,13 +105,17 @@ export function authenticateCalls(http: Http, given: AuthenticateNeeds): void {
 function setActor(request: FastifyRequest, actor: Actor): void {
   request.actor = actor
   request.callerKey = callerKey(actor)
-  if (actor.kind === 'agent') request.loggedIds = { agentId: actor.agent.agentId }
+  if (actor.kind === 'agent') request.loggedIds = { agent_id: actor.agent.agentId }
 }
 
-/** One of several sessions or devices of a user is no other caller. */
+/** All sessions and devices of a user are one caller. */
 function callerKey(actor: Actor): string {
   if (actor.kind === 'admin' || actor.kind === 'collector') return actor.kind
   return actor.kind === 'agent' ? `agent ${actor.agent.agentId}` : `user ${actor.user.userId}`
+}
+
+export function isAgentKey(key: string): boolean {
+  return key.startsWith('agent ')
 }
 
 const credentialOf: Record<Actor['kind'], string> = {

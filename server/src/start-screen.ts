@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 import { relative } from 'node:path'
-import type { Config } from './platform/config.ts'
+import type { Config } from './config/config.ts'
 import { adminTokenFile } from './platform/operations/instance.ts'
 import type { Secret } from './platform/secret.ts'
 

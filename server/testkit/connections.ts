@@ -1,7 +1,7 @@
 /** A service with one provider on a real authorization server, and a person who connects accounts there. */
 import type { TestContext } from 'node:test'
 import type { Engine } from '../src/platform/database/database.ts'
-import type { Environment } from '../src/platform/settings.ts'
+import type { Environment } from '../src/platform/config/settings.ts'
 import { fixedClock } from './clock.ts'
 import type { FixedClock } from './clock.ts'
 import { startOAuthServer } from './oauth-server.ts'

@@ -1,7 +1,7 @@
 /** A service that may reach an authorization server on loopback, and what to say of that server. */
 import type { TestContext } from 'node:test'
 import type { Engine } from '../src/platform/database/database.ts'
-import type { Environment } from '../src/platform/settings.ts'
+import type { Environment } from '../src/platform/config/settings.ts'
 import { startOAuthServer } from './oauth-server.ts'
 import type { OAuthServer, OAuthServerOptions } from './oauth-server.ts'
 import { startService } from './service.ts'

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { Engine } from '../src/platform/database/database.ts'
-import type { Environment } from '../src/platform/settings.ts'
+import type { Environment } from '../src/platform/config/settings.ts'
 import { startService } from './service.ts'
 import type { TestService } from './service.ts'
 

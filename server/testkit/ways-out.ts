@@ -19,7 +19,7 @@ const homes: Record<string, string> = {
   // Encrypts and signs there; what it would send goes through the egress.
   'web-push': 'server/src/platform/push/web-push.ts',
   // For settings that are the output of a command.
-  'node:child_process': 'server/src/platform/settings.ts',
+  'node:child_process': 'server/src/platform/config/settings.ts',
   // Starts this very program again, as often as is set.
   'node:cluster': 'server/src/workers.ts',
   // Runs a few lines of its own that know SQLite alone.

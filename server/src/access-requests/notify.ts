@@ -5,7 +5,7 @@
 import type { Agent } from '../agents/agent.ts'
 import type { PushMessage } from '../devices/push-message.ts'
 import type { PushStore } from '../devices/push-store.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { giveBackToLimit, takeFromLimit } from '../platform/limits/rate-limits.ts'

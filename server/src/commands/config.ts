@@ -1,8 +1,8 @@
-import { readConfig, secretSettings, settings, unknownSettings } from '../platform/config.ts'
-import type { Environment } from '../platform/settings.ts'
+import { readConfig, secretSettings, settings, unknownSettings } from '../config/config.ts'
+import type { Environment } from '../platform/config/settings.ts'
 import { redacted } from '../platform/secret.ts'
-import { ConfigError } from '../platform/settings.ts'
-import type { Setting } from '../platform/settings.ts'
+import { ConfigError } from '../platform/config/settings.ts'
+import type { Setting } from '../platform/config/settings.ts'
 
 interface Row {
   name: string

@@ -3,8 +3,8 @@ import { statfsSync } from 'node:fs'
 import { test } from 'node:test'
 import { temporaryFolder } from '../../testkit/databases.ts'
 import { systemClock } from '../platform/clock.ts'
-import { readConfig } from '../platform/config.ts'
-import { findingsOf } from '../platform/findings.ts'
+import { readConfig } from '../config/config.ts'
+import { findingsOf } from '../config/findings.ts'
 import { clockFinding } from './doctor.ts'
 
 test('a clock that is more than five seconds off the database is wrong, in either direction', () => {

@@ -14,8 +14,8 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { settings } from '../platform/config.ts'
-import { ConfigError, readSetting } from '../platform/settings.ts'
+import { settings } from '../config/config.ts'
+import { ConfigError, readSetting } from '../platform/config/settings.ts'
 import { findUser, userName } from '../platform/operations/system-users.ts'
 import type { SystemUser } from '../platform/operations/system-users.ts'
 

@@ -1,7 +1,7 @@
 /** A unit for systemd that runs the service as a user of its own, which can read and write its data and nothing else. */
 import { realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { ConfigError } from '../platform/settings.ts'
+import { ConfigError } from '../platform/config/settings.ts'
 
 export function showSystemdUnit(): Promise<number> {
   const [node, script] = [process.execPath, process.argv[1] ?? ''].map((path) => realpathSync(path))

@@ -4,7 +4,7 @@
  */
 import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Log } from '../platform/operations/log.ts'
 import { isUnavailable } from '../platform/oauth/failures.ts'

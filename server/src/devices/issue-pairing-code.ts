@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { perHour, takeFromLimit } from '../platform/limits/rate-limits.ts'
 import { Secret } from '../platform/secret.ts'

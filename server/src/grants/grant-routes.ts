@@ -69,7 +69,7 @@ export function grantRoutes(http: Http, needs: RevokeGrantNeeds): void {
     async (request) => {
       const party = partyOf(request)
       const revoked = await revokeGrant(onBehalfOf(request, needs), party, request.params.id, request.id)
-      request.loggedIds = { ...request.loggedIds, grantId: revoked.grantId }
+      request.loggedIds = { ...request.loggedIds, grant_id: revoked.grantId }
       const [view] = await views([revoked], party)
       if (!view) throw new ServiceError('not_found')
       return view

@@ -4,7 +4,7 @@ import { startAccessTest } from '../../testkit/access-requests.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { acme } from '../../testkit/providers.ts'
 import { startService } from '../../testkit/service.ts'
-import { findingsOf } from '../platform/findings.ts'
+import { findingsOf } from '../config/findings.ts'
 
 onBothDatabases('health', (engine) => {
   test('is told to the admin alone', async (t) => {

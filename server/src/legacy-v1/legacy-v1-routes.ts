@@ -17,7 +17,7 @@ import { maxAuthCiphertextBytes, maxCiphertextBytes, readEnvelope } from '@sally
 import { hasRepeatedMember } from '@sallyport/protocol/v1/json-members'
 import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'

@@ -1,5 +1,5 @@
 /** Everything that the legacy protocol keeps, so that it can be taken out in one piece. */
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import { deleteAll } from '../platform/database/batches.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'

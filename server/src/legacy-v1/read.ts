@@ -2,7 +2,7 @@ import { aadBytes, resultBinding, resultProof } from '@sallyport/protocol/v1/bin
 import type { Envelope, EnvelopeParts } from '@sallyport/protocol/v1/envelope'
 import { version } from '@sallyport/protocol/v1/envelope'
 import { readQueryPayload } from '@sallyport/protocol/v1/payloads'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { authenticateClient, openPayload } from './authenticate-client.ts'
 import type { Caller } from './authenticate-client.ts'

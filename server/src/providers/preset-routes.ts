@@ -1,5 +1,5 @@
 import { PresetPage } from '@sallyport/protocol/providers'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Http } from '../platform/http/http.ts'
 import { presets } from './presets/catalogue.ts'
 import { redirectUri } from './provider.ts'

@@ -1,5 +1,5 @@
 import { clientIdPattern, clientSecretPattern } from '@sallyport/protocol/providers'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import type { SuppliedBy } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { isUnavailable } from '../platform/oauth/failures.ts'

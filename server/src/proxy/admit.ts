@@ -85,7 +85,7 @@ export async function admit(
     if (call.standing.grant.kind === 'sandbox') await spendSandboxBudget(needs, call, keyed)
     const stored = await putOnRecord(needs, call, keyed)
     if (stored !== undefined) return { kind: 'stored', envelope: stored }
-    loggedIds.auditId = call.auditId
+    loggedIds['audit_id'] = call.auditId
     return { kind: 'admitted', call, keyed }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
@@ -95,7 +95,7 @@ export async function admit(
     needs.onOutcome('refused', standing)
     throw showingTheWay(error, await accessWanted(needs, error, input, standing))
   } finally {
-    if (known.standing) loggedIds.grantId = known.standing.grant.grantId
+    if (known.standing) loggedIds['grant_id'] = known.standing.grant.grantId
   }
 }
 

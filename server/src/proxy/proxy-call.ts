@@ -4,7 +4,7 @@
  */
 import type { CallingAgent } from '../agents/agent.ts'
 import type { Hold } from '../platform/limits/byte-budget.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import type { StopSignal } from '../platform/stop-signal.ts'
 import { turnsEnd } from '../platform/event-loop/tick-batching.ts'
 import { createRedactor } from '../redaction/redactor.ts'

@@ -4,7 +4,7 @@
  * agents together. All instances share it: each takes a chunk from the database and spends it in memory.
  */
 import type { Clock } from '../platform/clock.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { DiskSpace } from '../platform/limits/disk-space.ts'
 import { setBounded } from '../platform/cache/memoize.ts'

@@ -4,7 +4,7 @@
  */
 import { createByteBudget } from '../platform/limits/byte-budget.ts'
 import type { Hold } from '../platform/limits/byte-budget.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import { ServiceError } from '../platform/errors.ts'
 
 export interface UnsentAnswers {

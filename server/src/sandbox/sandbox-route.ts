@@ -1,5 +1,5 @@
 import type { Standing } from '../grants/standing.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { perSecond } from '../platform/limits/rate-limits.ts'

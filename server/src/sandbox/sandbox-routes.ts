@@ -1,7 +1,7 @@
 import { Echo, echoPath, StartSandboxReply } from '@sallyport/protocol/sandbox'
 import { NoBody } from '@sallyport/protocol/schema'
 import { actingAgent, onBehalfOf } from '../authenticate.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Http } from '../platform/http/http.ts'
 import type { HeaderList } from '../proxy/upstream.ts'
 import { echo } from './echo.ts'

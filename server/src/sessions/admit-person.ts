@@ -4,7 +4,7 @@
  * yet. (A user who signed up has an identity from the first moment: an address without one came from an admin.)
  */
 import type { AuditStore } from '../audit/audit-store.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { IdentityStore } from './identity-store.ts'

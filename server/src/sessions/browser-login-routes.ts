@@ -2,7 +2,7 @@ import { loginCookie, LoginProvidersReply, sessionCookie, StartLoginQuery } from
 import { CallbackQuery, IdInPath } from '@sallyport/protocol/schema'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { Http } from '../platform/http/http.ts'
 import { clearCookie, onlyCookie, setCookie } from '../platform/http/cookies.ts'

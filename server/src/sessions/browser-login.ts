@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../platform/clock.ts'
 import { addressBlock } from '../platform/limits/client-address.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'

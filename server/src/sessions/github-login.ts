@@ -1,4 +1,4 @@
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 import type { OAuthClient } from '../platform/oauth/oauth-client.ts'
 import type { OAuth } from '../platform/oauth/oauth.ts'

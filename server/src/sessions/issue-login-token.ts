@@ -1,6 +1,6 @@
 import type { AuditStore } from '../audit/audit-store.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import { plainDialect } from '../platform/oauth/dialect.ts'
 import { OAuthAnswerInvalid } from '../platform/oauth/oauth-client.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import { loginFlowSeconds } from './browser-login.ts'
 
 export function sessionCookieOptions({ baseUrl }: Pick<Config, 'baseUrl'>) {

@@ -1,5 +1,5 @@
 import type { AuditStore } from '../audit/audit-store.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config } from '../config/config.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { Secret } from '../platform/secret.ts'

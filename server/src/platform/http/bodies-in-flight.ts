@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify'
 import { createByteBudget } from '../limits/byte-budget.ts'
 import type { Share } from '../limits/byte-budget.ts'
 import { addressBlock } from '../limits/client-address.ts'
-import type { Config } from '../config.ts'
+import type { PlatformConfig } from '../config/platform-settings.ts'
 import { ServiceError } from '../errors.ts'
 import { memoizeByText } from '../cache/memoize.ts'
 import type { Http } from './http.ts'
@@ -18,7 +18,7 @@ declare module 'fastify' {
   }
 }
 
-type BodiesConfig = Pick<Config, 'bodiesInFlightBytes' | 'bodiesInFlightPerCallerBytes'>
+type BodiesConfig = Pick<PlatformConfig, 'bodiesInFlightBytes' | 'bodiesInFlightPerCallerBytes'>
 
 /** Of the whole. Callers without a credential leave the rest to those who have one. */
 const shareOfAddress = 1 / 2

@@ -4,7 +4,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { LogController } from 'fastify'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
+import type { PlatformConfig } from '../config/platform-settings.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../operations/log.ts'
 import { refuseAmbiguousRequests } from './ambiguous-requests.ts'
@@ -31,7 +31,7 @@ export type Http = FastifyInstance<
 >
 
 interface HttpNeeds {
-  config: Config
+  config: PlatformConfig
   clock: Clock
   log: Log
 }

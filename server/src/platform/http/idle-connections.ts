@@ -4,10 +4,10 @@
  */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Config } from '../config.ts'
+import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { BoundPipelining } from './pipelining.ts'
 
-type IdleConfig = Pick<Config, 'connectionIdleSeconds' | 'unreadAnswerSeconds'>
+type IdleConfig = Pick<PlatformConfig, 'connectionIdleSeconds' | 'unreadAnswerSeconds'>
 
 export function closeIdleConnections(server: Server, config: IdleConfig, answerOn: BoundPipelining['answerOn']): void {
   const idleMs = config.connectionIdleSeconds * 1000

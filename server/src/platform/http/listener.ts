@@ -8,22 +8,22 @@ import type { RequestListener, Server as HttpServer, ServerOptions } from 'node:
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import { createServer as createTcpServer } from 'node:net'
 import type { Server as TcpServer, Socket } from 'node:net'
-import type { Config } from '../config.ts'
+import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { Log } from '../operations/log.ts'
-import { ConfigError } from '../settings.ts'
+import { ConfigError } from '../config/settings.ts'
 import { beginInTurn } from './throttle-anonymous-writes.ts'
 import { closeIdleConnections } from './idle-connections.ts'
 import { boundPipelining } from './pipelining.ts'
 
 export type ListenerTimeouts = Pick<
-  Config,
+  PlatformConfig,
   | 'headersTimeoutSeconds'
   | 'requestTimeoutSeconds'
   | 'connectionIdleSeconds'
   | 'unreadAnswerSeconds'
   | 'keepAliveSeconds'
 >
-type TlsFiles = Partial<Pick<Config, 'tlsCertFile' | 'tlsKeyFile'>>
+type TlsFiles = Partial<Pick<PlatformConfig, 'tlsCertFile' | 'tlsKeyFile'>>
 
 export const maxHeaderBytes = 16 * 1024
 

@@ -5,21 +5,21 @@
 import { once } from 'node:events'
 import type { Server as HttpServer } from 'node:http'
 import type { Server } from 'node:net'
-import type { Config } from '../config.ts'
+import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { Log } from '../operations/log.ts'
 import { backlog, createForwardingListener } from './listener.ts'
 
 const otherAddress: Record<string, string> = { '127.0.0.1': '::1', '::1': '127.0.0.1' }
 
 /** The address to listen on first. Left to find both by itself, Fastify would go on where one of them is taken. */
-export function mainAddress({ host }: Pick<Config, 'host'>): string {
+export function mainAddress({ host }: Pick<PlatformConfig, 'host'>): string {
   return host === 'localhost' ? '127.0.0.1' : host
 }
 
 /** Passes what comes to the other address on to the server. Undefined where there is none to hold. */
 export async function holdLocalhost(
   http: HttpServer,
-  config: Pick<Config, 'host' | 'port' | 'baseUrl'>,
+  config: Pick<PlatformConfig, 'host' | 'port' | 'baseUrl'>,
   log: Log,
 ): Promise<Server | undefined> {
   const address = config.baseUrl.hostname === 'localhost' ? otherAddress[mainAddress(config)] : undefined

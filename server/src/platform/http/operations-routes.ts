@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { IncomingMessage, Server } from 'node:http'
-import type { Config } from '../config.ts'
+import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { Log } from '../operations/log.ts'
 import type { Metrics } from '../operations/metrics.ts'
 import type { Readiness } from '../operations/readiness.ts'
@@ -11,7 +11,7 @@ import { backlog, createHttpListener } from './listener.ts'
 import type { ListenerTimeouts } from './listener.ts'
 
 interface OperationsNeeds {
-  config: Pick<Config, 'metricsPort'>
+  config: Pick<PlatformConfig, 'metricsPort'>
   metrics: Metrics
   readiness: Readiness
   /** How far this machine's clock is ahead of the database's. */
@@ -42,7 +42,7 @@ export function operationsRoutes(
 export async function serveMetrics(
   { registry, text }: Metrics,
   port: number,
-  config: ListenerTimeouts & Pick<Config, 'host' | 'metricsToken'>,
+  config: ListenerTimeouts & Pick<PlatformConfig, 'host' | 'metricsToken'>,
   log: Log,
 ): Promise<Server> {
   const token = config.metricsToken.read()

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { connect } from 'node:tls'
 import { sharedAuthority } from '../../../testkit/certificates.ts'
 import { temporaryFolder } from '../../../testkit/databases.ts'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { createLog } from '../operations/log.ts'
 import { createHttpListener, rereadCertificate } from './listener.ts'
 

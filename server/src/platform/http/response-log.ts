@@ -2,12 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import type { Log } from '../operations/log.ts'
 import type { Http } from './http.ts'
 
-/** Ids that the line of a request carries. Only ids of existing records: never text that a caller sent. */
-export interface LoggedIds {
-  agentId?: string
-  grantId?: string
-  auditId?: string
-}
+/** Ids to log with a request, such as `agent_id`. Only ids of existing records, never text that a caller sent. */
+export type LoggedIds = Record<string, string>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -46,9 +42,7 @@ export function logResponses(http: Http, log: Log): void {
 export function requestMembers({ id, loggedIds, headers }: FastifyRequest) {
   return {
     request_id: id,
-    agent_id: loggedIds?.agentId,
-    grant_id: loggedIds?.grantId,
-    audit_id: loggedIds?.auditId,
+    ...loggedIds,
     trace_id: traceIdOf(headers['traceparent']),
   }
 }

@@ -6,7 +6,7 @@
 import { randomFillSync } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
+import type { PlatformConfig } from '../config/platform-settings.ts'
 import { ServiceError } from '../errors.ts'
 import type { Http } from '../http/http.ts'
 import type { Log } from '../operations/log.ts'
@@ -24,7 +24,7 @@ declare module 'fastify' {
 }
 
 interface DiskNeeds {
-  config: Pick<Config, 'dataDir' | 'databaseUrl' | 'diskFloorBytes'>
+  config: Pick<PlatformConfig, 'dataDir' | 'databaseUrl' | 'diskFloorBytes'>
   log: Log
 }
 

@@ -1,7 +1,6 @@
 /**
- * Bounds what one caller's lists cost everybody else, in this process: how many rows are read for a caller a second, and
- * how many searches run at once. A search also runs in small pieces, between which other work has its turn; that is up to
- * whoever searches.
+ * Limits what one caller's lists cost other callers of this process: how many rows are read for a caller per second, and
+ * how many searches run concurrently. The searches themselves have to yield to the event loop between batches.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
@@ -9,13 +8,13 @@ import { ServiceError } from '../errors.ts'
 import { nextSlice } from '../event-loop/time-slices.ts'
 
 export interface ReadBudget {
-  /** Throws where more rows were read for the caller than it may have read. */
+  /** Throws `rate_limited` if the caller has used up its rows. */
   assertLeft: (caller: string) => void
-  /** The same for what may take its time: resolves once the caller may read on. */
+  /** For work that can wait: resolves once the caller may read more rows. */
   untilLeft: (caller: string) => Promise<void>
-  /** Counts rows after they were read: how many there will be is not known before. */
+  /** Counts rows after they were read, because their number is not known before. */
   spend: (caller: string, rows: number) => void
-  /** Runs a search when it is the caller's turn. Throws where too many wait already. */
+  /** Queues a search. Throws `rate_limited` if the queue is full. */
   inTurn: <T>(caller: string, search: () => Promise<T>) => Promise<T>
 }
 
@@ -23,34 +22,35 @@ interface ReadBudgetNeeds {
   clock: Clock
   /** 0 for no limit. */
   rowsPerSecond: number
+  /** Callers that anyone can create in any number. They have a queue of their own, so that nobody else waits for them. */
+  isSelfRegistered: (caller: string) => boolean
 }
 
-/** So much may be read at once, as seconds of the usual rate. */
+/** How much may be read in a burst, as seconds of the usual rate. */
 const burstSeconds = 10
 const mostRunning = 2
 const mostWaiting = 100
 const mostWaitingPerCaller = 8
-/** Callers whose budget is full again are forgotten once so many are known. */
-const mostRemembered = 10_000
+/** Beyond this many callers, those whose budget is full again are removed from memory. */
+const maxCallers = 10_000
 
-/** Operators read as much as they like. */
+/** The operator has no limit. */
 const unlimited = 'admin'
 
-interface Lane {
+interface Queue {
   running: Set<string>
   waiting: { caller: string; start: () => void }[]
 }
 
-export function createReadBudget({ clock, rowsPerSecond }: ReadBudgetNeeds): ReadBudget {
+export function createReadBudget({ clock, rowsPerSecond, isSelfRegistered }: ReadBudgetNeeds): ReadBudget {
   /** When each caller's budget will be full again. */
   const fullAt = new Map<string, number>()
-  // Agents, of which anybody can register any number, never hold up people.
-  const lanes = { agents: newLane(), people: newLane() }
+  const queues = { selfRegistered: newQueue(), others: newQueue() }
 
   const waitMs = (caller: string): number =>
     rowsPerSecond === 0 ? 0 : (fullAt.get(caller) ?? 0) - clock().getTime() - burstSeconds * 1000
 
-  const next = ({ running, waiting }: Lane) => {
+  const next = ({ running, waiting }: Queue) => {
     if (running.size >= mostRunning) return
     const index = waiting.findIndex(({ caller }) => !running.has(caller))
     const [first] = index === -1 ? [] : waiting.splice(index, 1)
@@ -72,32 +72,32 @@ export function createReadBudget({ clock, rowsPerSecond }: ReadBudgetNeeds): Rea
       if (rowsPerSecond === 0 || caller === unlimited) return
       const now = clock().getTime()
       fullAt.set(caller, Math.max(fullAt.get(caller) ?? 0, now) + (rows * 1000) / rowsPerSecond)
-      if (fullAt.size <= mostRemembered) return
+      if (fullAt.size <= maxCallers) return
       for (const [known, full] of fullAt) if (full <= now) fullAt.delete(known)
     },
     inTurn: async (caller, search) => {
-      const lane = caller.startsWith('agent ') ? lanes.agents : lanes.people
-      const own = lane.waiting.filter((other) => other.caller === caller).length
-      if (own >= mostWaitingPerCaller || lane.waiting.length >= mostWaiting) {
+      const queue = isSelfRegistered(caller) ? queues.selfRegistered : queues.others
+      const own = queue.waiting.filter((other) => other.caller === caller).length
+      if (own >= mostWaitingPerCaller || queue.waiting.length >= mostWaiting) {
         throw tooMany(1, 'Too many searches are waiting. Wait as Retry-After says, then ask again.')
       }
       await new Promise<void>((start) => {
-        lane.waiting.push({ caller, start })
-        next(lane)
+        queue.waiting.push({ caller, start })
+        next(queue)
       })
       try {
         return await search()
       } finally {
-        // Else those that wait would all run before the event loop turns.
-        if (lane.waiting.length > 0) await nextSlice()
-        lane.running.delete(caller)
-        next(lane)
+        // Yield first. Otherwise all queued searches would run in one turn of the event loop.
+        if (queue.waiting.length > 0) await nextSlice()
+        queue.running.delete(caller)
+        next(queue)
       }
     },
   }
 }
 
-function newLane(): Lane {
+function newQueue(): Queue {
   return { running: new Set(), waiting: [] }
 }
 

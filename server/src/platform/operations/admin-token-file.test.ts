@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryFolder } from '../../../testkit/databases.ts'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../../config/config.ts'
 import { readAdminToken } from './instance.ts'
-import { ConfigError } from '../settings.ts'
+import { ConfigError } from '../config/settings.ts'
 
 test('a file that holds only the beginning of an admin token lets nobody in', (t) => {
   const config = readConfig({ SALLYPORT_DATA_DIR: temporaryFolder(t) })

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fixedClock } from '../../../testkit/clock.ts'
 import { temporaryFolder } from '../../../testkit/databases.ts'
-import { readConfig } from '../config.ts'
-import type { Environment } from '../settings.ts'
+import { readConfig } from '../../config/config.ts'
+import type { Environment } from '../config/settings.ts'
 import { migrate } from '../../migrations/migrations.ts'
 import {
   adminTokenFile,
@@ -15,7 +15,7 @@ import {
   prepareDataDirectory,
   readAdminToken,
 } from './instance.ts'
-import { ConfigError } from '../settings.ts'
+import { ConfigError } from '../config/settings.ts'
 import { isWellFormedToken } from '../tokens.ts'
 import { newMasterKey } from '../vault/master-keys.ts'
 import { openVault } from '../vault/vault.ts'

@@ -1,13 +1,13 @@
 /** What an instance stands on: its data directory, its database, its keys. Shared by the service and the operator's commands. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { adminTokenForm, isAdminToken } from '../config.ts'
-import type { Config } from '../config.ts'
+import { adminTokenForm, isAdminToken } from '../config/platform-settings.ts'
+import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { Database } from '../database/database.ts'
 import { openPostgres } from '../database/postgres.ts'
 import { openSqlite } from '../database/sqlite.ts'
 import type { Secret } from '../secret.ts'
-import { ConfigError } from '../settings.ts'
+import { ConfigError } from '../config/settings.ts'
 import { userName } from './system-users.ts'
 import { mintToken } from '../tokens.ts'
 import { readOrMakeSecretFile, replaceSecretFile } from '../vault/key-files.ts'
@@ -15,11 +15,11 @@ import { formatMasterKeys, newMasterKey, parseMasterKeys } from '../vault/master
 import type { MasterKey } from '../vault/master-keys.ts'
 import type { MasterKeySource } from '../vault/rotate.ts'
 
-export function databaseFile(config: Config): string {
+export function databaseFile(config: PlatformConfig): string {
   return join(config.dataDir, 'sallyport.db')
 }
 
-export function adminTokenFile(config: Config): string | undefined {
+export function adminTokenFile(config: PlatformConfig): string | undefined {
   return config.adminToken.isSet ? config.adminToken.file : join(config.dataDir, 'admin-token')
 }
 
@@ -29,7 +29,7 @@ const ourFiles = /^(?:sallyport\.db|master-key|admin-token)/
  * Refuses the data directory of another user: what this one would write there, the other could not read. Root may run
  * commands on it, which keep the owner of each file, but no service.
  */
-export function assertOwnDirectory({ dataDir, databaseUrl }: Config, { isService }: { isService: boolean }): void {
+export function assertOwnDirectory({ dataDir, databaseUrl }: PlatformConfig, { isService }: { isService: boolean }): void {
   const own = process.geteuid?.()
   if (databaseUrl.isSet || own === undefined || (own === 0 && !isService)) return
   const owner = ownerOf(dataDir)
@@ -54,7 +54,7 @@ function ownerOf(dataDir: string): number | undefined {
 }
 
 /** For its owner alone. A directory that is not ours alone is not ours to close: somebody may need what is in it. */
-export function prepareDataDirectory(config: Config): void {
+export function prepareDataDirectory(config: PlatformConfig): void {
   const { dataDir } = config
   assertOwnDirectory(config, { isService: true })
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
@@ -69,7 +69,7 @@ export function prepareDataDirectory(config: Config): void {
 }
 
 /** `hasNoLimits` is for migrations, of which a statement takes as long as it takes. */
-export function openDatabase(config: Config, { hasNoLimits = false } = {}): Database {
+export function openDatabase(config: PlatformConfig, { hasNoLimits = false } = {}): Database {
   const url = config.databaseUrl.read()
   const { databaseInsecure: isInsecure, databaseConnections: poolSize } = config
   if (url) return openPostgres(url, { isInsecure, poolSize, hasNoLimits })
@@ -89,7 +89,7 @@ function removeCallJournal(file: string): void {
   for (const name of [file, `${file}-lock`]) rmSync(name, { force: true })
 }
 
-export function readAdminToken(config: Config): Secret {
+export function readAdminToken(config: PlatformConfig): Secret {
   const given = config.adminToken.read()
   if (given) return given
   const file = join(config.dataDir, 'admin-token')
@@ -100,7 +100,7 @@ export function readAdminToken(config: Config): Secret {
 }
 
 /** Made on first start. Once there is a database, a lost key is lost: a new one would open nothing. */
-export function masterKeySource(config: Config): MasterKeySource {
+export function masterKeySource(config: PlatformConfig): MasterKeySource {
   const { masterKey } = config
   const file = masterKey.isSet ? masterKey.file : join(config.dataDir, 'master-key')
   const read = () => {
@@ -128,7 +128,7 @@ function keysIn(secret: Secret, where: string): MasterKey[] {
   }
 }
 
-function readOwnKey(config: Config, file: string): Secret {
+function readOwnKey(config: PlatformConfig, file: string): Secret {
   if (!existsSync(file) && existsSync(databaseFile(config))) {
     throw new ConfigError([
       `${file} is missing, and without it ${databaseFile(config)} can not be opened. Put it back.`,

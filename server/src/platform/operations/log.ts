@@ -2,7 +2,7 @@
 import { hostname } from 'node:os'
 import pino from 'pino'
 import type { Logger } from 'pino'
-import type { Config } from '../config.ts'
+import type { PlatformConfig } from '../config/platform-settings.ts'
 import { redacted } from '../secret.ts'
 import { issuedTokenPattern } from '../tokens.ts'
 
@@ -14,7 +14,7 @@ interface Output {
 }
 
 export function createLog(
-  config: Pick<Config, 'logLevel' | 'logFormat'>,
+  config: Pick<PlatformConfig, 'logLevel' | 'logFormat'>,
   output: Output = process.stderr,
   version?: string,
 ): Log {

@@ -1,6 +1,6 @@
 /** Sends a notification by the service that a device is reached through. */
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
+import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { Egress } from '../egress/egress.ts'
 import { createApns } from './apns.ts'
 import { createFcm } from './fcm.ts'
@@ -13,12 +13,12 @@ export interface Push {
 }
 
 type PushConfig = Pick<
-  Config,
+  PlatformConfig,
   'apnsKeyFile' | 'apnsKeyId' | 'apnsTeamId' | 'apnsTopic' | 'apnsUrl' | 'fcmCredentialsFile' | 'fcmUrl'
 >
 
 interface PushNeeds {
-  config: PushConfig & Pick<Config, 'vapidSubject' | 'baseUrl'>
+  config: PushConfig & Pick<PlatformConfig, 'vapidSubject' | 'baseUrl'>
   egress: Egress
   clock: Clock
   vapid: VapidKey

@@ -3,7 +3,7 @@ import { createECDH } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { Secret } from '../secret.ts'
-import type { SecretSource } from '../settings.ts'
+import type { SecretSource } from '../config/settings.ts'
 import type { SealedColumn, Vault } from '../vault/vault.ts'
 
 declare module '../database/tables.ts' {

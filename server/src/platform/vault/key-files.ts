@@ -17,7 +17,7 @@ import {
 import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
 import { Secret } from '../secret.ts'
-import { ConfigError } from '../settings.ts'
+import { ConfigError } from '../config/settings.ts'
 
 /** The file's content; made first where there is none. Of several that make it at once, one wins and all read that. */
 export function readOrMakeSecretFile(file: string, make: () => Secret): Secret {

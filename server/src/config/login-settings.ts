@@ -1,7 +1,6 @@
-/** The settings of browser login. What they leave half done stops the start. */
-import type { SecretSource } from './settings.ts'
-import { setting } from './settings.ts'
-import { httpsOrigin, issuer, oneOf, optional, text } from './setting-kinds.ts'
+/** The settings of signing in with a browser. Incomplete ones stop the start. */
+import { httpsOrigin, incomplete, issuer, oneOf, optional, setting, text } from '../platform/config/settings.ts'
+import type { SecretSource } from '../platform/config/settings.ts'
 
 export const loginSettings = {
   githubClientId: setting(
@@ -65,13 +64,4 @@ export function loginContradictions(config: LoginChoices): string[] {
       SALLYPORT_OIDC_CLIENT_SECRET: config.oidcClientSecret.isSet,
     }),
   ]
-}
-
-/** What is missing where some of what belongs together is set. */
-export function incomplete(what: string, isSet: Record<string, boolean>): string[] {
-  const names = Object.keys(isSet)
-  const missing = names.filter((name) => !isSet[name])
-  if (missing.length === 0 || missing.length === names.length) return []
-  const given = names.filter((name) => isSet[name])
-  return [`${missing.join(' and ')}: got nothing; ${what} takes it together with ${given.join(' and ')}.`]
 }

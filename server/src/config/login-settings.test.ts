@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from './config.ts'
-import { ConfigError } from './settings.ts'
-import type { Environment } from './settings.ts'
+import { ConfigError } from '../platform/config/settings.ts'
+import type { Environment } from '../platform/config/settings.ts'
 
 const github = { SALLYPORT_GITHUB_CLIENT_ID: 'Iv1.0', SALLYPORT_GITHUB_CLIENT_SECRET: 'hush-hush' }
 const oidc = {

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { createAuthority } from '../../testkit/certificates.ts'
 import { temporaryFolder } from '../../testkit/databases.ts'
 import { readConfig } from './config.ts'
-import { ConfigError } from './settings.ts'
+import { ConfigError } from '../platform/config/settings.ts'
 
 function problemOf(env: Record<string, string>): string {
   try {

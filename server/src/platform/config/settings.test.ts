@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { temporaryFolder } from '../../testkit/databases.ts'
+import { temporaryFolder } from '../../../testkit/databases.ts'
 import type { Environment } from './settings.ts'
-import { integer, oneOf, optional, text } from './setting-kinds.ts'
-import { ConfigError, readSecret, readSetting, setting } from './settings.ts'
+import { ConfigError, integer, oneOf, optional, readSecret, readSetting, setting, text } from './settings.ts'
 
 function problemOf(read: () => unknown): string {
   try {

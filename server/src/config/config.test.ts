@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { isAbsolute } from 'node:path'
 import { test } from 'node:test'
-import { isLoopback, readConfig, secretSettings, settings, unknownSettings } from './config.ts'
-import type { Environment } from './settings.ts'
-import { ConfigError } from './settings.ts'
+import { isLoopback } from '../platform/config/platform-settings.ts'
+import { readConfig, secretSettings, settings, unknownSettings } from './config.ts'
+import type { Environment } from '../platform/config/settings.ts'
+import { ConfigError } from '../platform/config/settings.ts'
 
 const masterKey = Buffer.alloc(32, 7).toString('base64')
 const adminToken = 'an-admin-token-of-32-characters-or-more'

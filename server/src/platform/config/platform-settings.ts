@@ -1,24 +1,14 @@
-/**
- * Every setting of the service: its name, what it takes, its default and what it means.
- * A wrong one stops the start; nothing else in the service reads the environment.
- */
+/** The platform's own settings: listening, database, keys, outgoing connections, push, logs and limits. */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { deviceSettings } from './device-settings.ts'
-import { legacyV1Settings } from './legacy-v1-settings.ts'
-import { listenerSettings } from './listener-settings.ts'
-import { loginContradictions, loginSecretSettings, loginSettings } from './login-settings.ts'
-import { pushContradictions, pushSecretSettings, pushSettings } from './push-settings.ts'
-import { proxySettings } from './proxy-settings.ts'
-import { sandboxSettings } from './sandbox-settings.ts'
-import { addresses, addressOrName, baseUrl, certificates, egressAllow, flag } from './setting-kinds.ts'
-import { integer, oneOf, optional, origins, text } from './setting-kinds.ts'
-import { ConfigError, readSecret, readSetting, setting } from './settings.ts'
-import type { Environment, SecretSource, Setting } from './settings.ts'
-import type { Secret } from './secret.ts'
-import { parseMasterKeys } from './vault/master-keys.ts'
+import { pushContradictions, pushSecretSettings, pushSettings } from '../push/push-settings.ts'
+import type { Secret } from '../secret.ts'
+import { parseMasterKeys } from '../vault/master-keys.ts'
+import { addresses, addressOrName, baseUrl, certificates, egressAllow, flag } from './settings.ts'
+import { integer, oneOf, optional, origins, setting, text } from './settings.ts'
+import type { SecretSource, ValuesOf } from './settings.ts'
 
-export const settings = {
+export const platformSettings = {
   host: setting('HOST', '127.0.0.1', 'The address to listen on', addressOrName),
   port: setting('PORT', '8787', 'The port to listen on', integer(1, 65_535)),
   baseUrl: setting(
@@ -92,80 +82,6 @@ export const settings = {
     'json, text, or auto: text on a terminal',
     oneOf('auto', 'json', 'text'),
   ),
-
-  registrationsPerMinute: setting(
-    'SALLYPORT_REGISTRATIONS_PER_MINUTE',
-    '10',
-    'Agents that one address (IPv6: one /64) may register a minute',
-    integer(1, 1_000_000),
-  ),
-  registrationsPerDay: setting('SALLYPORT_REGISTRATIONS_PER_DAY', '100', 'The same for a day', integer(1, 1_000_000)),
-  registrationsPerDayWide: setting(
-    'SALLYPORT_REGISTRATIONS_PER_DAY_48',
-    '1000',
-    'Agents that one IPv6 /48 may register a day',
-    integer(1, 1_000_000),
-  ),
-  tokenRotationsPerHour: setting(
-    'SALLYPORT_TOKEN_ROTATIONS_PER_HOUR',
-    '60',
-    'How often one agent may rotate its token an hour',
-    integer(1, 1_000_000),
-  ),
-  proposals: setting(
-    'SALLYPORT_PROPOSALS',
-    'auto',
-    'Providers that agents propose: auto registers with them, review leaves that to an admin, off refuses them',
-    oneOf('auto', 'review', 'off'),
-  ),
-  proposalsPerDay: setting(
-    'SALLYPORT_PROPOSALS_PER_DAY',
-    '10',
-    'Providers that one agent may propose a day',
-    integer(1, 1_000_000),
-  ),
-  proposalsPerDayInAll: setting(
-    'SALLYPORT_PROPOSALS_PER_DAY_IN_ALL',
-    '50',
-    'The same for all agents together',
-    integer(1, 1_000_000),
-  ),
-  accessRequestsPending: setting(
-    'SALLYPORT_ACCESS_REQUESTS_PENDING',
-    '20',
-    'Access requests of one agent that may wait for an answer',
-    integer(1, 1_000_000),
-  ),
-  accessRequestsPerHour: setting(
-    'SALLYPORT_ACCESS_REQUESTS_PER_HOUR',
-    '30',
-    'Access requests that one agent may make an hour',
-    integer(1, 1_000_000),
-  ),
-  loginTokenSeconds: setting(
-    'SALLYPORT_LOGIN_TOKEN_SECONDS',
-    '900',
-    'How long a login token waits to be used',
-    integer(1, 86_400),
-  ),
-  sessionIdleSeconds: setting(
-    'SALLYPORT_SESSION_IDLE_SECONDS',
-    '43200',
-    'How long a session lasts without a call',
-    integer(60, 31_536_000),
-  ),
-  sessionSeconds: setting(
-    'SALLYPORT_SESSION_SECONDS',
-    '604800',
-    'How long a session lasts in all',
-    integer(60, 31_536_000),
-  ),
-  connectsPerHour: setting(
-    'SALLYPORT_CONNECTS_PER_HOUR',
-    '60',
-    'How often one user may start to connect an account an hour',
-    integer(1, 1_000_000),
-  ),
   bodyBytes: setting('SALLYPORT_BODY_BYTES', '262144', 'The largest request body', integer(1024, 104_857_600)),
   bodiesInFlightBytes: setting(
     'SALLYPORT_BODIES_IN_FLIGHT_BYTES',
@@ -176,26 +92,14 @@ export const settings = {
   bodiesInFlightPerCallerBytes: setting(
     'SALLYPORT_BODIES_IN_FLIGHT_PER_CALLER_BYTES',
     '67108864',
-    'The same for one agent, user or device',
+    'The same for one caller with a credential',
     integer(1024, 100_000_000_000),
-  ),
-  refusalRecordsPerMinute: setting(
-    'SALLYPORT_REFUSAL_RECORDS_PER_MINUTE',
-    '20',
-    'Refused calls recorded one by one, per agent and code; then counted',
-    integer(1, 10_000),
   ),
   rowsReadPerSecond: setting(
     'SALLYPORT_ROWS_READ_PER_SECOND',
     '20000',
-    'Rows that lists may read for one agent, user or address, in each process; 0 for no limit',
+    'Rows that lists may read for one caller or address a second, in each process; 0 for no limit',
     integer(0, 1_000_000_000),
-  ),
-  auditRetentionDays: setting(
-    'SALLYPORT_AUDIT_RETENTION_DAYS',
-    null,
-    'How long the record is kept; by default for good',
-    optional(integer(1, 36_500)),
   ),
   diskFloorBytes: setting(
     'SALLYPORT_DISK_FLOOR_BYTES',
@@ -203,29 +107,53 @@ export const settings = {
     "Free space on SQLite's disk below which only reading, revoking and disabling work; strangers stop at four times as much",
     integer(0, 999_999_999_999),
   ),
-  unapprovedBytesPerAgentDay: setting(
-    'SALLYPORT_UNAPPROVED_BYTES_PER_AGENT_DAY',
-    '8388608',
-    'What one agent may have stored a day by sandbox calls and refusals',
-    integer(65_536, 1_000_000_000_000),
+
+  headersTimeoutSeconds: setting(
+    'SALLYPORT_HEADERS_TIMEOUT_SECONDS',
+    '10',
+    'How long a client may take to send its headers',
+    integer(1, 300),
   ),
-  unapprovedBytesPerDay: setting(
-    'SALLYPORT_UNAPPROVED_BYTES_PER_DAY',
-    '268435456',
-    'The same for all agents together',
-    integer(1_048_576, 1_000_000_000_000),
+  requestTimeoutSeconds: setting(
+    'SALLYPORT_REQUEST_TIMEOUT_SECONDS',
+    '60',
+    'How long a client may take to send a whole request',
+    integer(1, 3600),
   ),
-  ...listenerSettings,
-  ...proxySettings,
-  ...sandboxSettings,
-  ...loginSettings,
+  connectionIdleSeconds: setting(
+    'SALLYPORT_CONNECTION_IDLE_SECONDS',
+    '360',
+    'How long a connection may stand still while a call is worked on',
+    integer(1, 3600),
+  ),
+  unreadAnswerSeconds: setting(
+    'SALLYPORT_UNREAD_ANSWER_SECONDS',
+    '60',
+    'How long a client may read nothing of an answer before its connection is closed',
+    integer(1, 3600),
+  ),
+  stopSeconds: setting(
+    'SALLYPORT_STOP_SECONDS',
+    '10',
+    'How long calls in flight may go on after a stop signal',
+    integer(0, 300),
+  ),
+  keepAliveSeconds: setting(
+    'SALLYPORT_KEEP_ALIVE_SECONDS',
+    '65',
+    'How long a connection without a call is kept open; longer than the load balancer in front keeps it',
+    integer(1, 3600),
+  ),
+  drainSeconds: setting(
+    'SALLYPORT_DRAIN_SECONDS',
+    null,
+    'How long the service goes on serving after a stop signal, while /readyz says 503; by default 5 with SALLYPORT_TRUST_PROXY, else 0',
+    optional(integer(0, 300)),
+  ),
   ...pushSettings,
-  ...deviceSettings,
-  ...legacyV1Settings,
 }
 
-/** Settings that hold a secret: each may also come as NAME_FILE (a path) or NAME_COMMAND (what it prints). */
-export const secretSettings = {
+export const platformSecretSettings = {
   databaseUrl: {
     name: 'DATABASE_URL',
     fallback: 'SQLite in the data directory',
@@ -246,44 +174,11 @@ export const secretSettings = {
     fallback: 'made on first start',
     meaning: '32 bytes in base64 or hex; several, separated by commas, while keys rotate: the first one seals',
   },
-  ...loginSecretSettings,
   ...pushSecretSettings,
 } as const
 
-type Plain = { [Key in keyof typeof settings]: ReturnType<(typeof settings)[Key]['parse']> }
-type Sources = { [Key in keyof typeof secretSettings]: SecretSource }
-export type Config = Readonly<Omit<Plain, 'baseUrl'> & Sources & { baseUrl: URL }>
-
-export function readConfig(env: Environment): Config {
-  const problems: string[] = []
-  const attempt = <T>(read: () => T): T => {
-    try {
-      return read()
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error
-      problems.push(...error.problems)
-      return undefined as T
-    }
-  }
-  const entries = Object.entries<Setting<unknown>>(settings).map(([key, one]) => [
-    key,
-    attempt(() => readSetting(one, env)),
-  ])
-  const secrets = Object.entries(secretSettings).map(([key, { name }]) => [key, attempt(() => readSecret(name, env))])
-  const plain = Object.fromEntries(entries) as Plain
-  const config = { ...plain, ...(Object.fromEntries(secrets) as Sources) }
-  if (problems.length === 0) problems.push(...contradictions(config))
-  if (problems.length > 0) throw new ConfigError(problems)
-  return { ...config, baseUrl: config.baseUrl ?? defaultBaseUrl(config) }
-}
-
-/** Names that look like ours but are none: most likely a misspelling. */
-export function unknownSettings(env: Environment): string[] {
-  const plain = Object.values(settings).map(({ name }) => name)
-  const secret = Object.values(secretSettings).flatMap(({ name }) => [name, `${name}_FILE`, `${name}_COMMAND`])
-  const known = new Set([...plain, ...secret])
-  return Object.keys(env).filter((name) => name.startsWith('SALLYPORT_') && !known.has(name))
-}
+type Values = ValuesOf<typeof platformSettings, typeof platformSecretSettings>
+export type PlatformConfig = Readonly<Omit<Values, 'baseUrl'> & { baseUrl: URL }>
 
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'))
@@ -295,7 +190,8 @@ export function isAdminToken(token: Secret): boolean {
   return /^[\x21-\x7e]{32,}$/.test(token.reveal())
 }
 
-function contradictions(config: Plain & Sources): string[] {
+/** What is wrong with settings that are each valid by themselves. */
+export function platformContradictions(config: Values): string[] {
   const problems: string[] = []
   const { databaseUrl, adminToken, masterKey } = config
   const servesTls = config.tlsCertFile !== undefined
@@ -341,7 +237,7 @@ function contradictions(config: Plain & Sources): string[] {
     const given = token.read()
     if (given && !isAdminToken(given)) problems.push(`${token.name} takes ${adminTokenForm}.`)
   }
-  problems.push(...masterKeyProblems(masterKey), ...loginContradictions(config), ...pushContradictions(config))
+  problems.push(...masterKeyProblems(masterKey), ...pushContradictions(config))
   return problems
 }
 
@@ -366,7 +262,7 @@ function masterKeyProblems(source: SecretSource): string[] {
   }
 }
 
-function defaultBaseUrl(config: { host: string; port: number; tlsCertFile: string | undefined }): URL {
+export function defaultBaseUrl(config: { host: string; port: number; tlsCertFile: string | undefined }): URL {
   const host = isLoopback(config.host) ? 'localhost' : isIP(config.host) === 6 ? `[${config.host}]` : config.host
   return new URL(`${config.tlsCertFile === undefined ? 'http' : 'https'}://${host}:${config.port}`)
 }

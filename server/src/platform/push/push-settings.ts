@@ -1,22 +1,20 @@
-/** The settings of push. Files are read at the start, so that a wrong one is told then and not with the first push. */
+/** The settings of push. Files are read at the start, so that a wrong one is reported then and not at the first push. */
 import { createPrivateKey } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { FcmAccount } from './push/fcm.ts'
-import { vapidKeyOf } from './push/vapid-key.ts'
-import { incomplete } from './login-settings.ts'
-import { httpsOrigin, optional, text } from './setting-kinds.ts'
-import { ConfigError, setting } from './settings.ts'
-import type { SecretSource } from './settings.ts'
+import type { FcmAccount } from './fcm.ts'
+import { vapidKeyOf } from './vapid-key.ts'
+import { ConfigError, httpsOrigin, incomplete, optional, setting, text } from '../config/settings.ts'
+import type { SecretSource } from '../config/settings.ts'
 
-/** What it got is not shown: it may be the key itself, given in place of the file's name. */
+/** The value is not shown: it may be the key itself, given instead of the file's name. */
 function keyFile<T>(name: string, takes: string, read: (content: string) => T | undefined) {
   return optional((path: string): T => {
     let value: T | undefined
     try {
       value = read(readFileSync(path, 'utf8'))
     } catch {
-      // Told below, with what it takes.
+      // Reported below, with what the setting takes.
     }
     if (value === undefined) throw new ConfigError([`${name} takes the path of a file that can be read: ${takes}.`])
     return value
@@ -114,4 +112,9 @@ export function pushContradictions(config: PushChoices): string[] {
       ? ['SALLYPORT_VAPID_PRIVATE_KEY takes 32 bytes in base64url, a private key of P-256.']
       : []),
   ]
+}
+
+/** Which push services are set up. Web Push needs no setting. */
+export function pushChannels(config: { apnsKeyFile?: unknown; fcmCredentialsFile?: unknown }) {
+  return { web: true, apns: config.apnsKeyFile !== undefined, fcm: config.fcmCredentialsFile !== undefined }
 }

@@ -1,6 +1,5 @@
 /** The settings of the legacy protocol (v1). */
-import { integer, oneOf } from './setting-kinds.ts'
-import { setting } from './settings.ts'
+import { integer, oneOf, setting } from '../platform/config/settings.ts'
 
 export const legacyV1Settings = {
   v1Registration: setting(

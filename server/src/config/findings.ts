@@ -2,11 +2,11 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Clock } from './clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Config } from './config.ts'
-import { freeBytes } from './limits/disk-space.ts'
-import { adminTokenFile, databaseFile } from './operations/instance.ts'
-import { pushChannels } from './push/channels.ts'
+import { freeBytes } from '../platform/limits/disk-space.ts'
+import { adminTokenFile, databaseFile } from '../platform/operations/instance.ts'
+import { pushChannels } from '../platform/push/push-settings.ts'
 
 export interface Finding {
   what: string

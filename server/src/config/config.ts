@@ -1,0 +1,53 @@
+/**
+ * Every setting of the service: its name, what it takes, its default and what it means.
+ * A wrong one stops the start; nothing else in the service reads the environment.
+ */
+import {
+  defaultBaseUrl,
+  platformContradictions,
+  platformSecretSettings,
+  platformSettings,
+} from '../platform/config/platform-settings.ts'
+import { ConfigError, readSecret, readSetting } from '../platform/config/settings.ts'
+import type { Environment, Setting, ValuesOf } from '../platform/config/settings.ts'
+import { legacyV1Settings } from './legacy-v1-settings.ts'
+import { loginContradictions, loginSecretSettings, loginSettings } from './login-settings.ts'
+import { serviceSettings } from './service-settings.ts'
+
+export const settings = { ...platformSettings, ...serviceSettings, ...loginSettings, ...legacyV1Settings }
+
+/** Settings that hold a secret: each may also come as NAME_FILE (a path) or NAME_COMMAND (what it prints). */
+export const secretSettings = { ...platformSecretSettings, ...loginSecretSettings }
+
+type Values = ValuesOf<typeof settings, typeof secretSettings>
+export type Config = Readonly<Omit<Values, 'baseUrl'> & { baseUrl: URL }>
+
+export function readConfig(env: Environment): Config {
+  const problems: string[] = []
+  const attempt = <T>(read: () => T): T => {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      problems.push(...error.problems)
+      return undefined as T
+    }
+  }
+  const entries = Object.entries<Setting<unknown>>(settings).map(([key, one]) => [
+    key,
+    attempt(() => readSetting(one, env)),
+  ])
+  const secrets = Object.entries(secretSettings).map(([key, { name }]) => [key, attempt(() => readSecret(name, env))])
+  const config = Object.fromEntries([...entries, ...secrets]) as Values
+  if (problems.length === 0) problems.push(...platformContradictions(config), ...loginContradictions(config))
+  if (problems.length > 0) throw new ConfigError(problems)
+  return { ...config, baseUrl: config.baseUrl ?? defaultBaseUrl(config) }
+}
+
+/** Names that look like ours but are none: most likely a misspelling. */
+export function unknownSettings(env: Environment): string[] {
+  const plain = Object.values(settings).map(({ name }) => name)
+  const secret = Object.values(secretSettings).flatMap(({ name }) => [name, `${name}_FILE`, `${name}_COMMAND`])
+  const known = new Set([...plain, ...secret])
+  return Object.keys(env).filter((name) => name.startsWith('SALLYPORT_') && !known.has(name))
+}

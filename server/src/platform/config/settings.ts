@@ -1,0 +1,209 @@
+/** How settings are read from the environment, and the kinds of values that they take. */
+import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { parseRange } from '../egress/address.ts'
+import { parseAllowEntry } from '../egress/allow-list.ts'
+import type { AllowEntry } from '../egress/allow-list.ts'
+import { Secret } from '../secret.ts'
+
+export type Environment = Record<string, string | undefined>
+
+export class ConfigError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.name = 'ConfigError'
+    this.problems = problems
+  }
+}
+
+export interface Setting<T> {
+  name: string
+  /** null: no default; the setting is then absent. */
+  fallback: string | null
+  meaning: string
+  /** Throws a TypeError whose message says what the setting takes. */
+  parse: (value: string) => T
+}
+
+export function setting<T>(
+  name: string,
+  fallback: string | null,
+  meaning: string,
+  parse: (value: string) => T,
+): Setting<T> {
+  return { name, fallback, meaning, parse }
+}
+
+/** The values of plain settings, and the sources of secret ones. */
+export type ValuesOf<Plain extends Record<string, Setting<unknown>>, Secrets> = {
+  [Key in keyof Plain]: ReturnType<Plain[Key]['parse']>
+} & { [Key in keyof Secrets]: SecretSource }
+
+export function readSetting<T>(one: Setting<T>, env: Environment): T {
+  const value = env[one.name] ?? one.fallback ?? ''
+  try {
+    return one.parse(value)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new ConfigError([`${one.name}: got "${value}"; takes ${error.message}.`])
+  }
+}
+
+/** Where a secret comes from. It is read anew each time: after a rotation the file or command gives another value. */
+export interface SecretSource {
+  name: string
+  isSet: boolean
+  /** The path of the file that holds it, if it comes from a file. */
+  file: string | undefined
+  read: () => Secret | undefined
+}
+
+export function readSecret(name: string, env: Environment): SecretSource {
+  const given = [name, `${name}_FILE`, `${name}_COMMAND`].filter((variant) => env[variant])
+  if (given.length > 1) throw new ConfigError([`${given.join(' and ')} are both set; give one of them.`])
+  const file = env[`${name}_FILE`] || undefined
+  const command = env[`${name}_COMMAND`] || undefined
+  const read = () => {
+    const value = file ? fromFile(name, file) : command ? fromCommand(name, command) : env[name]?.trim()
+    return value ? new Secret(value) : undefined
+  }
+  if (given.length > 0 && read() === undefined) throw new ConfigError([`${given.join()} gives nothing.`])
+  return { name, isSet: given.length > 0, file, read }
+}
+
+function fromFile(name: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    // The path is not shown: it may be the secret itself, set under the wrong name.
+    throw new ConfigError([`${name}_FILE names a file that can not be read (${errorCode(error)}).`])
+  }
+}
+
+function fromCommand(name: string, command: string): string {
+  try {
+    return execFileSync('/bin/sh', ['-c', command], {
+      encoding: 'utf8',
+      timeout: 10_000,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
+  } catch (error) {
+    throw new ConfigError([`${name}_COMMAND failed (${errorCode(error)}).`])
+  }
+}
+
+function errorCode(error: unknown): string {
+  const { code, signal, status } = error as { code?: string; signal?: string | null; status?: number }
+  return code ?? signal ?? (status === undefined ? 'unknown' : `exit ${status}`)
+}
+
+/** Reports settings that are missing although others that are only useful together with them are set. */
+export function incomplete(what: string, isSet: Record<string, boolean>): string[] {
+  const names = Object.keys(isSet)
+  const missing = names.filter((name) => !isSet[name])
+  if (missing.length === 0 || missing.length === names.length) return []
+  const given = names.filter((name) => isSet[name])
+  return [`${missing.join(' and ')}: got nothing; ${what} takes it together with ${given.join(' and ')}.`]
+}
+
+// Kinds of values. Each parses a setting's text, or throws a TypeError that says what the setting takes.
+
+export function text(value: string): string {
+  if (value.trim() === '') throw new TypeError('some text')
+  return value
+}
+
+export function optional<T>(parse: (value: string) => T): (value: string) => T | undefined {
+  return (value) => (value === '' ? undefined : parse(value))
+}
+
+export function integer(minimum: number, maximum: number): (value: string) => number {
+  return (value) => {
+    const number = /^\d{1,12}$/.test(value) ? Number(value) : NaN
+    if (!(number >= minimum && number <= maximum)) throw new TypeError(`a whole number from ${minimum} to ${maximum}`)
+    return number
+  }
+}
+
+export function oneOf<const C extends readonly string[]>(...choices: C): (value: string) => C[number] {
+  return (value) => {
+    if (!choices.includes(value)) throw new TypeError(choices.join(', '))
+    return value
+  }
+}
+
+export function addressOrName(value: string): string {
+  if (isIP(value) === 0 && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(value))
+    throw new TypeError('an IP address or a name')
+  return value
+}
+
+export function baseUrl(value: string): URL {
+  const url = URL.parse(value)
+  if (!url || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`) {
+    throw new TypeError('an http or https URL without a path, such as https://sallyport.example.com')
+  }
+  return url
+}
+
+export function httpsOrigin(value: string): URL {
+  const url = URL.parse(value)
+  if (url?.protocol !== 'https:' || url.href !== `${url.origin}/`) {
+    throw new TypeError('an https URL without a path, such as https://github.example.com')
+  }
+  return url
+}
+
+/** OIDC Discovery §3: https, with neither query nor fragment; a path is common. */
+export function issuer(value: string): URL {
+  const url = URL.parse(value)
+  if (
+    url?.protocol !== 'https:' ||
+    url.href !== `${url.origin}${url.pathname}` ||
+    url.pathname.includes('/.well-known/')
+  )
+    throw new TypeError('an https URL without query and fragment, such as https://login.example.com/realms/us')
+  return url
+}
+
+export function flag(value: string): boolean {
+  return oneOf('0', '1')(value) === '1'
+}
+
+export function origins(value: string): string[] {
+  const list = value === '' ? [] : value.split(',').map((entry) => entry.trim())
+  if (!list.every((entry) => URL.parse(entry)?.origin === entry)) {
+    throw new TypeError('origins such as https://app.example.com, separated by commas')
+  }
+  return list
+}
+
+export function addresses(value: string): string[] {
+  const list = value.split(',').map((entry) => entry.trim())
+  if (!list.every((entry) => parseRange(entry))) {
+    throw new TypeError(
+      'IP addresses or CIDR ranges that begin at their first address (10.0.0.0/8), separated by commas',
+    )
+  }
+  return list
+}
+
+export function egressAllow(value: string): AllowEntry[] {
+  return value === '' ? [] : value.split(',').map((entry) => parseAllowEntry(entry.trim()))
+}
+
+/** Read at the start: a file that goes missing later must not change whom the service trusts. */
+export function certificates(value: string): { pem: string } {
+  try {
+    const pem = readFileSync(value, 'utf8')
+    const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+    if (found.length > 0 && found.every((one) => new X509Certificate(one).ca)) return { pem: found.join('\n') }
+  } catch {
+    // Reported below, with what the setting takes.
+  }
+  throw new TypeError('the path of a file that can be read and holds certificates of authorities in PEM')
+}
