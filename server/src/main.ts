@@ -20,7 +20,7 @@ import { createEgress } from './platform/egress/egress.ts'
 import type { Egress } from './platform/egress/egress.ts'
 import { ServiceError } from './platform/errors.ts'
 import { backlog, rereadCertificate } from './platform/http/listener.ts'
-import { holdLocalhost, letLocalhostGo, mainAddress } from './platform/http/localhost.ts'
+import { listenOnOtherLoopback, closeOtherLoopback, mainAddress } from './platform/http/localhost.ts'
 import { serveMetrics } from './platform/http/operations-routes.ts'
 import { masterKeySource, openDatabase, prepareDataDirectory, readAdminToken } from './platform/operations/instance.ts'
 import { createLog } from './platform/operations/log.ts'
@@ -134,7 +134,7 @@ async function serveCalls(
   // The API reference takes 65 ms to make. Everyone would wait for the first to ask for it.
   app.http.swagger()
   await app.http.listen({ host: mainAddress(config), port: config.port, backlog })
-  const loopback = await holdLocalhost(app.http.server, config, log)
+  const loopback = await listenOnOtherLoopback(app.http.server, config, log)
   const metricsServer =
     config.metricsPort === undefined ? undefined : await serveMetrics(app.metrics, config.metricsPort, config, log)
   onReload(log, () => rereadCertificate(app.http.server, config))
@@ -264,7 +264,7 @@ async function endCalls(running: Running, signal: string | undefined): Promise<v
   await sleep((config.drainSeconds ?? (config.trustProxy ? 5 : 0)) * 1000)
   timers.forEach(clearInterval)
   metricsServer?.close()
-  const loopbackClosed = loopback && letLocalhostGo(app.http.server, loopback)
+  const loopbackClosed = loopback && closeOtherLoopback(app.http.server, loopback)
   const tooLate = sleep(config.stopSeconds * 1000, undefined, { ref: false })
   const closed = Promise.all([app.http.close(), loopbackClosed])
   await Promise.race([closed, tooLate])

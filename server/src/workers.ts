@@ -6,7 +6,7 @@ import cluster from 'node:cluster'
 import type { Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { later } from './platform/backoff.ts'
+import { retryTime } from './platform/backoff.ts'
 import { systemClock } from './platform/clock.ts'
 import type { Config } from './config/config.ts'
 import type { Log } from './platform/operations/log.ts'
@@ -126,7 +126,7 @@ async function readyOrExit({ worker, ready, ending }: Started, log: Log): Promis
 
 function untilNextMs(attempts: number): number {
   const now = systemClock()
-  return Math.round(later(now, attempts, pause).getTime() - now.getTime())
+  return Math.round(retryTime(now, attempts, pause).getTime() - now.getTime())
 }
 
 function endAtOnce(): never {

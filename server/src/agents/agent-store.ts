@@ -3,9 +3,9 @@ import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
 import { preparedForKeys } from '../platform/database/prepared.ts'
 import type { KeyList } from '../platform/database/prepared.ts'
-import { together } from '../platform/database/batch-lookup.ts'
+import { batchLookup } from '../platform/database/batch-lookup.ts'
 import { fromTime } from '../platform/database/times.ts'
-import { whileUnchanged } from '../platform/cache/version-cache.ts'
+import { cacheByVersion } from '../platform/cache/version-cache.ts'
 import type { Agent } from './agent.ts'
 
 interface AgentRow {
@@ -31,12 +31,12 @@ const findByHashes = preparedForKeys((queries: Queries, _values: object, hashes:
     .where(hashes.holds('token_hash')),
 )
 
-const findRow = together(async (queries: Queries, hashes: readonly Buffer[]) => {
+const findRow = batchLookup(async (queries: Queries, hashes: readonly Buffer[]) => {
   const rows = await findByHashes(queries, {}, hashes)
   return hashes.map((hash) => rows.find((row) => hash.equals(row.token_hash)))
 })
 
-const findByHash = whileUnchanged(async (queries: Queries, hash: string): Promise<Agent | undefined> => {
+const findByHash = cacheByVersion(async (queries: Queries, hash: string): Promise<Agent | undefined> => {
   const row = await findRow(queries, Buffer.from(hash, 'latin1'))
   return row && toAgent(row)
 })

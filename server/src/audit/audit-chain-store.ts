@@ -1,8 +1,8 @@
 /** The tables of the record: what is put there at the end of a transaction, and what verify and retention read. */
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
-import { noteEachOf } from '../platform/database/database.ts'
-import type { Note, Queries } from '../platform/database/database.ts'
+import { batchRunnerOf } from '../platform/database/database.ts'
+import type { BatchStatement, Queries } from '../platform/database/database.ts'
 import { prepared } from '../platform/database/prepared.ts'
 import type { Sequence } from '../platform/database/tables.ts'
 import { recordColumns, recordValues } from './audit-hash.ts'
@@ -50,12 +50,12 @@ const columns = [...recordColumns, 'chain', 'position', 'hash', 'mac'] as const 
 
 export const auditChainStore = {
   insert: async (tx: Queries, rows: readonly LinkedRow[]): Promise<void> => {
-    const noteEach = noteEachOf(tx)
-    if (!noteEach) {
+    const runBatch = batchRunnerOf(tx)
+    if (!runBatch) {
       await insertAll(tx, listsOf(rows))
       return
     }
-    for (const note of notesOf(rows)) await noteEach(note)
+    for (const note of notesOf(rows)) await runBatch(note)
   },
 
   insertHead: async (tx: Queries, head: SignedHead): Promise<void> => {
@@ -201,7 +201,7 @@ function toSignedRow({ chain, position, hash, at, signature }: SignedHead): Sign
 export type AuditChainStore = typeof auditChainStore
 
 /** How they are put there on SQLite. */
-export function notesOf(rows: readonly LinkedRow[]): Note[] {
+export function notesOf(rows: readonly LinkedRow[]): BatchStatement[] {
   return [
     { text: insertOne, rows: rows.map(valuesOf) },
     { text: insertPair, rows: pairsIn(rows) },

@@ -6,7 +6,7 @@
 import type { Clock } from '../platform/clock.ts'
 import { beforeCommit } from '../platform/database/database.ts'
 import type { CommitResult, Database, Queries } from '../platform/database/database.ts'
-import { isUndone } from '../platform/database/failures.ts'
+import { isRolledBack } from '../platform/database/failures.ts'
 import { newId } from '../platform/ids.ts'
 import { redacted } from '../platform/secret.ts'
 import { issuedTokenPattern, issuedTokenPrefix } from '../platform/tokens.ts'
@@ -138,7 +138,7 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
       result = 'committed'
       return true
     } catch (error) {
-      if (!isUndone(error)) throw error
+      if (!isRolledBack(error)) throw error
       result = 'undone'
       return false
     } finally {

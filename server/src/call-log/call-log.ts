@@ -47,7 +47,7 @@ export function createCallLog(needs: CallLogNeeds, mode: CallLogMode = 'single-s
   const prepaid = createPrepaidCalls()
   const { write, assertStillUsable } = createTransactional(needs, prepaid)
   const group = createGroupCommit(database, write, {
-    writeAtOnce: mode === 'single-statement' ? createSingleStatement(needs, prepaid) : undefined,
+    fastWrite: mode === 'single-statement' ? createSingleStatement(needs, prepaid) : undefined,
     // A call that began twice would count twice. An end that is written twice is the same end.
     mayRepeat: ({ kind }: Entry) => kind === 'end',
   })

@@ -18,7 +18,7 @@ import { verifyAudit } from '../audit/verify-audit.ts'
 import type { Grant } from '../grants/grant.ts'
 import { grantStore } from '../grants/grant-store.ts'
 import type { Engine } from '../platform/database/database.ts'
-import { Undone } from '../platform/database/failures.ts'
+import { RolledBack } from '../platform/database/failures.ts'
 
 interface Crowd extends Calling {
   /** The status of each call: one by each of the agents, all at once. */
@@ -48,17 +48,17 @@ async function startCrowd(t: TestContext, engine: Engine, count: number, terms: 
   let sent = 0
   let around: Around | undefined
   const watched = <T>(isOfCalls: boolean, commit: () => Promise<T> | undefined): Promise<T> | undefined => {
-    const undone = () => Promise.reject<T>(new Undone())
+    const undone = () => Promise.reject<T>(new RolledBack())
     const sending = isOfCalls && around ? (around(() => commit() ?? undone()) as Promise<T>) : commit()
     if (sending) sent++
     return sending
   }
   const isAttempt = (value: unknown) => typeof value === 'string' && value.includes('proxy.attempt')
-  const { atOnce, noteAtOnce } = database
-  database.atOnce = (query) => watched(query.parameters.some(isAttempt), () => atOnce(query))
-  database.noteAtOnce = (notes) => {
+  const { runSingleStatement, runBatchTransaction } = database
+  database.runSingleStatement = (query) => watched(query.parameters.some(isAttempt), () => runSingleStatement(query))
+  database.runBatchTransaction = (notes) => {
     const isOfCalls = notes.some(({ rows }) => rows.some((values) => values.some(isAttempt)))
-    return watched(isOfCalls, () => noteAtOnce(notes))
+    return watched(isOfCalls, () => runBatchTransaction(notes))
   }
   while (sent === 0) assert.equal((await calling.proxy()).status, 200)
   const calls: (() => Promise<number>)[] = []
@@ -151,12 +151,12 @@ test('whoever ends a grant and then puts it on record does not wait for calls th
   const audit = createAuditStore({ database, vault, clock: clock.now })
   const proxy = await proxyTo(service, {}, { audit })
   let sent = 0
-  const { atOnce } = database
-  database.atOnce = (query) => {
+  const { runSingleStatement } = database
+  database.runSingleStatement = (query) => {
     sent++
-    return atOnce(query)
+    return runSingleStatement(query)
   }
-  while (!database.atOnce(sql`select 1`.compile(database.queries))) await new Promise(setImmediate)
+  while (!database.runSingleStatement(sql`select 1`.compile(database.queries))) await new Promise(setImmediate)
   await proxy.call()
   const before = sent
   let refused: Promise<void> | undefined
@@ -217,7 +217,7 @@ test('statements that the server has forgotten are no more than a detour', async
   const { service, callByAll, grantIds, callsOf, assertIntact } = await startCrowd(t, 'postgres', 4)
   const { database } = service
   await callByAll()
-  assert.ok(database.atOnce({ ...sql`discard all`.compile(database.queries), parameters: [] }))
+  assert.ok(database.runSingleStatement({ ...sql`discard all`.compile(database.queries), parameters: [] }))
   assert.deepEqual(await callByAll(), [200, 200, 200, 200])
   assert.deepEqual(await callByAll(), [200, 200, 200, 200])
   for (const grantId of grantIds) assert.equal(await callsOf(grantId), 3)

@@ -64,7 +64,7 @@ export const singleStatementStore = {
    * last use is due to be written. Undefined if it can't be done in one step at the moment.
    */
   insert: (
-    { engine, atOnce, noteAtOnce, queries }: Database,
+    { engine, runSingleStatement, runBatchTransaction, queries }: Database,
     rows: readonly LinkedRow[],
     { calls, connectionIds }: { calls: readonly CountedCall[]; connectionIds: readonly string[] },
     { keys, limit, calls: prepaid }: PlannedTaking,
@@ -73,7 +73,7 @@ export const singleStatementStore = {
     const at = now.getTime()
     const taken = timesOf({ limit, now, calls: prepaid })
     if (engine === 'sqlite') {
-      return noteAtOnce([
+      return runBatchTransaction([
         // Check the most frequent failure first: an agent may well be at its rate.
         { ...noteOfTakings(queries, keys, taken), mustChange: true },
         { ...noteOfCallsWithToken(queries, calls, at), mustChange: true },
@@ -85,7 +85,7 @@ export const singleStatementStore = {
     const times = new Map<string, number>()
     for (const { grantId } of calls) times.set(grantId, (times.get(grantId) ?? 0) + 1)
     const tokens = new Map(calls.map(({ tokenHash }) => [tokenHash.toString('hex'), tokenHash]))
-    return atOnce(
+    return runSingleStatement(
       statement(queries, {
         ...listsOf(rows),
         ...taken,

@@ -3,7 +3,7 @@
  * `webhook-id`. It trusts nothing of the receiver: its answer counts by its status, and what it says is not kept.
  */
 import type { AuditStore } from '../audit/audit-store.ts'
-import { later } from '../platform/backoff.ts'
+import { retryTime } from '../platform/backoff.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { Egress } from '../platform/egress/egress.ts'
@@ -28,7 +28,7 @@ export interface DeliverCallbacksNeeds {
 const answerWithinMs = 10_000
 /** Longer than an attempt can take: nobody else sends meanwhile. */
 const leaseMs = 15_000
-const atOnce = 20
+const concurrency = 20
 const perAgent = 5
 /** A receiver that comes back after a long outage hears from us within minutes. */
 const pause = { firstMs: 5_000, longestMs: 900_000 }
@@ -40,7 +40,7 @@ export function createDeliverCallbacks(needs: DeliverCallbacksNeeds, patienceMs 
   const { database, callbacks, clock, log } = needs
   return createOutbox({
     what: 'callbacks',
-    atOnce,
+    concurrency,
     log,
     claim: (limit) => {
       const now = clock()
@@ -111,7 +111,7 @@ async function hearOut(body: AsyncIterable<Uint8Array>): Promise<void> {
 
 /** The last one falls on the moment at which it is given up. */
 function nextAttempt(now: Date, { attempts, giveUpAfter }: ClaimedCallback, { notBefore }: Failure): Date {
-  const times = [later(now, attempts, pause), notBefore ?? now].map((time) => time.getTime())
+  const times = [retryTime(now, attempts, pause), notBefore ?? now].map((time) => time.getTime())
   return new Date(Math.min(Math.max(...times), giveUpAfter.getTime()))
 }
 

@@ -2,7 +2,7 @@
  * What became of one attempt, in coarse codes that the agent may see. A place that may not be reached looks the same
  * whether or not anybody is there.
  */
-import { wishedTime } from '../platform/backoff.ts'
+import { retryAfterTime } from '../platform/backoff.ts'
 import { ServiceError } from '../platform/errors.ts'
 
 export interface Failure {
@@ -28,7 +28,7 @@ export function judgeAnswer(
   const failure = { error: `http_${status}`, isFinal: false }
   if (status !== 429 && status !== 503) return failure
   const [, wish] = headers.find(([name]) => name.toLowerCase() === 'retry-after') ?? []
-  const wished = wish === undefined ? undefined : wishedTime(wish, now)
+  const wished = wish === undefined ? undefined : retryAfterTime(wish, now)
   const latest = new Date(now.getTime() + longestWishMs)
   return { ...failure, notBefore: wished && wished > latest ? latest : wished }
 }

@@ -1,4 +1,4 @@
-import type { Database, Note, Queries } from '../platform/database/database.ts'
+import type { Database, BatchStatement, Queries } from '../platform/database/database.ts'
 import { pageOf } from '../platform/database/paging.ts'
 import type { Page, PageRequest } from '../platform/database/paging.ts'
 import { prepared } from '../platform/database/prepared.ts'
@@ -61,11 +61,11 @@ export interface TokenPair {
 const markUsed = prepared(
   (tx: Queries, { connectionId, now }: { connectionId: string; now: number }) =>
     tx.updateTable('connections').set({ last_used_at: now }).where('connection_id', '=', connectionId),
-  { isNote: true },
+  { leavesCachesValid: true },
 )
 
 /** On SQLite, in the batch that puts their calls on record. */
-export function noteOfUses(connectionIds: readonly string[], at: number): Note {
+export function noteOfUses(connectionIds: readonly string[], at: number): BatchStatement {
   return {
     text: 'update connections set last_used_at = ? where connection_id = ?',
     rows: Array.from(new Set(connectionIds), (connectionId) => [at, connectionId]),

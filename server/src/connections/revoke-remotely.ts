@@ -3,7 +3,7 @@
  * ended the connection; whoever finds it due carries it out, again and again until the provider has answered.
  */
 import type { AuditStore } from '../audit/audit-store.ts'
-import { later } from '../platform/backoff.ts'
+import { retryTime } from '../platform/backoff.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { Log } from '../platform/operations/log.ts'
@@ -53,7 +53,7 @@ export function createRevokeRemotely(needs: RevokeRemotelyNeeds) {
       const endedAt = claimed.connection.revokedAt ?? now
       const isTooLate = now.getTime() - endedAt.getTime() > givenUpAfterMs
       if (isFinal || isTooLate) await conclude(needs, claimed.connection, 'failed')
-      else await revocations.postpone(database.queries, connectionId, later(now, claimed.attempts, pause))
+      else await revocations.postpone(database.queries, connectionId, retryTime(now, claimed.attempts, pause))
     }
   }
 

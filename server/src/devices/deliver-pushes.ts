@@ -2,7 +2,7 @@
  * Sends the pushes that are due. Who may be told is read at that moment: a device that was revoked, or whose user was
  * disabled, since the push was written gets nothing.
  */
-import { later } from '../platform/backoff.ts'
+import { retryTime } from '../platform/backoff.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { Log } from '../platform/operations/log.ts'
@@ -24,7 +24,7 @@ export interface DeliverPushesNeeds {
 /** Longer than the calls of one push can take: nobody else begins meanwhile. */
 const leaseMs = 90_000
 const pause = { firstMs: 5000, longestMs: 600_000 }
-const atOnce = 20
+const concurrency = 20
 
 export function createDeliverPushes(needs: DeliverPushesNeeds): Outbox {
   const { database, pushes, clock, log } = needs
@@ -35,7 +35,7 @@ export function createDeliverPushes(needs: DeliverPushesNeeds): Outbox {
       return pushes.claim(database, now, new Date(now.getTime() + leaseMs), limit)
     },
     carryOut: (claimed) => deliver(needs, claimed),
-    atOnce,
+    concurrency,
     log,
   })
 }
@@ -75,7 +75,7 @@ async function deliver({ database, pushes, push, clock, log }: DeliverPushesNeed
 }
 
 function nextAttempt({ attempts }: ClaimedPush, { notBefore }: PushOutcome & { kind: 'later' }, now: Date): Date {
-  const until = later(now, attempts, pause)
+  const until = retryTime(now, attempts, pause)
   return notBefore && notBefore > until ? notBefore : until
 }
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentStore } from '../agents/agent-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
-import { createCrowd } from '../platform/active-set.ts'
+import { createActiveSet } from '../platform/active-set.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { createStop } from '../platform/stop-signal.ts'
 import type { Stop } from '../platform/stop-signal.ts'
@@ -33,7 +33,7 @@ export interface CallsInFlight {
 }
 
 export function createCallsInFlight({ database, agents, grants, clock }: CallsInFlightNeeds): CallsInFlight {
-  const calls = createCrowd<Stop & { grantId: string; token: string }>()
+  const calls = createActiveSet<Stop & { grantId: string; token: string }>()
   let isAsking = false
   let endedBy: Error | undefined
 

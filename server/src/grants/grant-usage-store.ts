@@ -4,10 +4,10 @@
  */
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
-import { noteEachOf } from '../platform/database/database.ts'
-import type { Note, Queries } from '../platform/database/database.ts'
-import { preparedForKeys, preparedNote } from '../platform/database/prepared.ts'
-import { inWaves } from '../platform/database/batch-lookup.ts'
+import { batchRunnerOf } from '../platform/database/database.ts'
+import type { BatchStatement, Queries } from '../platform/database/database.ts'
+import { preparedForKeys, preparedBatch } from '../platform/database/prepared.ts'
+import { groupsWithUniqueKeys } from '../platform/database/batch-lookup.ts'
 
 export interface UsageRow {
   grant_id: string
@@ -41,11 +41,11 @@ export async function closeUsage(tx: Queries, grantIds: readonly string[]): Prom
 export async function countCalls(tx: Queries, grantIds: readonly string[], now: Date): Promise<boolean[]> {
   if (grantIds.length === 0) return []
   const at = now.getTime()
-  const noteEach = noteEachOf(tx)
-  if (noteEach) return (await noteEach(noteOfCalls(tx, grantIds, at))).map((changes) => changes === 1)
+  const runBatch = batchRunnerOf(tx)
+  if (runBatch) return (await runBatch(noteOfCalls(tx, grantIds, at))).map((changes) => changes === 1)
   await waitForRows(tx, {}, [...new Set(grantIds)])
   const counted: boolean[] = []
-  for (const wave of inWaves([...grantIds.entries()], ([, grantId]) => grantId)) {
+  for (const wave of groupsWithUniqueKeys([...grantIds.entries()], ([, grantId]) => grantId)) {
     const ids = wave.map(([, grantId]) => grantId)
     const rows = await countTogether(tx, { now: at }, ids)
     const through = new Set(rows.map((row) => row.grant_id))
@@ -79,12 +79,12 @@ export function countingLiveCalls(tx: Queries, now: number, times: RawBuilder<nu
 const one = sql.lit(1)
 
 /** One after the other: without a list of what it changed SQLite needs no table of its own for each statement. */
-const countEach = preparedNote<{ grantId: string; now: number }>((tx, { grantId, now }) =>
+const countEach = preparedBatch<{ grantId: string; now: number }>((tx, { grantId, now }) =>
   countingLiveCalls(tx, now, one).where('grant_id', '=', grantId),
 )
 
 /** The same for agents whose token is still this one. */
-const countEachWithToken = preparedNote<{ grantId: string; tokenHash: Uint8Array; now: number }>(
+const countEachWithToken = preparedBatch<{ grantId: string; tokenHash: Uint8Array; now: number }>(
   (tx, { grantId, tokenHash, now }) => countingLiveCalls(tx, now, one, tokenHash).where('grant_id', '=', grantId),
 )
 
@@ -92,7 +92,7 @@ export function noteOfCallsWithToken(
   queries: Queries,
   calls: readonly { grantId: string; tokenHash: Uint8Array }[],
   now: number,
-): Note {
+): BatchStatement {
   return countEachWithToken(
     queries,
     calls.map((call) => ({ ...call, now })),
@@ -100,7 +100,7 @@ export function noteOfCallsWithToken(
 }
 
 /** On SQLite, as a note: each time it changes the grant's row, or none. */
-function noteOfCalls(queries: Queries, grantIds: readonly string[], now: number): Note {
+function noteOfCalls(queries: Queries, grantIds: readonly string[], now: number): BatchStatement {
   return countEach(
     queries,
     grantIds.map((grantId) => ({ grantId, now })),
@@ -123,5 +123,5 @@ const waitForRows = preparedForKeys<object, object>((tx, _values, grantIds) =>
 
 const countTogether = preparedForKeys<{ now: number }, { grant_id: string }>(
   (tx, { now }, grantIds) => countingLiveCalls(tx, now, one).where(grantIds.holds('grant_id')).returning('grant_id'),
-  { isNote: true },
+  { leavesCachesValid: true },
 )

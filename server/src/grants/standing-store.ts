@@ -2,8 +2,8 @@ import type {} from '../connections/connection-store.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { preparedForKeys } from '../platform/database/prepared.ts'
 import type { KeyList } from '../platform/database/prepared.ts'
-import { together } from '../platform/database/batch-lookup.ts'
-import { whileUnchanged } from '../platform/cache/version-cache.ts'
+import { batchLookup } from '../platform/database/batch-lookup.ts'
+import { cacheByVersion } from '../platform/cache/version-cache.ts'
 import { fromTime } from '../platform/database/times.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import type { Injection } from '../providers/provider.ts'
@@ -38,12 +38,12 @@ const findRows = preparedForKeys((queries: Queries, _values: object, grantIds: K
 
 type Row = Awaited<ReturnType<typeof findRows>>[number]
 
-const findRow = together(async (queries: Queries, grantIds: readonly string[]) => {
+const findRow = batchLookup(async (queries: Queries, grantIds: readonly string[]) => {
   const rows = await findRows(queries, {}, grantIds)
   return grantIds.map((grantId) => rows.find((row) => row.grant_id === grantId))
 })
 
-const findStanding = whileUnchanged(async (queries: Queries, grantId: string): Promise<Standing | undefined> => {
+const findStanding = cacheByVersion(async (queries: Queries, grantId: string): Promise<Standing | undefined> => {
   const row = await findRow(queries, grantId)
   return row && { grant: toGrant(row), connection: toConnection(row), provider: toProvider(row) }
 })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createCrowd } from './active-set.ts'
+import { createActiveSet } from './active-set.ts'
 
 test('who has entered is there until they leave, once, in whatever order', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.boolean(), fc.nat())), (steps) => {
-      const crowd = createCrowd<number>()
+      const crowd = createActiveSet<number>()
       const there = new Map<number, () => void>()
       let next = 0
       for (const [isEntering, which] of steps) {

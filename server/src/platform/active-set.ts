@@ -2,7 +2,7 @@
  * Those who are here just now, where many come and go. Not a Set: V8 links every table of a Set to the one that takes
  * its place, so that from the first that has grown old all that came later is kept alive.
  */
-export interface Crowd<One> {
+export interface ActiveSet<One> {
   /** Returns the way to leave. */
   enter: (one: One) => () => void
   /** As they are at this moment. */
@@ -16,7 +16,7 @@ interface Place<One> {
 
 const gone = -1
 
-export function createCrowd<One>(): Crowd<One> {
+export function createActiveSet<One>(): ActiveSet<One> {
   const places: Place<One>[] = []
   return {
     enter: (one) => {

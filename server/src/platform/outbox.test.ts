@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
-import { later } from './backoff.ts'
+import { retryTime } from './backoff.ts'
 import { createLog } from './operations/log.ts'
 import { createOutbox } from './outbox.ts'
 
 const quiet = createLog({ logLevel: 'silent', logFormat: 'json' }, { write: () => undefined })
 
 /** Items that are due, and the moments at which each is let go. */
-function outboxOf(due: string[], atOnce: number) {
+function outboxOf(due: string[], concurrency: number) {
   const gates = new Map<string, PromiseWithResolvers<undefined>>()
   const done: string[] = []
   const outbox = createOutbox({
@@ -20,7 +20,7 @@ function outboxOf(due: string[], atOnce: number) {
       await gate.promise
       done.push(item)
     },
-    atOnce,
+    concurrency,
     log: quiet,
   })
   const begun = async (count: number) => {
@@ -83,7 +83,7 @@ test('what becomes due while the others are being read is found in the same roun
       return found
     },
     carryOut: (item: string) => Promise.resolve(void done.push(item)),
-    atOnce: 5,
+    concurrency: 5,
     log: quiet,
   })
   const first = outbox.due()
@@ -102,7 +102,7 @@ test('it has not ended while one is under way, although the database was lost si
     what: 'letters',
     claim: (limit) => (isLost ? Promise.reject(new Error('no database')) : Promise.resolve(due.splice(0, limit))),
     carryOut: () => gate.promise,
-    atOnce: 5,
+    concurrency: 5,
     log: quiet,
   })
   const round = outbox.due()
@@ -129,7 +129,7 @@ test('one that can not be settled is logged, and the others go on', async () => 
     return Promise.resolve()
   }
   const claim = (limit: number) => Promise.resolve(due.splice(0, limit))
-  await createOutbox({ what: 'letters', claim, carryOut, atOnce: 1, log }).due()
+  await createOutbox({ what: 'letters', claim, carryOut, concurrency: 1, log }).due()
   assert.deepEqual(done, ['good'])
   assert.match(lines.join(''), /letters: one could not be settled/)
 })
@@ -137,7 +137,7 @@ test('one that can not be settled is logged, and the others go on', async () => 
 test('pauses double, are bounded, and differ', () => {
   const now = new Date('2026-11-15T12:00:00.000Z')
   const pauseOf = (attempts: number) =>
-    later(now, attempts, { firstMs: 1000, longestMs: 60_000 }).getTime() - now.getTime()
+    retryTime(now, attempts, { firstMs: 1000, longestMs: 60_000 }).getTime() - now.getTime()
   for (const [attempts, ms] of [
     [1, 1000],
     [2, 2000],

@@ -14,7 +14,7 @@ interface OutboxNeeds<Item> {
   claim: (limit: number) => Promise<Item[]>
   /** Does it and settles it: done, given up, or due again later. */
   carryOut: (item: Item) => Promise<void>
-  atOnce: number
+  concurrency: number
   log: Log
 }
 
@@ -27,7 +27,7 @@ export interface Outbox {
   ended: () => Promise<void>
 }
 
-export function createOutbox<Item>({ what, claim, carryOut, atOnce, log }: OutboxNeeds<Item>): Outbox {
+export function createOutbox<Item>({ what, claim, carryOut, concurrency, log }: OutboxNeeds<Item>): Outbox {
   const underWay = new Set<Promise<void>>()
   let isEnding = false
   let round: Promise<void> | undefined
@@ -46,7 +46,7 @@ export function createOutbox<Item>({ what, claim, carryOut, atOnce, log }: Outbo
   const work = async () => {
     for (;;) {
       const wakened = news.promise
-      const free = isEnding ? 0 : atOnce - underWay.size
+      const free = isEnding ? 0 : concurrency - underWay.size
       const items = free > 0 ? await claim(free) : []
       items.forEach(begin)
       if (items.length > 0 && items.length === free) continue

@@ -206,7 +206,7 @@ const claimKey = prepared<Claim & { now: number }, { key_hash: string }>(
           .where('keyed_calls.expires_at', '<=', call.now),
       )
       .returning('key_hash'),
-  { isNote: true },
+  { leavesCachesValid: true },
 )
 
 const columns = [
@@ -239,5 +239,5 @@ const concludeKey = prepared<
       .set({ answer: call.answer, answer_key_id: call.answer_key_id, size: call.size, ended_at: call.now })
       .where('key_hash', '=', call.key_hash)
       .where('audit_id', '=', call.audit_id),
-  { isNote: true },
+  { leavesCachesValid: true },
 )

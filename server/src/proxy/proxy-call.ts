@@ -6,7 +6,7 @@ import type { CallingAgent } from '../agents/agent.ts'
 import type { Hold } from '../platform/limits/byte-budget.ts'
 import type { Config } from '../config/config.ts'
 import type { StopSignal } from '../platform/stop-signal.ts'
-import { turnsEnd } from '../platform/event-loop/tick-batching.ts'
+import { endOfTick } from '../platform/event-loop/tick-batching.ts'
 import { createRedactor } from '../redaction/redactor.ts'
 import { admit } from './admit.ts'
 import type { AdmitNeeds, Admission } from './admit.ts'
@@ -51,7 +51,7 @@ export async function proxyCall(
   caller: Caller,
 ): Promise<ProxyReply> {
   // Calls that came together are put on record together.
-  await turnsEnd()
+  await endOfTick()
   const admitted = await admit(needs, agent, input, caller)
   if (admitted.kind === 'stored') return stored(needs, agent.agent, admitted.envelope, caller)
   const { call, keyed } = admitted
@@ -105,7 +105,7 @@ async function whole(
         if (!room.grow(bytes)) throw noRoomForAnswer(room)
       }
       const response = await first.route.upstream.whole({ ...request, takeRoom })
-      await turnsEnd()
+      await endOfTick()
       return response
     },
     giveUp: () => undefined,

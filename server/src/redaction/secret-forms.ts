@@ -38,7 +38,7 @@ export function compileSecrets(secrets: readonly Secret[]): SecretForms {
     ...partsOf(value).flatMap((part) => patternsOfPart(value, part)),
   ])
   const longest = revealed.reduce((most, value) => Math.max(most, Buffer.byteLength(value)), 0)
-  // Undone, a secret that looks like escapes has other bytes than it shows.
+  // RolledBack, a secret that looks like escapes has other bytes than it shows.
   const sought = bytesOf(patterns)
   const isUsual = sought.every((isIn, byte) => isIn === 0 || usualBytes[byte] === 1)
   const longestPattern = patterns.reduce((most, { first, last }) => Math.max(most, last - first), 0)

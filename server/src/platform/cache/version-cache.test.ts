@@ -5,7 +5,7 @@ import { onBothDatabases } from '../../../testkit/databases.ts'
 import { migratedDatabase } from '../../../testkit/open-database.ts'
 import type { Database, Queries } from '../database/database.ts'
 import { prepared } from '../database/prepared.ts'
-import { whileUnchanged } from './version-cache.ts'
+import { cacheByVersion } from './version-cache.ts'
 
 const select = prepared((queries: Queries, { userId }: { userId: string }) =>
   queries.selectFrom('users').select('name').where('user_id', '=', userId),
@@ -13,14 +13,14 @@ const select = prepared((queries: Queries, { userId }: { userId: string }) =>
 const note = prepared(
   (tx: Queries, { userId }: { userId: string }) =>
     tx.updateTable('users').set({ name: 'noted' }).where('user_id', '=', userId),
-  { isNote: true },
+  { leavesCachesValid: true },
 )
 
 /** Reads a row through a memory, and counts how often it was really read. */
 async function startReading({ queries }: Database) {
   await queries.insertInto('users').values({ user_id: 'a', name: '1', created_at: 0, requires_device: 0 }).execute()
   let reads = 0
-  const find = whileUnchanged(async (from, userId) => {
+  const find = cacheByVersion(async (from, userId) => {
     reads++
     const [row] = await select(from, { userId })
     return row
@@ -70,7 +70,7 @@ onBothDatabases('what was read', (engine) => {
   test('while it was being written is not kept', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     await startReading(database)
-    const find = whileUnchanged(async (queries, userId) => {
+    const find = cacheByVersion(async (queries, userId) => {
       const [row] = await select(queries, { userId })
       if (row?.name === '1') await write(database.queries, 2)
       return row
@@ -119,7 +119,7 @@ test('on SQLite it is kept when a write has found nothing to change', async (t) 
 test('what is not there is looked for each time', async (t) => {
   const database = (await migratedDatabase(t, 'sqlite'))()
   let reads = 0
-  const find = whileUnchanged<object>(() => {
+  const find = cacheByVersion<object>(() => {
     reads++
     return Promise.resolve(undefined)
   })

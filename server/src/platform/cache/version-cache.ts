@@ -12,11 +12,11 @@ interface Kept<Found> {
 }
 
 /** Returns at once where it is known. */
-export type FindUnchanged<Found> = (queries: Queries, key: string) => Found | undefined | Promise<Found | undefined>
+export type CachedFind<Found> = (queries: Queries, key: string) => Found | undefined | Promise<Found | undefined>
 
-export function whileUnchanged<Found>(
+export function cacheByVersion<Found>(
   find: (queries: Queries, key: string) => Promise<Found | undefined>,
-): FindUnchanged<Found> {
+): CachedFind<Found> {
   const keptOf = new WeakMap<Queries, Kept<Found>>()
   const findAsOf = (queries: Queries, key: string, version: Version | undefined) => {
     if (version === undefined) return find(queries, key)

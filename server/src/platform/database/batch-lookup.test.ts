@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { migratedDatabase } from '../../../testkit/open-database.ts'
 import type { Queries } from './database.ts'
-import { inWaves, together } from './batch-lookup.ts'
+import { groupsWithUniqueKeys, batchLookup } from './batch-lookup.ts'
 
 /** Doubles numbers, and tells which were asked together. */
 function doubling() {
@@ -11,7 +11,7 @@ function doubling() {
     asked.push([...numbers])
     return numbers.includes(13) ? Promise.reject(new Error('thirteen')) : Promise.resolve(numbers.map((n) => 2 * n))
   }
-  return { asked, double: together(answer) }
+  return { asked, double: batchLookup(answer) }
 }
 
 test('questions of one turn go together, each with its own answer', async (t) => {
@@ -25,7 +25,7 @@ test('those that come while some are under way go with the next', async (t) => {
   const { queries } = (await migratedDatabase(t, 'sqlite'))()
   const asked: number[][] = []
   const first = Promise.withResolvers<undefined>()
-  const echo = together(async (_queries: Queries, numbers: readonly number[]) => {
+  const echo = batchLookup(async (_queries: Queries, numbers: readonly number[]) => {
     asked.push([...numbers])
     if (asked.length === 1) await first.promise
     return numbers
@@ -69,11 +69,11 @@ test('a failure is told to all who asked, and the next are answered', async (t) 
 
 test('in waves each key comes once, in the order of coming', () => {
   assert.deepEqual(
-    inWaves(['a', 'b', 'a', 'a', 'c', 'b'], (key) => key),
+    groupsWithUniqueKeys(['a', 'b', 'a', 'a', 'c', 'b'], (key) => key),
     [['a', 'b', 'c'], ['a', 'b'], ['a']],
   )
   assert.deepEqual(
-    inWaves([], () => ''),
+    groupsWithUniqueKeys([], () => ''),
     [],
   )
 })

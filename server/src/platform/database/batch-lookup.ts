@@ -11,17 +11,17 @@ interface Asked<Question, Answer> {
 }
 
 /** One statement takes no more. */
-const mostTogether = 64
+const maxBatch = 64
 
 /** `answer` gives an answer for each question, in their order. */
-export function together<Question, Answer>(
+export function batchLookup<Question, Answer>(
   answer: (queries: Queries, questions: readonly Question[]) => Promise<readonly Answer[]>,
 ): (queries: Queries, question: Question) => Promise<Answer> {
   const lines = new WeakMap<Queries, Asked<Question, Answer>[]>()
 
   const serve = async (queries: Queries, line: Asked<Question, Answer>[]) => {
     while (line.length > 0) {
-      const asked = line.splice(0, mostTogether)
+      const asked = line.splice(0, maxBatch)
       try {
         const questions = asked.map(({ question }) => question)
         const answers = await answer(queries, questions)
@@ -50,7 +50,7 @@ export function together<Question, Answer>(
 }
 
 /** For statements that may speak of each key only once: the second of its kind is in the second wave, and so on. */
-export function inWaves<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
+export function groupsWithUniqueKeys<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
   const seen = new Map<string, number>()
   const waves: T[][] = []
   for (const item of items) {

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import { createCheckpoints } from './checkpoints.ts'
-import { openLogHead } from './wal-index-head.ts'
+import { openWalIndexHead } from './wal-index-head.ts'
 import { openSqlite } from './sqlite.ts'
 
 test('a long log is moved into the file, and starts again from its beginning', async (t) => {
@@ -19,7 +19,7 @@ test('a long log is moved into the file, and starts again from its beginning', a
   await sql`create table blobs (blob blob)`.execute(database.queries)
   const pages = 5000
   await write(pages * 4096)
-  const log = openLogHead(`${file}-shm`)
+  const log = openWalIndexHead(`${file}-shm`)
   t.after(log.close)
   assert.ok(log.frames().inLog > pages)
   while (statSync(file).size < pages * 4096) await sleep(5)
@@ -56,11 +56,11 @@ async function heldLog(t: TestContext, pages: number) {
 test('no commit moves a long log, however long a reader has held it', async (t) => {
   const { file, database, write, letGo } = await heldLog(t, 30_000)
   letGo()
-  const log = openLogHead(`${file}-shm`)
+  const log = openWalIndexHead(`${file}-shm`)
   t.after(log.close)
   // Nothing else runs before the commit has returned.
   const notes = [{ text: 'insert into blobs values (?)', rows: [['a']] }]
-  const committed = database.noteAtOnce(notes)
+  const committed = database.runBatchTransaction(notes)
   assert.ok(log.frames().waiting > 30_000)
   await committed
   // The thread moves it, and it begins anew.
@@ -80,7 +80,7 @@ function openLongLog(t: TestContext) {
   }
   writer.exec('create table blobs (blob blob)')
   writer.exec(`insert into blobs values (zeroblob(${5_000 * 4096}))`)
-  const log = openLogHead(`${file}-shm`)
+  const log = openWalIndexHead(`${file}-shm`)
   t.after(() => {
     for (const connection of [writer, other]) connection.close()
     log.close()
@@ -129,7 +129,7 @@ test('after a close the thread has the file open no longer', async (t) => {
 test('a file that is put in place of another is left its log by the thread', async (t) => {
   const { file, database, write, letGo } = await heldLog(t, 5_000)
   letGo()
-  await database.noteAtOnce([{ text: 'insert into blobs values (?)', rows: [['a']] }])
+  await database.runBatchTransaction([{ text: 'insert into blobs values (?)', rows: [['a']] }])
   await write(4096)
   const backup = `${file}.backup`
   const copy = new DatabaseSync(file)

@@ -6,7 +6,7 @@
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import type { DatabaseSync } from 'node:sqlite'
-import type { LogHead } from './wal-index-head.ts'
+import type { WalIndexHead } from './wal-index-head.ts'
 
 export interface Checkpoints {
   /** To be called after a commit. */
@@ -46,7 +46,7 @@ const program = `
     parentPort.postMessage('done')
   })`
 
-export function createCheckpoints(file: string, writer: DatabaseSync, logHead: LogHead): Checkpoints {
+export function createCheckpoints(file: string, writer: DatabaseSync, walIndexHead: WalIndexHead): Checkpoints {
   // A file that is gone is not made anew.
   const url = `${pathToFileURL(file).href}?mode=rw`
   const isBusy = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
@@ -60,7 +60,7 @@ export function createCheckpoints(file: string, writer: DatabaseSync, logHead: L
 
   const ended = () => {
     isRunning = false
-    const { inLog, waiting } = logHead.frames()
+    const { inLog, waiting } = walIndexHead.frames()
     isAlmostDone = writer.isOpen && inLog - waiting >= inLogBefore
     if (!isAlmostDone) notBefore = performance.now() + pauseMs
   }
@@ -80,7 +80,7 @@ export function createCheckpoints(file: string, writer: DatabaseSync, logHead: L
   }
   const moveFrames = () => {
     if (isRunning) return
-    const { inLog, waiting } = logHead.frames()
+    const { inLog, waiting } = walIndexHead.frames()
     // The log begins anew with the next commit, or has begun.
     if (waiting === 0 || inLog < framesAtOnce) {
       isAlmostDone = false

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { inTurns } from './coalesce-query.ts'
+import { coalesce } from './coalesce-query.ts'
 
 async function nextTurn(): Promise<void> {
   await endOfTurn()
@@ -11,7 +11,7 @@ async function nextTurn(): Promise<void> {
 /** A question that is answered when the test says so, by how often it was asked. */
 function startAsking() {
   const asked: PromiseWithResolvers<number>[] = []
-  const ask = inTurns(() => {
+  const ask = coalesce(() => {
     const answer = Promise.withResolvers<number>()
     asked.push(answer)
     return answer.promise

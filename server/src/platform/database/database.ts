@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely } from 'kysely'
 import type { CompiledQuery, Dialect, Kysely as KyselyType } from 'kysely'
-import { createCrowd } from '../active-set.ts'
+import { createActiveSet } from '../active-set.ts'
 import { isRetryable } from './failures.ts'
 import type { PoolFigures } from './postgres-pool.ts'
 import type { Tables } from './tables.ts'
@@ -20,12 +20,12 @@ export interface Database {
    * One statement that is a transaction by itself, for what is quicker that way. It fails rather than wait for others.
    * Undefined where the engine has no such thing, or not at the moment.
    */
-  atOnce: RunDirectly
+  runSingleStatement: RunDirectly
   /**
    * Notes that are a transaction by themselves, on the engine that has no such statement: all of them or, where one that
-   * has to change a row finds none, `Undone`. On disk once `durable` resolves. Undefined as above.
+   * has to change a row finds none, `RolledBack`. On disk once `durable` resolves. Undefined as above.
    */
-  noteAtOnce: (notes: readonly Note[]) => Promise<void> | undefined
+  runBatchTransaction: (notes: readonly BatchStatement[]) => Promise<void> | undefined
   /** Resolves once what was committed before is on disk. Transactions and single statements wait for it by themselves. */
   durable: () => Promise<void>
   /**
@@ -52,7 +52,7 @@ export interface Shortcut {
   /** Only for what reads. What others have begun to write is not seen. */
   read: RunDirectly
   inTransaction?: ShortcutInTransaction
-  noteAtOnce?: Database['noteAtOnce']
+  runBatchTransaction?: Database['runBatchTransaction']
   /** Where a commit returns before it is on disk. */
   durable?: Database['durable']
   /** Differs whenever something that decides who may do what was written since, here or by another process. */
@@ -63,13 +63,13 @@ export interface ShortcutInTransaction {
   /** On behalf of the transaction that is open: for reads, and for notes. */
   read: RunDirectly
   /** Returns how many rows each changed. A statement for all of them at once would take longer. */
-  noteEach: NoteEach
+  runBatch: RunBatch
 }
 
 export type Version = number | string
 
 /** One statement, run once with each of these values. */
-export interface Note {
+export interface BatchStatement {
   text: string
   rows: readonly (readonly unknown[])[]
   /** Each time it has to change a row. */
@@ -78,19 +78,19 @@ export interface Note {
 
 /** Undefined where it can't be done this way at the moment. */
 export type RunDirectly = (query: CompiledQuery) => Promise<object[]> | undefined
-export type NoteEach = (note: Note) => Promise<number[]>
+export type RunBatch = (note: BatchStatement) => Promise<number[]>
 
 const shortcuts = new WeakMap<Queries, Shortcut>()
 const shortcutsInside = new WeakMap<Queries, ShortcutInTransaction>()
 
 /** Undefined where the engine has no such thing, and out of transactions. */
-export function noteEachOf(tx: Queries): NoteEach | undefined {
-  return shortcutsInside.get(tx)?.noteEach
+export function batchRunnerOf(tx: Queries): RunBatch | undefined {
+  return shortcutsInside.get(tx)?.runBatch
 }
 
 /** Undefined where the engine has none, or none for this. */
-export function shortcutOf(queries: Queries, { query }: CompiledQuery, isNote: boolean): RunDirectly | undefined {
-  const mayTake = query.kind === 'SelectQueryNode' || (isNote && queries.isTransaction)
+export function shortcutOf(queries: Queries, { query }: CompiledQuery, leavesCachesValid: boolean): RunDirectly | undefined {
+  const mayTake = query.kind === 'SelectQueryNode' || (leavesCachesValid && queries.isTransaction)
   return mayTake ? (shortcuts.get(queries) ?? shortcutsInside.get(queries))?.read : undefined
 }
 
@@ -129,7 +129,7 @@ export function createDatabase(
   const queries = new Kysely<Tables>({ dialect })
   const urgentQueries = urgentDialect ? new Kysely<Tables>({ dialect: urgentDialect }) : queries
   if (shortcut) shortcuts.set(queries, shortcut)
-  const open = createCrowd<number>()
+  const open = createActiveSet<number>()
   const durable = shortcut?.durable ?? (() => Promise.resolve())
   const transaction: Database['transaction'] = async (work, { isUrgent = false } = {}) => {
     const leave = open.enter(performance.now())
@@ -152,8 +152,8 @@ export function createDatabase(
     engine,
     queries,
     transaction,
-    atOnce: () => undefined,
-    noteAtOnce: shortcut?.noteAtOnce ?? (() => undefined),
+    runSingleStatement: () => undefined,
+    runBatchTransaction: shortcut?.runBatchTransaction ?? (() => undefined),
     durable,
     oldestTransactionMs: () => performance.now() - Math.min(performance.now(), ...open.all()),
     close: () => queries.destroy(),

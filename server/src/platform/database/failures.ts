@@ -35,18 +35,18 @@ export class DatabaseFileLost extends Error {
 }
 
 /** What was committed may not be on disk, and to try again would not tell. */
-export class LogNotSynced extends Error {
+export class WalNotSynced extends Error {
   constructor(cause: unknown) {
     super('the disk did not store what was written: check it, then start the service again', { cause })
-    this.name = 'LogNotSynced'
+    this.name = 'WalNotSynced'
   }
 }
 
 /** Nothing of a transaction happened, as was wished where a part of it could not. */
-export class Undone extends Error {
+export class RolledBack extends Error {
   constructor(cause?: unknown) {
     super('nothing was written', { cause })
-    this.name = 'Undone'
+    this.name = 'RolledBack'
   }
 }
 
@@ -61,13 +61,13 @@ export function isRetryable(error: unknown): boolean {
 }
 
 /** The engine said that it failed; where a server says nothing, or that it goes down, nobody knows. */
-export function isUndone(error: unknown): boolean {
-  return error instanceof Undone || /^(0A|2[2356]|4[02]|5[345]|57014)/.test(sqlState(error) ?? '')
+export function isRolledBack(error: unknown): boolean {
+  return error instanceof RolledBack || /^(0A|2[2356]|4[02]|5[345]|57014)/.test(sqlState(error) ?? '')
 }
 
 /** The database can't be reached or written to. It may come back by itself. */
 export function isUnavailable(error: unknown): boolean {
-  if (error instanceof DatabaseFileLost || error instanceof LogNotSynced || isRetryable(error)) return true
+  if (error instanceof DatabaseFileLost || error instanceof WalNotSynced || isRetryable(error)) return true
   const code = sqliteCode(error)
   if (code !== undefined) return sqliteUnavailable.has(code)
   const state = sqlState(error)

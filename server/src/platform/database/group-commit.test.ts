@@ -8,7 +8,7 @@ import { ServiceError } from '../errors.ts'
 import type { Database, Queries } from './database.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { openDatabase } from '../operations/instance.ts'
-import { turnsEnd } from '../event-loop/tick-batching.ts'
+import { endOfTick } from '../event-loop/tick-batching.ts'
 
 type Test = Parameters<typeof startService>[0]
 
@@ -76,11 +76,11 @@ onBothDatabases('entries that share a commit', (engine) => {
 
   test('after a while alone the first does not wait for the others of its moment, which share the next', async (t) => {
     const { group, write, transactions, committed } = await startNumbers(t, engine)
-    for (let turn = 0; turn < 256; turn++) await turnsEnd()
+    for (let turn = 0; turn < 256; turn++) await endOfTick()
     const numbers = Array.from({ length: 10 }, (_, n) => n)
     const all = Promise.all(numbers.map((n) => group.commit(write(n))))
     // For those that come after us here there is company again.
-    await Promise.all([turnsEnd(), turnsEnd(), nextTurn()])
+    await Promise.all([endOfTick(), endOfTick(), nextTurn()])
     await all
     assert.equal(transactions(), 2)
     assert.deepEqual(await committed(), numbers)

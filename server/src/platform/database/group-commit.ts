@@ -5,7 +5,7 @@
 import { Busy } from '../limits/admission.ts'
 import type { Database, Queries } from './database.ts'
 import { isUnavailable } from './failures.ts'
-import { isQuiet } from '../event-loop/tick-batching.ts'
+import { isTickBatchingIdle } from '../event-loop/tick-batching.ts'
 
 export interface GroupCommit<Entry> {
   /** Resolves once the entry is on disk, or rejects with what it was refused for. */
@@ -20,12 +20,12 @@ export interface GroupCommit<Entry> {
  * Writes entries that came at about the same time. A refusal is one entry's own affair and leaves the others alone: it
  * stands in that entry's place in what is returned, and what was written for it is not undone.
  */
-export type WriteTogether<Entry> = (tx: Queries, entries: readonly Entry[]) => Promise<Refusals>
+export type WriteBatch<Entry> = (tx: Queries, entries: readonly Entry[]) => Promise<Refusals>
 export type Refusals = readonly (Error | undefined)[]
 
 interface GroupOptions<Entry> {
   /** All of them, the short way. Undefined where that could not be: then nothing was written. Rejects where nobody knows. */
-  writeAtOnce?: ((entries: readonly Entry[]) => Promise<Refusals | undefined>) | undefined
+  fastWrite?: ((entries: readonly Entry[]) => Promise<Refusals | undefined>) | undefined
   /** Of what is written twice, where nobody knows whether it was written, nothing worse comes. */
   mayRepeat: (entry: Entry) => boolean
 }
@@ -45,8 +45,8 @@ const quietTurns = 2
 
 export function createGroupCommit<Entry>(
   database: Database,
-  write: WriteTogether<Entry>,
-  { writeAtOnce = () => Promise.resolve(undefined), mayRepeat }: GroupOptions<Entry>,
+  write: WriteBatch<Entry>,
+  { fastWrite = () => Promise.resolve(undefined), mayRepeat }: GroupOptions<Entry>,
 ): GroupCommit<Entry> {
   let waiting: Waiting<Entry>[] = []
   let isScheduled = false
@@ -56,11 +56,11 @@ export function createGroupCommit<Entry>(
   let urgent = 0
   let isSwarming = false
 
-  const commitTogether = async (some: readonly Waiting<Entry>[]): Promise<void> => {
+  const commitBatch = async (some: readonly Waiting<Entry>[]): Promise<void> => {
     let isUncertain = false
     try {
       const entries = some.map(({ entry }) => entry)
-      const written = await writeAtOnce(entries).catch((error: unknown) => {
+      const written = await fastWrite(entries).catch((error: unknown) => {
         isUncertain = true
         throw error
       })
@@ -81,7 +81,7 @@ export function createGroupCommit<Entry>(
       isUncertain ||= isUnavailable(error)
       for (const one of some) {
         if (isUncertain && !mayRepeat(one.entry)) one.reject(error)
-        else await commitTogether([one])
+        else await commitBatch([one])
       }
     }
   }
@@ -91,7 +91,7 @@ export function createGroupCommit<Entry>(
       waiting = waiting.slice(maxTogether)
       if (urgent > 0) isSwarming = urgent > 1
       urgent = 0
-      await commitTogether(some)
+      await commitBatch(some)
     }
     current = undefined
   }
@@ -115,7 +115,7 @@ export function createGroupCommit<Entry>(
     if (isScheduled || current) return
     isScheduled = true
     if (isSwarming) gather(performance.now() + mostGatherMs)
-    else if (isQuiet()) start()
+    else if (isTickBatchingIdle()) start()
     else process.nextTick(start)
   }
   const enter = (entry: Entry): Promise<void> =>

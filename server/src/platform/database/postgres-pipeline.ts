@@ -8,13 +8,13 @@ import type { Client, ClientConfig, QueryConfig } from 'pg'
 import { isSessionFault, isTimeout } from './failures.ts'
 import { destroy } from './postgres-pool.ts'
 
-export interface Line {
+export interface Pipeline {
   /** Undefined where it is not connected at the moment. */
-  open: () => OpenLine | undefined
+  open: () => OpenPipeline | undefined
   close: () => Promise<void>
 }
 
-export interface OpenLine {
+export interface OpenPipeline {
   /** Of this connection among those that the line has had. */
   number: number
   run: (query: QueryConfig) => Promise<object[]>
@@ -29,8 +29,8 @@ const goodbyeMs = 1_000
  * `settings` is what each connection begins with. A pooler may pass them on only if it works by session. `onSilence` is
  * called where no answer came in time.
  */
-export function createLine(options: ClientConfig, settings: string, onSilence: () => void): Line {
-  let line: OpenLine | undefined
+export function createPipeline(options: ClientConfig, settings: string, onSilence: () => void): Pipeline {
+  let line: OpenPipeline | undefined
   let client: Client | undefined
   let connecting: Promise<void> | undefined
   let failedAt = -Infinity

@@ -16,7 +16,7 @@ import { openPostgres } from './postgres.ts'
 import type { PostgresSettings } from './postgres.ts'
 import { prepared } from './prepared.ts'
 
-const limits = { connect: 2_000, statement: 20_000, silence: 300, silenceOfLine: 300, probe: 300, close: 300 }
+const limits = { connect: 2_000, statement: 20_000, silence: 300, pipelineSilence: 300, probe: 300, close: 300 }
 
 async function openThroughRelay(t: TestContext, more: Partial<PostgresSettings> = {}) {
   const url = new URL(await migratedPostgres(t))
@@ -46,7 +46,7 @@ const readShort = prepared((queries, { key }: { key: string }) =>
 async function useAll(database: Database): Promise<void> {
   await write(database)
   await readShort(database.queries, { key: 'any' })
-  await database.atOnce(sql`select 1`.compile(database.queries))
+  await database.runSingleStatement(sql`select 1`.compile(database.queries))
   await database.probe()
 }
 
@@ -81,7 +81,7 @@ test('every connection that went silent is given up, and new ones serve', async 
 
 test('a statement on a silent connection does not keep its neighbours waiting, nor the end', async (t) => {
   const { relay, database } = await openThroughRelay(t, {
-    limits: { ...limits, silence: 60_000, silenceOfLine: 60_000 },
+    limits: { ...limits, silence: 60_000, pipelineSilence: 60_000 },
   })
   await untilItWorks(() => useAll(database))
   let isOver = false

@@ -8,9 +8,9 @@ import { isLoopback } from '../config/platform-settings.ts'
 import type { Secret } from '../secret.ts'
 import { createDatabase } from './database.ts'
 import type { Database, Shortcut } from './database.ts'
-import { inTurns } from './coalesce-query.ts'
-import { createLine } from './postgres-pipeline.ts'
-import type { Line } from './postgres-pipeline.ts'
+import { coalesce } from './coalesce-query.ts'
+import { createPipeline } from './postgres-pipeline.ts'
+import type { Pipeline } from './postgres-pipeline.ts'
 import { createPool, statement } from './postgres-pool.ts'
 import type { PoolOptions } from './postgres-pool.ts'
 import { createProbe } from './postgres-probe.ts'
@@ -36,7 +36,7 @@ const usualLimits = {
   statement: 10_000,
   silence: 12_000,
   /** The statements that every call needs are small. */
-  silenceOfLine: 5_000,
+  pipelineSilence: 5_000,
   probe: 2_000,
   close: 3_000,
   wait: 10_000,
@@ -75,15 +75,15 @@ export function openPostgres(
     maxWaiting: most.waiting,
     maxWaitMs: most.wait,
   })
-  const lineOptions = { ...options, query_timeout: most.silenceOfLine }
-  const reads = createLine(lineOptions, `${limit}; ${byKeys}`, pool.distrust)
-  const commits = createLine(lineOptions, `${limit}; ${byKeys}; ${patientBriefly}`, pool.distrust)
+  const pipelineOptions = { ...options, query_timeout: most.pipelineSilence }
+  const reads = createPipeline(pipelineOptions, `${limit}; ${byKeys}`, pool.distrust)
+  const commits = createPipeline(pipelineOptions, `${limit}; ${byKeys}; ${patientBriefly}`, pool.distrust)
   const probe = createProbe({ ...options, connectionTimeoutMillis: most.probe, query_timeout: most.probe })
   const { queries, close, ...database } = createDatabase('postgres', new PostgresDialect({ pool }), shortcutOver(reads))
   return {
     ...database,
     queries,
-    atOnce: ({ sql, parameters }) => commits.open()?.run(statement(sql, parameters)),
+    runSingleStatement: ({ sql, parameters }) => commits.open()?.run(statement(sql, parameters)),
     probe: probe.run,
     assertOwnSessions: () => assertOwnSessions({ ...options, query_timeout: most.silence }),
     pool: pool.figures,
@@ -95,8 +95,8 @@ export function openPostgres(
   }
 }
 
-function shortcutOver(reads: Line): Shortcut {
-  const version = inTurns(async () => {
+function shortcutOver(reads: Pipeline): Shortcut {
+  const version = coalesce(async () => {
     const line = reads.open()
     if (!line) return undefined
     try {

@@ -2,7 +2,7 @@
 import { PostgresAdapter, sql } from 'kysely'
 import type { Compilable, CompiledQuery, RawBuilder } from 'kysely'
 import { shortcutOf } from './database.ts'
-import type { Note, Queries } from './database.ts'
+import type { BatchStatement, Queries } from './database.ts'
 
 /** Stands for a value that is not known yet, by its name. */
 const placeholders = new Proxy({}, { get: (_target, name) => Symbol(String(name)) })
@@ -11,16 +11,16 @@ type Run<Values, Row> = (queries: Queries, values: Values) => Promise<Row[]>
 
 interface PreparedOptions {
   /** It writes a count, a rate or a record: nothing that decides who may do what, and that somebody may have kept. */
-  isNote?: boolean
+  leavesCachesValid?: boolean
 }
 
 /** `build` is called once per engine. It hands the values to the query and must not look at them. */
 export function prepared<Values extends object, Row>(
   build: (queries: Queries, values: Values) => Compilable<Row> | CompiledQuery<Row>,
-  { isNote = false }: PreparedOptions = {},
+  { leavesCachesValid = false }: PreparedOptions = {},
 ): Run<Values, Row> {
   const statement = preparedText(build)
-  return (queries, values) => run(queries, statement(queries, values), { isNote })
+  return (queries, values) => run(queries, statement(queries, values), { leavesCachesValid })
 }
 
 /** The same, not run yet. */
@@ -42,9 +42,9 @@ function filledIn(parameters: readonly unknown[], values: object): unknown[] {
 }
 
 /** For SQLite: a note that is made many times over, each time with values of its own. */
-export function preparedNote<Values extends object>(
+export function preparedBatch<Values extends object>(
   build: (queries: Queries, values: Values) => Compilable | CompiledQuery,
-): (queries: Queries, each: readonly Values[]) => Note {
+): (queries: Queries, each: readonly Values[]) => BatchStatement {
   let query: CompiledQuery | undefined
   return (queries, each) => {
     const { sql: text, parameters } = (query ??= compile(build(queries, placeholders as Values)))
@@ -125,8 +125,8 @@ export function nameOf(text: string): string | undefined {
 export async function run<Row>(
   queries: Queries,
   query: CompiledQuery<Row>,
-  { isNote = false }: PreparedOptions = {},
+  { leavesCachesValid = false }: PreparedOptions = {},
 ): Promise<Row[]> {
-  const direct = shortcutOf(queries, query, isNote)?.(query)
+  const direct = shortcutOf(queries, query, leavesCachesValid)?.(query)
   return direct ? ((await direct) as Row[]) : (await queries.executeQuery(query)).rows
 }

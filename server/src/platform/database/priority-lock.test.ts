@@ -6,12 +6,12 @@ import type { TestContext } from 'node:test'
 import { sql } from 'kysely'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import type { Database } from './database.ts'
-import { createLock } from './priority-lock.ts'
+import { createPriorityLock } from './priority-lock.ts'
 import { syncData } from './wal-sync.ts'
 import { openSqlite } from './sqlite.ts'
 
 test('one holds it at a time: those in a hurry first, then who came first', async () => {
-  const { take } = createLock()
+  const { take } = createPriorityLock()
   const order: string[] = []
   const release = await take()
   const hold = async (name: string, isUrgent: boolean) => {

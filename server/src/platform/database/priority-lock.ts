@@ -1,10 +1,10 @@
 /** One holder at a time. Those in a hurry go before all others, and otherwise whoever came first. */
-export interface Lock {
+export interface PriorityLock {
   /** Resolves to what gives it back, which does so once however often it is called. */
   take: (options?: { isUrgent?: boolean }) => Promise<() => void>
 }
 
-export function createLock(): Lock {
+export function createPriorityLock(): PriorityLock {
   const urgent: (() => void)[] = []
   const others: (() => void)[] = []
   let isHeld = false

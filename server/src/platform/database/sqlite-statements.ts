@@ -1,7 +1,7 @@
 /** The statements of one connection to a SQLite file, prepared once. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { CompiledQuery, QueryResult } from 'kysely'
-import type { Note } from './database.ts'
+import type { BatchStatement } from './database.ts'
 import { isBusy } from './failures.ts'
 
 const keptStatements = 500
@@ -45,7 +45,7 @@ export function changesOf(link: Link): unknown {
 }
 
 /** How many rows it changed each time. */
-export function makeNote(link: Link, { text, rows }: Note): number[] {
+export function runBatchStatement(link: Link, { text, rows }: BatchStatement): number[] {
   const { statement } = shortcutTo(link, text)
   return rows.map((values) => Number(statement.run(...(values as SQLInputValue[])).changes))
 }

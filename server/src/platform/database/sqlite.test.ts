@@ -9,7 +9,7 @@ import { sql } from 'kysely'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import { keys, newSqliteFile, put } from '../../../testkit/sqlite-file.ts'
 import { versionOf } from './database.ts'
-import { isUndone } from './failures.ts'
+import { isRolledBack } from './failures.ts'
 import { openSqlite } from './sqlite.ts'
 
 /** Another process that runs this code, with `openSqlite`, `sql` and the file at hand, once it is told to. */
@@ -158,9 +158,9 @@ test('no call waits for a lock of another process on the event loop', async (t) 
   })
   other.exec('begin immediate')
   const note = { text: 'insert into rate_limits values (?, 0)', rows: [['a']] }
-  assert.equal(database.noteAtOnce([note]), undefined)
+  assert.equal(database.runBatchTransaction([note]), undefined)
   other.exec('rollback')
-  await database.noteAtOnce([note])
+  await database.runBatchTransaction([note])
   assert.deepEqual(await keys(database), ['a'])
 })
 
@@ -216,16 +216,16 @@ test('notes at once are on disk as a whole, or nothing of them is', async (t) =>
     text: 'insert or ignore into rate_limits (key, full_at) values (?, ?)',
     rows,
   })
-  await database.noteAtOnce([note(['a', '1'], ['b', '1']), note(['a', '2'])])
+  await database.runBatchTransaction([note(['a', '1'], ['b', '1']), note(['a', '2'])])
   assert.deepEqual(await keys(database), ['a', 'b'])
 
-  const unchanging = database.noteAtOnce([note(['c', '1']), { ...note(['d', '1'], ['a', '2']), mustChange: true }])
-  await assert.rejects(unchanging ?? Promise.resolve(), isUndone)
-  const failing = database.noteAtOnce([
+  const unchanging = database.runBatchTransaction([note(['c', '1']), { ...note(['d', '1'], ['a', '2']), mustChange: true }])
+  await assert.rejects(unchanging ?? Promise.resolve(), isRolledBack)
+  const failing = database.runBatchTransaction([
     note(['c', '1']),
     { text: 'insert into rate_limits (key) values (?)', rows: [['d']] },
   ])
-  await assert.rejects(failing ?? Promise.resolve(), isUndone)
+  await assert.rejects(failing ?? Promise.resolve(), isRolledBack)
   assert.deepEqual(await keys(database), ['a', 'b'])
   await database.transaction((tx) => put(tx, 'e'))
   assert.deepEqual(await keys(database), ['a', 'b', 'e'])
@@ -234,13 +234,13 @@ test('notes at once are on disk as a whole, or nothing of them is', async (t) =>
 test('of notes at once whose commit fails nobody says that nothing happened', async (t) => {
   const { database } = await newSqliteFile(t)
   await sql`pragma foreign_keys = on`.execute(database.queries)
-  const failing = database.noteAtOnce([
+  const failing = database.runBatchTransaction([
     { text: 'pragma defer_foreign_keys = on', rows: [[]] },
     { text: `insert into login_tokens values (?, 'nobody', 0, 0, null)`, rows: [[Buffer.of(1)]] },
   ])
   await assert.rejects(
     failing ?? Promise.resolve(),
-    (error) => error instanceof Error && /FOREIGN KEY/.test(error.message) && !isUndone(error),
+    (error) => error instanceof Error && /FOREIGN KEY/.test(error.message) && !isRolledBack(error),
   )
   await database.transaction((tx) => put(tx, 'a'))
   assert.deepEqual(await keys(database), ['a'])
@@ -250,20 +250,20 @@ test('notes are not made at once within a transaction, while another process wri
   const { database, file } = await newSqliteFile(t)
   const note = { text: 'insert into rate_limits (key, full_at) values (?, ?)', rows: [['a', '1']] }
   await database.transaction(async (tx) => {
-    assert.equal(database.noteAtOnce([note]), undefined)
+    assert.equal(database.runBatchTransaction([note]), undefined)
     await put(tx, 'b')
-    assert.equal(database.noteAtOnce([note]), undefined)
+    assert.equal(database.runBatchTransaction([note]), undefined)
   })
   const other = new DatabaseSync(file)
   other.exec('begin immediate')
-  assert.equal(database.noteAtOnce([note]), undefined)
+  assert.equal(database.runBatchTransaction([note]), undefined)
   other.exec('rollback')
   other.close()
   assert.deepEqual(await keys(database), ['b'])
-  await database.noteAtOnce([note])
+  await database.runBatchTransaction([note])
   assert.deepEqual(await keys(database), ['a', 'b'])
   renameSync(file, `${file}-away`)
-  assert.equal(database.noteAtOnce([note]), undefined)
+  assert.equal(database.runBatchTransaction([note]), undefined)
   renameSync(`${file}-away`, file)
 })
 

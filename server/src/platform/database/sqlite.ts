@@ -9,16 +9,16 @@ import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import type { CompiledQuery, DatabaseConnection, Dialect, Driver, Kysely } from 'kysely'
 import { createCheckpoints } from './checkpoints.ts'
 import type { Checkpoints } from './checkpoints.ts'
-import { createDatabase, noteEachOf } from './database.ts'
-import type { Database, Note, Queries, Shortcut } from './database.ts'
-import { DatabaseFileLost, Undone, isBusy } from './failures.ts'
-import { createLock } from './priority-lock.ts'
-import { openLogHead } from './wal-index-head.ts'
-import type { LogHead } from './wal-index-head.ts'
-import { openLogSync, syncData } from './wal-sync.ts'
-import type { LogSync, Sync } from './wal-sync.ts'
+import { createDatabase, batchRunnerOf } from './database.ts'
+import type { Database, BatchStatement, Queries, Shortcut } from './database.ts'
+import { DatabaseFileLost, RolledBack, isBusy } from './failures.ts'
+import { createPriorityLock } from './priority-lock.ts'
+import { openWalIndexHead } from './wal-index-head.ts'
+import type { WalIndexHead } from './wal-index-head.ts'
+import { openWalSync, syncData } from './wal-sync.ts'
+import type { WalSync, Sync } from './wal-sync.ts'
 import { lastMigration } from './migrate.ts'
-import { changesOf, changesRows, dataVersion, execute, linkTo, makeNote, prepare, rowsOf } from './sqlite-statements.ts'
+import { changesOf, changesRows, dataVersion, execute, linkTo, runBatchStatement, prepare, rowsOf } from './sqlite-statements.ts'
 import type { Link } from './sqlite-statements.ts'
 
 /** For a lock of another process. SQLite itself would wait on our thread: we wait on a timer, so that other calls go on. */
@@ -57,7 +57,7 @@ class Adapter extends SqliteAdapter {
 async function probe(tx: Queries): Promise<number> {
   const text = `insert into rate_limits (key, full_at) values ('probe', 0)
     on conflict (key) do update set full_at = excluded.full_at`
-  await noteEachOf(tx)?.({ text, rows: [[]] })
+  await batchRunnerOf(tx)?.({ text, rows: [[]] })
   return lastMigration(tx)
 }
 
@@ -71,7 +71,7 @@ interface Connection extends DatabaseConnection {
 
 function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver: Driver; shortcut: Shortcut } {
   let handle = openFile(file, sync)
-  const lock = createLock()
+  const lock = createPriorityLock()
   let isInTransaction = false
   let hasWritten = false
   /** A full disk makes SQLite roll back by itself: what comes after must not pass for a part of the transaction. */
@@ -88,7 +88,7 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
     if (isRead && now - lookedAt < readsTrustMs) return
     lookedAt = -Infinity
     const before = handle
-    if (!isRead) handle.logSync.assertSound()
+    if (!isRead) handle.walSync.assertSound()
     handle = sameFile(file, handle, sync)
     if (handle !== before) version++
     lookedAt = now
@@ -111,8 +111,8 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
     hasWritten = isInTransaction
   }
   const durable = async () => {
-    const { logSync, checkpoints } = handle
-    await logSync.durable()
+    const { walSync, checkpoints } = handle
+    await walSync.durable()
     checkpoints.committed()
   }
   const connect = (giveBack: () => void): Connection => {
@@ -154,9 +154,9 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
       }),
     inTransaction: {
       read: (query) => use(({ writer }) => rowsOf(writer, query), { isRead: false }),
-      noteEach: (note) => use(({ writer }) => makeNote(writer, note), { isRead: false }),
+      runBatch: (note) => use(({ writer }) => runBatchStatement(writer, note), { isRead: false }),
     },
-    noteAtOnce: (notes) => {
+    runBatchTransaction: (notes) => {
       if (isInTransaction) return undefined
       try {
         look(false)
@@ -172,7 +172,7 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
     version: () => {
       if (askedAt === writes) return version
       if (!isInTransaction) look(true)
-      if (!handle.logHead.isSame()) {
+      if (!handle.walIndexHead.isSame()) {
         let told: unknown
         try {
           told = dataVersion(handle.writer)
@@ -199,12 +199,12 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
     if (handle.writer.database.isTransaction) handle.writer.database.exec('rollback')
   }
   /** Without a pause: nobody else comes between. */
-  const noteAll = async ({ writer }: Handle, notes: readonly Note[]): Promise<void> => {
+  const noteAll = async ({ writer }: Handle, notes: readonly BatchStatement[]): Promise<void> => {
     let isCommitting = false
     try {
       for (const note of notes) {
-        const changes = makeNote(writer, note)
-        if (note.mustChange && changes.includes(0)) throw new Undone()
+        const changes = runBatchStatement(writer, note)
+        if (note.mustChange && changes.includes(0)) throw new RolledBack()
       }
       isCommitting = true
       prepare(writer, 'commit').statement.run()
@@ -213,7 +213,7 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
       writes++
     } catch (error) {
       rollback()
-      throw isCommitting || error instanceof Undone ? error : new Undone(error)
+      throw isCommitting || error instanceof RolledBack ? error : new RolledBack(error)
     }
   }
   const driver: Driver = {
@@ -258,8 +258,8 @@ interface Handle {
   inode: number
   /** Of the log and of its index, which lie beside the file. */
   logInodes: Map<string, number | undefined>
-  logHead: LogHead
-  logSync: LogSync
+  walIndexHead: WalIndexHead
+  walSync: WalSync
   checkpoints: Checkpoints
 }
 
@@ -276,15 +276,15 @@ function openFile(file: string, sync: Sync): Handle {
   database.exec(`pragma cache_size = -${cacheKibibytes}`)
   const logInodes = new Map([`${file}-wal`, `${file}-shm`].map((log) => [log, inodeOf(log)]))
   const reader = new DatabaseSync(file, { timeout: 0, readOnly: true })
-  const logHead = openLogHead(`${realpathSync(file)}-shm`)
+  const walIndexHead = openWalIndexHead(`${realpathSync(file)}-shm`)
   return {
     writer: linkTo(database),
     reader: linkTo(reader),
     inode: statSync(file).ino,
     logInodes,
-    logHead,
-    logSync: openLogSync(`${realpathSync(file)}-wal`, sync),
-    checkpoints: createCheckpoints(realpathSync(file), database, logHead),
+    walIndexHead,
+    walSync: openWalSync(`${realpathSync(file)}-wal`, sync),
+    checkpoints: createCheckpoints(realpathSync(file), database, walIndexHead),
   }
 }
 
@@ -303,13 +303,13 @@ function keepLog(database: DatabaseSync): void {
   }
 }
 
-function close({ reader, writer, logHead, logSync, checkpoints }: Handle): void {
+function close({ reader, writer, walIndexHead, walSync, checkpoints }: Handle): void {
   if (!writer.database.isOpen) return
   void checkpoints.close()
   // The last to go writes the log into the file, which only the writer can.
   for (const { database } of [reader, writer]) database.close()
-  logHead.close()
-  logSync.close()
+  walIndexHead.close()
+  walSync.close()
 }
 
 function inodeOf(file: string): number | undefined {

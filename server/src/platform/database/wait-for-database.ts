@@ -1,6 +1,6 @@
 /** Waits for a database server that can't be reached yet. What waiting doesn't mend, such as a wrong password, is thrown. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { later } from '../backoff.ts'
+import { retryTime } from '../backoff.ts'
 import { systemClock } from '../clock.ts'
 import type { Log } from '../operations/log.ts'
 import { isUnavailable } from './failures.ts'
@@ -15,7 +15,7 @@ export async function waitForDatabase<T>(work: () => Promise<T>, log: Log, pause
     } catch (error) {
       if (!isUnavailable(error)) throw error
       const now = systemClock()
-      const pauseMs = Math.round(later(now, attempts, pause).getTime() - now.getTime())
+      const pauseMs = Math.round(retryTime(now, attempts, pause).getTime() - now.getTime())
       log.warn({ reason: reasonOf(error), attempts, pause_ms: pauseMs }, 'waiting for the database')
       await sleep(pauseMs)
     }

@@ -4,7 +4,7 @@
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
-export interface LogHead {
+export interface WalIndexHead {
   /** True where nobody has committed since it was asked last. */
   isSame: () => boolean
   /** How many frames the log holds, and how many of them are not in the file yet. */
@@ -22,7 +22,7 @@ const places = { inLog: 16 / 4, moved: 96 / 4 }
 const inUse = new Map<string, { opened: number; users: number }>()
 
 /** To be closed once SQLite has closed it. */
-export function openLogHead(index: string): LogHead {
+export function openWalIndexHead(index: string): WalIndexHead {
   const { dev, ino } = statSync(index)
   const name = `${dev}.${ino}`
   const shared = inUse.get(name) ?? { opened: openSync(index, 'r'), users: 0 }

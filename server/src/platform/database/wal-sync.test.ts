@@ -9,7 +9,7 @@ import { sql } from 'kysely'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import type { Database } from './database.ts'
 import { isUnavailable } from './failures.ts'
-import { openLogSync, syncData } from './wal-sync.ts'
+import { openWalSync, syncData } from './wal-sync.ts'
 import type { Sync } from './wal-sync.ts'
 import { openSqlite } from './sqlite.ts'
 
@@ -48,7 +48,7 @@ const ways: Record<string, (database: Database, letter: string) => Promise<unkno
   'a statement': ({ queries }, letter) => insert(queries, letter),
   'a transaction': (database, letter) => database.transaction((tx) => insert(tx, letter)),
   'notes at once': async (database, letter) => {
-    await database.noteAtOnce([{ text: 'insert into letters values (?)', rows: [[letter]] }])
+    await database.runBatchTransaction([{ text: 'insert into letters values (?)', rows: [[letter]] }])
     await database.durable()
   },
 }
@@ -122,7 +122,7 @@ test('what was committed before a close is on disk, and the close leaves nobody 
   writeFileSync(log, '')
   const disk = slowDisk()
   let syncedAtClose = 0
-  const { durable, close } = openLogSync(log, disk.sync, () => syncedAtClose++)
+  const { durable, close } = openWalSync(log, disk.sync, () => syncedAtClose++)
   disk.hold()
   const first = durable()
   while (disk.count() === 0) await nextTurn()

@@ -4,14 +4,14 @@
  */
 import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { LogNotSynced } from './failures.ts'
-import { inTurns } from './coalesce-query.ts'
+import { WalNotSynced } from './failures.ts'
+import { coalesce } from './coalesce-query.ts'
 
 export type Sync = (fd: number) => Promise<void>
 
 export const syncData: Sync = promisify(fdatasync)
 
-export interface LogSync {
+export interface WalSync {
   /** Resolves once everything that was committed before is on disk. */
   durable: () => Promise<void>
   /** Throws once an fsync has failed: the kernel may drop what it could not write, and report success the next time. */
@@ -20,19 +20,19 @@ export interface LogSync {
   close: () => void
 }
 
-export function openLogSync(log: string, sync: Sync, syncAtOnce: (fd: number) => void = fdatasyncSync): LogSync {
+export function openWalSync(log: string, sync: Sync, syncAtOnce: (fd: number) => void = fdatasyncSync): WalSync {
   const fd = openSync(log, 'r')
-  let failure: LogNotSynced | undefined
+  let failure: WalNotSynced | undefined
   let isClosed = false
   let running: Promise<unknown> = Promise.resolve()
   const assertSound = () => {
     if (failure) throw failure
   }
   const fail = (error: unknown) => {
-    throw (failure ??= new LogNotSynced(error))
+    throw (failure ??= new WalNotSynced(error))
   }
   return {
-    durable: inTurns(async () => {
+    durable: coalesce(async () => {
       assertSound()
       if (isClosed) return
       const syncing = sync(fd).catch(fail)

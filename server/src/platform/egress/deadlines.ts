@@ -2,13 +2,13 @@
  * One timer for all that is bounded in time. Nearly everything ends long before its bound, and a timer of its own would
  * cost it more than the bound is worth; so each learns of it a moment late.
  */
-import { createCrowd } from '../active-set.ts'
+import { createActiveSet } from '../active-set.ts'
 
 type Check = (now: number) => void
 
 const everyMs = 20
 
-const watched = createCrowd<Check>()
+const watched = createActiveSet<Check>()
 let timer: NodeJS.Timeout | undefined
 
 /** From now on `check` is called again and again with what `performance.now()` says. Returns the way to end that. */

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, test } from 'node:test'
-import { turnsEnd } from './tick-batching.ts'
+import { endOfTick } from './tick-batching.ts'
 
 // As long as nobody knows otherwise, others may come.
 beforeEach(async () => {
-  void turnsEnd()
-  void turnsEnd()
+  void endOfTick()
+  void endOfTick()
   await nextTurn()
 })
 
 test('what one turn brings goes on together, step by step', async () => {
   const steps: string[] = []
   const work = async (name: string) => {
-    await turnsEnd()
+    await endOfTick()
     steps.push(`first of ${name}`)
     await Promise.resolve()
     steps.push(`second of ${name}`)
@@ -31,9 +31,9 @@ test('what one turn brings goes on together, step by step', async () => {
 })
 
 test('what the next turn brings waits for its own end', async () => {
-  await turnsEnd()
+  await endOfTick()
   let isOver = false
-  const next = turnsEnd()?.then(() => (isOver = true))
+  const next = endOfTick()?.then(() => (isOver = true))
   await Promise.resolve()
   assert.equal(isOver, false)
   await next
@@ -41,21 +41,21 @@ test('what the next turn brings waits for its own end', async () => {
 })
 
 test('one that fails takes nobody with it', async () => {
-  const failing = Promise.resolve(turnsEnd()).then(() => {
+  const failing = Promise.resolve(endOfTick()).then(() => {
     throw new Error('mine')
   })
-  const other = Promise.resolve(turnsEnd()).then(() => 'goes on')
+  const other = Promise.resolve(endOfTick()).then(() => 'goes on')
   await assert.rejects(failing, /mine/)
   assert.equal(await other, 'goes on')
 })
 
 test('who has come alone for a while waits for nobody, until there is company again', async () => {
-  for (let turn = 0; turn < 256; turn++) await turnsEnd()
-  assert.equal(turnsEnd(), undefined)
+  for (let turn = 0; turn < 256; turn++) await endOfTick()
+  assert.equal(endOfTick(), undefined)
   await nextTurn()
-  assert.equal(turnsEnd(), undefined)
-  assert.equal(turnsEnd(), undefined, 'the second of a turn: only the next one knows')
+  assert.equal(endOfTick(), undefined)
+  assert.equal(endOfTick(), undefined, 'the second of a turn: only the next one knows')
   await nextTurn()
-  assert.ok(turnsEnd())
+  assert.ok(endOfTick())
   await nextTurn()
 })

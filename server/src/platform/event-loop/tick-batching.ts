@@ -10,14 +10,14 @@ let end: Promise<void> | undefined
 let resolveEnd: (() => void) | undefined
 
 /** Whether for a while nobody had company. */
-export function isQuiet(): boolean {
+export function isTickBatchingIdle(): boolean {
   return quiet >= quietTurns
 }
 
 /** Undefined where there is nothing to wait for. */
-export function turnsEnd(): Promise<void> | undefined {
+export function endOfTick(): Promise<void> | undefined {
   if (here++ === 0) setImmediate(endTurn)
-  if (isQuiet()) return undefined
+  if (isTickBatchingIdle()) return undefined
   end ??= new Promise((resolve) => (resolveEnd = resolve))
   return end
 }

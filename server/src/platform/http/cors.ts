@@ -4,7 +4,7 @@ import type { Http } from './http.ts'
  * Pages of the listed origins may call the API with a bearer token they hold. Cookies never count for them: without
  * `Access-Control-Allow-Credentials` a browser sends none that it would let the page see the answer of.
  */
-export function admitOrigins(http: Http, origins: readonly string[]): void {
+export function allowCorsOrigins(http: Http, origins: readonly string[]): void {
   if (origins.length === 0) return
   http.addHook('onRequest', async (request, reply) => {
     reply.header('vary', 'Origin')

@@ -9,7 +9,7 @@ import { newId } from '../ids.ts'
 import type { Log } from '../operations/log.ts'
 import { refuseAmbiguousRequests } from './ambiguous-requests.ts'
 import { boundBodiesInFlight } from './bodies-in-flight.ts'
-import { admitOrigins } from './cors.ts'
+import { allowCorsOrigins } from './cors.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
 import { replyToBrokenRequest, replyWithError } from './error-replies.ts'
 import { hostRule, refuseOtherHosts } from './host-rule.ts'
@@ -18,9 +18,9 @@ import { createHttpListener, maxHeaderBytes } from './listener.ts'
 import { logResponses } from './response-log.ts'
 import { securityHeaders, setSecurityHeaders } from './security-headers.ts'
 import { serializerCompiler } from './serialization.ts'
-import { letConnectionsGo } from './stopping.ts'
+import { closeConnectionsOnStop } from './stopping.ts'
 import { validatorCompiler } from './validation.ts'
-import { answerWhole } from './whole-answers.ts'
+import { ignoreRangeHeaders } from './whole-answers.ts'
 
 export type Http = FastifyInstance<
   RawServerDefault,
@@ -73,12 +73,12 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
     reply.header('x-request-id', request.id)
     done()
   })
-  letConnectionsGo(http)
+  closeConnectionsOnStop(http)
   logResponses(http, log)
   refuseAmbiguousRequests(http)
   refuseOtherHosts(http, hostFault, config.baseUrl)
-  admitOrigins(http, config.corsOrigins)
-  answerWhole(http)
+  allowCorsOrigins(http, config.corsOrigins)
+  ignoreRangeHeaders(http)
   boundBodiesInFlight(http, config)
   readJsonBodies(http)
   answerUnknownRoutes(http)

@@ -5,11 +5,11 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { PlatformConfig } from '../config/platform-settings.ts'
-import type { BoundPipelining } from './pipelining.ts'
+import type { LimitedPipelining } from './pipelining.ts'
 
 type IdleConfig = Pick<PlatformConfig, 'connectionIdleSeconds' | 'unreadAnswerSeconds'>
 
-export function closeIdleConnections(server: Server, config: IdleConfig, answerOn: BoundPipelining['answerOn']): void {
+export function closeIdleConnections(server: Server, config: IdleConfig, answerOn: LimitedPipelining['answerOn']): void {
   const idleMs = config.connectionIdleSeconds * 1000
   const lookMs = Math.min(idleMs, config.unreadAnswerSeconds * 1000)
   /** How often a connection stood still, and how much had moved by then. */

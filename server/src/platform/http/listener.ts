@@ -11,9 +11,9 @@ import type { Server as TcpServer, Socket } from 'node:net'
 import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { Log } from '../operations/log.ts'
 import { ConfigError } from '../config/settings.ts'
-import { beginInTurn } from './throttle-anonymous-writes.ts'
+import { throttleAnonymousWrites } from './throttle-anonymous-writes.ts'
 import { closeIdleConnections } from './idle-connections.ts'
-import { boundPipelining } from './pipelining.ts'
+import { limitPipelining } from './pipelining.ts'
 
 export type ListenerTimeouts = Pick<
   PlatformConfig,
@@ -50,7 +50,7 @@ export function createHttpListener(
     requireHostHeader: false,
   }
   const server = createBareServer(tls, limits)
-  const { listener: bounded, answerOn } = boundPipelining(beginInTurn(listener))
+  const { listener: bounded, answerOn } = limitPipelining(throttleAnonymousWrites(listener))
   closeIdleConnections(server, config, answerOn)
   return (
     surviveErrors(server, log)

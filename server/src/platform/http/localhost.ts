@@ -17,7 +17,7 @@ export function mainAddress({ host }: Pick<PlatformConfig, 'host'>): string {
 }
 
 /** Passes what comes to the other address on to the server. Undefined where there is none to hold. */
-export async function holdLocalhost(
+export async function listenOnOtherLoopback(
   http: HttpServer,
   config: Pick<PlatformConfig, 'host' | 'port' | 'baseUrl'>,
   log: Log,
@@ -36,7 +36,7 @@ export async function holdLocalhost(
 }
 
 /** The server itself may be closed already: it does not count the connections that came this way. */
-export async function letLocalhostGo(http: HttpServer, server: Server): Promise<void> {
+export async function closeOtherLoopback(http: HttpServer, server: Server): Promise<void> {
   const timer = setInterval(() => {
     http.closeIdleConnections()
   }, 100)

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net'
 /** Hardly any client sends a second request before it has the first one's answer. */
 const maxWaiting = 32
 
-export interface BoundPipelining {
+export interface LimitedPipelining {
   listener: RequestListener
   /** The answer that is being made or sent on a connection; later requests wait for it. */
   answerOn: (socket: Socket) => ServerResponse | undefined
@@ -25,7 +25,7 @@ function giveUp([, ...waiting]: readonly Exchange[]): void {
   for (const { request } of waiting) request.destroy()
 }
 
-export function boundPipelining(listener: RequestListener): BoundPipelining {
+export function limitPipelining(listener: RequestListener): LimitedPipelining {
   /** Of each connection, the request that is worked on and then those that wait. */
   const queues = new WeakMap<Socket, Exchange[]>()
   const workOnFirst = (queue: Exchange[]) => {

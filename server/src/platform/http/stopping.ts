@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Http } from './http.ts'
 
 /** At a stop, calls in flight are answered and told that the connection ends; every other connection is closed. */
-export function letConnectionsGo(http: Http): void {
+export function closeConnectionsOnStop(http: Http): void {
   const unused = new Set<Socket>()
   const { server } = http
   let isStopping = false

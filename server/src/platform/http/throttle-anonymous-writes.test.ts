@@ -3,11 +3,11 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { beginInTurn } from './throttle-anonymous-writes.ts'
+import { throttleAnonymousWrites } from './throttle-anonymous-writes.ts'
 
 function requests() {
   const begun: string[] = []
-  const listener = beginInTurn(({ url = '' }) => {
+  const listener = throttleAnonymousWrites(({ url = '' }) => {
     begun.push(url)
   })
   const send = (url: string, method: string, headers: Record<string, string> = {}) => {

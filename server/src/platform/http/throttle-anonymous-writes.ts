@@ -7,7 +7,7 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 const perTurn = 2
 const reading = ['GET', 'HEAD', 'OPTIONS']
 
-export function beginInTurn(listener: RequestListener): RequestListener {
+export function throttleAnonymousWrites(listener: RequestListener): RequestListener {
   const waiting: (() => void)[] = []
   let begun = 0
   const nextTurn = () => {

@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 import { ServiceError } from '../errors.ts'
 import { deleteBatch } from '../database/batches.ts'
-import type { Note, Queries } from '../database/database.ts'
-import { preparedForKeys, preparedNote } from '../database/prepared.ts'
+import type { BatchStatement, Queries } from '../database/database.ts'
+import { preparedForKeys, preparedBatch } from '../database/prepared.ts'
 import type { KeyList } from '../database/prepared.ts'
-import { inWaves, together } from '../database/batch-lookup.ts'
+import { groupsWithUniqueKeys, batchLookup } from '../database/batch-lookup.ts'
 
 /** A bucket that holds `burst` calls and fills again at one call every `periodMs`. */
 export interface RateLimit {
@@ -67,14 +67,14 @@ function takingAgain({ time, takenMs, latest, impossible }: Times): RawBuilder<u
 }
 
 /** The same on SQLite, as a note: each time it changes the bucket's row, or none. */
-export function noteOfTakings(queries: Queries, keys: readonly string[], times: Times): Note {
+export function noteOfTakings(queries: Queries, keys: readonly string[], times: Times): BatchStatement {
   return takeEach(
     queries,
     keys.map((key) => ({ ...times, key })),
   )
 }
 
-const takeEach = preparedNote<Times & { key: string }>((queries, taking) =>
+const takeEach = preparedBatch<Times & { key: string }>((queries, taking) =>
   sql`
     insert into rate_limits (key, full_at) values (${taking.key}, ${taking.first})
     on conflict (key) ${takingAgain(taking)}`.compile(queries),
@@ -82,14 +82,14 @@ const takeEach = preparedNote<Times & { key: string }>((queries, taking) =>
 
 const takeAll = preparedForKeys<Times, { key: string }>(
   (queries, times, keys) => takingFromLimits(times, keys).compile(queries),
-  { isNote: true },
+  { leavesCachesValid: true },
 )
 
-const take = together(async (queries: Queries, takings: readonly Taking[]): Promise<boolean[]> => {
+const take = batchLookup(async (queries: Queries, takings: readonly Taking[]): Promise<boolean[]> => {
   const taken = new Set<Taking>()
   const limits = Map.groupBy(takings, ({ limit, calls }) => `${limit.burst} ${limit.periodMs} ${calls}`)
   for (const alike of limits.values()) {
-    for (const wave of inWaves(alike, ({ key }) => key)) {
+    for (const wave of groupsWithUniqueKeys(alike, ({ key }) => key)) {
       const [first] = wave
       if (!first) continue
       const keys = wave.map(({ key }) => key)

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
-import { inTurns } from '../database/coalesce-query.ts'
+import { coalesce } from '../database/coalesce-query.ts'
 import type { DiskSpace } from '../limits/disk-space.ts'
 import { ServiceError } from '../errors.ts'
 
@@ -33,7 +33,7 @@ const stuckMs = 120_000
 export function createReadiness({ database, diskSpace, newestMigration }: ReadinessNeeds): Readiness {
   let isStopping = false
   let nextProbeAt = -Infinity
-  const probe = inTurns(async () => {
+  const probe = coalesce(async () => {
     const pauseMs = nextProbeAt - performance.now()
     if (pauseMs > 0) await sleep(pauseMs)
     nextProbeAt = performance.now() + probeEveryMs

@@ -1,5 +1,5 @@
 /** How an answer, or the lack of one, is taken wherever the services agree. */
-import { wishedTime } from '../backoff.ts'
+import { retryAfterTime } from '../backoff.ts'
 import { isEgressFailure } from '../egress/failures.ts'
 import type { PushOutcome } from './notification.ts'
 
@@ -7,7 +7,7 @@ import type { PushOutcome } from './notification.ts'
 export function commonOutcome(answer: Response, reason: string, now: Date): PushOutcome | undefined {
   if (answer.ok) return { kind: 'sent' }
   if (answer.status !== 429 && answer.status < 500) return undefined
-  const notBefore = wishedTime(answer.headers.get('retry-after') ?? '', now)
+  const notBefore = retryAfterTime(answer.headers.get('retry-after') ?? '', now)
   return { kind: 'later', reason, ...(notBefore && { notBefore }) }
 }
 
