@@ -63,7 +63,7 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
     begin: (grantId, tokenHash) => {
       const { signal, abort } = createStop()
       if (endedBy) abort(endedBy)
-      return { signal, abort, done: calls.enter({ grantId, token: tokenHash.toString('hex'), signal, abort }) }
+      return { signal, abort, done: calls.add({ grantId, token: tokenHash.toString('hex'), signal, abort }) }
     },
 
     check: async () => {

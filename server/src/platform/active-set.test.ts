@@ -12,7 +12,7 @@ test('who has entered is there until they leave, once, in whatever order', () =>
       for (const [isEntering, which] of steps) {
         const numbers = [...there.keys()]
         const leaving = numbers[which % Math.max(1, numbers.length)]
-        if (isEntering || leaving === undefined) there.set(next, crowd.enter(next++))
+        if (isEntering || leaving === undefined) there.set(next, crowd.add(next++))
         else {
           const leave = there.get(leaving)
           leave?.()

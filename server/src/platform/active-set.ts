@@ -1,38 +1,37 @@
 /**
- * Those who are here just now, where many come and go. Not a Set: V8 links every table of a Set to the one that takes
- * its place, so that from the first that has grown old all that came later is kept alive.
+ * A set whose members come and go quickly, such as calls in flight. Not a `Set`: V8 links each of its hash tables to the
+ * one that replaced it, so once the first has moved to the old generation, all later ones stay in memory with it.
  */
-export interface ActiveSet<One> {
-  /** Returns the way to leave. */
-  enter: (one: One) => () => void
-  /** As they are at this moment. */
-  all: () => One[]
+export interface ActiveSet<Item> {
+  /** Returns a function that removes the item. */
+  add: (item: Item) => () => void
+  all: () => Item[]
 }
 
-interface Place<One> {
-  one: One
-  at: number
+interface Entry<Item> {
+  item: Item
+  index: number
 }
 
-const gone = -1
+const removed = -1
 
-export function createActiveSet<One>(): ActiveSet<One> {
-  const places: Place<One>[] = []
+export function createActiveSet<Item>(): ActiveSet<Item> {
+  const entries: Entry<Item>[] = []
   return {
-    enter: (one) => {
-      const place = { one, at: places.length }
-      places.push(place)
+    add: (item) => {
+      const entry = { item, index: entries.length }
+      entries.push(entry)
       return () => {
-        if (place.at === gone) return
-        // The last takes the place that has become free.
-        const last = places.pop()
-        if (last && last !== place) {
-          places[place.at] = last
-          last.at = place.at
+        if (entry.index === removed) return
+        // The last entry moves to the index that is now free.
+        const last = entries.pop()
+        if (last && last !== entry) {
+          entries[entry.index] = last
+          last.index = entry.index
         }
-        place.at = gone
+        entry.index = removed
       }
     },
-    all: () => places.map(({ one }) => one),
+    all: () => entries.map(({ item }) => item),
   }
 }

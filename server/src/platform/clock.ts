@@ -1,4 +1,4 @@
-/** The time, passed in wherever it matters, so that a test can hold it still. */
+/** The current time. Passed in as a dependency, so that tests can set it. */
 export type Clock = () => Date
 
 export const systemClock: Clock = () => new Date()

@@ -1,20 +1,20 @@
 import type { ErrorCode } from '@sallyport/protocol/errors'
 
 interface Circumstances {
-  /** The member at fault, for the caller. */
+  /** The request member at fault, shown to the caller. */
   field?: string
-  /** A sentence for the caller, where the code's own is not exact enough. Never holds what the caller sent. */
+  /** Shown to the caller instead of the code's usual message. Never contains what the caller sent. */
   message?: string
-  /** For the log alone. */
+  /** Written to the log, never shown to the caller. */
   detail?: string
   /** After how many seconds the caller may try again. */
   retryAfterSeconds?: number
-  /** More members of the error that the caller gets, under the names they have on the wire. */
+  /** Further members of the error body, under their wire names. */
   extra?: Readonly<Record<string, unknown>>
   cause?: unknown
 }
 
-/** Every refusal of the service. The code decides status and text; `http/error-replies.ts` is where it becomes HTTP. */
+/** Every error that the service answers with. The code decides status and message; `http/error-replies.ts` makes HTTP of it. */
 export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly field: string | undefined

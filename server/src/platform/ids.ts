@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 
-/** Crockford's alphabet in lower case: no i, l, o or u. Its order is the order of its values. */
+/** Crockford's base32 alphabet in lower case (no i, l, o or u). It sorts like the values that it encodes. */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
 export type IdPrefix =
@@ -24,19 +24,19 @@ export type IdPrefix =
   | 'ses'
   | 'usr'
 
-/** `<prefix>_` and a UUIDv7 in base32. Ids made later sort later, to the millisecond. */
+/** `<prefix>_` and a UUIDv7 in base32. Ids sort by creation time, to the millisecond. */
 export function newId(prefix: IdPrefix, now: Date): string {
   return `${prefix}_${base32(uuidV7(now))}`
 }
 
-/** No id of this moment or later sorts before it. */
+/** A lower bound for ids created at or after this time. */
 export function lowestId(prefix: IdPrefix, time: Date): string {
   const bytes = Buffer.alloc(16)
   bytes.writeUIntBE(Math.min(Math.max(time.getTime(), 0), 2 ** 48 - 1), 0, 6)
   return `${prefix}_${base32(bytes)}`
 }
 
-/** When it was made, in milliseconds; NaN for a text that is no id. */
+/** When the id was created, in milliseconds; NaN for text that is not an id. */
 export function timeOf(id: string): number {
   const digits = id.slice(-26)
   if (digits.length < 26) return NaN
@@ -50,7 +50,7 @@ export function timeOf(id: string): number {
   return time
 }
 
-/** Drawn for many ids at once: each draw costs more than the rest of an id. */
+/** Random bytes for many ids: each call of `randomFillSync` costs more than the rest of an id. */
 const random = Buffer.alloc(4096)
 let used = random.length
 
@@ -66,7 +66,7 @@ function uuidV7(now: Date): Buffer {
   return bytes
 }
 
-/** Every two characters that stand beside each other. */
+/** All pairs of characters, indexed by their ten bits. */
 const pairs = Array.from({ length: 1024 }, (_, value) => alphabet.charAt(value >> 5) + alphabet.charAt(value & 31))
 
 /** 128 bits in 26 characters, the first of which carries three bits. */

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { beginJson, block, blockBytes, continueJson, endJson } from './scan.ts'
 
-/** Far more than anyone writes, and far less than what JSON.stringify, which recurses, runs out of stack at. */
+/** Far deeper than real JSON, and far less than the depth at which JSON.stringify, which recurses, overflows the stack. */
 export const maxJsonDepth = 500
 
-/** JSON.parse, except that text nested too deeply to be written again is no JSON here. */
+/** JSON.parse, but refuses text that is nested too deeply to be serialized again. */
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) throw new SyntaxError('nested too deeply')
   return JSON.parse(text)

@@ -1,6 +1,6 @@
 /**
- * Carries out what a commit left to be done outside. What is due stands in the database, so a crash loses nothing; an
- * item is leased to whoever claims it, and the lease makes another try of one that was never settled.
+ * A transactional outbox: a commit also stores the deliveries that have to follow, so a crash loses none. An item is
+ * leased to the instance that claims it; if it is never settled, the lease runs out and it is claimed again.
  */
 import { sql } from 'kysely'
 import type { Queries } from './database/database.ts'
@@ -10,20 +10,20 @@ import type { Log } from './operations/log.ts'
 interface OutboxNeeds<Item> {
   /** For the log. */
   what: string
-  /** Leases up to so many items that are due, each to this caller alone. */
+  /** Leases up to `limit` due items to this instance. */
   claim: (limit: number) => Promise<Item[]>
-  /** Does it and settles it: done, given up, or due again later. */
+  /** Delivers the item and stores the result: done, given up, or due again later. */
   carryOut: (item: Item) => Promise<void>
   concurrency: number
   log: Log
 }
 
 export interface Outbox {
-  /** Everything that is due now; resolves when nothing is any more. */
+  /** Delivers everything that is due; resolves when nothing is left. */
   due: () => Promise<void>
-  /** Something new may be due. */
+  /** Call it when something new may be due. */
   kick: () => void
-  /** Begins nothing more; resolves once nothing is under way. */
+  /** Starts no further deliveries; resolves once none is running. */
   ended: () => Promise<void>
 }
 
@@ -42,7 +42,7 @@ export function createOutbox<Item>({ what, claim, carryOut, concurrency, log }: 
     underWay.add(work)
   }
 
-  // A slow one takes its own place only: whenever another is through, the next is claimed.
+  // A slow delivery blocks only its own slot: when another one ends, the next item is claimed.
   const work = async () => {
     for (;;) {
       const wakened = news.promise
@@ -50,7 +50,7 @@ export function createOutbox<Item>({ what, claim, carryOut, concurrency, log }: 
       const items = free > 0 ? await claim(free) : []
       items.forEach(begin)
       if (items.length > 0 && items.length === free) continue
-      // What was told while the claim was under way may have come too late for it.
+      // An item that was added during the claim may have been missed by it.
       const isNews = !isEnding && wakened !== news.promise
       if (underWay.size === 0 && !isNews) return
       await Promise.race([...underWay, ...(isEnding ? [] : [wakened])])
@@ -77,7 +77,7 @@ export function createOutbox<Item>({ what, claim, carryOut, concurrency, log }: 
       isEnding = true
       news.resolve(undefined)
       await round?.catch(() => undefined)
-      // A round that could not read what is due leaves behind what it had begun.
+      // A round whose claim failed has left its deliveries running.
       await Promise.all(underWay)
     },
   }

@@ -1,10 +1,10 @@
 /**
- * What looks at every byte of an answer, in WebAssembly: sixteen bytes at once, where JavaScript sees one. The source is
- * in server/assembly. Bytes are put into `block`, and looked at before anything else is put there.
+ * Byte scanners in WebAssembly, which look at 16 bytes at a time. Their source is in server/assembly. Copy bytes into
+ * `block`, then call a scanner before anything else overwrites them.
  */
 import { readFileSync } from 'node:fs'
 
-/** What we need of it: Node's own types leave it to those of browsers. */
+/** The few members used here: Node's types don't declare WebAssembly. */
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object
   Instance: new (module: object) => { exports: unknown }
@@ -15,11 +15,11 @@ interface Exports {
   block: { value: number }
   starts: { value: number }
   beginJson: (maxDepth: number) => void
-  /** Zero once the text can no longer become JSON, else one. */
+  /** Returns 0 once the text can't become valid JSON any more, otherwise 1. */
   continueJson: (length: number) => number
-  /** One where the text is whole. */
+  /** Returns 1 if the text is complete JSON. */
   endJson: () => number
-  /** How many of `starts` were found in the block. */
+  /** Writes positions to `starts` and returns how many. */
   findEscapeStarts: (length: number, areQuotesWanted: boolean) => number
 }
 
@@ -29,7 +29,7 @@ const { memory, ...exports } = new WebAssembly.Instance(new WebAssembly.Module(b
 
 export const { beginJson, continueJson, endJson, findEscapeStarts } = exports
 export const block = new Uint8Array(memory.buffer, exports.block.value, blockBytes)
-/** Places in the block. */
+/** Positions in the block. */
 export const starts = new Int32Array(memory.buffer, exports.starts.value, blockBytes)
 
 function built(): Uint8Array {

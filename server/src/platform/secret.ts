@@ -42,7 +42,7 @@ export class Secret {
   }
 }
 
-/** A shorter one can't be found again in what comes back without striking out innocent text. */
+/** Shorter secrets can't be redacted without also removing unrelated text. */
 export const minRedactable = 16
 
 export function isRedactable(secret: Secret): boolean {

@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib'
 import { Secret } from './secret.ts'
 
 /**
- * The tokens that we issue. A prefix and a checksum let secret scanners recognise them, and let us turn down
- * a mistyped one without a look-up. They are stored as SHA-256 only: 256 random bits need no slower hash.
+ * The tokens that the service issues. Secret scanners recognise them by prefix and checksum, and a mistyped one is
+ * refused without a query. Only their SHA-256 is stored: 256 random bits need no slower hash.
  */
 export type TokenKind = 'admin' | 'agent' | 'connect' | 'device' | 'login' | 'prelogin' | 'sandbox' | 'session'
 
@@ -12,10 +12,10 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const randomLength = 43
 const checksumLength = 6
 
-/** With which any token of ours begins. */
+/** Every issued token begins with it. */
 export const issuedTokenPrefix = 'sp_'
 
-/** Any token of ours inside a longer text. */
+/** Finds issued tokens inside a longer text. */
 export const issuedTokenPattern = /sp_(?:admin|agent|connect|device|login|prelogin|sandbox|session)_[0-9A-Za-z]{20,}/g
 
 export function mintToken(kind: TokenKind): Secret {
@@ -23,7 +23,7 @@ export function mintToken(kind: TokenKind): Secret {
   return new Secret(`sp_${kind}_${random}${checksum(kind, random)}`)
 }
 
-/** Whether this text could be a token of that kind. It says nothing about whether we issued it. */
+/** Whether the text has the form of such a token, not whether it was issued. */
 export function isWellFormedToken(kind: TokenKind, text: string): boolean {
   const prefix = `sp_${kind}_`
   if (!text.startsWith(prefix) || text.length !== prefix.length + randomLength + checksumLength) return false
@@ -35,7 +35,7 @@ export function hashToken(token: Secret): Buffer {
   return hash('sha256', token.reveal(), 'buffer')
 }
 
-/** Tokens are compared by their hashes, so that neither length nor content shows in the time it takes. */
+/** Comparing hashes in constant time reveals neither length nor content through timing. */
 export function isSameHash(one: Buffer, other: Buffer): boolean {
   return timingSafeEqual(one, other)
 }

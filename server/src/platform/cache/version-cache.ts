@@ -1,39 +1,40 @@
 /**
- * What was read is kept as long as nothing was written since, here or by another process: the engine says whether it
- * was. Where it can't say, or in a transaction, everything is read anew.
+ * Caches query results until anything that decides who may do what is written, by this process or another: the engine's
+ * version tells. If the version is not known, or in a transaction, nothing is cached.
  */
 import { setBounded } from './memoize.ts'
 import { versionOf } from '../database/database.ts'
 import type { Queries, Version } from '../database/database.ts'
 
-interface Kept<Found> {
+/** The results that were found in one version of the database. */
+interface Snapshot<Found> {
   version: Version
   found: Map<string, Found>
 }
 
-/** Returns at once where it is known. */
+/** Returns a cached result without a promise. */
 export type CachedFind<Found> = (queries: Queries, key: string) => Found | undefined | Promise<Found | undefined>
 
 export function cacheByVersion<Found>(
   find: (queries: Queries, key: string) => Promise<Found | undefined>,
 ): CachedFind<Found> {
-  const keptOf = new WeakMap<Queries, Kept<Found>>()
-  const findAsOf = (queries: Queries, key: string, version: Version | undefined) => {
+  const snapshots = new WeakMap<Queries, Snapshot<Found>>()
+  const findIn = (queries: Queries, key: string, version: Version | undefined) => {
     if (version === undefined) return find(queries, key)
-    let kept = keptOf.get(queries)
-    if (kept?.version !== version) keptOf.set(queries, (kept = { version, found: new Map() }))
-    return kept.found.get(key) ?? findAndKeep(queries, key, kept)
+    let snapshot = snapshots.get(queries)
+    if (snapshot?.version !== version) snapshots.set(queries, (snapshot = { version, found: new Map() }))
+    return snapshot.found.get(key) ?? findAndCache(queries, key, snapshot)
   }
-  const findAndKeep = async (queries: Queries, key: string, kept: Kept<Found>) => {
-    // It is as of that version or newer, and so it is at worst thrown away too early.
+  const findAndCache = async (queries: Queries, key: string, snapshot: Snapshot<Found>) => {
+    // The result may be newer than the version; then it is dropped earlier than needed.
     const found = await find(queries, key)
-    if (found !== undefined) setBounded(kept.found, key, found)
+    if (found !== undefined) setBounded(snapshot.found, key, found)
     return found
   }
   return (queries, key) => {
     const told = versionOf(queries)
     return typeof told === 'object'
-      ? told.then((version) => findAsOf(queries, key, version))
-      : findAsOf(queries, key, told)
+      ? told.then((version) => findIn(queries, key, version))
+      : findIn(queries, key, told)
   }
 }

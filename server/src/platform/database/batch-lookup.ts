@@ -1,63 +1,63 @@
 /**
- * Many small questions of the same kind, in one statement. Those that come in the same turn go together, and those that
- * come while one is under way go with the next; nobody waits for company that does not come.
+ * Batches look-ups of the same kind into one statement: those of the same tick, and those that arrive while a statement is
+ * running. A single look-up is not delayed.
  */
 import type { Queries } from './database.ts'
 
-interface Asked<Question, Answer> {
-  question: Question
-  resolve: (answer: Answer) => void
+interface Waiting<Key, Result> {
+  key: Key
+  resolve: (result: Result) => void
   reject: (error: unknown) => void
 }
 
-/** One statement takes no more. */
+/** The most look-ups in one statement. */
 const maxBatch = 64
 
-/** `answer` gives an answer for each question, in their order. */
-export function batchLookup<Question, Answer>(
-  answer: (queries: Queries, questions: readonly Question[]) => Promise<readonly Answer[]>,
-): (queries: Queries, question: Question) => Promise<Answer> {
-  const lines = new WeakMap<Queries, Asked<Question, Answer>[]>()
+/** `find` returns one result for each key, in the same order. */
+export function batchLookup<Key, Result>(
+  find: (queries: Queries, keys: readonly Key[]) => Promise<readonly Result[]>,
+): (queries: Queries, key: Key) => Promise<Result> {
+  const queues = new WeakMap<Queries, Waiting<Key, Result>[]>()
 
-  const serve = async (queries: Queries, line: Asked<Question, Answer>[]) => {
-    while (line.length > 0) {
-      const asked = line.splice(0, maxBatch)
+  const serve = async (queries: Queries, queue: Waiting<Key, Result>[]) => {
+    while (queue.length > 0) {
+      const batch = queue.splice(0, maxBatch)
       try {
-        const questions = asked.map(({ question }) => question)
-        const answers = await answer(queries, questions)
-        asked.forEach(({ resolve }, index) => {
-          resolve(answers[index] as Answer)
+        const keys = batch.map(({ key }) => key)
+        const results = await find(queries, keys)
+        batch.forEach(({ resolve }, index) => {
+          resolve(results[index] as Result)
         })
       } catch (error) {
-        for (const { reject } of asked) reject(error)
+        for (const { reject } of batch) reject(error)
       }
     }
-    lines.delete(queries)
+    queues.delete(queries)
   }
 
-  return (queries, question) =>
+  return (queries, key) =>
     new Promise((resolve, reject) => {
-      const asked = { question, resolve, reject }
-      const line = lines.get(queries)
-      if (line) {
-        line.push(asked)
+      const waiting = { key, resolve, reject }
+      const queue = queues.get(queries)
+      if (queue) {
+        queue.push(waiting)
         return
       }
-      const begun = [asked]
-      lines.set(queries, begun)
-      process.nextTick(() => void serve(queries, begun))
+      const started = [waiting]
+      queues.set(queries, started)
+      process.nextTick(() => void serve(queries, started))
     })
 }
 
-/** For statements that may speak of each key only once: the second of its kind is in the second wave, and so on. */
+/** For statements in which a key may occur only once: its second occurrence goes into the second group, and so on. */
 export function groupsWithUniqueKeys<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
   const seen = new Map<string, number>()
-  const waves: T[][] = []
+  const groups: T[][] = []
   for (const item of items) {
     const key = keyOf(item)
-    const wave = seen.get(key) ?? 0
-    seen.set(key, wave + 1)
-    ;(waves[wave] ??= []).push(item)
+    const index = seen.get(key) ?? 0
+    seen.set(key, index + 1)
+    ;(groups[index] ??= []).push(item)
   }
-  return waves
+  return groups
 }

@@ -1,6 +1,6 @@
 /**
- * Work on many rows, in batches. On SQLite a statement blocks the event loop, and statements in a row never let go of it:
- * so each statement is bounded, and each batch waits for its turn among all long work (slices.ts).
+ * Work on many rows, in batches. On SQLite a statement blocks the event loop, and so do statements in a row: so each
+ * statement is limited, and each batch waits for a slice (time-slices.ts).
  */
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
@@ -8,15 +8,15 @@ import { nextSlice } from '../event-loop/time-slices.ts'
 import type { Database, Queries } from './database.ts'
 import type { Tables } from './tables.ts'
 
-/** One statement reads or deletes at most this many rows: a millisecond or two of the event loop on SQLite. */
+/** The most rows that one statement reads or deletes: one or two milliseconds on SQLite. */
 export const rowsPerBatch = 100
 
-/** Takes steps until one says that it was the last. */
+/** Repeats `step` until it returns 'done'. */
 export async function inBatches(step: () => Promise<'more' | 'done'>): Promise<void> {
   while ((await step()) === 'more') await nextSlice()
 }
 
-/** Deletes a batch of the rows for which the condition holds; returns how many. `key` is the table's primary key. */
+/** Deletes one batch of the rows that match the condition; returns how many. `key` is the primary key. */
 export async function deleteBatch(
   tx: Queries,
   table: keyof Tables,
@@ -31,7 +31,7 @@ export async function deleteBatch(
   return Number(numAffectedRows)
 }
 
-/** Runs what deletes a batch, each in a transaction of its own, until there is nothing left to delete. */
+/** Deletes batch after batch, each in its own transaction, until nothing is left. */
 export async function deleteAll(database: Database, deleteSome: (tx: Queries) => Promise<number>): Promise<void> {
   await inBatches(async () => ((await database.transaction(deleteSome)) < rowsPerBatch ? 'done' : 'more'))
 }

@@ -1,7 +1,7 @@
 /**
- * Moves what SQLite's write-ahead log holds into the database file (a checkpoint), on a thread of its own. SQLite would do
- * it within a commit, on the event loop: 20 ms for each 1,000 pages, and after a long read, such as a backup, the log has
- * any number of them. Only the few that are committed meanwhile are moved here, so that the log begins anew.
+ * Checkpoints SQLite's write-ahead log (moves it into the database file) on a worker thread. SQLite would do it inside a
+ * commit, on the event loop: 20 ms for every 1,000 pages, and after a long read, such as a backup, there may be any number
+ * of them. Only the last few pages, committed while the thread was working, are moved here, so that the log can restart.
  */
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
@@ -9,22 +9,22 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { WalIndexHead } from './wal-index-head.ts'
 
 export interface Checkpoints {
-  /** To be called after a commit. */
+  /** Call it after a commit. */
   committed: () => void
-  /** The thread has the file open no longer when this returns. The promise resolves once it has ended. */
+  /** When this returns, the thread has closed the file. The promise resolves once the thread has ended. */
   close: () => Promise<void>
 }
 
-/** Seldom, and then more at once: pages that many calls write are moved once for all of them. */
+/** Checkpoint rarely: pages that many calls have written are then moved only once. */
 const framesAtOnce = 4_000
-/** Where the thread has gone on so often, and always found what had come meanwhile, as few as this are moved here. */
+/** After this many rounds in which new pages arrived meanwhile, the remaining few are moved on the event loop. */
 const mostRounds = 20
 const fewFrames = (inLog: number) => Math.max(250, inLog / 50)
-/** After a checkpoint that a reader kept from moving anything. */
+/** After a checkpoint that was blocked by a reader. */
 const pauseMs = 1_000
 const closePatienceMs = 10_000
 
-/** The file is closed after each checkpoint: whoever closes it last deletes the log, by its name, of whatever file is there. */
+/** The thread closes the file after each checkpoint: the last connection to close deletes the log by its name, whichever file that is by then. */
 const program = `
   import { DatabaseSync } from 'node:sqlite'
   import { parentPort, workerData } from 'node:worker_threads'
@@ -39,7 +39,7 @@ const program = `
         database.close()
       }
     } catch {
-      // A full disk, or a file that is gone: whoever writes is told. It is tried again.
+      // A full disk or a missing file: the next write reports it. The checkpoint is retried.
     }
     Atomics.store(isBusy, 0, 0)
     Atomics.notify(isBusy, 0)
@@ -47,12 +47,12 @@ const program = `
   })`
 
 export function createCheckpoints(file: string, writer: DatabaseSync, walIndexHead: WalIndexHead): Checkpoints {
-  // A file that is gone is not made anew.
+  // mode=rw: don't create the file if it is missing.
   const url = `${pathToFileURL(file).href}?mode=rw`
   const isBusy = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   let thread: Worker | undefined
   let isRunning = false
-  /** The thread has moved what there was; what came since is left. */
+  /** The thread has moved everything except what was committed meanwhile. */
   let isAlmostDone = false
   let rounds = 0
   let inLogBefore = 0
@@ -64,14 +64,14 @@ export function createCheckpoints(file: string, writer: DatabaseSync, walIndexHe
     isAlmostDone = writer.isOpen && inLog - waiting >= inLogBefore
     if (!isAlmostDone) notBefore = performance.now() + pauseMs
   }
-  /** Without a thread SQLite does it within commits. */
+  /** Without the thread, SQLite checkpoints inside commits. */
   const giveUp = () => {
     Atomics.store(isBusy, 0, 0)
     if (writer.isOpen) writer.exec(`pragma wal_autocheckpoint = ${framesAtOnce}`)
   }
   const startThread = () => {
     const started = new Worker(new URL(`data:text/javascript,${encodeURIComponent(program)}`), {
-      // Neither secrets of the environment nor what this process was told to load are for it.
+      // The thread gets neither the environment, which has secrets, nor this process's Node options.
       ...{ env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 } },
       workerData: { url, isBusy: isBusy.buffer },
     })
@@ -81,7 +81,7 @@ export function createCheckpoints(file: string, writer: DatabaseSync, walIndexHe
   const moveFrames = () => {
     if (isRunning) return
     const { inLog, waiting } = walIndexHead.frames()
-    // The log begins anew with the next commit, or has begun.
+    // The log restarts with the next commit, or has restarted.
     if (waiting === 0 || inLog < framesAtOnce) {
       isAlmostDone = false
       return
@@ -108,7 +108,7 @@ export function createCheckpoints(file: string, writer: DatabaseSync, walIndexHe
       try {
         moveFrames()
       } catch {
-        // The commit has happened all the same: a full disk is told to whoever writes next.
+        // The commit is not affected: a full disk is reported by the next write.
         notBefore = performance.now() + pauseMs
         if (isRunning) giveUp()
       }

@@ -1,21 +1,22 @@
-/** One question for all who ask it at about the same time: its answer is never older than anyone's asking. */
-
-/** Those who ask in one breath share an answer, and so do those who ask while one is under way: the next. */
-export function coalesce<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
+/**
+ * Coalesces concurrent calls of a query. Calls in the same tick share one run, and calls that arrive during a run share the
+ * next one. So a result is never older than the call that gets it.
+ */
+export function coalesce<Result>(run: () => Promise<Result>): () => Promise<Result> {
   let current: Promise<unknown> = Promise.resolve()
-  let next: Promise<Answer> | undefined
-  const askNext = async () => {
+  let next: Promise<Result> | undefined
+  const runNext = async () => {
     await current
-    await afterAllOfThem()
+    await endOfNextTicks()
     next = undefined
-    const answer = ask()
-    current = answer.catch(() => undefined)
-    return answer
+    const result = run()
+    current = result.catch(() => undefined)
+    return result
   }
-  return () => (next ??= askNext())
+  return () => (next ??= runNext())
 }
 
-function afterAllOfThem(): Promise<void> {
+function endOfNextTicks(): Promise<void> {
   return new Promise((resolve) => {
     process.nextTick(resolve)
   })

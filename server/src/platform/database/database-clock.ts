@@ -1,6 +1,6 @@
 /**
- * The database's time, for instances that share one: rates, leases and expiries are compared with what another instance
- * wrote. Between two questions it runs on the monotonic clock, so that a jump of this machine's clock does not show.
+ * The database's time, for instances that share a database: each compares rates, leases and expiry times with what others
+ * wrote. Between queries it runs on the monotonic clock, so changes of this machine's clock have no effect.
  */
 import { sql } from 'kysely'
 import type { Clock } from '../clock.ts'
@@ -8,16 +8,16 @@ import type { Database } from './database.ts'
 
 export interface DatabaseClock {
   now: Clock
-  /** Asks the database again. Where it can't be asked, the clock runs on. */
+  /** Asks the database again. If that fails, the clock keeps running. */
   adjust: () => Promise<void>
   /** How far this machine's clock is ahead of the database's. */
   offsetMs: () => number
 }
 
-/** The time is off by half of it at most: what took longer says too little (see rate-limits.ts). */
+/** The time is off by at most half the duration of the query: slower answers are ignored (see rate-limits.ts). */
 const longestQuestionMs = 1_000
 
-/** SQLite has no time of its own. */
+/** SQLite uses the machine's clock. */
 export async function followDatabaseClock(
   { engine, queries }: Pick<Database, 'engine' | 'queries'>,
   system: Clock,

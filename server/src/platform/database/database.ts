@@ -8,118 +8,115 @@ import type { Tables } from './tables.ts'
 
 export type Engine = 'sqlite' | 'postgres'
 
-/** What runs queries: the database itself, or a transaction on it. */
+/** Runs queries: on the database itself, or in a transaction. */
 export type Queries = KyselyType<Tables>
 
 export interface Database {
   engine: Engine
   queries: Queries
-  /** All or nothing. Run again when it lost a race, so it may hold nothing but queries: no network, no other effect. */
+  /** Atomic. It is retried after a serialization failure or deadlock, so `work` must do nothing but query. */
   transaction: <T>(work: (tx: Queries) => Promise<T>, options?: TransactionOptions) => Promise<T>
   /**
-   * One statement that is a transaction by itself, for what is quicker that way. It fails rather than wait for others.
-   * Undefined where the engine has no such thing, or not at the moment.
+   * Runs one statement as its own transaction, on a pipelined connection (PostgreSQL). It fails rather than wait long for
+   * a lock. Undefined if the engine has no such connection, or not at the moment.
    */
   runSingleStatement: RunDirectly
   /**
-   * Notes that are a transaction by themselves, on the engine that has no such statement: all of them or, where one that
-   * has to change a row finds none, `RolledBack`. On disk once `durable` resolves. Undefined as above.
+   * Runs several statements as one transaction without yielding (SQLite). Rejects with `RolledBack` if a statement that
+   * must change a row changes none. On disk once `durable` resolves. Undefined as above.
    */
-  runBatchTransaction: (notes: readonly BatchStatement[]) => Promise<void> | undefined
-  /** Resolves once what was committed before is on disk. Transactions and single statements wait for it by themselves. */
+  runBatchTransaction: (statements: readonly BatchStatement[]) => Promise<void> | undefined
+  /** Resolves once everything committed so far is on disk. Transactions and single statements wait for it themselves. */
   durable: () => Promise<void>
-  /**
-   * Writes something, on a connection of its own where the engine has several, and resolves to the number of the newest
-   * migration.
-   */
+  /** Writes a row, on PostgreSQL on a connection of its own. Resolves to the number of the newest migration. */
   probe: () => Promise<number>
-  /** Throws where a pooler in between gives one session to several clients. Undefined where there can be none. */
+  /** Rejects if a connection pooler shares one session among several clients. Undefined for SQLite. */
   assertOwnSessions?: () => Promise<void>
-  /** Undefined where the engine has no pool. */
+  /** Undefined for SQLite, which has no pool. */
   pool?: () => PoolFigures
-  /** How long the oldest transaction that is still open has been so. */
+  /** The age of the oldest open transaction. */
   oldestTransactionMs: () => number
   close: () => Promise<void>
 }
 
 export interface TransactionOptions {
-  /** It goes before others that wait, on an engine that runs one transaction at a time: somebody waits for a call. */
+  /** Overtakes other waiting transactions on SQLite, which runs one at a time. For calls that someone is waiting for. */
   isUrgent?: boolean
 }
 
-/** The short way to an engine, for statements that are compiled already: past all that is done around other queries. */
+/** Runs compiled statements directly on an engine, without Kysely's overhead. */
 export interface Shortcut {
-  /** Only for what reads. What others have begun to write is not seen. */
+  /** For reads only. Doesn't see uncommitted writes. */
   read: RunDirectly
   inTransaction?: ShortcutInTransaction
   runBatchTransaction?: Database['runBatchTransaction']
-  /** Where a commit returns before it is on disk. */
+  /** Only for an engine whose commits return before they are on disk. */
   durable?: Database['durable']
-  /** Differs whenever something that decides who may do what was written since, here or by another process. */
+  /** Changes whenever anything that decides who may do what is written, by this process or another. */
   version: () => Version | Promise<Version | undefined>
 }
 
 export interface ShortcutInTransaction {
-  /** On behalf of the transaction that is open: for reads, and for notes. */
+  /** Inside the open transaction: for reads, and for writes that leave caches valid. */
   read: RunDirectly
-  /** Returns how many rows each changed. A statement for all of them at once would take longer. */
+  /** Returns how many rows each run changed. One statement for all of them would take longer. */
   runBatch: RunBatch
 }
 
 export type Version = number | string
 
-/** One statement, run once with each of these values. */
+/** One prepared statement, run once for each row of values. */
 export interface BatchStatement {
   text: string
   rows: readonly (readonly unknown[])[]
-  /** Each time it has to change a row. */
+  /** Every run has to change a row; otherwise the transaction is rolled back. */
   mustChange?: boolean
 }
 
-/** Undefined where it can't be done this way at the moment. */
+/** Undefined if it can't be run directly at the moment. */
 export type RunDirectly = (query: CompiledQuery) => Promise<object[]> | undefined
-export type RunBatch = (note: BatchStatement) => Promise<number[]>
+export type RunBatch = (statement: BatchStatement) => Promise<number[]>
 
 const shortcuts = new WeakMap<Queries, Shortcut>()
 const shortcutsInside = new WeakMap<Queries, ShortcutInTransaction>()
 
-/** Undefined where the engine has no such thing, and out of transactions. */
+/** Undefined on PostgreSQL, and outside transactions. */
 export function batchRunnerOf(tx: Queries): RunBatch | undefined {
   return shortcutsInside.get(tx)?.runBatch
 }
 
-/** Undefined where the engine has none, or none for this. */
+/** Undefined if the query can't take the shortcut. */
 export function shortcutOf(queries: Queries, { query }: CompiledQuery, leavesCachesValid: boolean): RunDirectly | undefined {
   const mayTake = query.kind === 'SelectQueryNode' || (leavesCachesValid && queries.isTransaction)
   return mayTake ? (shortcuts.get(queries) ?? shortcutsInside.get(queries))?.read : undefined
 }
 
-/** Undefined where that can't be told: in a transaction, or on an engine that has no such thing. */
+/** Undefined if the version is not known, as in a transaction. */
 export function versionOf(queries: Queries): ReturnType<Shortcut['version']> | undefined {
   return shortcuts.get(queries)?.version()
 }
 
-/** `unknown`: the commit was sent, and no answer came. It may have happened, or may yet. */
+/** `unknown`: the commit was sent but not answered. It may have happened, or may still happen. */
 export type CommitResult = 'committed' | 'undone' | 'unknown'
 
-/** What must be the very last thing of a transaction, because it holds up others until the commit is over. */
+/** Something that has to be the last step of a transaction, because it blocks others until the commit is done. */
 export interface LastStep {
   run: (tx: Queries) => Promise<void>
-  /** Told once, also where `run` was never reached. */
+  /** Called once, even if `run` was never reached. */
   ended: (result: CommitResult) => void
 }
 
-/** The open transactions, and what each is to do last. */
+/** The last steps of each open transaction. */
 const lastSteps = new WeakMap<Queries, LastStep[]>()
 
-/** False where `tx` is no open transaction: then nothing will ever run the step. */
+/** Returns false if `tx` is not an open transaction: then the step will never run. */
 export function beforeCommit(tx: Queries, step: LastStep): boolean {
   return lastSteps.get(tx)?.push(step) !== undefined
 }
 
 const attempts = 6
 
-/** What differs between engines beyond that, each engine adds. `urgentDialect`: where some can go before others. */
+/** What both engines have in common. `urgentDialect` is for an engine on which urgent transactions can overtake others. */
 export function createDatabase(
   engine: Engine,
   dialect: Dialect,
@@ -132,7 +129,7 @@ export function createDatabase(
   const open = createActiveSet<number>()
   const durable = shortcut?.durable ?? (() => Promise.resolve())
   const transaction: Database['transaction'] = async (work, { isUrgent = false } = {}) => {
-    const leave = open.enter(performance.now())
+    const remove = open.add(performance.now())
     try {
       for (let attempt = 1; ; attempt++) {
         try {
@@ -145,7 +142,7 @@ export function createDatabase(
         }
       }
     } finally {
-      leave()
+      remove()
     }
   }
   return {
@@ -172,7 +169,7 @@ async function transactOnce<T>(
       lastSteps.set(tx, steps)
       if (shortcut?.inTransaction) shortcutsInside.set(tx, shortcut.inTransaction)
       const done = await work(tx)
-      // What is added from now on would come too late.
+      // Steps that are added from now on would be too late.
       lastSteps.delete(tx)
       for (const step of steps) await step.run(tx)
       shortcutsInside.delete(tx)

@@ -1,4 +1,4 @@
-/** What the engines' errors mean. node:sqlite gives result codes, PostgreSQL gives SQLSTATEs, sockets give names. */
+/** What the engines' errors mean. node:sqlite has result codes, PostgreSQL SQLSTATEs, sockets names. */
 
 const sqliteBusy = 5
 const sqliteLocked = 6
@@ -22,11 +22,11 @@ const socketFailures = new Set([
   'EAI_AGAIN',
 ])
 
-/** pg, Kysely and SQLite raise these without a code; the last four are said once the database was closed. */
+/** Messages of pg, Kysely and SQLite errors that have no code. The last four come after the database was closed. */
 const lostConnection =
   /connection terminated|query read timeout|timeout expired|not queryable|after calling end on the pool|driver has already been destroyed|database is not open|statement has been finalized/i
 
-/** The database file is gone from its path: what is written now would be lost with it. */
+/** The database file was deleted: anything written now would be lost with it. */
 export class DatabaseFileLost extends Error {
   constructor(file: string) {
     super(`the database file ${file} is gone`)
@@ -34,7 +34,7 @@ export class DatabaseFileLost extends Error {
   }
 }
 
-/** What was committed may not be on disk, and to try again would not tell. */
+/** A commit may not be on disk, and retrying the fsync would not tell. */
 export class WalNotSynced extends Error {
   constructor(cause: unknown) {
     super('the disk did not store what was written: check it, then start the service again', { cause })
@@ -42,7 +42,7 @@ export class WalNotSynced extends Error {
   }
 }
 
-/** Nothing of a transaction happened, as was wished where a part of it could not. */
+/** The transaction was rolled back as a whole, because one of its statements could not be done. */
 export class RolledBack extends Error {
   constructor(cause?: unknown) {
     super('nothing was written', { cause })
@@ -55,17 +55,17 @@ export function isBusy(error: unknown): boolean {
   return code === sqliteBusy || code === sqliteLocked
 }
 
-/** The transaction lost a race and may simply be run again. A busy SQLite file was waited for already. */
+/** A serialization failure or deadlock: the transaction can be retried. A busy SQLite file was already waited for. */
 export function isRetryable(error: unknown): boolean {
   return ['40001', '40P01'].includes(sqlState(error) ?? '')
 }
 
-/** The engine said that it failed; where a server says nothing, or that it goes down, nobody knows. */
+/** The engine reported the failure, so nothing was written. Without a report, or when the server shuts down, that is unknown. */
 export function isRolledBack(error: unknown): boolean {
   return error instanceof RolledBack || /^(0A|2[2356]|4[02]|5[345]|57014)/.test(sqlState(error) ?? '')
 }
 
-/** The database can't be reached or written to. It may come back by itself. */
+/** The database can't be reached or written to at the moment. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseFileLost || error instanceof WalNotSynced || isRetryable(error)) return true
   const code = sqliteCode(error)
@@ -78,15 +78,15 @@ export function isUnavailable(error: unknown): boolean {
   return isSocketFileGone || socketFailures.has(name) || lostConnection.test(error.message)
 }
 
-/** No answer came in time: not the server, but we gave up. */
+/** The client gave up waiting for the server. */
 export function isTimeout(error: unknown): boolean {
   return error instanceof Error && /query read timeout/i.test(error.message)
 }
 
 /**
- * The fault lies with this connection, not with the statement: others may work, and this one will not. It leads to a
- * server that is going down (57P0x) or became read-only (25006), its transaction timed out (25P03), what was prepared on
- * it is gone or outdated (26000, 42P05, 0A000), or it is broken.
+ * The connection is at fault, not the statement: it has to be replaced. Its server is shutting down (57P0x) or became
+ * read-only (25006), its transaction timed out (25P03), its prepared statements are gone or outdated (26000, 42P05,
+ * 0A000), or it is broken.
  */
 export function isSessionFault(error: unknown): boolean {
   const state = sqlState(error)
@@ -95,7 +95,7 @@ export function isSessionFault(error: unknown): boolean {
 
 function sqliteCode(error: unknown): number | undefined {
   const { code, errcode } = (error ?? {}) as { code?: string; errcode?: number }
-  // The low byte is the kind, the rest tells variants of it apart.
+  // The low byte is the primary result code; the rest distinguishes variants of it.
   return code === 'ERR_SQLITE_ERROR' && errcode !== undefined ? errcode & 0xff : undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * Many small entries in one commit. A commit that is on disk costs the same for one as for fifty, so those that come at
- * about the same time share it; nobody waits for company that does not come.
+ * Group commit: entries that arrive at about the same time share one commit, because a durable commit costs the same for
+ * one entry as for fifty. A single entry is not delayed.
  */
 import { Busy } from '../limits/admission.ts'
 import type { Database, Queries } from './database.ts'
@@ -8,25 +8,25 @@ import { isUnavailable } from './failures.ts'
 import { isTickBatchingIdle } from '../event-loop/tick-batching.ts'
 
 export interface GroupCommit<Entry> {
-  /** Resolves once the entry is on disk, or rejects with what it was refused for. */
+  /** Resolves once the entry is on disk; rejects if it was refused. */
   commit: (entry: Entry) => Promise<void>
-  /** The same, but goes with the next commit that somebody waits for, or after a moment. */
+  /** The same without hurry: joins the next commit, or commits after a few milliseconds. */
   commitLater: (entry: Entry) => Promise<void>
-  /** Resolves once all that was handed in so far is on disk, or has failed. */
+  /** Resolves once all entries so far are on disk or have failed. */
   flush: () => Promise<void>
 }
 
 /**
- * Writes entries that came at about the same time. A refusal is one entry's own affair and leaves the others alone: it
- * stands in that entry's place in what is returned, and what was written for it is not undone.
+ * Writes a batch of entries. The result has an error at the index of each entry that is refused. A refusal does not affect
+ * the other entries, and what was written for the refused one is not rolled back.
  */
 export type WriteBatch<Entry> = (tx: Queries, entries: readonly Entry[]) => Promise<Refusals>
 export type Refusals = readonly (Error | undefined)[]
 
 interface GroupOptions<Entry> {
-  /** All of them, the short way. Undefined where that could not be: then nothing was written. Rejects where nobody knows. */
+  /** The fast path. Resolves to undefined if it could not be taken and nothing was written; rejects if that is unknown. */
   fastWrite?: ((entries: readonly Entry[]) => Promise<Refusals | undefined>) | undefined
-  /** Of what is written twice, where nobody knows whether it was written, nothing worse comes. */
+  /** Writing the entry is idempotent: after a commit with an unknown result it may be written again. */
   mayRepeat: (entry: Entry) => boolean
 }
 
@@ -36,11 +36,11 @@ interface Waiting<Entry> {
   reject: (error: unknown) => void
 }
 
-const maxTogether = 64
+const maxBatch = 64
 const laterMs = 20
-/** Turns of the event loop become long when there is much to do, so it is time that bounds the wait for more entries. */
+/** How long to wait for more entries. A time, because turns of the event loop get long under load. */
 const mostGatherMs = 2
-/** So many in a row have to bring nobody new. */
+/** Stop waiting after this many turns without a new entry. */
 const quietTurns = 2
 
 export function createGroupCommit<Entry>(
@@ -52,9 +52,9 @@ export function createGroupCommit<Entry>(
   let isScheduled = false
   let later: NodeJS.Timeout | undefined
   let current: Promise<void> | undefined
-  /** How many are waited for, and whether it was more than one the last time. */
+  /** Entries that someone is waiting for, and whether the last batch had several. */
   let urgent = 0
-  let isSwarming = false
+  let hadSeveral = false
 
   const commitBatch = async (some: readonly Waiting<Entry>[]): Promise<void> => {
     let isUncertain = false
@@ -71,13 +71,13 @@ export function createGroupCommit<Entry>(
         else resolve()
       })
     } catch (error) {
-      // Each by itself would only make it busier.
+      // Writing each entry by itself would only add load.
       if (some.length === 1 || error instanceof Busy) {
         for (const { reject } of some) reject(error)
         return
       }
-      // One of them may be the cause: none has to suffer for another's sake. But what may be there already is not
-      // written again: whoever waits for it is told that it failed.
+      // One entry may be the cause, so each is tried by itself. An entry that may have been written already, and is not
+      // idempotent, is not written again: it fails.
       isUncertain ||= isUnavailable(error)
       for (const one of some) {
         if (isUncertain && !mayRepeat(one.entry)) one.reject(error)
@@ -87,9 +87,9 @@ export function createGroupCommit<Entry>(
   }
   const run = async () => {
     while (waiting.length > 0) {
-      const some = waiting.slice(0, maxTogether)
-      waiting = waiting.slice(maxTogether)
-      if (urgent > 0) isSwarming = urgent > 1
+      const some = waiting.slice(0, maxBatch)
+      waiting = waiting.slice(maxBatch)
+      if (urgent > 0) hadSeveral = urgent > 1
       urgent = 0
       await commitBatch(some)
     }
@@ -99,22 +99,22 @@ export function createGroupCommit<Entry>(
     isScheduled = false
     clearTimeout(later)
     later = undefined
-    // Somebody else may have been quicker. A run of nothing would be over before it is noted, and stay noted for good.
+    // Another call may have started it already. An empty run would end before `current` is set, and then never be cleared.
     if (waiting.length > 0) current ??= run()
   }
-  /** Calls tend to come in swarms, whose last are not far behind. */
+  /** Calls tend to arrive in groups: wait a little for the rest of the group. */
   const gather = (deadline: number, known = waiting.length, turns = 1, quiet = 0) => {
     setImmediate(() => {
       const stillQuiet = waiting.length > known ? 0 : quiet + 1
       const isLate = turns >= quietTurns && performance.now() >= deadline
-      if (stillQuiet === quietTurns || isLate || waiting.length >= maxTogether) start()
+      if (stillQuiet === quietTurns || isLate || waiting.length >= maxBatch) start()
       else gather(deadline, waiting.length, turns + 1, stillQuiet)
     })
   }
-  const hurry = () => {
+  const startSoon = () => {
     if (isScheduled || current) return
     isScheduled = true
-    if (isSwarming) gather(performance.now() + mostGatherMs)
+    if (hadSeveral) gather(performance.now() + mostGatherMs)
     else if (isTickBatchingIdle()) start()
     else process.nextTick(start)
   }
@@ -127,7 +127,7 @@ export function createGroupCommit<Entry>(
     commit: (entry) => {
       const done = enter(entry)
       urgent++
-      hurry()
+      startSoon()
       return done
     },
     commitLater: (entry) => {

@@ -2,16 +2,16 @@ import { sql } from 'kysely'
 import type { Clock } from '../clock.ts'
 import type { Database, Engine, Queries } from './database.ts'
 
-/** The few types whose names differ between the engines. */
+/** SQL that differs between the engines. */
 export interface ColumnTypes {
   bytes: string
   /** Milliseconds since 1970, or a count. */
   number: string
-  /** Numbered upwards by the database; the primary key. */
+  /** An ascending primary key that the database assigns. */
   sequence: string
-  /** Goes behind `create table (…)`. */
+  /** Follows `create table (…)`. */
   strict: string
-  /** The same, of small rows that are found by their key alone; they may change all the time. */
+  /** The same for small rows that are found by primary key only and updated often. */
   dense: string
 }
 
@@ -34,15 +34,15 @@ const columnTypes: Record<Engine, ColumnTypes> = {
     number: 'bigint',
     sequence: 'bigint generated always as identity primary key',
     strict: '',
-    // Room beside each row for what it will be: no index has to be told.
+    // Free space in each page lets updates stay there, without touching an index (HOT updates).
     dense: ' with (fillfactor = 50)',
   },
 }
 
-/** Any number that all instances share: it names the lock that only one of them can hold. */
+/** The id of the advisory lock. Any number, the same for all instances. */
 const lockNumber = 7_255_019
 
-/** The service is older than the database: starting it could write what the newer one no longer understands. */
+/** The database was migrated by a newer version. Running this one could write what the newer one doesn't understand. */
 export class DatabaseTooNew extends Error {
   constructor(found: number, known: number) {
     super(`the database has migration ${found}, this version knows ${known}; start the newer version`)
@@ -50,7 +50,7 @@ export class DatabaseTooNew extends Error {
   }
 }
 
-/** Brings the schema up to date. Instances that start together wait for the first; a crash leaves all or nothing. */
+/** Brings the schema up to date, in one transaction. Of several instances that start at once, one migrates and the others wait. */
 export async function applyMigrations(
   database: Database,
   clock: Clock,
@@ -58,7 +58,7 @@ export async function applyMigrations(
 ): Promise<Migration[]> {
   const types = columnTypes[database.engine]
   return database.transaction(async (tx) => {
-    // An index over a long record takes as long as it takes, and so do those who wait for it.
+    // Building an index over a large table, or waiting for that, may take long.
     if (database.engine === 'postgres') await sql`set local statement_timeout = 0`.execute(tx)
     await lockSchema(database, tx)
     await sql`create table if not exists migrations (
@@ -76,7 +76,7 @@ export async function applyMigrations(
   })
 }
 
-/** The number of the newest migration of any database; 0 where the service has never been started on it. */
+/** The number of the newest applied migration; 0 for a database that was never used. */
 export async function findLastMigration(queries: Queries): Promise<number> {
   const tables = await queries.introspection.getTables()
   return tables.some(({ name }) => name === 'migrations') ? lastMigration(queries) : 0
@@ -90,7 +90,7 @@ export async function lastMigration(queries: Queries): Promise<number> {
   return row?.number ?? 0
 }
 
-/** For the rest of this transaction no other instance is in one that took this lock. SQLite has one writer anyway. */
+/** Excludes other instances that take this lock, until the transaction ends. SQLite has only one writer anyway. */
 export async function lockSchema({ engine }: Database, tx: Queries): Promise<void> {
   if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${sql.lit(lockNumber)})`.execute(tx)
 }

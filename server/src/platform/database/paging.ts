@@ -1,6 +1,6 @@
 import { defaultPageSize } from '@sallyport/protocol/lists'
 
-/** Lists run from the newest record to the oldest; ids grow with time, so the last id seen says where to go on. */
+/** Lists run from the newest record to the oldest. Ids sort by time, so the last id of a page is the cursor. */
 export interface PageRequest<Status extends string = string> {
   limit: number
   before: string | undefined
@@ -20,7 +20,7 @@ export function pageRequest<Status extends string>(query: {
   return { limit: query.limit ?? defaultPageSize, before: query.cursor, status: query.status }
 }
 
-/** Takes one record more than the page holds: its presence says that there is a next page. */
+/** Expects one record more than the limit, if there is a next page. */
 export function pageOf<T>(records: T[], limit: number, idOf: (record: T) => string): Page<T> {
   const page = records.slice(0, limit)
   const last = page.at(-1)

@@ -1,6 +1,6 @@
 /**
- * A connection of its own, past the pool, for the few statements that every call needs. Each is sent without waiting
- * for the answers to those before it. Where the connection is not there it is made anew, and the pool serves meanwhile.
+ * A pipelined connection outside the pool, for the few statements that every call needs: each is sent without waiting for
+ * the results of those before it. When the connection is lost it is opened again; the pool serves meanwhile.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -9,28 +9,25 @@ import { isSessionFault, isTimeout } from './failures.ts'
 import { destroy } from './postgres-pool.ts'
 
 export interface Pipeline {
-  /** Undefined where it is not connected at the moment. */
+  /** Undefined while it is not connected. */
   open: () => OpenPipeline | undefined
   close: () => Promise<void>
 }
 
 export interface OpenPipeline {
-  /** Of this connection among those that the line has had. */
+  /** Counts the connections that were opened, so that a new one can be told from the one before. */
   number: number
   run: (query: QueryConfig) => Promise<object[]>
 }
 
-/** A server that is down is asked now and then, not by every call. */
+/** How long to wait before connecting again after a failure. */
 const pauseMs = 500
-/** How long a server may take to notice that we go. */
+/** How long the server may take to close the connection. */
 const goodbyeMs = 1_000
 
-/**
- * `settings` is what each connection begins with. A pooler may pass them on only if it works by session. `onSilence` is
- * called where no answer came in time.
- */
+/** `settings` are SQL statements that each connection runs first. `onSilence` is called after a timeout. */
 export function createPipeline(options: ClientConfig, settings: string, onSilence: () => void): Pipeline {
-  let line: OpenPipeline | undefined
+  let pipeline: OpenPipeline | undefined
   let client: Client | undefined
   let connecting: Promise<void> | undefined
   let failedAt = -Infinity
@@ -54,16 +51,16 @@ export function createPipeline(options: ClientConfig, settings: string, onSilenc
     const made = new pg.Client({ ...options, pipeline: true })
     client = made
     const lost = () => {
-      if (client === made) line = client = undefined
+      if (client === made) pipeline = client = undefined
     }
-    // Without a listener an error would end the process.
+    // Without a listener, an error would end the process.
     made.on('error', lost)
     made.on('end', lost)
     try {
       await made.connect()
       await made.query(settings)
       if (client !== made) return
-      line = { number: ++number, run: (query) => run(made, query, lost) }
+      pipeline = { number: ++number, run: (query) => run(made, query, lost) }
     } catch {
       failedAt = performance.now()
       lost()
@@ -75,14 +72,14 @@ export function createPipeline(options: ClientConfig, settings: string, onSilenc
 
   return {
     open: () => {
-      if (!line && !isClosed && performance.now() - failedAt > pauseMs) connecting ??= connect()
-      return line
+      if (!pipeline && !isClosed && performance.now() - failedAt > pauseMs) connecting ??= connect()
+      return pipeline
     },
     close: async () => {
       isClosed = true
       await connecting
       const last = client
-      line = client = undefined
+      pipeline = client = undefined
       if (!last) return
       await Promise.race([last.end(), sleep(goodbyeMs, undefined, { ref: false })])
       destroy(last)

@@ -1,6 +1,6 @@
 /**
- * The pool of connections, as Kysely uses it. Waiting for a connection, making one and running a statement have limits
- * of their own. A connection that can't be trusted any more is destroyed: it is not given to the next one who asks.
+ * The connection pool for Kysely. Waiting for a connection, opening one and running a statement have separate time limits.
+ * A connection that may be broken is destroyed instead of being returned to the pool.
  */
 import type { Socket } from 'node:net'
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
@@ -12,11 +12,11 @@ import { isSessionFault, isTimeout } from './failures.ts'
 import { nameOf } from './prepared.ts'
 
 export interface GuardedPool extends PostgresPool {
-  /** Connections in use, and how many wait for one. */
+  /** Connections in use, and how many callers wait for one. */
   figures: () => PoolFigures
-  /** No connection of before is used again: the server went silent on one of them. */
+  /** Connections that are open now are not used again: the server did not answer on one of them. */
   distrust: () => void
-  /** Ends what is still under way. */
+  /** Aborts running queries. */
   destroyAll: () => void
 }
 
@@ -27,13 +27,13 @@ export interface PoolFigures {
 }
 
 export interface PoolOptions extends ClientConfig {
-  /** What each connection begins with. */
+  /** SQL statements that each connection runs first. */
   settings?: string
 }
 
 export function createPool(options: PoolOptions, limits: AdmissionLimits): GuardedPool {
   const { connectionTimeoutMillis = 0, settings, ...rest } = options
-  // The pool would take the limit for connecting as the limit for waiting too; who waits is decided here.
+  // pg's pool would use this timeout for waiting in the queue as well; the queue is `createAdmission`'s.
   class Client extends pg.Client {
     constructor(config?: ClientConfig) {
       super({ ...config, connectionTimeoutMillis })
@@ -48,7 +48,7 @@ export function createPool(options: PoolOptions, limits: AdmissionLimits): Guard
     trustedSince = performance.now()
   }
 
-  // A connection that breaks is replaced by the pool; without a listener it would end the process.
+  // The pool replaces broken connections. Without a listener, the error would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => {
     connectedAt.set(client, performance.now())
@@ -56,7 +56,7 @@ export function createPool(options: PoolOptions, limits: AdmissionLimits): Guard
   })
   pool.on('remove', (client) => connectedAt.delete(client))
 
-  /** Whoever asks while it ends would never hear from the pool. */
+  /** pg's pool never answers callers that ask while it is ending. */
   const closed = Promise.withResolvers<never>()
   closed.promise.catch(() => undefined)
   const anyClient = (): Promise<PoolClient> => {
@@ -93,7 +93,7 @@ export function createPool(options: PoolOptions, limits: AdmissionLimits): Guard
   const guarded = (client: PoolClient, leave: () => void): PostgresPoolClient => {
     let fault: Error | undefined
     const run = async (query: QueryConfig) => {
-      // To roll back on such a connection would mean to wait for it once more.
+      // Don't wait for a broken connection again, not even to roll back.
       if (fault) throw fault
       try {
         return await client.query(query)
@@ -106,7 +106,7 @@ export function createPool(options: PoolOptions, limits: AdmissionLimits): Guard
         throw error
       }
     }
-    // Rows are never streamed: it is always called with a text.
+    // Rows are never streamed, so this is always called with text.
     const query = (text: unknown, values: readonly unknown[] = []) => run(statement(String(text), values))
     return {
       query: query as never,
@@ -132,13 +132,13 @@ export function createPool(options: PoolOptions, limits: AdmissionLimits): Guard
   }
 }
 
-/** To say goodbye would mean to wait for an answer. */
+/** Without ending the session properly, which would mean waiting for the server. */
 export function destroy(client: pg.ClientBase): void {
   const { connection } = client as unknown as { connection: { stream: Socket } }
   connection.stream.destroy()
 }
 
-/** What runs again and again is read and planned once for each connection. */
+/** Statements with a name are parsed and planned once per connection. */
 export function statement(text: string, given: readonly unknown[]): QueryConfig {
   const values = [...given]
   const name = nameOf(text)

@@ -1,6 +1,6 @@
 /**
- * Asks the server, on a connection of its own and within a deadline, whether it can be written to: neither a busy pool
- * nor a silent connection makes a healthy instance look unhealthy, or the other way round.
+ * Checks whether the database can be written to, on a connection of its own with a deadline, so that the result depends
+ * neither on a busy pool nor on a connection that hangs.
  */
 import pg from 'pg'
 import type { Client, ClientConfig } from 'pg'

@@ -1,4 +1,4 @@
-/** Kysely on pg. Away from this machine the server must show a certificate that we can verify. */
+/** Kysely on pg. A server on another machine must have a certificate that can be verified. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PostgresDialect } from 'kysely'
@@ -19,23 +19,23 @@ import { assertOwnSessions } from './postgres-sessions.ts'
 const int8 = pg.types.builtins.INT8
 
 /**
- * Keys alone are looked up here. A table must not be read from end to end for them, be it by its index: one that was
- * never analysed, or was when it was small, looks as if that were cheaper.
+ * For look-ups by key. Forbids plans that scan a whole table or index: for a table that was never analysed, or only when
+ * it was small, the planner would consider them cheaper.
  */
 const byKeys = `
   set plan_cache_mode = force_generic_plan;
   set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off`
 
-/** Whoever has the row may be waiting for the record's chain, which is ours until the commit: better do it otherwise. */
-const patientBriefly = 'set lock_timeout = 50'
+/** The holder of the row may be waiting for the audit chain that this statement holds: give up soon and take the slow path. */
+const shortLockTimeout = 'set lock_timeout = 50'
 
-/** In milliseconds, but for the last. */
+/** In milliseconds, except the last. */
 const usualLimits = {
   connect: 5_000,
-  /** The server ends a statement first, and says so. Past that it is silent, and its connection is given up. */
+  /** The server cancels a statement after this; if it does not answer until `silence`, the connection is given up. */
   statement: 10_000,
   silence: 12_000,
-  /** The statements that every call needs are small. */
+  /** Pipelined statements are small. */
   pipelineSilence: 5_000,
   probe: 2_000,
   close: 3_000,
@@ -46,7 +46,7 @@ const usualLimits = {
 export interface PostgresSettings {
   isInsecure: boolean
   poolSize?: number
-  /** For migrations, of which a statement takes as long as it takes. */
+  /** For migrations, whose statements may take long. */
   hasNoLimits?: boolean
   limits?: Partial<typeof usualLimits>
 }
@@ -63,11 +63,11 @@ export function openPostgres(
     keepAliveInitialDelayMillis: 10_000,
     application_name: 'sallyport',
     types: {
-      // Our 64-bit columns are times and counts, which a number holds exactly.
+      // Our 64-bit columns are times and counts below 2^53.
       getTypeParser: (type: typeof int8): unknown => (type === int8 ? Number : pg.types.getTypeParser(type)),
     },
   }
-  // Not in the startup message, of which poolers refuse what they don't know.
+  // Not in the startup message: poolers refuse parameters that they don't know.
   const limit = `set statement_timeout = ${most.statement}; set idle_in_transaction_session_timeout = 30000`
   const limited: PoolOptions = { ...options, query_timeout: most.silence, settings: limit }
   const pool = createPool(hasNoLimits ? options : limited, {
@@ -77,7 +77,7 @@ export function openPostgres(
   })
   const pipelineOptions = { ...options, query_timeout: most.pipelineSilence }
   const reads = createPipeline(pipelineOptions, `${limit}; ${byKeys}`, pool.distrust)
-  const commits = createPipeline(pipelineOptions, `${limit}; ${byKeys}; ${patientBriefly}`, pool.distrust)
+  const commits = createPipeline(pipelineOptions, `${limit}; ${byKeys}; ${shortLockTimeout}`, pool.distrust)
   const probe = createProbe({ ...options, connectionTimeoutMillis: most.probe, query_timeout: most.probe })
   const { queries, close, ...database } = createDatabase('postgres', new PostgresDialect({ pool }), shortcutOver(reads))
   return {
@@ -97,12 +97,12 @@ export function openPostgres(
 
 function shortcutOver(reads: Pipeline): Shortcut {
   const version = coalesce(async () => {
-    const line = reads.open()
-    if (!line) return undefined
+    const pipeline = reads.open()
+    if (!pipeline) return undefined
     try {
-      const [row] = (await line.run(lastChange)) as { last_change: number }[]
-      // Another connection may lead to another server, which has changes of its own.
-      return row && `${line.number} ${row.last_change}`
+      const [row] = (await pipeline.run(lastChange)) as { last_change: number }[]
+      // Another connection may lead to another server, which has its own count of changes.
+      return row && `${pipeline.number} ${row.last_change}`
     } catch {
       return undefined
     }
@@ -114,7 +114,7 @@ const lastChange = { name: 'sallyport_last_change', text: 'select last_change fr
 
 const tlsParameters = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation', 'uselibpqcompat']
 
-/** TLS is decided here, not by the URL's sslmode, whose weaker values encrypt without knowing to whom. */
+/** TLS is decided here, not by the URL's sslmode, whose weaker values don't verify the server. */
 export function postgresOptions(text: string, isInsecure: boolean): Pick<PoolConfig, 'connectionString' | 'ssl'> {
   const url = new URL(text)
   const { searchParams } = url
@@ -126,7 +126,7 @@ export function postgresOptions(text: string, isInsecure: boolean): Pick<PoolCon
   }
   for (const name of tlsParameters) searchParams.delete(name)
   const host = hostOf(url)
-  // pg would look for a host in the environment.
+  // Otherwise pg would take the host from the environment (PGHOST).
   if (host === '') searchParams.set('host', 'localhost')
   const isLocal = host === '' || host.startsWith('/') || isLoopback(host)
   const isVerified = !isInsecure && (!isLocal || wantsTls)
@@ -134,7 +134,7 @@ export function postgresOptions(text: string, isInsecure: boolean): Pick<PoolCon
   return { connectionString: url.href, ssl }
 }
 
-/** As pg reads it: the last parameter of that name counts, and before the host of the URL. */
+/** As pg reads it: the last `host` parameter wins over the URL's host. */
 function hostOf({ searchParams, hostname }: URL): string {
   return searchParams.getAll('host').at(-1) || decodeURIComponent(hostname)
 }

@@ -1,20 +1,20 @@
-/** Statements of the hot path: built and compiled once per engine, then run with new values. */
+/** Prepared statements for the hot path: built and compiled once per engine, then run with new values. */
 import { PostgresAdapter, sql } from 'kysely'
 import type { Compilable, CompiledQuery, RawBuilder } from 'kysely'
 import { shortcutOf } from './database.ts'
 import type { BatchStatement, Queries } from './database.ts'
 
-/** Stands for a value that is not known yet, by its name. */
+/** Any member is a symbol with the member's name. It is replaced by the value when the statement is run. */
 const placeholders = new Proxy({}, { get: (_target, name) => Symbol(String(name)) })
 
 type Run<Values, Row> = (queries: Queries, values: Values) => Promise<Row[]>
 
 interface PreparedOptions {
-  /** It writes a count, a rate or a record: nothing that decides who may do what, and that somebody may have kept. */
+  /** It writes only counts, rates or records: nothing that decides who may do what, so caches of that stay valid. */
   leavesCachesValid?: boolean
 }
 
-/** `build` is called once per engine. It hands the values to the query and must not look at them. */
+/** `build` is called once per engine, with placeholders. It passes them to the query and must not look at them. */
 export function prepared<Values extends object, Row>(
   build: (queries: Queries, values: Values) => Compilable<Row> | CompiledQuery<Row>,
   { leavesCachesValid = false }: PreparedOptions = {},
@@ -23,7 +23,7 @@ export function prepared<Values extends object, Row>(
   return (queries, values) => run(queries, statement(queries, values), { leavesCachesValid })
 }
 
-/** The same, not run yet. */
+/** Returns the statement without running it. */
 export function preparedText<Values extends object, Row>(
   build: (queries: Queries, values: Values) => Compilable<Row> | CompiledQuery<Row>,
 ): (queries: Queries, values: Values) => CompiledQuery<Row> {
@@ -41,7 +41,7 @@ function filledIn(parameters: readonly unknown[], values: object): unknown[] {
   return parameters.map((one) => (typeof one === 'symbol' ? named[one.description ?? ''] : one))
 }
 
-/** For SQLite: a note that is made many times over, each time with values of its own. */
+/** For SQLite: a statement that is run once for each set of values. */
 export function preparedBatch<Values extends object>(
   build: (queries: Queries, values: Values) => Compilable | CompiledQuery,
 ): (queries: Queries, each: readonly Values[]) => BatchStatement {
@@ -52,17 +52,17 @@ export function preparedBatch<Values extends object>(
   }
 }
 
-/** Keys whose number is not known yet, as they stand in a statement. */
+/** SQL for a list of keys of unknown length. */
 export interface KeyList {
-  /** Whether the column holds one of them. */
+  /** Whether the column is one of the keys. */
   holds: (column: string) => RawBuilder<boolean>
-  /** One in each row of a select. */
+  /** A select with one key per row. */
   rows: RawBuilder<unknown>
 }
 
 /**
- * The same, with a list of keys beside the values. PostgreSQL takes any number of them in one statement; on SQLite
- * there is one each for 1, 2, 4 … keys, and the last key fills up.
+ * The same with a list of keys. PostgreSQL takes any number in one statement; for SQLite there are statements for 1, 2,
+ * 4 … keys, padded with the last key.
  */
 export function preparedForKeys<Values extends object, Row>(
   build: (queries: Queries, values: Values, keys: KeyList) => Compilable<Row> | CompiledQuery<Row>,
@@ -106,7 +106,7 @@ function spelledOut(keys: readonly unknown[]): KeyList {
   }
 }
 
-/** Columns are found by their place. A table that another instance changes meanwhile may have others in theirs. */
+/** Results are read by position, so columns must be named: another instance may add a column meanwhile. */
 function compile<Row>(built: Compilable<Row> | CompiledQuery<Row>): CompiledQuery<Row> {
   const query = 'compile' in built ? built.compile() : built
   if (/(?:select|returning|\.) ?\*/i.test(query.sql)) throw new Error(`columns have to be named: ${query.sql}`)
@@ -114,14 +114,14 @@ function compile<Row>(built: Compilable<Row> | CompiledQuery<Row>): CompiledQuer
   return query
 }
 
-/** The texts of such statements, each with a name by which an engine may know it again. */
+/** The name of each prepared statement, by its text. */
 const names = new Map<string, string>()
 
 export function nameOf(text: string): string | undefined {
   return names.get(text)
 }
 
-/** For statements that are text already. */
+/** Runs a compiled statement, directly where the engine allows it. */
 export async function run<Row>(
   queries: Queries,
   query: CompiledQuery<Row>,

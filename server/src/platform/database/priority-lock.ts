@@ -1,6 +1,6 @@
-/** One holder at a time. Those in a hurry go before all others, and otherwise whoever came first. */
+/** A mutex. Urgent callers come before all others; otherwise it is first come, first served. */
 export interface PriorityLock {
-  /** Resolves to what gives it back, which does so once however often it is called. */
+  /** Resolves to a function that releases the lock. Calling it again has no effect. */
   take: (options?: { isUrgent?: boolean }) => Promise<() => void>
 }
 

@@ -1,4 +1,4 @@
-/** The statements of one connection to a SQLite file, prepared once. */
+/** The prepared statements of one connection to a SQLite file. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { CompiledQuery, QueryResult } from 'kysely'
 import type { BatchStatement } from './database.ts'
@@ -9,7 +9,7 @@ const keptStatements = 500
 export interface Link {
   database: DatabaseSync
   statements: Map<string, Prepared>
-  /** Of these the columns are known beforehand: a row comes as its values alone, which takes half the time. */
+  /** Return rows as arrays of values, which takes half the time. */
   shortcuts: Map<string, Prepared>
 }
 
@@ -22,7 +22,7 @@ export function linkTo(database: DatabaseSync): Link {
   return { database, statements: new Map(), shortcuts: new Map() }
 }
 
-/** Moves when another connection has written. Undefined where it can't be asked at this moment. */
+/** Changes when another connection has written. Undefined if the file is busy. */
 export function dataVersion(link: Link): unknown {
   try {
     return shortcutTo(link, 'pragma data_version').statement.get()?.[0]
@@ -34,17 +34,17 @@ export function dataVersion(link: Link): unknown {
 
 const rowStatements = new Set(['InsertQueryNode', 'UpdateQueryNode', 'DeleteQueryNode'])
 
-/** Others, such as a change of the schema, are not counted. */
+/** SQLite counts the changes of these statements only, not those of a schema change. */
 export function changesRows({ query }: CompiledQuery): boolean {
   return rowStatements.has(query.kind)
 }
 
-/** How many rows it has changed so far. Most of what looks for work to be done finds none. */
+/** How many rows this connection has changed so far. Many statements change none. */
 export function changesOf(link: Link): unknown {
   return shortcutTo(link, 'select total_changes()').statement.get()?.[0]
 }
 
-/** How many rows it changed each time. */
+/** Returns how many rows each run changed. */
 export function runBatchStatement(link: Link, { text, rows }: BatchStatement): number[] {
   const { statement } = shortcutTo(link, text)
   return rows.map((values) => Number(statement.run(...(values as SQLInputValue[])).changes))

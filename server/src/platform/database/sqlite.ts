@@ -1,6 +1,6 @@
 /**
- * Kysely on node:sqlite. Statements are prepared once; transactions take the write lock at once, so that they never fail
- * half-way for want of it. What is committed can be read at once, and is on disk when its promise resolves (log-sync.ts).
+ * Kysely on node:sqlite. Statements are prepared once. Transactions take the write lock when they begin, so that they can't
+ * fail later for lack of it. A commit is visible immediately, and on disk when its promise resolves (wal-sync.ts).
  */
 import { realpathSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -21,12 +21,12 @@ import { lastMigration } from './migrate.ts'
 import { changesOf, changesRows, dataVersion, execute, linkTo, runBatchStatement, prepare, rowsOf } from './sqlite-statements.ts'
 import type { Link } from './sqlite-statements.ts'
 
-/** For a lock of another process. SQLite itself would wait on our thread: we wait on a timer, so that other calls go on. */
+/** How long to wait for another process's lock. SQLite would block the event loop while waiting, so a timer retries instead. */
 const patienceMs = 5_000
 const longestPauseMs = 10
 /**
- * Enough for what calls touch; the rest is read from the system's cache. Twice as much saves 3 % of what a record costs with
- * 1,000 agents. A commit in which a page of an index was split looks through all of it.
+ * Enough for the pages that calls touch; others come from the operating system's cache. Twice as much saves 3 % of the
+ * cost of a record with 1,000 agents, but a commit that splits an index page scans the whole cache.
  */
 const cacheKibibytes = 8 * 1024
 const readsTrustMs = 10
@@ -46,14 +46,14 @@ function dialectOf(driver: Driver): Dialect {
   }
 }
 
-/** There is one connection, and who has it next is for our own lock to say. */
+/** There is one connection; our own lock decides who gets it next. */
 class Adapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true
   }
 }
 
-/** It says nothing of who may do what, so that what was read and kept stays valid. */
+/** Run as a batch statement, which leaves caches valid. */
 async function probe(tx: Queries): Promise<number> {
   const text = `insert into rate_limits (key, full_at) values ('probe', 0)
     on conflict (key) do update set full_at = excluded.full_at`
@@ -61,10 +61,10 @@ async function probe(tx: Queries): Promise<number> {
   return lastMigration(tx)
 }
 
-/** Of all databases that this process has open: what one of them writes, another may have read a moment ago. */
+/** Counts the writes of this process to all of its databases: what one writes, another may have cached. */
 let writes = 0
 
-/** For one user. A single write gives it back before it is on disk: nothing may follow on it. */
+/** A single write releases the connection before it is on disk; after that it can't be used any more. */
 interface Connection extends DatabaseConnection {
   release: () => void
 }
@@ -74,28 +74,28 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
   const lock = createPriorityLock()
   let isInTransaction = false
   let hasWritten = false
-  /** A full disk makes SQLite roll back by itself: what comes after must not pass for a part of the transaction. */
+  /** On a full disk SQLite rolls back by itself. Later statements must not run as if the transaction were still open. */
   let endedBy: Error | undefined
-  /** To ask the file system costs more than most reads do. It is always asked before something is written. */
-  let lookedAt = -Infinity
-  /** Moves with what is written here; `seen` is what the file said of what others wrote when it was asked last. */
+  /** When the file was last checked. A check costs more than most reads, so reads trust it for a while; writes don't. */
+  let checkedAt = -Infinity
+  /** Changes with every write. `seen` is SQLite's data_version, which tells of other processes' writes. */
   let version = 0
   let seen: unknown
-  /** How much this process had written, in whatever file, when it was asked; undefined once those who came together know. */
+  /** The value of `writes` when the version was last read in this tick. */
   let askedAt: number | undefined
-  const look = (isRead: boolean) => {
+  const checkFile = (isRead: boolean) => {
     const now = performance.now()
-    if (isRead && now - lookedAt < readsTrustMs) return
-    lookedAt = -Infinity
+    if (isRead && now - checkedAt < readsTrustMs) return
+    checkedAt = -Infinity
     const before = handle
     if (!isRead) handle.walSync.assertSound()
     handle = sameFile(file, handle, sync)
     if (handle !== before) version++
-    lookedAt = now
+    checkedAt = now
   }
   const use = <T>(work: (handle: Handle) => T, { isRead }: { isRead: boolean }) =>
     whenFree(() => {
-      if (!isInTransaction) look(isRead)
+      if (!isInTransaction) checkFile(isRead)
       else if (endedBy !== undefined) throw endedBy
       try {
         return work(handle)
@@ -104,8 +104,8 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
         throw error
       }
     })
-  /** Something was written that is no note. */
-  const wroteSince = () => {
+  /** Something was written that may invalidate caches. */
+  const invalidateCaches = () => {
     version++
     writes++
     hasWritten = isInTransaction
@@ -126,8 +126,8 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
           ({ writer }) => {
             const before = isRead ? 0 : changesOf(writer)
             const result = execute<Row>(writer, query)
-            // Once more at the commit, because until then others read and keep what was before.
-            if (!isRead && (changesOf(writer) !== before || !changesRows(query))) wroteSince()
+            // Again at the commit: until then others read, and cache, the state before it.
+            if (!isRead && (changesOf(writer) !== before || !changesRows(query))) invalidateCaches()
             return result
           },
           { isRead },
@@ -148,36 +148,36 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
     read: (query) =>
       whenFree(() => {
         if (isInTransaction) return rowsOf(handle.reader, query)
-        look(true)
-        // Quicker than the reader: it still has the pages that it wrote.
+        checkFile(true)
+        // Faster than the reader, because the writer has the pages that it wrote in its cache.
         return rowsOf(handle.writer, query)
       }),
     inTransaction: {
       read: (query) => use(({ writer }) => rowsOf(writer, query), { isRead: false }),
-      runBatch: (note) => use(({ writer }) => runBatchStatement(writer, note), { isRead: false }),
+      runBatch: (statement) => use(({ writer }) => runBatchStatement(writer, statement), { isRead: false }),
     },
-    runBatchTransaction: (notes) => {
+    runBatchTransaction: (statements) => {
       if (isInTransaction) return undefined
       try {
-        look(false)
+        checkFile(false)
         begin(handle)
       } catch {
-        // Whoever waits for the file, or says what is wrong with it, takes the long way.
+        // The usual transaction waits for the file, or reports what is wrong with it.
         return undefined
       }
-      return noteAll(handle, notes)
+      return runAll(handle, statements)
     },
     durable,
-    // Once for all calls that are taken together: each of them had come before.
+    // Read once per tick: all calls of the tick arrived before.
     version: () => {
       if (askedAt === writes) return version
-      if (!isInTransaction) look(true)
-      if (!handle.walIndexHead.isSame()) {
+      if (!isInTransaction) checkFile(true)
+      if (!handle.walIndexHead.isUnchanged()) {
         let told: unknown
         try {
           told = dataVersion(handle.writer)
         } finally {
-          // Where nobody can say, it has.
+          // If it can't be read, assume a change.
           if (told === undefined || told !== seen) version++
           seen = told
         }
@@ -189,7 +189,7 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
   }
   const begin = ({ writer }: Handle) => {
     prepare(writer, 'begin immediate').statement.run()
-    // In the same breath: no read may take this connection for free.
+    // Without yielding: no read may use this connection as if it were free.
     isInTransaction = true
     endedBy = undefined
   }
@@ -198,18 +198,18 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
     hasWritten = false
     if (handle.writer.database.isTransaction) handle.writer.database.exec('rollback')
   }
-  /** Without a pause: nobody else comes between. */
-  const noteAll = async ({ writer }: Handle, notes: readonly BatchStatement[]): Promise<void> => {
+  /** Does not yield, so nothing else can run in between. */
+  const runAll = async ({ writer }: Handle, statements: readonly BatchStatement[]): Promise<void> => {
     let isCommitting = false
     try {
-      for (const note of notes) {
-        const changes = runBatchStatement(writer, note)
-        if (note.mustChange && changes.includes(0)) throw new RolledBack()
+      for (const statement of statements) {
+        const changes = runBatchStatement(writer, statement)
+        if (statement.mustChange && changes.includes(0)) throw new RolledBack()
       }
       isCommitting = true
       prepare(writer, 'commit').statement.run()
       isInTransaction = false
-      // To begin may have meant to wait for another who wrote.
+      // Taking the lock may have meant waiting for another writer.
       writes++
     } catch (error) {
       rollback()
@@ -230,7 +230,7 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
           prepare(writer, 'commit').statement.run()
           isInTransaction = false
           writes++
-          if (hasWritten) wroteSince()
+          if (hasWritten) invalidateCaches()
         },
         { isRead: false },
       ),
@@ -253,10 +253,10 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
 
 interface Handle {
   writer: Link
-  /** Sees what is committed, without waiting for the transaction that is open. */
+  /** Reads committed data while a transaction is open. */
   reader: Link
   inode: number
-  /** Of the log and of its index, which lie beside the file. */
+  /** Inodes of the -wal and -shm files. */
   logInodes: Map<string, number | undefined>
   walIndexHead: WalIndexHead
   walSync: WalSync
@@ -264,13 +264,13 @@ interface Handle {
 }
 
 function openFile(file: string, sync: Sync): Handle {
-  // Of several processes that open a new file one sets it up; there is nothing yet that could go on meanwhile.
+  // Several processes may open a new file at once. Blocking is fine here: nothing else is running yet.
   const database = new DatabaseSync(file, { timeout: patienceMs, enableForeignKeyConstraints: true })
   keepLog(database)
   database.exec('pragma synchronous = normal')
-  // What was deleted must not be left in the file's free pages: a retired data key, or a value sealed under it.
+  // Overwrite deleted data, such as a retired data key or a value encrypted with it.
   database.exec('pragma secure_delete = on')
-  // The log is there once something was read.
+  // SQLite creates the log at the first read.
   database.exec('select 1 from sqlite_schema')
   database.exec('pragma busy_timeout = 0')
   database.exec(`pragma cache_size = -${cacheKibibytes}`)
@@ -288,7 +288,7 @@ function openFile(file: string, sync: Sync): Handle {
   }
 }
 
-/** Of two that switch a new file over at the same time SQLite turns one away at once, however patient it is. */
+/** If two processes switch a new file to WAL mode at once, SQLite fails for one of them without honouring the timeout. */
 function keepLog(database: DatabaseSync): void {
   const deadline = performance.now() + patienceMs
   for (;;) {
@@ -297,7 +297,7 @@ function keepLog(database: DatabaseSync): void {
       return
     } catch (error) {
       if (!isBusy(error) || performance.now() > deadline) throw error
-      // Nothing goes on here yet that could be held up.
+      // Blocks the thread: nothing else is running yet.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1 + Math.random() * 10)
     }
   }
@@ -306,7 +306,7 @@ function keepLog(database: DatabaseSync): void {
 function close({ reader, writer, walIndexHead, walSync, checkpoints }: Handle): void {
   if (!writer.database.isOpen) return
   void checkpoints.close()
-  // The last to go writes the log into the file, which only the writer can.
+  // The reader first: the last connection to close checkpoints the log, which only the writer can.
   for (const { database } of [reader, writer]) database.close()
   walIndexHead.close()
   walSync.close()
@@ -317,11 +317,11 @@ function inodeOf(file: string): number | undefined {
 }
 
 /**
- * An open file can be removed or replaced under us, and what we would then write is lost with the process. That holds for
- * the write-ahead log and its index too: SQLite goes on writing to a log that no longer has a name.
+ * The file may be deleted or replaced while it is open, and what is written then is lost. The same goes for the write-ahead
+ * log and its index: SQLite would go on writing to a deleted log.
  */
 function sameFile(file: string, handle: Handle, sync: Sync): Handle {
-  // Closing removes the log.
+  // Closing has deleted the log.
   if (!handle.writer.database.isOpen) return handle
   const now = statSync(file, { throwIfNoEntry: false })
   if (now === undefined || now.size === 0) throw new DatabaseFileLost(file)
@@ -332,8 +332,8 @@ function sameFile(file: string, handle: Handle, sync: Sync): Handle {
 }
 
 /**
- * The log beside the new file is still that of the old one, and would be played into it. What it holds goes to the old
- * file, wherever that is now; then the log goes, unless somebody has put another one there.
+ * The log beside the new file still belongs to the old one and would be replayed into the new one. So it is checkpointed
+ * into the old file, wherever that is now, and deleted, unless it was replaced too.
  */
 function leaveFile(handle: Handle): void {
   const { writer, logInodes, checkpoints } = handle
@@ -347,7 +347,7 @@ function leaveFile(handle: Handle): void {
   }
 }
 
-/** Another process may hold the write lock for a moment. */
+/** Retries while another process holds the write lock. */
 async function whenFree<T>(work: () => T): Promise<T> {
   const deadline = performance.now() + patienceMs
   for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {

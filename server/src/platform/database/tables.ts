@@ -1,12 +1,12 @@
 import type { Generated } from 'kysely'
 
-/** The tables and their columns. Each store adds its own room's by declaring them into this interface. */
+/** The tables and their columns. Each store declares its room's tables into this interface. */
 export interface Tables {
   migrations: { number: number; name: string; applied_at: number }
   rate_limits: { key: string; full_at: number }
   vault_keys: {
     key_id: string
-    /** 1 for the key that seals, null for those that only open: the unique column admits one 1. */
+    /** 1 for the key that encrypts, null for those that only decrypt. The column is unique, so only one row has 1. */
     active: 1 | null
     master_key_id: string
     sealed_key: Uint8Array
@@ -14,5 +14,5 @@ export interface Tables {
   }
 }
 
-/** A column that the database numbers by itself, upwards. */
+/** An ascending number that the database assigns. */
 export type Sequence = Generated<number>

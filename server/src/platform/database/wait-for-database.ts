@@ -1,4 +1,4 @@
-/** Waits for a database server that can't be reached yet. What waiting doesn't mend, such as a wrong password, is thrown. */
+/** Waits for a database server that can't be reached yet. Other errors, such as a wrong password, are thrown. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { retryTime } from '../backoff.ts'
 import { systemClock } from '../clock.ts'
@@ -7,7 +7,7 @@ import { isUnavailable } from './failures.ts'
 
 const usualPause = { firstMs: 500, longestMs: 15_000 }
 
-/** Tries again, with growing pauses, until `work` is done or fails for another reason. */
+/** Retries with backoff until `work` succeeds or fails for another reason. */
 export async function waitForDatabase<T>(work: () => Promise<T>, log: Log, pause = usualPause): Promise<T> {
   for (let attempts = 1; ; attempts++) {
     try {
@@ -22,7 +22,7 @@ export async function waitForDatabase<T>(work: () => Promise<T>, log: Log, pause
   }
 }
 
-/** Where a name has several addresses, the error for all of them has no message. */
+/** The error for a name with several addresses has no message of its own. */
 export function reasonOf(error: unknown): string {
   const { message, code } = error as NodeJS.ErrnoException
   return message || (code ?? 'no reason given')

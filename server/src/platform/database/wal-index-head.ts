@@ -1,27 +1,27 @@
 /**
- * Whether anybody has committed since: the head of the index of SQLite's log, by which SQLite itself knows it. To compare
- * it takes a quarter of the time that it takes to ask SQLite.
+ * Whether any process has committed: compares the header of SQLite's WAL index (the -shm file), as SQLite itself does.
+ * That takes a quarter of the time of asking SQLite.
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
 export interface WalIndexHead {
-  /** True where nobody has committed since it was asked last. */
-  isSame: () => boolean
-  /** How many frames the log holds, and how many of them are not in the file yet. */
+  /** True if nothing was committed since the last call. */
+  isUnchanged: () => boolean
+  /** How many frames the log holds, and how many of them are not in the database file yet. */
   frames: () => { inLog: number; waiting: number }
   close: () => void
 }
 
-/** It is there twice. They differ where a writer was killed between the two: then it has committed all the same. */
+/** Two copies of the header. They differ if a writer was killed between writing them: then it has committed all the same. */
 const headBytes = 96
 
-/** Where the number of frames stands, and how many of them were moved: https://sqlite.org/walformat.html, 2.1 and 2.2. */
+/** Offsets of the number of frames (mxFrame) and of those checkpointed (nBackfill): https://sqlite.org/walformat.html, 2.1 and 2.2. */
 const places = { inLog: 16 / 4, moved: 96 / 4 }
 
-/** Whoever closes a file gives up all locks that its process holds there: while SQLite has any, none of ours is closed. */
+/** Closing a file drops all POSIX locks of the process on it: so ours stays open while SQLite may hold locks. */
 const inUse = new Map<string, { opened: number; users: number }>()
 
-/** To be closed once SQLite has closed it. */
+/** Close it after SQLite has closed the file. */
 export function openWalIndexHead(index: string): WalIndexHead {
   const { dev, ino } = statSync(index)
   const name = `${dev}.${ino}`
@@ -33,7 +33,7 @@ export function openWalIndexHead(index: string): WalIndexHead {
   const counts = new Uint32Array(places.moved + 1)
   let isOpen = true
   return {
-    isSame: () => {
+    isUnchanged: () => {
       if (!isOpen) return false
       const isWhole = readSync(shared.opened, now, 0, headBytes, 0) === headBytes
       if (isWhole && areSame(now, seen)) return true
@@ -55,7 +55,7 @@ export function openWalIndexHead(index: string): WalIndexHead {
   }
 }
 
-/** Quicker than to have Node compare them, which is made for more than a few. */
+/** Faster than Buffer.compare for so few values. */
 function areSame(one: Int32Array, other: Int32Array): boolean {
   for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false
   return true

@@ -1,6 +1,6 @@
 /**
- * Makes commits durable. SQLite writes a commit to its write-ahead log and leaves the fsync to us (synchronous=NORMAL):
- * the event loop goes on meanwhile, and commits that come while one fsync runs share the next.
+ * Makes commits durable. SQLite writes a commit to its write-ahead log and, with synchronous=NORMAL, leaves the fsync to
+ * us. It runs off the event loop, and commits that arrive during one fsync share the next.
  */
 import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
@@ -12,11 +12,11 @@ export type Sync = (fd: number) => Promise<void>
 export const syncData: Sync = promisify(fdatasync)
 
 export interface WalSync {
-  /** Resolves once everything that was committed before is on disk. */
+  /** Resolves once everything committed so far is on disk. */
   durable: () => Promise<void>
-  /** Throws once an fsync has failed: the kernel may drop what it could not write, and report success the next time. */
+  /** Throws after an fsync has failed: the kernel may drop pages that it could not write and report success the next time. */
   assertSound: () => void
-  /** What was committed until then is on disk. */
+  /** Syncs first: everything committed so far is on disk. */
   close: () => void
 }
 

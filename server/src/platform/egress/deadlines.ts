@@ -1,6 +1,6 @@
 /**
- * One timer for all that is bounded in time. Nearly everything ends long before its bound, and a timer of its own would
- * cost it more than the bound is worth; so each learns of it a moment late.
+ * One timer checks all deadlines. Almost every call ends long before its deadline, so a timer for each would cost more
+ * than it is worth; in return a deadline may be noticed up to `everyMs` late.
  */
 import { createActiveSet } from '../active-set.ts'
 
@@ -11,10 +11,10 @@ const everyMs = 20
 const watched = createActiveSet<Check>()
 let timer: NodeJS.Timeout | undefined
 
-/** From now on `check` is called again and again with what `performance.now()` says. Returns the way to end that. */
+/** Calls `check` with `performance.now()` at regular intervals, until the returned function is called. */
 export function watchDeadline(check: Check): () => void {
   timer ??= setInterval(checkAll, everyMs)
-  return watched.enter(check)
+  return watched.add(check)
 }
 
 function checkAll(): void {

@@ -1,7 +1,7 @@
 /**
- * What one turn of the event loop brings goes on together at its end: all of it takes one step, then all of it the next.
- * A step that was just taken is taken again for half the price, because its code is still in the processor's cache. Where
- * for a while every turn has brought only one, nobody waits for company.
+ * Batches the calls that arrive in one turn of the event loop: all of them take one step, then all take the next. The
+ * same step in a row costs half, because its code is still in the processor's cache. While every turn brings only one
+ * call, nothing waits.
  */
 const quietTurns = 256
 let quiet = 0
@@ -9,12 +9,12 @@ let here = 0
 let end: Promise<void> | undefined
 let resolveEnd: (() => void) | undefined
 
-/** Whether for a while nobody had company. */
+/** True while turns have brought only single calls for some time. */
 export function isTickBatchingIdle(): boolean {
   return quiet >= quietTurns
 }
 
-/** Undefined where there is nothing to wait for. */
+/** Resolves at the end of this turn of the event loop. Undefined if there is no need to wait. */
 export function endOfTick(): Promise<void> | undefined {
   if (here++ === 0) setImmediate(endTurn)
   if (isTickBatchingIdle()) return undefined

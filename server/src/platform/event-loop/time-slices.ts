@@ -1,7 +1,7 @@
 /**
- * Long work is done in slices of a few milliseconds. Of all such work in the process one slice runs in every few turns of
- * the event loop, however many want one. A call takes several turns, so most of them have to be short; where there is
- * nothing else to do, turns pass in microseconds.
+ * Cooperative scheduling of long work, which is done in slices of a few milliseconds. However much of it there is, one
+ * slice runs in every few turns of the event loop. A call takes several turns, so most turns have to be short; when there
+ * is nothing else to do, a turn takes microseconds.
  */
 const turnsBetween = 4
 
@@ -9,7 +9,7 @@ const waiting: (() => void)[] = []
 let turnsLeft = 0
 let isTurning = false
 
-/** Resolves when it is this work's turn. */
+/** Resolves when the caller may run its next slice. First in, first out. */
 export function nextSlice(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve)

@@ -1,7 +1,7 @@
-/** A bounded number of places, and a bounded queue for them. Whoever can't be served in time is told so. */
+/** A semaphore with a bounded queue. Callers that would wait too long get an error instead. */
 
 export interface Admission {
-  /** Resolves to the way to leave; rejects with `Busy` where the queue is full, or the wait too long. */
+  /** Resolves to a function that releases the place. Rejects with `Busy` if the queue is full or the wait too long. */
   enter: () => Promise<() => void>
   taken: () => number
   waiting: () => number
@@ -13,7 +13,7 @@ export interface AdmissionLimits {
   maxWaitMs: number
 }
 
-/** There is more to do than can be done just now. Nothing of it was begun. */
+/** The service is overloaded. Nothing was done. */
 export class Busy extends Error {
   constructor() {
     super('more work is waiting than can be done just now')
@@ -31,7 +31,7 @@ export function createAdmission({ places, maxWaiting, maxWaitMs }: AdmissionLimi
       if (isLeft) return
       isLeft = true
       const [next] = queue
-      // The place is handed over, so that nobody who comes now is served first.
+      // Hand the place over directly, so that a new caller can't overtake the queue.
       if (next) next()
       else taken--
     }

@@ -1,6 +1,6 @@
 /**
- * Bounds memory that is held on behalf of callers. What is held counts for every share it belongs to, such as its
- * caller's and the whole; it grows only while all of them have room.
+ * Limits the memory that is held for callers. Held bytes count against several shares, such as the caller's and that of
+ * all callers together; a hold grows only while every share has room.
  */
 export interface Share {
   key: string
@@ -8,11 +8,11 @@ export interface Share {
 }
 
 export interface Hold {
-  /** False, and nothing is taken, where a share has no room for so much more. */
+  /** Returns false, and takes nothing, if a share has no room. */
   grow: (bytes: number) => boolean
-  /** To so much in all; smaller always succeeds. */
+  /** Sets the total number of bytes. Shrinking always succeeds. */
   resize: (bytes: number) => boolean
-  /** For good: from then on it does not grow. */
+  /** Returns all bytes. After that the hold can't grow again. */
   release: () => void
 }
 

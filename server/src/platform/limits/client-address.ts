@@ -1,6 +1,6 @@
 import { parseAddress } from '../egress/address.ts'
 
-/** What counts as one client. An IPv6 customer holds a whole /64, and often a /48 of them. */
+/** The address block that counts as one client. An IPv6 customer usually has a whole /64, and often a /48. */
 export interface AddressBlock {
   narrow: string
   wide: string | undefined
@@ -8,7 +8,7 @@ export interface AddressBlock {
 
 export function addressBlock(text: string): AddressBlock {
   const written = withoutPort(text)
-  // The zone of a link-local address is no part of it.
+  // Drop the zone of a link-local address (fe80::1%eth0).
   const address = parseAddress(written.replace(/%.*/, ''))
   if (!address) return { narrow: written, wide: undefined }
   const { family, bits } = address
@@ -18,7 +18,7 @@ export function addressBlock(text: string): AddressBlock {
   return { narrow: `${groups.join(':')}::/64`, wide: `${groups.slice(0, 3).join(':')}::/48` }
 }
 
-/** Some proxies forward the client's port as well, which is another one with every connection. */
+/** Some proxies also forward the client's port, which changes with every connection. */
 function withoutPort(text: string): string {
   const { quad, brackets } = /^(?:(?<quad>[\d.]+):\d+|\[(?<brackets>[^\]]+)\](?::\d+)?)$/.exec(text)?.groups ?? {}
   return quad ?? brackets ?? text

@@ -1,7 +1,7 @@
 /**
- * Keeps room on SQLite's disk for what must always work: revoking, disabling, signing out. Below four times the floor
- * strangers can't store anything more; below the floor only what ends authority may write. Other programs can fill the
- * disk completely: then a reserve file is removed to make room, and made again once there is space.
+ * Keeps space on SQLite's disk for what must always work: revoking, disabling, signing out. Below four times the floor
+ * anonymous callers can't store anything; below the floor only calls that take access away may write. If other programs
+ * fill the disk completely, a reserve file is deleted to make room, and created again once there is space.
  */
 import { randomFillSync } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
@@ -16,7 +16,7 @@ export type DiskSpace = () => DiskState
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the call does must work on a full disk: it takes authority away, or lets someone in who can. */
+    /** The call must work on a full disk: it takes access away, or signs in someone who can. */
     worksOnFullDisk?: boolean
     /** Anyone can make this call store something, so it is refused while disk space is low. */
     needsDiskSpace?: boolean
@@ -46,7 +46,7 @@ export function createDiskSpace({ config, log }: DiskNeeds): DiskSpace {
     if (freeBytes(dataDir) < emptyBytes) rmSync(reserve, { force: true })
     else if (freeBytes(dataDir) > diskFloorBytes + reserveBytes && !existsSync(reserve))
       writeReserve(reserve, reserveBytes)
-    // The room that the reserve made is for what ends authority, and counts as taken.
+    // The space freed by deleting the reserve is for calls that take access away, so it doesn't count as free.
     const free = freeBytes(dataDir) - (existsSync(reserve) ? 0 : reserveBytes)
     const before = state
     state = free < diskFloorBytes ? 'full' : free < 4 * diskFloorBytes ? 'low' : 'ok'
@@ -88,7 +88,7 @@ export function freeBytes(folder: string): number {
   return bavail * bsize
 }
 
-/** Random bytes: some file systems store zeros without taking space. */
+/** Random bytes, because some file systems store zeros without using space. */
 function writeReserve(file: string, size: number): void {
   const bytes = randomFillSync(Buffer.alloc(Math.min(size, mebibyte)))
   const opened = openSync(file, 'w', 0o600)

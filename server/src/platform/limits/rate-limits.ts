@@ -7,7 +7,7 @@ import { preparedForKeys, preparedBatch } from '../database/prepared.ts'
 import type { KeyList } from '../database/prepared.ts'
 import { groupsWithUniqueKeys, batchLookup } from '../database/batch-lookup.ts'
 
-/** A bucket that holds `burst` calls and fills again at one call every `periodMs`. */
+/** A token bucket that holds `burst` calls and refills by one call every `periodMs`. */
 export interface RateLimit {
   burst: number
   periodMs: number
@@ -29,8 +29,8 @@ export function perSecond(count: number, burst: number): RateLimit {
   return { burst, periodMs: Math.ceil(1000 / count) }
 }
 
-/** Processes that share a database share a clock (database-clock.ts), and know it to within this. */
-const differenceMs = 1_000
+/** Processes that share a database share its clock (database-clock.ts), to within this accuracy. */
+const clockErrorMs = 1_000
 
 export interface Taking {
   key: string
@@ -40,7 +40,7 @@ export interface Taking {
 }
 
 export interface Times {
-  /** Where a bucket stands after the first call ever. */
+  /** The `full_at` of a bucket after its first call. */
   first: number
   time: number
   takenMs: number
@@ -48,7 +48,7 @@ export interface Times {
   impossible: number
 }
 
-// All instances take in the same order, so that none waits for another that waits for it.
+// Ordered by key: all instances lock rows in the same order, which avoids deadlocks.
 export function takingFromLimits(times: Times, keys: KeyList) {
   return sql<{ key: string }>`
     with taken (key) as (${keys.rows})
@@ -66,7 +66,7 @@ function takingAgain({ time, takenMs, latest, impossible }: Times): RawBuilder<u
     where rate_limits.full_at <= ${latest} or rate_limits.full_at > ${impossible}`
 }
 
-/** The same on SQLite, as a note: each time it changes the bucket's row, or none. */
+/** The same for SQLite, as a batch statement: each run changes the bucket's row, or none if the bucket is empty. */
 export function noteOfTakings(queries: Queries, keys: readonly string[], times: Times): BatchStatement {
   return takeEach(
     queries,
@@ -89,13 +89,13 @@ const take = batchLookup(async (queries: Queries, takings: readonly Taking[]): P
   const taken = new Set<Taking>()
   const limits = Map.groupBy(takings, ({ limit, calls }) => `${limit.burst} ${limit.periodMs} ${calls}`)
   for (const alike of limits.values()) {
-    for (const wave of groupsWithUniqueKeys(alike, ({ key }) => key)) {
-      const [first] = wave
+    for (const group of groupsWithUniqueKeys(alike, ({ key }) => key)) {
+      const [first] = group
       if (!first) continue
-      const keys = wave.map(({ key }) => key)
+      const keys = group.map(({ key }) => key)
       const rows = await takeAll(queries, timesOf(first), keys)
       const through = new Set(rows.map(({ key }) => key))
-      for (const taking of wave) if (through.has(taking.key)) taken.add(taking)
+      for (const taking of group) if (through.has(taking.key)) taken.add(taking)
     }
   }
   return takings.map((taking) => taken.has(taking))
@@ -105,14 +105,13 @@ export function timesOf({ limit: { burst, periodMs }, now, calls }: Omit<Taking,
   const time = now.getTime()
   const takenMs = calls * periodMs
   const latest = time + burst * periodMs - takenMs
-  // Only a clock that was ahead, or has been set back since, can have written that: taken at its word, it would lock the
-  // caller out until then.
-  return { first: time + takenMs, time, takenMs, latest, impossible: time + burst * periodMs + differenceMs }
+  // Later times can only come from a clock that was ahead or has been set back: they would lock the caller out.
+  return { first: time + takenMs, time, takenMs, latest, impossible: time + burst * periodMs + clockErrorMs }
 }
 
 /**
- * Takes one call out of the bucket, or refuses. It is one conditional write on a row that all instances share; in
- * a transaction that fails later it is given back. The row holds the moment at which the bucket will be full again.
+ * Takes one call from the bucket or throws `rate_limited`. One conditional write on a row that all instances share: a
+ * transaction that is rolled back returns the call. The row holds the time at which the bucket will be full again.
  */
 export async function takeFromLimit(queries: Queries, key: string, limit: RateLimit, now: Date): Promise<void> {
   const taking = { key, limit, now, calls: 1 }
@@ -123,7 +122,7 @@ export async function takeFromLimit(queries: Queries, key: string, limit: RateLi
   throw new ServiceError('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
 }
 
-/** Takes so many at once, or none. */
+/** Takes all of `calls`, or none. */
 export function tryTakeFromLimit(
   queries: Queries,
   key: string,
@@ -134,7 +133,7 @@ export function tryTakeFromLimit(
   return take(queries, { key, limit, now, calls })
 }
 
-/** Puts back one call that was taken. */
+/** Returns one call to the bucket. */
 export async function giveBackToLimit(tx: Queries, key: string, { periodMs }: RateLimit): Promise<void> {
   await tx
     .updateTable('rate_limits')
@@ -143,7 +142,7 @@ export async function giveBackToLimit(tx: Queries, key: string, { periodMs }: Ra
     .execute()
 }
 
-/** A bucket that is full again says nothing. */
+/** Deletes buckets that are full again. */
 export function dropFullLimits(queries: Queries, now: Date): Promise<number> {
   return deleteBatch(queries, 'rate_limits', 'key', sql`full_at < ${now.getTime()}`)
 }
