@@ -230,7 +230,7 @@ export function platformContradictions(config: Values): string[] {
     problems.push('DATABASE_URL takes a URL that starts with postgres://, such as postgres://user@host/name.')
   }
   for (const secret of [adminToken, masterKey]) {
-    // Two instances on one database must not each make their own.
+    // Instances that share a database must not each create their own.
     if (databaseUrl.isSet && !secret.isSet) problems.push(`${secret.name} must be given together with DATABASE_URL.`)
   }
   for (const token of [adminToken, config.metricsToken]) {
@@ -241,12 +241,12 @@ export function platformContradictions(config: Values): string[] {
   return problems
 }
 
-/** Every address is none that a link could lead to, and a zone means something on this machine only. */
+/** False for the unspecified addresses (0.0.0.0, ::) and for addresses with a zone: links can't use them. */
 function standsInLinks(host: string): boolean {
   return isIP(host) === 0 || !/^[0:.]+$|%/.test(host)
 }
 
-/** Judged here, because whoever fails to parse it later would print it. */
+/** Checked here, because a parser's error would print the URL with its password. */
 function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text)
 }

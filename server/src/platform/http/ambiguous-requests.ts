@@ -1,12 +1,12 @@
 /**
- * Refuses requests that a proxy in front of us may read in another way than we do (RFC 9112 §6.1, §11.2): headers that
- * say who calls, or where a body ends, come once, and only as this service reads them.
+ * Prevents request smuggling (RFC 9112 §6.1, §11.2): refuses requests that a proxy in front of the service may parse
+ * differently. Headers that say who is calling or where a body ends may occur only once, and only in forms read here.
  */
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.ts'
 import type { Http } from './http.ts'
 
-/** Host has its own rule (host-rule.ts). Cookie headers are joined, and of two cookies with one name none counts. */
+/** Host has its own rule (host-rule.ts). Cookie headers are joined, and a cookie that occurs twice is ignored. */
 const atMostOnce = [
   ...['authorization', 'origin', 'sec-fetch-site', 'idempotency-key'],
   ...['content-length', 'content-type', 'content-encoding', 'transfer-encoding'],
@@ -20,7 +20,7 @@ export function refuseAmbiguousRequests(http: Http): void {
     }
     const fault = framingFault(raw)
     if (fault !== undefined) {
-      // Where this body ends, the next request may begin: what follows can't be trusted.
+      // Where the body ends is unclear, so what follows on this connection can't be trusted.
       reply.header('connection', 'close')
       throw new ServiceError('invalid_http', { field: 'Transfer-Encoding', message: fault })
     }
@@ -28,7 +28,7 @@ export function refuseAmbiguousRequests(http: Http): void {
   })
 }
 
-/** As the client wrote it. */
+/** Returns the name as the client wrote it. */
 function repeatedHeader({ rawHeaders }: IncomingMessage): string | undefined {
   const seen = new Set<string>()
   for (let index = 0; index < rawHeaders.length; index += 2) {

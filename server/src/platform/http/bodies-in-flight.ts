@@ -1,6 +1,6 @@
 /**
- * Bounds the memory that request bodies take while they arrive and are worked on. Only bytes that have arrived count,
- * so a client that announces a body and sends none takes nothing from others.
+ * Limits the memory of request bodies while they arrive and are processed. Only bytes that have arrived count, so a client
+ * that announces a body and never sends it takes nothing from others.
  */
 import type { FastifyRequest } from 'fastify'
 import { createByteBudget } from '../limits/byte-budget.ts'
@@ -13,26 +13,26 @@ import type { Http } from './http.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whom limits count the call for; undefined where it came without a valid credential. */
+    /** Whose limits the call counts against; undefined without a valid credential. */
     callerKey?: string
   }
 }
 
 type BodiesConfig = Pick<PlatformConfig, 'bodiesInFlightBytes' | 'bodiesInFlightPerCallerBytes'>
 
-/** Of the whole. Callers without a credential leave the rest to those who have one. */
+/** Fractions of the total. Callers without a credential leave the rest to those with one. */
 const shareOfAddress = 1 / 2
 const shareWithoutCredential = 1 / 4
 const shareOfAddressWithoutCredential = 1 / 16
 
-/** The last hook that may touch the body: whatever is listened for from here on begins to flow. */
+/** Register it as the last hook before parsing: adding a `data` listener makes the body flow. */
 export function boundBodiesInFlight(http: Http, config: BodiesConfig): void {
   http.decorateRequest('callerKey')
   const budget = createByteBudget()
   const sharesOf = bodyShares(config)
   http.addHook('preParsing', (request, reply, payload, done) => {
     const { headers } = request
-    // Who hung up while it was asked who they are sends nothing any more, and closes nothing.
+    // A client that hung up during authentication sends nothing more, and `close` has already been emitted.
     if ((headers['content-length'] ?? headers['transfer-encoding']) === undefined || reply.raw.closed) {
       done()
       return
@@ -43,7 +43,7 @@ export function boundBodiesInFlight(http: Http, config: BodiesConfig): void {
       if (hold.grow(chunk.length)) return
       hold.release()
       payload.removeAllListeners('data')
-      // Where it is refused already, nobody reads it any more.
+      // The request was refused already and nothing reads the body.
       if (payload.listenerCount('error') === 0) return
       request.isBodyCutShort = true
       payload.emit('error', new ServiceError('rate_limited', { retryAfterSeconds: 1, message: noRoom }))

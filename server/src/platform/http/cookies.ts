@@ -1,4 +1,4 @@
-/** Cookies for the few routes that read or set them; all others pay nothing for it. */
+/** Cookies for the few routes that use them. */
 import { parseCookie, stringifySetCookie } from 'cookie'
 import type { SetCookie } from 'cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -6,8 +6,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 type CookieOptions = Omit<SetCookie, 'name' | 'value'>
 
 /**
- * The cookie of this name, where there is one and no more. A neighbour under the same domain can set another beside
- * ours, and which of two is ours can't be told.
+ * The value of the cookie, if it occurs exactly once. Another site under the same domain can set a second one with the same
+ * name, and there is no way to tell which is ours.
  */
 export function onlyCookie({ headers }: FastifyRequest, name: string): string | undefined {
   const { cookie } = headers
@@ -22,7 +22,7 @@ function countCookies(cookie: string, name: string): number {
   return cookie.split(';').filter((pair) => pair.split('=', 1)[0]?.trim() === name).length
 }
 
-/** Beside those that are set already: the framework keeps them all. */
+/** Adds to cookies that are already set: Fastify keeps all `set-cookie` headers. */
 export function setCookie(reply: FastifyReply, name: string, value: string, options: CookieOptions): void {
   reply.header('set-cookie', stringifySetCookie({ ...options, name, value }))
 }

@@ -1,8 +1,8 @@
 import type { Http } from './http.ts'
 
 /**
- * Pages of the listed origins may call the API with a bearer token they hold. Cookies never count for them: without
- * `Access-Control-Allow-Credentials` a browser sends none that it would let the page see the answer of.
+ * Pages of the listed origins may call the API with a bearer token. Cookies don't work for them: without
+ * `Access-Control-Allow-Credentials` a browser doesn't let the page read answers to requests with cookies.
  */
 export function allowCorsOrigins(http: Http, origins: readonly string[]): void {
   if (origins.length === 0) return

@@ -1,4 +1,4 @@
-/** The one place where an error becomes HTTP. What a caller gets is decided by the code alone. */
+/** The only place where errors become HTTP responses. The error code decides what the caller gets. */
 import { STATUS_CODES } from 'node:http'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -14,7 +14,7 @@ import { answerThenClose, answerThenDrain } from './lingering.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Why the call was refused, for the log. */
+    /** The error that the call was answered with, for the log. */
     failure?: ServiceError
     /** The rest of the body is not read. */
     isBodyCutShort?: boolean
@@ -34,21 +34,21 @@ export function replyWithError(error: unknown, request: FastifyRequest, reply: F
     void reply.send(body)
     return
   }
-  // A body that was not read to its end would be taken for the next request.
+  // The unread rest of the body would be parsed as the next request.
   reply.header('connection', 'close').header('content-length', body.length)
   void reply.send(Readable.from(answerThenDrain(body, request.raw), { objectMode: false }))
 }
 
-/** Node keeps the answer that is being sent here, and names it in its documentation of `clientError`. */
+/** The response that is being sent; described in Node's documentation of `clientError`. */
 type HttpSocket = Duplex & { _httpMessage?: ServerResponse | null }
 
-/** What is not even HTTP never reaches a route; Node hands us the bare socket. */
+/** For requests that Node could not parse: it passes only the socket. */
 export function replyToBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, requestId: string): void {
   if (!socket.writable) {
     socket.destroy()
     return
   }
-  // The head of the same request was refused already: that answer is on its way, and there is only one.
+  // This request was already answered with an error.
   if ((socket as HttpSocket)._httpMessage?.headersSent) {
     answerThenClose('', socket)
     return
@@ -101,7 +101,7 @@ function toServiceError(error: unknown): ServiceError {
   if (error instanceof Busy) return new ServiceError('busy', { cause: error, retryAfterSeconds: 2 })
   if (isUnavailable(error)) return new ServiceError('not_ready', { cause: error, retryAfterSeconds: 1 })
   const { validation, validationContext, code } = error as Partial<FastifyError>
-  // What can be no id names nothing.
+  // A path parameter that can't be an id names nothing.
   if (validation?.[0] && validationContext === 'params') return new ServiceError('not_found', { cause: error })
   if (validation?.[0]) return fromValidation(validation[0], validationContext ?? 'body')
   const known = frameworkCodes[code ?? '']
@@ -122,7 +122,7 @@ function fromValidation(first: FastifySchemaValidationError, context: string): S
   }
   const field = path.length > 0 ? path.join('.') : context
   const fault = faultIn(keyword, params) ?? message ?? 'is malformed'
-  // A member's name is the caller's own text: the log gets the schema's name for the place instead.
+  // The member's name is the caller's text, so the log gets the schema path instead.
   const detail = `${context}: ${keyword} at ${schemaPath}`
   return new ServiceError('invalid_field', { field, message: `"${clip(field)}" ${fault}.`, detail })
 }
@@ -131,7 +131,7 @@ function unescapePointer(part: string): string {
   return part.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
-/** A member's name is the caller's own; it need not come back at full length. */
+/** Shortens member names, which the caller chose. */
 function clip(name: string): string {
   return name.length > 100 ? `${name.slice(0, 100)}…` : name
 }

@@ -1,4 +1,4 @@
-/** What is wrong with a member, in words: a schema's own would be a regular expression, or no sentence. */
+/** Messages for validation errors: the validator's own quote regular expressions or are no sentences. */
 type Params = Record<string, unknown>
 
 const kinds: Record<string, string> = {
@@ -11,9 +11,9 @@ const kinds: Record<string, string> = {
   string: 'a string',
 }
 
-/** By the schema's keyword. Undefined where the validator's words will do. */
+/** By schema keyword. Without an entry, the validator's message is used. */
 const faults: Partial<Record<string, (params: Params) => string | undefined>> = {
-  // Strict schemas have `false` where further members would be described.
+  // From `additionalProperties: false`.
   boolean: () => 'is not a member that this call knows',
   const: ({ allowedValue }) => `takes ${String(allowedValue)}`,
   enum: ({ allowedValues }) => `takes ${(allowedValues as unknown[]).join(', ')}`,

@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../errors.ts'
 import type { Http } from './http.ts'
 
-/** Probes come by address, and learn nothing. */
+/** Health probes use the IP address as host; their answers reveal nothing. */
 const anyHost = new Set(['/healthz', '/readyz'])
 
-/** What may be wrong with the host that a request is for. */
+/** `none`: no valid Host header; `other`: not this service's host. */
 export type HostFault = 'none' | 'other'
 export type HostRule = (request: IncomingMessage) => HostFault | undefined
 
-/** A page that had its own name resolve to us must not be able to talk to us under it. */
+/** Prevents DNS rebinding: a page whose own host name resolves to this service can't call it under that name. */
 export function hostRule(baseUrl: URL): HostRule {
   const defaultPort = baseUrl.protocol === 'https:' ? ':443' : ':80'
   const ours = new Set([baseUrl.host, baseUrl.host + defaultPort])
@@ -34,7 +34,7 @@ export function refuseOtherHosts(http: Http, faultIn: HostRule, baseUrl: URL): v
   })
 }
 
-/** RFC 9112 §3.2: no Host header or several make no valid request, and give none here; one in the request line counts too. */
+/** The hosts in header and request line. Empty unless there is exactly one Host header (RFC 9112 §3.2). */
 function hostsOf({ rawHeaders, url = '' }: IncomingMessage): string[] {
   const hosts: string[] = []
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -1,4 +1,4 @@
-/** The HTTP shell that every room's routes stand in: limits, time-outs, one error shape, one way to read a body. */
+/** The HTTP server for all routes: limits, timeouts, error responses, body parsing. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { LogController } from 'fastify'
@@ -36,11 +36,11 @@ interface HttpNeeds {
   log: Log
 }
 
-/** Where a path that can't be decoded leads: to nothing, but through every hook, as the router itself would not. */
+/** Replaces paths that can't be decoded. It leads to a 404 through all hooks; Fastify's router would bypass them. */
 const nowhere = '/%EF%BF%BD'
 
 export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Http> {
-  // Lines about requests name the request themselves, so that no logger is made for each.
+  // Log lines carry the request id themselves, so no child logger is created for each request.
   const logger: FastifyBaseLogger = Object.assign(Object.create(log) as Log, { child: () => log })
   const headers = securityHeaders(config.baseUrl)
   const hostFault = hostRule(config.baseUrl)
@@ -51,10 +51,10 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
     requestIdHeader: false,
     trustProxy: config.trustProxy ?? false,
     bodyLimit: config.bodyBytes,
-    // The schemas bound what stands in a path; the router would answer past our hooks.
+    // Schemas limit path parameters; the router's own limit would bypass our hooks.
     routerOptions: { maxParamLength: maxHeaderBytes },
     rewriteUrl: ({ url = '/' }) => (isDecodable(url) ? url : nowhere),
-    // Idle connections are closed at a stop; those with a call on them are waited for.
+    // At a stop, idle connections are closed and calls in flight may finish.
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     serverFactory: (listener) => createHttpListener(config, log, listener, config),

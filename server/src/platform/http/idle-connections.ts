@@ -1,6 +1,6 @@
 /**
- * Closes connections on which nothing moves: soon where the client does not read its answer, which is memory that it
- * holds, later where the service itself is still at work. Node notices each byte that the system takes.
+ * Closes idle connections: soon if the client does not read its response, which takes up memory, and later if the service
+ * is still working on the request.
  */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -12,7 +12,7 @@ type IdleConfig = Pick<PlatformConfig, 'connectionIdleSeconds' | 'unreadAnswerSe
 export function closeIdleConnections(server: Server, config: IdleConfig, answerOn: LimitedPipelining['answerOn']): void {
   const idleMs = config.connectionIdleSeconds * 1000
   const lookMs = Math.min(idleMs, config.unreadAnswerSeconds * 1000)
-  /** How often a connection stood still, and how much had moved by then. */
+  /** Consecutive timeouts of a connection, and its byte count at that time. */
   const seen = new WeakMap<Socket, { bytes: number; times: number }>()
   server.setTimeout(lookMs)
   server.on('timeout', (socket: Socket) => {

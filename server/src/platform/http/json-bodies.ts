@@ -5,12 +5,12 @@ import { nextSlice } from '../event-loop/time-slices.ts'
 import type { Http } from './http.ts'
 
 const scannedFromBytes = 4096
-/** What is longer takes a millisecond or more to read, and waits for its turn (slices.ts). */
+/** Longer bodies take a millisecond or more to parse, so they wait for a slice (time-slices.ts). */
 const longBytes = 32_768
 
 /**
- * Bodies are JSON in UTF-8. An empty one counts as none, and none as an object without members. What else the text has to
- * be, `judge` may say by throwing; it comes first, so that it can spare us the parsing.
+ * Parses bodies as JSON in UTF-8. An empty or missing body counts as an empty object. `judge` can refuse a body by throwing,
+ * before it is parsed.
  */
 export function readJsonBodies(http: Http, judge?: (text: string) => void): void {
   const parse = http.getDefaultJsonParser('error', 'error')
@@ -50,11 +50,11 @@ function waitForSlice(work: () => void): void {
   void nextSlice().then(work)
 }
 
-/** An error where it is not JSON, is nested too deeply, or is not what `judge` takes. */
+/** Returns an error if the body is not JSON, is nested too deeply, or is refused by `judge`. */
 function checkedText(body: Buffer, judge: ((text: string) => void) | undefined): string | Error {
   const bytes = withoutMark(body)
   const text = isUtf8(bytes) ? bytes.toString() : undefined
-  // Both look at every byte. Of large bodies the scanner does so in a fraction of the time.
+  // For large bodies the WebAssembly scanner takes a fraction of the time.
   if (text === undefined || (bytes.length < scannedFromBytes ? isTooDeep(text) : !isJsonText(bytes))) {
     return new ServiceError('invalid_json', { message: reason(text) })
   }

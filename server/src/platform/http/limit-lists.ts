@@ -1,4 +1,4 @@
-/** Every paged list counts against its caller's read budget: the rows of the page, before they are read. */
+/** Paged lists count against their caller's read budget: the page size is charged before the rows are read. */
 import { defaultPageSize, maxPageSize } from '@sallyport/protocol/lists'
 import type { FastifyRequest } from 'fastify'
 import { addressBlock } from '../limits/client-address.ts'
@@ -7,7 +7,7 @@ import type { Http } from './http.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** A list that says by itself how many rows it has read: the record. */
+    /** The route charges the rows that it reads by itself. */
     countsItsRows?: boolean
   }
 }
@@ -22,7 +22,7 @@ export function limitLists(http: Http, reads: ReadBudget): void {
   })
 }
 
-/** Whose budget a call counts against: the caller's, or without a credential the address's. */
+/** Whose budget a call counts against: the caller's, or the address's without a credential. */
 export function readerKey({ callerKey, ip }: Pick<FastifyRequest, 'callerKey' | 'ip'>): string {
   return callerKey ?? `address ${addressBlock(ip).narrow}`
 }

@@ -1,6 +1,6 @@
 /**
- * A client that is still sending when it is refused would get a reset instead of the answer, unless what it sends is
- * taken for a while. Not for long: one that never goes must not keep its connection.
+ * Lingering close: a client that is still sending when it is refused would get a TCP reset instead of the response, so the
+ * rest of its request is read for a short time.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -8,7 +8,7 @@ import { finished } from 'node:stream/promises'
 
 const lingerMs = 2_000
 
-/** The answer's body goes out at once; it ends when the request has. */
+/** Sends the body, then keeps the response open until the request has ended. */
 export async function* answerThenDrain(body: Buffer, request: IncomingMessage): AsyncGenerator<Buffer> {
   yield body
   request.resume()

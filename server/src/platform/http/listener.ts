@@ -1,6 +1,6 @@
 /**
- * Every server of the service is made here. Node takes its own error listener off a socket that it hands over (CONNECT,
- * upgrades, broken requests), and an error without a listener ends the process: each socket gets one when it is accepted.
+ * Creates every server. Node removes its error listener from sockets that it hands over (CONNECT, upgrades, malformed
+ * requests), and an error without a listener ends the process: so each accepted socket gets one here.
  */
 import { readFileSync } from 'node:fs'
 import { createServer as createPlainServer } from 'node:http'
@@ -28,12 +28,12 @@ type TlsFiles = Partial<Pick<PlatformConfig, 'tlsCertFile' | 'tlsKeyFile'>>
 export const maxHeaderBytes = 16 * 1024
 
 /**
- * Connections that the system keeps until they are accepted. Once there are more, it drops a client's first packet, and
- * the client tries again only after a second or more. The system may have a lower limit (`net.core.somaxconn`).
+ * The length of the accept queue. When it is full, the kernel drops SYN packets, and clients retry only after a second or
+ * more. The kernel may have a lower limit (`net.core.somaxconn`).
  */
 export const backlog = 4096
 
-/** Speaks https where it is given a certificate. */
+/** An https server if a certificate is given. */
 export function createHttpListener(
   config: ListenerTimeouts,
   log: Log,
@@ -46,7 +46,7 @@ export function createHttpListener(
     requestTimeout: config.requestTimeoutSeconds * 1000,
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: config.keepAliveSeconds * 1000,
-    // host-rule.ts says it in our words.
+    // host-rule.ts answers with our own error.
     requireHostHeader: false,
   }
   const server = createBareServer(tls, limits)
@@ -55,12 +55,12 @@ export function createHttpListener(
   return (
     surviveErrors(server, log)
       .on('request', bounded)
-      // An expectation that we don't know is no reason to refuse; Node would, without a word.
+      // Ignore unknown Expect headers; Node would answer 417 without a body.
       .on('checkExpectation', bounded)
   )
 }
 
-/** Accepts connections for a server that listens elsewhere. */
+/** Accepts connections and passes them to another server. */
 export function createForwardingListener(server: HttpServer, log: Log): TcpServer {
   const options = { allowHalfOpen: true, noDelay: true }
   return surviveErrors(
@@ -74,10 +74,10 @@ function surviveErrors<S extends TcpServer>(server: S, log: Log): S {
     socket.on('error', () => undefined)
   }
   server.on('connection', survive)
-  // Of https, the socket that requests are read from.
+  // With https, this is the socket that requests are read from.
   server.on('secureConnection', survive)
   server.on('error', (error) => {
-    // Whoever asked it to listen hears of what went wrong before that.
+    // Errors before that reject the promise of `listen`.
     if (server.listening) log.error({ err: error }, 'a connection could not be accepted')
   })
   return server
@@ -93,7 +93,7 @@ function createBareServer({ tlsCertFile, tlsKeyFile }: TlsFiles, limits: ServerO
   }
 }
 
-/** New connections get the certificate that the files hold now. Throws where it can't be used, and the old one stays. */
+/** Reloads the certificate for new connections. Throws if it is invalid, and the old one stays in use. */
 export function rereadCertificate(server: HttpServer, { tlsCertFile, tlsKeyFile }: TlsFiles): boolean {
   if (!(server instanceof TlsServer) || tlsCertFile === undefined || tlsKeyFile === undefined) return false
   server.setSecureContext({ cert: readFileSync(tlsCertFile), key: readFileSync(tlsKeyFile) })

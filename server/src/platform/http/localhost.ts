@@ -1,6 +1,6 @@
 /**
- * `localhost` is two addresses, and a client may try either. Whoever else on this machine listened on the one that we
- * do not would be sent sign-in links and tokens that are meant for us: we hold both, or do not start.
+ * `localhost` means 127.0.0.1 and ::1, and clients may try either. Another program listening on the one that is free would
+ * receive sign-in links and tokens: so the service listens on both, or does not start.
  */
 import { once } from 'node:events'
 import type { Server as HttpServer } from 'node:http'
@@ -11,12 +11,12 @@ import { backlog, createForwardingListener } from './listener.ts'
 
 const otherAddress: Record<string, string> = { '127.0.0.1': '::1', '::1': '127.0.0.1' }
 
-/** The address to listen on first. Left to find both by itself, Fastify would go on where one of them is taken. */
+/** The address to listen on first. For `localhost`, Fastify would listen on both but ignore that one is taken. */
 export function mainAddress({ host }: Pick<PlatformConfig, 'host'>): string {
   return host === 'localhost' ? '127.0.0.1' : host
 }
 
-/** Passes what comes to the other address on to the server. Undefined where there is none to hold. */
+/** Listens on the other loopback address and passes connections to the server. Undefined if there is no other. */
 export async function listenOnOtherLoopback(
   http: HttpServer,
   config: Pick<PlatformConfig, 'host' | 'port' | 'baseUrl'>,
@@ -29,13 +29,13 @@ export async function listenOnOtherLoopback(
     await once(server.listen({ port: config.port, host: address, backlog }), 'listening')
     return server
   } catch (error) {
-    // A machine without IPv6 has nobody listening there either.
+    // Without IPv6, nothing else can listen there either.
     if (['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
     throw error
   }
 }
 
-/** The server itself may be closed already: it does not count the connections that came this way. */
+/** The main server doesn't track these connections and may be closed already: so idle ones are closed here. */
 export async function closeOtherLoopback(http: HttpServer, server: Server): Promise<void> {
   const timer = setInterval(() => {
     http.closeIdleConnections()

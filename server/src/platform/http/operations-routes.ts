@@ -38,7 +38,7 @@ export function operationsRoutes(
   })
 }
 
-/** On a port of its own the metrics need a token only where one is set, which is a must beyond this machine. */
+/** Serves metrics on their own port, with a token if one is set. Config requires one unless the host is loopback. */
 export async function serveMetrics(
   { registry, text }: Metrics,
   port: number,

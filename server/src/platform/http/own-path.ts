@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.ts'
 
-/** A path of this service in its normal form, as `redirect_after` names it. */
+/** The normalized path for `redirect_after`; throws if it is not a path on this service. */
 export function judgeRedirectAfter(text: string, baseUrl: URL): string {
   const path = ownPath(text, baseUrl)
   if (path === undefined) {
@@ -10,12 +10,12 @@ export function judgeRedirectAfter(text: string, baseUrl: URL): string {
   return path
 }
 
-/** In letters that every browser reads alike; undefined for text that one would take for another place. */
+/** The normalized path; undefined for text that a browser could take for another origin. */
 export function ownPath(text: string, { origin }: URL): string | undefined {
   if (!/^\/[\x21-\x5b\x5d-\x7e]*$/.test(text)) return undefined
   const url = URL.parse(text, origin)
   if (url?.origin !== origin) return undefined
   const path = url.pathname + url.search + url.hash
-  // `/.//other.example` has our origin, and as a path leads to the other.
+  // `/.//other.example` has our origin, but its normalized path `//other.example` leads elsewhere.
   return path.startsWith('//') ? undefined : path
 }

@@ -1,17 +1,16 @@
 /**
- * A client may send further requests on a connection before it has the first one's answer. They wait: one request of a
- * connection is worked on at a time, so that a client that sends many and reads no answer costs no more than one. A
- * connection with too many waiting is closed.
+ * HTTP pipelining: a client may send requests before it has the response to the first. They are processed one at a time,
+ * so a client that sends many and reads no response costs no more than one. With too many waiting, the connection is closed.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Hardly any client sends a second request before it has the first one's answer. */
+/** Real clients hardly ever pipeline. */
 const maxWaiting = 32
 
 export interface LimitedPipelining {
   listener: RequestListener
-  /** The answer that is being made or sent on a connection; later requests wait for it. */
+  /** The response in progress on a connection. */
   answerOn: (socket: Socket) => ServerResponse | undefined
 }
 
@@ -20,13 +19,13 @@ interface Exchange {
   response: ServerResponse
 }
 
-/** Those that wait. The one that is worked on learns from Node that its client is gone. */
+/** Drops waiting requests. The one in progress is told by Node that its client is gone. */
 function giveUp([, ...waiting]: readonly Exchange[]): void {
   for (const { request } of waiting) request.destroy()
 }
 
 export function limitPipelining(listener: RequestListener): LimitedPipelining {
-  /** Of each connection, the request that is worked on and then those that wait. */
+  /** For each connection: the request in progress, then those that wait. */
   const queues = new WeakMap<Socket, Exchange[]>()
   const workOnFirst = (queue: Exchange[]) => {
     const [first] = queue
@@ -34,7 +33,7 @@ export function limitPipelining(listener: RequestListener): LimitedPipelining {
     const { request, response } = first
     response.once('close', () => {
       queue.shift()
-      // Nobody is there any more to answer the others.
+      // The client is gone, so the waiting requests need no response.
       if (request.socket.destroyed) queue.length = 0
       workOnFirst(queue)
     })
@@ -53,7 +52,7 @@ export function limitPipelining(listener: RequestListener): LimitedPipelining {
       }
       if (!queues.has(socket)) {
         queues.set(socket, queue)
-        // Before Node's own listener, which would make an error with a stack for each of them.
+        // Before Node's own listener, which would create an error with a stack trace for each waiting request.
         socket.prependOnceListener('close', () => {
           giveUp(queue)
         })

@@ -1,11 +1,11 @@
-/** A text that is the same for everyone: made once, at the first request, then served as bytes that a client may cache. */
+/** A public document: created at the first request, then served from memory with an ETag. */
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { nextSlice } from '../event-loop/time-slices.ts'
 
 export type SendDocument = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-/** To write a longer one takes a millisecond or more: of these one is sent in a turn of the event loop. */
+/** Writing a longer one to a socket takes a millisecond or more, so it waits for a slice. */
 const longBytes = 32_768
 
 interface Made {
@@ -28,7 +28,7 @@ function withEtag(bytes: Buffer): Made {
   return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` }
 }
 
-/** RFC 9110 §13.1.2. A proxy that compresses the document marks our tag as weak. */
+/** RFC 9110 §13.1.2. A proxy that compresses the document makes the ETag weak (W/). */
 function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   const tags = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   return tags.includes(etag) || tags.includes('*')

@@ -7,7 +7,7 @@ export type LoggedIds = Record<string, string>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Load balancers and collectors call it every few seconds: logged only when it fails, or at debug. */
+    /** Called every few seconds by load balancers and collectors: logged at debug level unless it fails. */
     isProbe?: boolean
   }
   interface FastifyRequest {
@@ -15,7 +15,7 @@ declare module 'fastify' {
   }
 }
 
-/** A line for each answer: which route, how it ended, how long it took. Never the path or query as they were sent. */
+/** Logs each response: route, status, duration. Never the path or query that was sent. */
 export function logResponses(http: Http, log: Log): void {
   http.addHook('onResponse', (request, reply, done) => {
     const { failure, method, routeOptions } = request
@@ -38,7 +38,7 @@ export function logResponses(http: Http, log: Log): void {
   })
 }
 
-/** What each line about a request carries. There is no logger for each request: making one costs more than a line. */
+/** Members of every log line about a request. A child logger per request would cost more than the line. */
 export function requestMembers({ id, loggedIds, headers }: FastifyRequest) {
   return {
     request_id: id,
@@ -47,7 +47,7 @@ export function requestMembers({ id, loggedIds, headers }: FastifyRequest) {
   }
 }
 
-/** W3C Trace Context, version 00 and whatever later versions append. The caller chose it, so only its form is trusted. */
+/** W3C Trace Context: version 00, or a later one that may append fields. */
 const traceparentForm = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/
 
 export function traceIdOf(traceparent: string | string[] | undefined): string | undefined {

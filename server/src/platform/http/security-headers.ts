@@ -1,6 +1,6 @@
 import type { Http } from './http.ts'
 
-/** Our pages run our own files and nothing else: no inline script or style, no other host, no frame. */
+/** Pages may load only the service's own files: no inline scripts or styles, no other hosts, no frames. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -24,7 +24,7 @@ const onEveryAnswer = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'x-permitted-cross-domain-policies': 'none',
-  // Answers speak of one caller at one moment.
+  // Responses are specific to the caller.
   'cache-control': 'no-store',
 }
 

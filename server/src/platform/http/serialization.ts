@@ -1,4 +1,4 @@
-/** Writes answers as Fastify does, but compiles a schema when it is first needed, and none twice: a start would mostly wait for that. */
+/** Fastify's serializers, but each schema is compiled once and when first needed: compiling would take most of the start. */
 import fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { memoizeByObject } from '../cache/memoize.ts'
@@ -29,8 +29,8 @@ interface Schema {
 }
 
 /**
- * Which side of an `anyOf` a value is on is asked of a validator, which takes 50–100 ms to compile at its first use. One
- * schema that allows what either side does writes the same without.
+ * For `anyOf` the serializer asks a validator which branch a value matches, and that takes 50–100 ms to compile. A single
+ * schema that allows what any branch allows gives the same output without one.
  */
 export function withoutUnions(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutUnions)
@@ -45,9 +45,9 @@ export function withoutUnions(schema: unknown): unknown {
 
 function either(one: Schema, other: Schema): Schema {
   const merged: Schema = { ...one, ...other }
-  // Of literals the serializer would write the one that it knows.
+  // The serializer would always write this one literal.
   delete merged.const
-  // It takes anything for a string, so that comes last.
+  // Sorted, so that 'string' comes last: the serializer accepts any value as a string.
   const types = new Set([one.type ?? [], other.type ?? []].flat().sort())
   if (types.size > 1) merged.type = [...types]
   if (one.nullable) merged.nullable = true
@@ -68,7 +68,7 @@ function onceNeeded(compile: () => ReturnType<SerializerCompiler>): ReturnType<S
   return (answer) => (compiled ??= compile())(answer)
 }
 
-/** Fastify makes it when a route first needs one, and hands it out from then on. */
+/** Fastify creates its compiler when the first route needs one. */
 async function fastifysOwn(): Promise<SerializerCompiler> {
   const http = fastify()
   http.get('/', { schema: { response: { 200: { type: 'null' } } } }, () => null)

@@ -2,12 +2,12 @@ import { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Http } from './http.ts'
 
-/** At a stop, calls in flight are answered and told that the connection ends; every other connection is closed. */
+/** At a stop, calls in flight are answered with `connection: close`; all other connections are closed. */
 export function closeConnectionsOnStop(http: Http): void {
   const unused = new Set<Socket>()
   const { server } = http
   let isStopping = false
-  // Browsers open connections ahead of need, which Node does not count as idle.
+  // Browsers preconnect, and Node doesn't count connections without a request as idle.
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     unused.add(socket)
     socket.on('close', () => unused.delete(socket))
@@ -21,7 +21,7 @@ export function closeConnectionsOnStop(http: Http): void {
     isStopping = true
     if (!server.listening) return
     for (const socket of unused) socket.destroy()
-    // An answer that had begun before the stop leaves its connection idle behind it.
+    // A response that had started before the stop leaves its connection idle.
     const timer = setInterval(() => {
       server.closeIdleConnections()
     }, 100)

@@ -1,6 +1,6 @@
 /**
- * Requests that anyone can make and that write to the database (registrations, sign-ins) begin a few in a turn of the
- * event loop, however many come together: calls that come with a credential don't wait for the crowd.
+ * Starts only a few anonymous writes (registrations, sign-ins) in each turn of the event loop, so that calls with a
+ * credential don't wait for a flood of them.
  */
 import type { IncomingMessage, RequestListener } from 'node:http'
 

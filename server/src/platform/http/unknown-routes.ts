@@ -6,17 +6,17 @@ interface KnownRoute {
   methods: string[]
 }
 
-/** A path that is there under another method is 405 with `Allow`; anything else is 404. */
+/** Answers 405 with `Allow` if the path exists for another method, otherwise 404. */
 export function answerUnknownRoutes(http: Http): void {
   const routes: KnownRoute[] = []
   http.addHook('onRoute', ({ url, method }) => {
-    // What takes all that is nobody's is no path of its own.
+    // Not the catch-all route.
     if (url !== '*') routes.push({ pattern: toPattern(url), methods: [method].flat() })
   })
   http.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0] ?? ''
     const allowed = routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)
-    // A route that takes the method has looked, and found no such file.
+    // If a route accepts the method, it was called and found no such file.
     if (allowed.length === 0 || allowed.includes(request.method)) throw new ServiceError('not_found')
     reply.header('allow', [...new Set(allowed)].sort().join(', '))
     throw new ServiceError('http_method_not_supported')

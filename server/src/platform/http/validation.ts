@@ -1,6 +1,6 @@
 /**
- * Judges what a caller sent against its route's schema. How many members an object has is judged first: to look at
- * each of a million takes TypeBox seconds, in which nobody else is served.
+ * Validates requests against their route's schema. The number of members is checked first: TypeBox would take seconds for a
+ * million members, and block the event loop.
  */
 import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox'
 import type { FastifySchemaValidationError } from 'fastify'
@@ -8,7 +8,7 @@ import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { memoizeByObject } from '../cache/memoize.ts'
 
-/** The part of a schema that speaks of members. */
+/** The parts of a JSON schema that are read here. */
 interface ObjectSchema {
   type?: string
   required?: readonly string[]
@@ -17,7 +17,7 @@ interface ObjectSchema {
   maxProperties?: number
 }
 
-/** Only what is not a body is converted: a query is text. */
+/** Text is converted to numbers in queries and paths, never in bodies. */
 const validatorOf = {
   bodies: memoizeByObject(TypeBoxValidatorCompiler, ({ schema }) => schema),
   others: memoizeByObject(TypeBoxValidatorCompiler, ({ schema }) => schema),
@@ -36,7 +36,7 @@ export const validatorCompiler: typeof TypeBoxValidatorCompiler = (route) => {
   }
 }
 
-/** An explicit null for an optional member means that it is absent, unless null is a value of that member. */
+/** An explicit null for an optional member means that it is absent, unless its schema allows null. */
 function dropNulls(schema: ObjectSchema, value: unknown): void {
   const optional = optionalMembers(schema)
   if (optional.length === 0 || typeof value !== 'object' || value === null || Array.isArray(value)) return
@@ -48,7 +48,7 @@ function dropNulls(schema: ObjectSchema, value: unknown): void {
   }
 }
 
-/** The members in which a null may stand: optional ones, and those that are objects themselves. */
+/** Members that `dropNulls` has to look at: optional ones, and nested objects. */
 const optionalMembers = memoizeByObject(({ properties = {}, required = [] }: ObjectSchema) =>
   Object.entries(properties)
     .map(([name, member]) => ({
@@ -59,7 +59,7 @@ const optionalMembers = memoizeByObject(({ properties = {}, required = [] }: Obj
     .filter(({ member, takesNull }) => !takesNull || member.properties !== undefined),
 )
 
-/** A regular expression says nothing to a person. What the schema shows as examples does. */
+/** Adds the schema's examples, for a message that people understand better than a regular expression. */
 function withExamples(schema: object, error: FastifySchemaValidationError): FastifySchemaValidationError {
   if (error.keyword !== 'pattern') return error
   let place: unknown = schema
@@ -69,7 +69,7 @@ function withExamples(schema: object, error: FastifySchemaValidationError): Fast
   return { ...error, params: { ...error.params, ...(examples && { examples }) } }
 }
 
-/** A query is text, and TypeBox would make a number of `true`, `0x10` or `1.9` too. */
+/** TypeBox would also convert `true`, `0x10` or `1.9` to an integer. */
 function findOddNumber({ properties = {} }: ObjectSchema, value: unknown): FastifySchemaValidationError | undefined {
   const members = Object.entries((value ?? {}) as Record<string, unknown>)
   const odd = members.find(([name, member]) => {
@@ -102,7 +102,7 @@ function findTooManyMembers(
   return undefined
 }
 
-/** Those of an object's members that may be objects themselves. */
+/** Members that are objects themselves. */
 const objectsIn = memoizeByObject((properties: Record<string, ObjectSchema>) =>
   Object.entries(properties).filter(
     ([, { properties: inner, additionalProperties, maxProperties }]) =>

@@ -1,4 +1,4 @@
-/** What an instance stands on: its data directory, its database, its keys. Shared by the service and the operator's commands. */
+/** The data directory, database and keys of an instance. Used by the service and the operator's commands. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { adminTokenForm, isAdminToken } from '../config/platform-settings.ts'
@@ -26,8 +26,8 @@ export function adminTokenFile(config: PlatformConfig): string | undefined {
 const ourFiles = /^(?:sallyport\.db|master-key|admin-token)/
 
 /**
- * Refuses the data directory of another user: what this one would write there, the other could not read. Root may run
- * commands on it, which keep the owner of each file, but no service.
+ * Refuses a data directory that belongs to another user, who could not read files written here. Root may run commands,
+ * which keep each file's owner, but not the service.
  */
 export function assertOwnDirectory({ dataDir, databaseUrl }: PlatformConfig, { isService }: { isService: boolean }): void {
   const own = process.geteuid?.()
@@ -41,7 +41,7 @@ export function assertOwnDirectory({ dataDir, databaseUrl }: PlatformConfig, { i
   ])
 }
 
-/** Undefined where there is none yet. */
+/** Undefined if the directory doesn't exist yet. */
 function ownerOf(dataDir: string): number | undefined {
   try {
     return statSync(dataDir, { throwIfNoEntry: false })?.uid
@@ -53,7 +53,7 @@ function ownerOf(dataDir: string): number | undefined {
   }
 }
 
-/** For its owner alone. A directory that is not ours alone is not ours to close: somebody may need what is in it. */
+/** Creates it with mode 0700. An existing directory that holds other files is not restricted: others may need them. */
 export function prepareDataDirectory(config: PlatformConfig): void {
   const { dataDir } = config
   assertOwnDirectory(config, { isService: true })
@@ -68,7 +68,7 @@ export function prepareDataDirectory(config: PlatformConfig): void {
   chmodSync(dataDir, 0o700)
 }
 
-/** `hasNoLimits` is for migrations, of which a statement takes as long as it takes. */
+/** `hasNoLimits` is for migrations, whose statements may take long. */
 export function openDatabase(config: PlatformConfig, { hasNoLimits = false } = {}): Database {
   const url = config.databaseUrl.read()
   const { databaseInsecure: isInsecure, databaseConnections: poolSize } = config
@@ -78,7 +78,7 @@ export function openDatabase(config: PlatformConfig, { hasNoLimits = false } = {
   return openSqlite(file)
 }
 
-/** Version 0.1 wrote calls to a journal first. After a crash it may hold records that are in no table yet. */
+/** Version 0.1 had a journal of calls. After a crash it may hold records that are not in the database yet. */
 function removeCallJournal(file: string): void {
   if (!existsSync(file)) return
   if (readFileSync(file).some((byte) => byte !== 0)) {
@@ -94,12 +94,12 @@ export function readAdminToken(config: PlatformConfig): Secret {
   if (given) return given
   const file = join(config.dataDir, 'admin-token')
   const token = readOrMakeSecretFile(file, () => mintToken('admin'))
-  // A copy that broke off leaves a token that anyone could guess.
+  // A truncated file would leave a token that can be guessed.
   if (!isAdminToken(token)) throw new ConfigError([`${file} takes ${adminTokenForm}. Put back what it held.`])
   return token
 }
 
-/** Made on first start. Once there is a database, a lost key is lost: a new one would open nothing. */
+/** Created on first start. If there is a database already, a missing key is an error: a new one could not decrypt it. */
 export function masterKeySource(config: PlatformConfig): MasterKeySource {
   const { masterKey } = config
   const file = masterKey.isSet ? masterKey.file : join(config.dataDir, 'master-key')

@@ -1,4 +1,4 @@
-/** One line an event, on standard error. Nothing that a caller sent is logged, and what looks like a token of ours is taken out at the very end. */
+/** Logs to standard error, one line per event. Nothing that a caller sent is logged, and anything that looks like an issued token is redacted. */
 import { hostname } from 'node:os'
 import pino from 'pino'
 import type { Logger } from 'pino'
@@ -40,17 +40,17 @@ interface ErrorDescription {
   code?: string | undefined
   message?: string
   stack?: string | undefined
-  /** Of what was thrown and is no error. */
+  /** For thrown values that are not errors. */
   type?: string
   cause?: ErrorDescription
   /** How often the same error was logged since its stacks were last printed, this time included. */
   repeated?: number
 }
 
-/** A chain of causes that is longer leads nowhere, or round in a circle. */
+/** Limits chains of causes, which may be circular. */
 const describedCauses = 5
 
-/** PostgreSQL's errors carry rows and statements as further members: only these few are let through. */
+/** Only these members: PostgreSQL's errors also have members with rows and statements. */
 function describeError(error: unknown, depth = 0): ErrorDescription {
   if (!(error instanceof Error)) return { type: typeof error }
   const { name, message, stack, cause } = error
@@ -60,10 +60,10 @@ function describeError(error: unknown, depth = 0): ErrorDescription {
 }
 
 const stacksEveryMs = 60_000
-/** Messages can vary without end; beyond this many the oldest is forgotten. */
+/** Messages may vary, so only the latest are remembered. */
 const rememberedErrors = 256
 
-/** An error that keeps happening is printed with its stacks once a minute; in between it is counted. */
+/** A repeated error is logged with its stack traces once a minute, in between with a count only. */
 export function createStackSampling(monotonicMs: () => number = () => performance.now()) {
   const seen = new Map<string, { printedAt: number; repeated: number }>()
   return (error: ErrorDescription): ErrorDescription => {
@@ -72,7 +72,7 @@ export function createStackSampling(monotonicMs: () => number = () => performanc
     const now = monotonicMs()
     if (before && now - before.printedAt < stacksEveryMs)
       return { ...withoutStacks(error), repeated: ++before.repeated }
-    // Last in the map's order, so that it is forgotten last.
+    // Moves it to the end of the map, so that it is evicted last.
     seen.delete(key)
     seen.set(key, { printedAt: now, repeated: 0 })
     const [oldest = key] = seen.keys()
@@ -98,7 +98,7 @@ const levelWords: Record<string, string> = {
   fatal: 'fatal ',
 }
 
-/** For a person: the message first, then what it does not say already. */
+/** For people: the message, then members that it doesn't mention already. */
 function asText(line: string): string {
   const { level, time, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown> & {
     level: string

@@ -2,19 +2,19 @@ import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, R
 import type { Database } from '../database/database.ts'
 import type { Http } from '../http/http.ts'
 
-/** All figures of one process, in a form that can be sent to another. */
+/** All metrics of one process, in a form that can be sent to another process. */
 export type Figures = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
 export interface Metrics {
   registry: Registry
-  /** What a collector reads. */
+  /** The metrics in Prometheus's text format. */
   text: () => Promise<string>
   counter: <L extends string>(name: string, help: string, labels: L[]) => Counter<L>
-  /** In seconds. Gives for each set of label values what takes its figures. */
+  /** In seconds. Returns a function that gives the observer for a set of label values. */
   histogram: (name: string, help: string, labels: string[]) => (...values: string[]) => Observe
-  /** Read whenever a collector asks. Undefined where it is not known at the moment: then it is left out. */
+  /** Read at each collection. Left out while `read` returns undefined. */
   gauge: (name: string, help: string, read: () => Reading | Promise<Reading>, ofSeveralProcesses?: Aggregation) => void
-  /** Always 1: what it says is in the labels. */
+  /** Always 1: the information is in the labels. */
   info: (name: string, help: string, labels: Record<string, string>) => void
 }
 
@@ -23,10 +23,10 @@ type Aggregation = 'sum' | 'max' | 'average'
 
 export type Observe = (seconds: number) => void
 
-/** Calls may take as long as their caller allows; streams longer still. */
+/** Buckets. Calls may take up to five minutes, streams even longer. */
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
-/** Where several processes share the port, `figuresOfAll` asks each of them, this one too. */
+/** With several workers, `figuresOfAll` collects the metrics of all of them. */
 export function createMetrics(figuresOfAll?: () => Promise<Figures[]>): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -78,7 +78,7 @@ function metricsIn(registry: Registry, figuresOfAll: (() => Promise<Figures[]>) 
 
 const mostWaiting = 256
 
-/** The library takes many figures in a row in a fraction of the time that each takes by itself. */
+/** Observing many values in a row takes a fraction of the time that each takes by itself. */
 function inBulk(observe: Observe): { take: Observe; flush: () => void } {
   const waiting: number[] = []
   const flush = () => {
@@ -91,7 +91,7 @@ function inBulk(observe: Observe): { take: Observe; flush: () => void } {
   return { take, flush }
 }
 
-/** Labelled by route, never by path: what callers make up must not become time series. */
+/** Labelled by route, never by path: callers must not be able to create time series. */
 export function measureResponses(http: Http, { counter, histogram }: Metrics): void {
   const duration = histogram(
     'sallyport_http_request_duration_seconds',
@@ -115,7 +115,7 @@ export function measureResponses(http: Http, { counter, histogram }: Metrics): v
   })
 }
 
-/** Measures its pool and, from now on, its transactions. */
+/** Measures the pool, and wraps `transaction` to measure its duration. */
 export function measureDatabase(database: Database, { gauge, histogram }: Metrics): void {
   const { pool, transaction } = database
   if (pool) {

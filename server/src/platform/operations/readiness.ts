@@ -1,6 +1,6 @@
 /**
- * Whether calls should be sent here. Being ready means that the database can be written to, has a schema that this version
- * knows, and answers in time; nobody waits longer than the deadline to hear of it.
+ * Whether a load balancer should send calls to this instance: the database can be written to, has a schema that this
+ * version knows, and answers within a deadline.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
@@ -18,16 +18,16 @@ export interface ReadinessNeeds {
 export interface Readiness {
   /** Rejects with `not_ready`. */
   assertReady: () => Promise<void>
-  /** Throws where only a restart can help. */
+  /** Throws if only a restart can help. */
   assertAlive: () => void
-  /** From now on it is not ready, so that a load balancer looks elsewhere while calls in flight end. */
+  /** From now on not ready, so that load balancers use other instances while calls in flight end. */
   beginStop: () => void
 }
 
 const deadlineMs = 3_000
-/** Anyone may ask, and each probe is a commit: those who ask more often than this share one. */
+/** Anyone may ask, and each probe is a commit: more frequent questions share one. */
 const probeEveryMs = 100
-/** Every statement has a limit far below: a transaction that is still open then will never end. */
+/** Every statement has a much shorter limit: a transaction that is still open after this is stuck. */
 const stuckMs = 120_000
 
 export function createReadiness({ database, diskSpace, newestMigration }: ReadinessNeeds): Readiness {

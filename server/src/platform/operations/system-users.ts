@@ -1,4 +1,4 @@
-/** The users of this machine, as /etc/passwd lists them: a service's own user is a local one. */
+/** The local users in /etc/passwd. A service user is a local one. */
 import { readFileSync } from 'node:fs'
 
 export interface SystemUser {
