@@ -1,6 +1,6 @@
 /**
- * Which IP addresses are out in the public Internet. Everything else (this machine, its network, a cloud's metadata
- * service, a tunnel that leads back in) is refused; for IPv6 only what is known to be public is let through.
+ * Which IP addresses are public. All others (this machine, its network, a cloud's metadata service, tunnels that lead back
+ * in) are refused; of IPv6 only ranges that are known to be public are allowed.
  */
 import { isIPv4, isIPv6 } from 'node:net'
 
@@ -14,7 +14,7 @@ export interface Range {
   prefix: number
 }
 
-/** A mapped address (::ffff:10.0.0.1) is the IPv4 address that it leads to. A zone (fe80::1%eth0) is no address. */
+/** A mapped address (::ffff:10.0.0.1) is treated as IPv4. An address with a zone (fe80::1%eth0) is refused. */
 export function parseAddress(text: string): Address | undefined {
   if (isIPv4(text)) return { family: 4, bits: ipv4Bits(text) }
   if (!isIPv6(text) || text.includes('%')) return undefined
@@ -33,17 +33,17 @@ export function parseRange(text: string): Range | undefined {
   if (!address || rest.length > 0) return undefined
   const whole = address.family === 4 ? 32 : 128
   if (length === undefined) return { address, prefix: whole }
-  // A mapped start would leave open which of the two lengths is meant.
+  // With a mapped address it is unclear whether the prefix counts in IPv4 or IPv6 bits.
   const isMapped = address.family === 4 && start.includes(':')
-  // A length of 0 is everything, which is no range but the lack of one.
+  // A prefix of 0 would be every address.
   if (isMapped || !/^[1-9]\d{0,2}$/.test(length) || Number(length) > whole) return undefined
   const prefix = Number(length)
-  // `10.1.2.3/8` says one address and would let in sixteen million.
+  // `10.1.2.3/8` looks like one address but would allow 16 million.
   const isStart = BigInt.asUintN(whole - prefix, address.bits) === 0n
   return isStart ? { address, prefix } : undefined
 }
 
-/** What speaks against an address; undefined for a public one. */
+/** Why an address is refused; undefined for a public one. */
 export function judgeAddress(text: string): string | undefined {
   const address = parseAddress(text)
   if (!address) return 'no plain address'
@@ -61,7 +61,7 @@ const notPublic: Record<string, string[]> = {
   'link-local': ['169.254.0.0/16'],
   'kept for protocols': ['192.0.0.0/24', '2001::/23'],
   documentation: ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'],
-  // Azure's virtual machines find their platform's services there, and nothing of the Internet.
+  // Azure's platform services, reachable from its virtual machines only.
   "a cloud's own": ['168.63.129.16/32'],
   '6to4': ['192.88.99.0/24', '2002::/16'],
   benchmarking: ['198.18.0.0/15'],

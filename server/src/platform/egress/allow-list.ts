@@ -1,12 +1,12 @@
 /**
- * What the operator listed in SALLYPORT_EGRESS_ALLOW: places that may be reached although they are not public.
- * A `host:port` holds for that host and port, whoever wrote the URL; a range of addresses for the operator's URLs alone.
+ * SALLYPORT_EGRESS_ALLOW: destinations that may be reached although they are not public. `host:port` applies to that host
+ * and port whoever supplied the URL; an address range applies only to URLs that the operator supplied.
  */
 import { isIPv4 } from 'node:net'
 import { contains, judgeAddress, parseAddress, parseRange } from './address.ts'
 import type { Range } from './address.ts'
 
-/** Who wrote the URL: the operator (settings, presets, an admin) or a stranger (an agent's proposal or callback, a device's push endpoint). */
+/** Who supplied the URL: the operator (settings, presets, an admin) or a stranger (an agent's proposal or callback, a device's push endpoint). */
 export type SuppliedBy = 'operator' | 'stranger'
 
 export type AllowEntry = { kind: 'place'; host: string; port: number } | { kind: 'range'; range: Range }
@@ -18,11 +18,11 @@ export interface Place {
 }
 
 export interface AllowList {
-  /** That host and port stand in the list. */
+  /** Whether the list has this host and port. */
   listsPlace: (place: Place) => boolean
-  /** What speaks against reaching this address for this place; undefined where nothing does. */
+  /** Why this address is refused for this place; undefined if it is allowed. */
   judge: (address: string, place: Place, suppliedBy: SuppliedBy) => string | undefined
-  /** True where an entry, and not only its being public, lets the address be reached. */
+  /** Whether an entry of the list allows the address, even if it is public anyway. */
   listsAddress: (address: string, place: Place, suppliedBy: SuppliedBy) => boolean
 }
 
@@ -31,18 +31,18 @@ export function placeOf({ hostname, port }: URL): Place {
   return { host, port: port === '' ? 443 : Number(port) }
 }
 
-/** A URL writes an address in one way only: with brackets, or as four numbers. */
+/** The URL parser normalizes addresses: IPv6 in brackets, IPv4 as four decimal numbers. */
 export function isAddress({ hostname }: URL): boolean {
   return hostname.startsWith('[') || isIPv4(hostname)
 }
 
-/** Throws a TypeError for what is neither `host:port`, an address nor a range. */
+/** Throws a TypeError unless the text is `host:port`, an address or a range. */
 export function parseAllowEntry(text: string): AllowEntry {
   const range = parseRange(text)
   if (range) return { kind: 'range', range }
   const [, host = '', port = ''] = /^([\w.-]+|\[[\da-f:.]+\]):(\d{1,5})$/i.exec(text) ?? []
   const url = URL.parse(`https://${host}:${port}`)
-  // A host that a URL would write in another way (127.1) may be meant otherwise than it would be read.
+  // Refuse hosts that the URL parser would rewrite, such as 127.1: the operator may mean something else.
   const isPlain = url?.hostname === host.toLowerCase() || host.startsWith('[')
   if (!url || !isPlain || host.endsWith('.') || Number(port) === 0) {
     throw new TypeError(

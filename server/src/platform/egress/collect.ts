@@ -1,4 +1,4 @@
-/** An answer read whole, straight from the socket: what most calls are. */
+/** Reads a response into one buffer, as most calls do. */
 import { exchange } from './exchange.ts'
 import type { Exchange, Head } from './exchange.ts'
 import { notDecodable, tooLarge } from './failures.ts'
@@ -11,7 +11,7 @@ export interface WholeAnswer extends Head {
 }
 
 const nothing = Buffer.alloc(0)
-/** A buffer itself weighs a hundred bytes. Where so many came they are joined: some bodies come byte by byte. */
+/** A Buffer object takes about 100 bytes. Some bodies arrive byte by byte, so after this many chunks they are joined. */
 const mostParts = 1024
 
 const longBytes = 65_536
@@ -24,7 +24,7 @@ export function collect(shared: SharedSockets, call: Exchange): Promise<WholeAns
   const { maxBytes, takeRoom } = call.limits
   return new Promise((resolve, reject) => {
     let head: Head
-    /** Of a long answer that says how long it will be. It takes memory as it is filled. */
+    /** For a long response with a Content-Length. The system assigns its memory as it is filled. */
     let whole: Buffer | undefined
     let first: Buffer = nothing
     let more: Buffer[] | undefined

@@ -1,6 +1,6 @@
 /**
- * How a connection is opened: the name is resolved once, every address of the answer is judged, and only judged
- * addresses are connected to. TLS is verified always; no setting or option switches that off.
+ * Opens connections: the name is resolved once, every address is checked, and only checked addresses are connected to. TLS
+ * certificates are always verified; no setting or option turns that off.
  */
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
@@ -27,12 +27,12 @@ interface Needs {
 
 export interface Connector {
   connect: buildConnector.connector
-  /** Gives up on connections that are being opened. */
+  /** Aborts connections that are being opened. */
   stop: () => void
 }
 
 export function createConnector(needs: Needs): Connector {
-  /** The addresses that may be connected to, or the refusal of the whole name. */
+  /** The addresses to connect to. Throws if any address of the name is refused. */
   const resolve = async (place: Place): Promise<string[]> => {
     const answer =
       isIP(place.host) === 0 ? await needs.lookup(place.host).catch(nameFailure(place)) : [{ address: place.host }]
@@ -104,8 +104,8 @@ export function createConnector(needs: Needs): Connector {
 }
 
 /**
- * In the form of RFC 7301 §3.1. A list of names would do, but Node turns that into a slice of a block of 64 KB that it
- * shares among Buffers, and each socket would keep its block. Of a DataView it makes a copy of its own.
+ * The ALPN list in wire format (RFC 7301 §3.1). From an array of names, Node would make a slice of its shared 64 KB Buffer
+ * pool, and each socket would keep its pool block in memory. A DataView is copied instead.
  */
 function offered(...protocols: string[]): DataView {
   const { buffer } = Uint8Array.from(protocols.flatMap((name) => [name.length, ...Buffer.from(name)]))
@@ -118,7 +118,7 @@ function nameFailure(place: Place) {
   }
 }
 
-/** Whatever asks for the name again gets the answer that was judged. */
+/** A lookup function that returns the addresses that were checked, without asking again. */
 function answering(addresses: string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIP(address) }))
   return (_name, options, callback) => {
@@ -127,7 +127,7 @@ function answering(addresses: string[]): LookupFunction {
   }
 }
 
-/** Resolves once TLS stands, on a socket whose other end is one of the judged addresses. */
+/** Resolves after the TLS handshake, on a socket whose peer is one of the checked addresses. */
 function secured(socket: TLSSocket, { host }: Place, addresses: string[]): Promise<void> {
   const judged = new Set(addresses.map(comparable))
   return new Promise((resolve, reject) => {
@@ -136,12 +136,12 @@ function secured(socket: TLSSocket, { host }: Place, addresses: string[]): Promi
       isConnected = true
       const { remoteAddress } = socket
       if (remoteAddress !== undefined && judged.has(comparable(remoteAddress))) return
-      // Without an address the other end has hung up already.
+      // Without an address, the peer has already hung up.
       reject(remoteAddress ? notAllowed(host, 'another address answered') : tlsFailure(host, 'hung up'))
       socket.destroy()
     })
     socket.once('secureConnect', resolve)
-    // Stays: undici adds its own, but not before the callback.
+    // Not removed: undici adds its own error listener only after the callback.
     socket.on('error', (error) => {
       const fail = isConnected ? tlsFailure : unreachable
       reject(fail(host, codeOf(error)))
@@ -154,7 +154,7 @@ function comparable(address: string): string {
   return parsed ? `${parsed.family} ${parsed.bits}` : 'none'
 }
 
-/** A promise that is left behind when the time is up; what it comes to is then nobody's. */
+/** Rejects when the signal is aborted; the result of the promise is then ignored. */
 function inTime<T>(promise: Promise<T>, late: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => {

@@ -1,4 +1,4 @@
-/** The content encodings that we know, and how each is undone. */
+/** The supported content encodings and their decoders. */
 import type { Transform } from 'node:stream'
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
@@ -8,19 +8,19 @@ import { notDecodable } from './failures.ts'
 export const acceptedEncodings = 'gzip, br, zstd, deflate'
 
 interface Bound {
-  /** Fails with ERR_BUFFER_TOO_LARGE beyond. */
+  /** Larger output fails with ERR_BUFFER_TOO_LARGE. */
   maxOutputLength: number
   chunkSize?: number
 }
 
 export interface Decoder {
-  /** The first bytes of the body are given where its format shows in them. */
+  /** `first` is the beginning of the body, from which some formats are recognised. */
   stream: (first: Uint8Array) => Transform
   sync: (body: Buffer, bound: Bound) => Buffer
   whole: (body: Buffer, bound: Bound) => Promise<Buffer>
 }
 
-/** RFC 9659 §3: a sender must not ask a decoder for a window of more than 8 MB. The library's own bound is 128 MB. */
+/** RFC 9659 §3 limits the window to 8 MB. The library's own limit is 128 MB. */
 const zstdOptions: ZstdOptions = { params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } }
 
 const gunzip = promisify<Buffer, Bound, Buffer>(zlib.gunzip)
@@ -28,7 +28,7 @@ const inflate = promisify<Buffer, Bound, Buffer>(zlib.inflate)
 const inflateRaw = promisify<Buffer, Bound, Buffer>(zlib.inflateRaw)
 const brotli = promisify<Buffer, Bound, Buffer>(zlib.brotliDecompress)
 
-/** With `info` Node tells how far it read: `bytesWritten` of the engine. Its types don't know. */
+/** With the option `info`, Node also returns how much input was read (`engine.bytesWritten`). Its types lack that. */
 interface Read {
   buffer: Buffer
   engine: { bytesWritten: number }
@@ -42,7 +42,7 @@ const zstd = promisify<Buffer, ZstdOptions, Read>(
 )
 const zstdSync = zlib.zstdDecompressSync as unknown as (body: Buffer, options: ZstdOptions) => Read
 
-/** One frame may follow another (RFC 8878 §3), and Node passes over it without a word: half an answer would look whole. */
+/** Node silently ignores further frames (RFC 8878 §3): a partial response would look complete. So they are an error. */
 function wholeOf({ buffer, engine }: Read, { length }: Buffer): Buffer {
   if (engine.bytesWritten < length) throw moreFrames()
   return buffer
@@ -88,15 +88,15 @@ const decoders = new Map<string, Decoder>([
   ],
 ])
 
-/** RFC 9110 §8.4.1.2 means zlib's format; some send the bare one. By RFC 1950 §2.2 the first two bytes tell them apart. */
+/** `deflate` means the zlib format (RFC 9110 §8.4.1.2), but some servers send raw deflate. The header tells (RFC 1950 §2.2). */
 function isZlib([first = 0, second = 0]: Uint8Array): boolean {
   return (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0
 }
 
-/** One encoding on top of another is legal; more than two are only ever meant to hurt. */
+/** Several encodings are legal; more than two are only used for attacks. */
 const maxEncodings = 2
 
-/** In the order in which they are undone. */
+/** In decoding order. */
 export function decodersFor(contentEncoding: string, host: string): Decoder[] {
   if (contentEncoding === '') return []
   const names = contentEncoding.split(',').map((name) => name.trim().toLowerCase())

@@ -1,7 +1,7 @@
 /**
- * An HTTP/2 stream that is reset before its end is cut off, whatever the reset says. Node takes the codes NO_ERROR and
- * CANCEL for an end like any other, and proxies send both when their own upstream breaks: half an answer would look
- * whole. A proper end is read before the stream is closed, a reset closes it first.
+ * Reports an HTTP/2 stream that is reset before its end as an error. Node treats resets with NO_ERROR and CANCEL as a
+ * normal end, and proxies send both when their own upstream fails: a partial response would look complete. A normal end is
+ * read before the stream is closed, while a reset closes it first.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import type { ClientHttp2Stream } from 'node:http2'
@@ -13,7 +13,7 @@ subscribe('http2.client.stream.created', (message) => {
   stream.push = (chunk: unknown, encoding?: BufferEncoding) => {
     if (chunk === null && !hasEnded && stream.closed) {
       const error = Object.assign(new Error('The stream was reset'), { code: 'ERR_HTTP2_STREAM_ERROR' })
-      // Not within Node's own closing.
+      // Not while Node is closing the stream.
       process.nextTick(() => stream.destroy(error))
       return false
     }

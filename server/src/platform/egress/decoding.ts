@@ -1,6 +1,6 @@
 /**
- * Bodies as they were before they were compressed: what can not be decoded can not be looked through, so it is refused.
- * The bound on what comes out holds while decoding: a bomb stops early.
+ * Decodes content encodings. A body that can't be decoded can't be redacted, so it is refused. The size limit applies while
+ * decoding, which stops decompression bombs early.
  */
 import { pipeline, Readable } from 'node:stream'
 import { decodersFor } from './content-encodings.ts'
@@ -9,11 +9,11 @@ import { codeOf, notDecodable, tooLarge } from './failures.ts'
 
 export { acceptedEncodings } from './content-encodings.ts'
 
-/** What is small goes in and comes out at once; the way through a thread would take longer. */
+/** Small bodies are decoded synchronously: the thread pool would take longer. */
 const smallBytes = 16_384
 const smallDecodedBytes = 131_072
 
-/** The whole decoded body; nothing is done where it is not encoded. An empty one is empty in every encoding. */
+/** The decoded body. An empty body stays empty, whatever its encoding. */
 export async function decodeWhole(
   body: Buffer,
   contentEncoding: string,
@@ -46,11 +46,11 @@ async function decodeOne(decoder: Decoder, body: Buffer, maxBytes: number, host:
   }
 }
 
-/** Beyond the first 10 MiB. Deflate alone can do no more; other formats turn a kilobyte into gigabytes. */
+/** The most that deflate can expand. Other formats can turn a kilobyte into gigabytes. Not applied to the first 10 MiB. */
 const maxExpansion = 1100
 const freeBytes = 10_485_760
 
-/** The decoded body as it comes, in constant memory. What is not encoded passes through untouched. */
+/** Decodes a stream in constant memory. */
 export function decodeStream(
   body: AsyncIterable<Uint8Array>,
   contentEncoding: string,
@@ -60,7 +60,7 @@ export function decodeStream(
   return undo.length === 0 ? body : decodeChunks(body, undo, host, Infinity)
 }
 
-/** The whole decoded body of a stream, refused as soon as it is too large at any step. */
+/** Reads and decodes a stream, which is refused as soon as any decoding step is too large. */
 export async function readDecoded(
   body: AsyncIterable<Uint8Array>,
   contentEncoding: string,
@@ -108,7 +108,7 @@ async function* bounded(
   }
 }
 
-/** One encoding undone. A decoder's own failures come in our words; those of the body, such as its time being up, unchanged. */
+/** Undoes one encoding. Decoder errors become our own; errors of the body, such as a timeout, stay as they are. */
 async function* through(decoder: Decoder, body: AsyncIterable<Uint8Array>, host: string): AsyncGenerator<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]()
   const first = await firstBytes(chunks)
@@ -124,7 +124,7 @@ async function* through(decoder: Decoder, body: AsyncIterable<Uint8Array>, host:
   }
 }
 
-/** As many as it takes to tell formats apart; fewer where the body ends before. */
+/** Enough bytes to recognise the format, or fewer if the body is shorter. */
 async function firstBytes(chunks: AsyncIterator<Uint8Array>): Promise<Uint8Array> {
   let first: Uint8Array = Buffer.alloc(0)
   while (first.length < 2) {

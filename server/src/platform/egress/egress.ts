@@ -1,6 +1,7 @@
 /**
- * The only way out of the process: https to addresses that were judged after name resolution, verified, never
- * redirected, bounded in time and size. It trusts the operator's list and Node's TLS; neither URLs nor name servers.
+ * The only code that opens outgoing connections: https to addresses that are checked after name resolution, with verified
+ * certificates, without following redirects, limited in time and size. It trusts the operator's list and Node's TLS, but
+ * neither URLs nor name servers.
  */
 import type { StopSignal } from '../stop-signal.ts'
 import { createAllowList } from './allow-list.ts'
@@ -37,28 +38,28 @@ export interface EgressRequest {
   suppliedBy: SuppliedBy
   limits?: Partial<EgressLimits>
   signal?: StopSignal
-  /** Sockets are shared only among requests of the same pool and supplier. */
+  /** Sockets are shared only among requests with the same pool, origin and supplier. */
   pool?: string
 }
 
 export interface Egress {
-  /** A WHATWG fetch for OAuth, callbacks, push: bounded in time and size (decoded bytes count), never follows a redirect, answer read whole. */
+  /** A WHATWG fetch for OAuth, callbacks and push. Never follows redirects; the response is buffered, and decoded bytes count. */
   fetch: (suppliedBy: SuppliedBy, limits?: Partial<EgressLimits>) => EgressFetch
-  /** The same over HTTP/2, for the operator's URLs alone: one connection an origin, which is kept for the next calls. */
+  /** The same over HTTP/2, for the operator's URLs only: one connection per origin, which is kept open. */
   fetchOverHttp2: (limits?: Partial<EgressLimits>) => EgressFetch
-  /** For the proxy: one exchange, streamed and raw (not decoded), same guards. */
+  /** For the proxy: one request with a streamed response, not decoded, under the same rules. */
   request: (request: EgressRequest) => Promise<StreamedAnswer>
-  /** The same, read whole. `maxBytes` bounds what comes over the wire. */
+  /** The same with a buffered response. `maxBytes` counts bytes on the wire. */
   collect: (request: EgressRequest) => Promise<WholeAnswer>
-  /** Throws what a call to this URL would be refused with by its text alone (scheme, userinfo, literal address, port); asks no name server. */
+  /** Throws if a call would be refused because of the URL's text (scheme, userinfo, literal address, port), without DNS. */
   judgeUrl: (url: URL, suppliedBy: SuppliedBy, field?: string) => void
-  /** The same for a page that a person's browser opens, and nobody here calls. */
+  /** The same for a page that only a person's browser opens. */
   judgePageUrl: (url: URL, suppliedBy: SuppliedBy, field?: string) => void
-  /** The same by what its name leads to just now. Asks a name server and connects to nothing. */
+  /** The same for the addresses that its name resolves to now. Does not connect. */
   judgeName: (url: URL, suppliedBy: SuppliedBy, field: string) => Promise<void>
-  /** How much is held open just now. */
+  /** Open pools and sockets. */
   size: () => { pools: number; sockets: number }
-  /** Ends what is still under way. */
+  /** Aborts requests in flight. */
   close: () => Promise<void>
 }
 
@@ -70,11 +71,11 @@ const maxSocketsPerPool = 32
 
 export function createEgress(needs: {
   allow: readonly AllowEntry[]
-  /** Sent with every request that has no User-Agent of its own. */
+  /** Sent with requests that have no User-Agent of their own. */
   userAgent: string
   ca?: string
   lookup?: Lookup
-  /** How many share the memory of this machine. */
+  /** How many processes share this machine's memory. */
   processes?: number
   bounds?: PoolBounds
 }): Egress {

@@ -1,6 +1,6 @@
 /**
- * One request and its answer over judged connections, as it comes, bounded in time. It is sent at most once: only where
- * nothing of it was handed to a socket is another socket tried, once.
+ * One request and its response, with time limits. The request is sent at most once: it is retried on another socket, once,
+ * only if nothing of it was written to the first.
  */
 import { STATUS_CODES } from 'node:http'
 import type { Dispatcher } from 'undici'
@@ -15,15 +15,15 @@ import { nextSlice } from '../event-loop/time-slices.ts'
 import type { StopSignal } from '../stop-signal.ts'
 
 export interface EgressLimits {
-  /** From the call to a connection that can be written to: name, TCP and TLS. At most 10 s. */
+  /** From the call until the connection is open: DNS, TCP and TLS. At most 10 s. */
   connectMs: number
-  /** From then to the answer's headers. */
+  /** From then until the response headers. */
   firstByteMs: number
-  /** From the call to the last byte of the answer. */
+  /** From the call until the last byte of the response. */
   wholeMs: number
-  /** Of the answer's body; Infinity where the reader takes it as it comes. */
+  /** Of the response body; Infinity for a streamed one. */
   maxBytes: number
-  /** Of an answer that is read whole, takes memory as its bytes come. Throws where there is no more. */
+  /** For a buffered response: called for the bytes that arrive. Throws if there is no memory left for them. */
   takeRoom?: ((bytes: number) => void) | undefined
 }
 
@@ -34,20 +34,20 @@ export interface Exchange {
   body: Buffer | undefined
   limits: EgressLimits
   signal?: StopSignal | undefined
-  /** What the upstream says it has not looked at (RFC 9113 §8.7) may be sent once more. Not where each try is recorded. */
+  /** Whether a request that the upstream reports as not processed (RFC 9113 §8.7) may be resent. Not if every try is recorded. */
   maySendAgain?: boolean
 }
 
 export interface Head {
   status: number
-  /** The status's usual name. What an upstream says instead can come in pieces of which undici keeps the last alone. */
+  /** The standard reason phrase. undici keeps only the last piece of the upstream's own if it arrives in several. */
   statusText: string
   headers: HeaderPairs
 }
 
 export type Flow = Pick<Dispatcher.DispatchController, 'pause' | 'resume'>
 
-/** Takes the answer in. After `end` or `fail` it hears no more. */
+/** Receives the response. Nothing is called after `end` or `fail`. */
 export interface Receiver {
   head: (head: Head, flow: Flow) => void
   chunk: (chunk: Buffer, flow: Flow) => void
@@ -56,15 +56,15 @@ export interface Receiver {
 }
 
 /**
- * An upstream that is near sends megabytes in one turn of the event loop. After so many of an answer's bytes it waits for
- * its turn among all long work (slices.ts).
+ * A fast upstream sends megabytes in one turn of the event loop. After this many bytes, reading waits for a slice
+ * (time-slices.ts).
  */
 const bytesPerTurn = 262_144
 
-/** Early hints and the like, of which a handful is usual. */
+/** 1xx responses such as early hints. A handful is usual. */
 const maxInterimAnswers = 16
 
-/** Returns the way to give it up. */
+/** Returns a function that aborts the exchange. */
 export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiver): (reason: Error) => void {
   const { limits, signal, url } = call
   const { host } = url
@@ -93,7 +93,7 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
     await nextSlice()
     isWaiting = false
     bytesThisTurn = 0
-    // A reader that is full pauses it again at the next chunk.
+    // A reader whose buffer is full pauses it again at the next chunk.
     if (!isOver) flow.resume()
   }
 
@@ -107,7 +107,7 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
     if (isOver) return
     failure = error
     finish()
-    // Before the request is on a socket there is nothing to abort; `onRequestStart` sees the failure then.
+    // Before the request has a socket there is nothing to abort: `onRequestStart` will see the failure.
     controller?.abort(error)
     receiver.fail(error)
   }
@@ -117,7 +117,7 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
 
   const check = (now: number) => {
     if (isOver || now < Math.min(stageEndsAt, endsAt)) return
-    // The connection may be dead without anybody having said so, and over HTTP/2 the next call would ride on it.
+    // The connection may be dead, and over HTTP/2 the next call would use it too.
     if (controller) shared.retire()
     fail(timedOut(host, endsAt <= stageEndsAt ? 'end' : stage))
   }
@@ -177,13 +177,13 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
       if (hasEndedSession(error)) shared.retire()
       const isUntried = !isSent && !isSecondTry && !(error instanceof ServiceError)
       if (isOurFault(error)) {
-        // The pool goes on waiting for a socket to become free that never had anything to do.
+        // The pool would wait forever for the socket that it assigned to this request.
         shared.retire()
         fail(failureOf(host, error))
       } else if (isUntried) {
-        // An idle socket that broke just now takes those with it that wait for it.
+        // An idle socket that breaks fails the requests that wait for it.
         isSecondTry = true
-        // Not within undici's own clearing up.
+        // Not while undici is cleaning up.
         queueMicrotask(dispatch)
       } else fail(failureOf(host, error))
     },

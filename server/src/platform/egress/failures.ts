@@ -1,8 +1,8 @@
-/** Failures of a connection, in our codes. The log gets host and reason: what the library says may quote what was sent. */
+/** Connection failures as error codes. Only host and reason are logged: the library's message may quote what was sent. */
 import type { ErrorCode } from '@sallyport/protocol/errors'
 import { ServiceError } from '../errors.ts'
 
-/** All that a call can fail with on its way. Egress makes its errors here alone, so none is missing. */
+/** All error codes of outgoing calls. They are created only in this file, so the list is complete. */
 const codes = [
   'invalid_url',
   'address_not_allowed',
@@ -48,22 +48,22 @@ export function tooLarge(host: string, reason: string): ServiceError {
   return failure('upstream_body_too_large', { detail: `${host}: ${reason}` })
 }
 
-/** A content encoding that is unknown, piled up or broken: what can not be decoded can not be looked through. */
+/** An unknown, stacked or broken content encoding: what can't be decoded can't be redacted. */
 export function notDecodable(host: string, reason: string): ServiceError {
   return failure('upstream_encoding_unsupported', { detail: `${host}: ${reason}` })
 }
 
-/** A fault of ours, such as a header that can not be sent. */
+/** A mistake on our side, such as a header that can't be sent. */
 export function isOurFault(error: unknown): boolean {
   return /^UND_ERR_(?:INVALID_ARG|NOT_SUPPORTED)$/.test(codeOf(error))
 }
 
-/** The whole HTTP/2 session is over, which undici may notice only once its socket is closed. */
+/** The whole HTTP/2 session has ended, which undici may notice only when its socket is closed. */
 export function hasEndedSession(error: unknown): boolean {
   return /^ERR_HTTP2_(?!STREAM_)/.test(codeOf(error))
 }
 
-/** Whatever undici or a socket failed with, once a connection stood. */
+/** The error for a failure of undici or a socket after the connection was open. */
 export function failureOf(host: string, error: unknown): Error {
   if (error instanceof ServiceError) return error
   if (isOurFault(error)) return new Error(`${host}: the request can not be sent`)

@@ -1,4 +1,4 @@
-/** What libraries that expect a fetch are given. The answer is read whole before they see it. */
+/** A fetch for libraries that expect one. The response is buffered before they see it. */
 import type { SuppliedBy } from './allow-list.ts'
 import { acceptedEncodings, readDecoded } from './decoding.ts'
 import type { EgressRequest } from './egress.ts'
@@ -13,7 +13,7 @@ export interface FetchInit {
   body?: RequestInit['body']
   signal?: AbortSignal | null | undefined
   duplex?: 'half' | undefined
-  /** Redirects are never followed, whatever stands here. */
+  /** Ignored: redirects are never followed. */
   redirect?: RequestInit['redirect']
 }
 
@@ -35,7 +35,7 @@ export function createFetch(
   }
 }
 
-/** A Request of its own knows every form of headers and body, and the content type that goes with a form. */
+/** Lets a `Request` parse headers and body, which also sets the content type of a form. */
 async function outgoing({ headers, body, duplex }: FetchInit): Promise<Pick<EgressRequest, 'headers' | 'body'>> {
   const form = { method: 'POST', headers: headers ?? {}, body: body ?? null, ...(duplex ? { duplex } : {}) }
   const request = new Request('https://localhost', form)
@@ -50,7 +50,7 @@ async function readWhole(
   { method, host, maxBytes }: { method: string; host: string; maxBytes: number },
 ): Promise<Response> {
   const encodings = headers.filter(([name]) => name.toLowerCase() === 'content-encoding').map(([, value]) => value)
-  // What has no body may still say how it would be encoded.
+  // A response without a body may still have a Content-Encoding.
   const isEmpty = method.toUpperCase() === 'HEAD' || [204, 205, 304].includes(status)
   try {
     const bytes = await readDecoded(body, isEmpty ? '' : encodings.join(), maxBytes, host)

@@ -1,18 +1,18 @@
-/** Headers on their way out and in. */
+/** Header lists of requests and responses. */
 import type { Dispatcher } from 'undici'
 
 export type HeaderPairs = [string, string][]
 
 /**
- * Ours to set, or about the connection. Over HTTP/2 one of them would end the whole session with every call on it,
- * and undici takes the name that TLS asks for from a host header, so none but the URL's may stand there.
+ * Set by us, or about the connection. Over HTTP/2, one of them would end the session with all calls on it. undici takes the
+ * TLS server name from the host header, so only the URL's host may be used.
  */
 const ours = new Set([
   ...['host', 'connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade', 'http2-settings', 'te'],
   ...['content-length', 'expect'],
 ])
 
-/** Name, value, name, value. Names are lower-case, as HTTP/2 has them: two that differ in case would be one twice. */
+/** A flat list of names and values. Names are in lower case, as HTTP/2 requires. */
 export function sendable(headers: HeaderPairs): string[] {
   const flat: string[] = []
   for (const [name, value] of headers) {
@@ -22,15 +22,15 @@ export function sendable(headers: HeaderPairs): string[] {
   return flat
 }
 
-/** Some APIs refuse a call without a User-Agent (GitHub), so one is always sent. The caller's own wins. */
+/** Some APIs, such as GitHub's, refuse calls without a User-Agent. The caller's own has precedence. */
 export function withUserAgent(headers: HeaderPairs, userAgent: string): HeaderPairs {
   const isGiven = headers.some(([name]) => name.length === 10 && name.toLowerCase() === 'user-agent')
   return isGiven ? headers : [...headers, ['user-agent', userAgent]]
 }
 
 /**
- * The headers as they came: order, case and repetition count. Bytes above 127 are Latin-1 (RFC 9110 §5.5).
- * Those of HTTP/2 come as an object, whose names are lower-case and stand once.
+ * Response headers with their order, case and repetitions. Bytes above 127 are Latin-1 (RFC 9110 §5.5). For HTTP/2 they
+ * come as an object with lower-case names.
  */
 export function pairsOf(raw: Dispatcher.DispatchController['rawHeaders']): HeaderPairs {
   const pairs: HeaderPairs = []
@@ -52,7 +52,7 @@ function textOf(part: string | Buffer | undefined): string {
 const maxHeaders = 500
 const maxHeaderBytes = 32_768
 
-/** HTTP/1.1 is bounded in bytes while it is read, HTTP/2 by Node's own and wider bound. */
+/** undici limits the bytes of HTTP/1.1 headers while reading; for HTTP/2 Node has a higher limit. */
 export function areTooMany(pairs: HeaderPairs): boolean {
   if (pairs.length > maxHeaders) return true
   let bytes = 0
@@ -61,8 +61,8 @@ export function areTooMany(pairs: HeaderPairs): boolean {
 }
 
 /**
- * Anything but plain chunks: a body that is compressed on its way (RFC 9112 §7.2) would come through undecoded, and one
- * whose last coding is another has no end that both sides agree on.
+ * A Transfer-Encoding other than `chunked`. A compressed one (RFC 9112 §7.2) would come through undecoded, and without
+ * `chunked` as the last coding the end of the body is ambiguous.
  */
 export function isOddlyTransferred(pairs: HeaderPairs): boolean {
   let seen = 0

@@ -1,6 +1,6 @@
 /**
- * Tells beforehand what a call would be refused with once its name was resolved. It only saves a detour: every
- * connection is judged again, by what the name then leads to. A name that leads nowhere just now is let through.
+ * Checks in advance whether a call would be refused because of what its name resolves to. This only gives an early error:
+ * every connection is checked again. A name that does not resolve now is accepted.
  */
 import { isIP } from 'node:net'
 import { placeOf } from './allow-list.ts'

@@ -1,7 +1,7 @@
 /**
- * What is refused by a URL's text alone. The URL comes parsed: odd writings of an address (0x7f000001, 127.1,
- * full-width digits) are that address by then, and a name in another script is its xn-- form, a name like any other.
- * What was judged here is also what is connected to, so nothing can read one way and lead another.
+ * Refuses URLs because of their text. The URL is already parsed: unusual spellings of an address (0x7f000001, 127.1,
+ * full-width digits) are normalized to that address, and international names to their xn-- form. The same parsed URL is
+ * used to connect, so the two can't differ.
  */
 import { isAddress, placeOf } from './allow-list.ts'
 import type { AllowList, SuppliedBy } from './allow-list.ts'
@@ -12,7 +12,7 @@ export function judgeUrl(list: AllowList, url: URL, suppliedBy: SuppliedBy, fiel
   if (url.protocol !== 'https:') throw invalid('The URL is not https.')
   if (url.username !== '' || url.password !== '')
     throw invalid('The URL holds a user name or password. Leave them out.')
-  // A second name for the same host would pass by the list, and by whoever compares hosts.
+  // `example.com.` is a second name for the same host and would bypass lists of hosts.
   if (url.hostname.endsWith('.')) throw invalid("The URL's host ends with a dot. Leave it out.")
   const place = placeOf(url)
   const refused = (reason: string) => notAllowed(url.host, reason, field)
@@ -22,8 +22,8 @@ export function judgeUrl(list: AllowList, url: URL, suppliedBy: SuppliedBy, fiel
 }
 
 /**
- * A page that is never called from here: a person's browser opens it. Where that page is on the person's own machine
- * and the operator has listed its place, it may be http, which browsers trust there as they do https.
+ * For a page that only a person's browser opens. On the person's own machine it may be http, if the operator has listed its
+ * host and port: browsers trust http on loopback like https.
  */
 export function judgePageUrl(list: AllowList, url: URL, suppliedBy: SuppliedBy, field?: string): void {
   if (suppliedBy === 'operator' && isListedPageHere(list, url)) return

@@ -1,7 +1,7 @@
 /**
- * Who shares a socket with whom: requests to one origin, of one supplier, of one pool, and nobody else. So an upstream
- * that mixes up its answers can not hand one connection's to another, and a stranger never rides on a socket that was
- * opened under the operator's wider rule. A pool without a socket is forgotten; a bound holds for each and for all.
+ * Connection pools: requests share sockets only with the same origin, supplier and pool name. So an upstream that mixes up
+ * responses can't leak one account's to another, and a stranger's request never uses a socket that was opened under the
+ * operator's wider rules. Empty pools are removed; the number of sockets is limited per pool and in total.
  */
 import type { TLSSocket } from 'node:tls'
 import { Pool } from 'undici'
@@ -11,26 +11,26 @@ import type { Lookup } from './resolver.ts'
 import { createSockets } from './sockets.ts'
 import type { Trust } from './trust.ts'
 
-/** `either` takes HTTP/2 where the server offers it. */
+/** `either` uses HTTP/2 if the server offers it. */
 export type Protocol = 'http/1.1' | 'h2' | 'either'
 
 export interface Place {
   origin: string
   suppliedBy: SuppliedBy
   protocol: Protocol
-  /** The pool's name; '' for requests that belong to nobody in particular. */
+  /** The pool's name; '' for requests that belong to no account. */
   name: string
 }
 
 export interface SharedSockets {
   pool: Pool
-  /** Calls that were begun and have not ended. */
+  /** Calls in flight. */
   inFlight: number
-  /** The higher, the later it was. */
+  /** A counter: higher is more recent. */
   lastUse: number
-  /** One call of it came to its end. */
+  /** A call has ended. */
   leave: () => void
-  /** The next call gets other sockets; those under way end as they would have. */
+  /** The next call gets new sockets; calls in flight continue on the old ones. */
   retire: () => void
 }
 
@@ -41,7 +41,7 @@ export interface Pools {
 }
 
 export interface PoolBounds {
-  /** Of one pool to one origin. */
+  /** Per pool and origin. */
   maxSocketsPerPool: number
   maxSockets: number
 }
@@ -50,20 +50,20 @@ const common = {
   pipelining: 1,
   maxHeaderSize: 32_768,
   keepAliveMaxTimeout: 60_000,
-  // The exchange has its own clocks.
+  // exchange.ts has its own timeouts.
   headersTimeout: 0,
   bodyTimeout: 0,
 }
 
 const optionsOf = {
   'http/1.1': { ...common, allowH2: false },
-  // A new connection costs more than twenty calls on one that stands. What the server says about its own end goes first.
+  // A new connection costs more than 20 calls on an open one. The server's own keep-alive hint has precedence.
   either: { ...common, allowH2: true, keepAliveTimeout: 30_000 },
   h2: {
     ...{ allowH2: true, connections: 1, maxHeaderSize: 32_768 },
-    // An hour; idle connections are asked every minute whether they still stand.
+    // Keeps idle connections for an hour, with a ping every minute.
     ...{ keepAliveTimeout: 3_600_000, h2Options: { pingInterval: 60_000 } },
-    // Sooner than the exchange's own: undici then asks whether the connection stands, and opens another where not.
+    // Shorter than the timeouts of exchange.ts: undici then checks the connection and opens another if it is dead.
     ...{ headersTimeout: 10_000, bodyTimeout: 10_000 },
   },
 }
@@ -77,7 +77,7 @@ export function createPools(needs: {
 }): Pools {
   const { bounds } = needs
   const standing = new Map<string, SharedSockets>()
-  /** Forgotten, but not yet without a socket. */
+  /** Removed pools that still have sockets. */
   const ending = new Set<Pool>()
 
   const end = (key: string, shared: SharedSockets) => {
@@ -88,8 +88,8 @@ export function createPools(needs: {
     void pool.close().finally(() => ending.delete(pool))
   }
   let uses = 0
-  /** The one whose last use is the longest ago. To be found when it is asked for: that is seldom, and calls are not. */
-  const letOneGo = () => {
+  /** Closes the least recently used idle pool. Searching for it is fine, because it is rarely needed. */
+  const closeIdlePool = () => {
     let found: [string, SharedSockets] | undefined
     for (const one of standing) {
       const [, { inFlight, lastUse }] = one
@@ -97,7 +97,7 @@ export function createPools(needs: {
     }
     if (found) end(...found)
   }
-  const sockets = createSockets(bounds.maxSockets, letOneGo)
+  const sockets = createSockets(bounds.maxSockets, closeIdlePool)
   const connectorFor = (suppliedBy: SuppliedBy, protocol: Protocol) =>
     createConnector({ ...needs, suppliedBy, protocol, sockets })
   const perProtocol = (suppliedBy: SuppliedBy) => ({
@@ -126,7 +126,7 @@ export function createPools(needs: {
       ...{ pool, inFlight: 0, lastUse: 0 },
       leave: () => {
         shared.inFlight--
-        // After a failure there may be no socket whose end would tell.
+        // After a failure there may be no socket, and so no `disconnect` event.
         endIfUnused()
       },
       retire: () => {
@@ -134,7 +134,7 @@ export function createPools(needs: {
       },
     }
     pool.on('connectionError', endIfUnused).on('disconnect', () => {
-      // A session that takes nothing more: undici would let the next call wait for those that are still under way.
+      // The HTTP/2 session accepts no more requests: undici would make the next call wait for those in flight.
       if (isHttp2) end(key, shared)
       else endIfUnused()
     })
@@ -162,8 +162,8 @@ export function createPools(needs: {
 }
 
 /**
- * A pool's queue of waiting requests starts with an array of 2,048 places, 16 KB for each account, and is seldom used: it
- * now grows as it fills. `pools.test.ts` fails where an undici release has changed what this relies on.
+ * undici's queue of waiting requests starts with an array of 2,048 elements: 16 KB for each account, rarely used. Replaced
+ * by an array that grows. `pools.test.ts` fails if a release of undici changes what this relies on.
  */
 function shrinkQueue(pool: Pool): void {
   for (const name of Object.getOwnPropertySymbols(pool)) {

@@ -1,6 +1,6 @@
 /**
- * Asks name servers by c-ares, which takes no thread. `dns.lookup` has four threads for the whole process: a few names
- * whose servers are silent would keep everybody from connecting anywhere.
+ * Resolves names with c-ares, which needs no threads. `dns.lookup` uses the four threads of Node's pool: a few names whose
+ * servers don't answer would block all connections.
  */
 import { Resolver } from 'node:dns/promises'
 import { readFileSync, statSync } from 'node:fs'
@@ -9,22 +9,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setBounded } from '../cache/memoize.ts'
 import { codeOf } from './failures.ts'
 
-/** Asks for all addresses of a name. */
+/** Finds all addresses of a name. */
 export type Lookup = (name: string) => Promise<readonly { address: string }[]>
 
 export interface ResolverOptions {
   /** `address:port`; by default those of resolv.conf. */
   servers?: readonly string[]
   hostsFile?: string
-  /** Where the search domains stand; where it changes, name servers are looked up again. */
+  /** Search domains and name servers; read again when the file changes. */
   resolvConf?: string
-  /** For one attempt at one server; there are two. */
+  /** For one attempt at one server. There are two attempts. */
   timeoutMs?: number
 }
 
-/** A name that does not exist, or whose servers are silent, is not asked for again at once. */
+/** How long a failed look-up is cached. */
 const failureMs = 3_000
-/** Some networks swallow questions for IPv6 addresses. */
+/** How long to wait for the second address family: some networks drop IPv6 queries. */
 const slowerFamilyMs = 300
 const loopback = ['127.0.0.1', '::1']
 
@@ -34,9 +34,9 @@ export function createResolver({
   resolvConf = '/etc/resolv.conf',
   timeoutMs = 2_000,
 }: ResolverOptions = {}): Lookup {
-  const hosts = keptFile(hostsFile, readHosts)
-  // c-ares reads resolv.conf once, but a machine that changes networks has other name servers then.
-  const nameServers = keptFile(resolvConf, (lines) => {
+  const hosts = cachedFile(hostsFile, readHosts)
+  // c-ares reads resolv.conf only once, but name servers change when a machine changes networks.
+  const nameServers = cachedFile(resolvConf, (lines) => {
     const resolver = new Resolver({ timeout: timeoutMs, tries: 2 })
     if (servers) resolver.setServers(servers)
     return askNameServers(resolver, readSearchDomains(lines))
@@ -52,7 +52,7 @@ function askNameServers(resolver: Resolver, searchDomains: readonly string[]): (
   const underWay = new Map<string, Promise<string[]>>()
   const failures = new Map<string, { error: unknown; until: number }>()
 
-  /** Both families; whichever comes second is not waited for long. */
+  /** Queries both address families and does not wait long for the second. */
   const ask = async (name: string): Promise<string[]> => {
     const found: string[][] = [[], []]
     const families = [resolver.resolve4(name), resolver.resolve6(name)].map(async (answer, family) => {
@@ -62,12 +62,12 @@ function askNameServers(resolver: Resolver, searchDomains: readonly string[]): (
     await Promise.any(families).catch(() => undefined)
     await Promise.race([all, sleep(slowerFamilyMs, undefined, { ref: false })])
     const addresses = found.flat()
-    // Neither has found any, so both are over.
+    // Both have failed: throws.
     if (addresses.length === 0) await Promise.all(families)
     return addresses
   }
 
-  /** The name itself first: what others' domains make of it counts only where there is no such name. */
+  /** Tries the name itself first, and search domains only if it doesn't exist. */
   const askWithDomains = async (name: string): Promise<string[]> => {
     try {
       return await ask(name)
@@ -94,7 +94,7 @@ function askNameServers(resolver: Resolver, searchDomains: readonly string[]): (
   }
 }
 
-/** RFC 6761: these never leave the machine. */
+/** RFC 6761: always this machine. */
 function isLocalhost(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
 }
@@ -103,8 +103,8 @@ function isAbsent(error: unknown): boolean {
   return ['ENOTFOUND', 'ENODATA'].includes(codeOf(error))
 }
 
-/** Read again once it has changed. */
-function keptFile<T>(file: string, read: (lines: string[]) => T): () => T {
+/** Caches what was read from a file until the file changes. */
+function cachedFile<T>(file: string, read: (lines: string[]) => T): () => T {
   let kept: { changedAt: number; value: T } | undefined
   return () => {
     const changedAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
@@ -126,7 +126,7 @@ function readHosts(lines: string[]): Map<string, string[]> {
   return hosts
 }
 
-/** The last line of them counts. */
+/** The last such line counts. */
 function readSearchDomains(lines: string[]): string[] {
   const domains = lines.map(wordsIn).filter(([keyword]) => keyword === 'search' || keyword === 'domain')
   return domains.at(-1)?.slice(1) ?? []

@@ -1,20 +1,20 @@
 /**
- * How many sockets this process can afford. Accounts share none, so where many accounts are in use at the same time as
- * many sockets stand: whatever is let go of too early is another TLS handshake, the dearest part of a call.
+ * How many sockets this process may open. Accounts don't share sockets, so as many are open as accounts are in use: closing
+ * one too early costs another TLS handshake, the most expensive part of a call.
  */
 import { readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 
-/** Measured, with all that stands around it. */
+/** Memory per socket, measured with everything that belongs to it. */
 const bytesOfOne = 90_000
-/** Of the memory that there is, for all processes together. */
+/** The share of all memory, for all processes together. */
 const shareOfMemory = 1 / 8
-/** Of the files that may be open: callers have sockets too. */
+/** The share of the limit on open files: callers need sockets too. */
 const shareOfFiles = 2 / 3
-/** What most systems allow at least, where nothing says how many there may be. */
+/** Assumed if the limit is unknown. */
 const usualFiles = 1024
 const fewest = 64
-/** There are not many more ports to reach one address from. */
+/** Limited by the local ports for connections to one address. */
 const most = 20_000
 
 export interface Means {
@@ -28,12 +28,12 @@ export function socketBound(processes: number, { memoryBytes, openFiles }: Means
 }
 
 function meansHere(): Means {
-  // Zero, or more than there is, where nothing is imposed.
+  // Without a limit it is zero, or more than the machine has.
   const imposed = process.constrainedMemory() || Infinity
   return { memoryBytes: Math.min(totalmem(), imposed), openFiles: openFilesIn(limitsHere()) }
 }
 
-/** Node has raised the first of the two figures to the second when it started. */
+/** Node raises the soft limit to the hard limit when it starts. */
 export function openFilesIn(limits: string): number {
   const [, files] = /^Max open files\s+(\d+|unlimited)/m.exec(limits) ?? []
   if (files === 'unlimited') return Infinity

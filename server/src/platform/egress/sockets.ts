@@ -1,17 +1,17 @@
 /**
- * How many sockets stand or are being opened, in all. Whoever comes when there is no room waits for one that closes;
- * before that, whoever holds an idle one is asked to let it go.
+ * Limits the total number of sockets that are open or being opened. When there is no room, an idle pool is closed, and the
+ * caller waits for a socket to close.
  */
 export interface Sockets {
-  /** Resolves once there is room, with the way to give it back. Gives up when `late` does. */
+  /** Resolves, once there is room, to a function that frees it. Rejects when `late` is aborted. */
   enter: (late: AbortSignal) => Promise<() => void>
-  /** Sockets that stand or are being opened. */
+  /** Sockets that are open or being opened. */
   count: () => number
-  /** Somebody waits for room. */
+  /** Whether a caller is waiting for room. */
   isShort: () => boolean
 }
 
-export function createSockets(max: number, letOneGo: () => void): Sockets {
+export function createSockets(max: number, closeIdlePool: () => void): Sockets {
   let taken = 0
   const waiting = new Set<() => void>()
 
@@ -34,7 +34,7 @@ export function createSockets(max: number, letOneGo: () => void): Sockets {
     isShort: () => waiting.size > 0,
     enter: async (late) => {
       if (taken < max) return take()
-      letOneGo()
+      closeIdlePool()
       late.throwIfAborted()
       return new Promise((resolve, reject) => {
         const stop = () => {

@@ -1,4 +1,4 @@
-/** An answer that is read as it comes. A reader that is slow slows the upstream down; one that stops ends the call. */
+/** A streamed response with backpressure. If the reader stops, the call is aborted. */
 import { Readable } from 'node:stream'
 import { exchange } from './exchange.ts'
 import type { Exchange, Head } from './exchange.ts'
@@ -8,7 +8,7 @@ import type { SharedSockets } from './pools.ts'
 
 export interface StreamedAnswer extends Head {
   body: Readable
-  /** What followed the body; whole once it was read to its end. */
+  /** Complete once the body was read to its end. */
   trailers: () => HeaderPairs
 }
 
@@ -24,13 +24,13 @@ export function stream(shared: SharedSockets, call: Exchange): Promise<StreamedA
           read: () => {
             flow.resume()
           },
-          // Whoever stops reading gives the socket back.
+          // Aborts the exchange, which frees the socket.
           destroy: (error, done) => {
             if (!body?.readableEnded) fail(error ?? new Error('The reader went away'))
             done(error)
           },
         })
-        // The failure is thrown to the reader; one that never reads must not end the process.
+        // The reader gets the error. Without a listener it would end the process if nothing reads.
         body.on('error', () => undefined)
         resolve({ ...head, body, trailers: () => trailers })
       },

@@ -1,16 +1,16 @@
 import { createSecureContext, getCACertificates } from 'node:tls'
 import type { SecureContext } from 'node:tls'
 
-/** Whose certificates count. Made once, and only when needed: reading all roots takes a while. */
+/** Which certificate authorities are trusted. Created when first needed: reading all root certificates takes a while. */
 export interface Trust {
   usual: () => SecureContext
-  /** With the operator's own authorities, for what the operator listed. */
+  /** With the operator's own authorities, for destinations that the operator listed. */
   withExtra: () => SecureContext
 }
 
 const minVersion = 'TLSv1.2'
 
-/** By the operator's authorities. Whoever is told of the same ones trusts the same: they are read once a process. */
+/** By the operator's PEM file, so that each is parsed only once per process. */
 const contexts = new Map<string, SecureContext>()
 
 export function createTrust(ca: string | undefined): Trust {

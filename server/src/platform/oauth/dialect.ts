@@ -1,31 +1,31 @@
 /**
- * Where a server speaks OAuth with an accent. Its answers are put into RFC 6749's words before openid-client reads
- * them, and our token requests into its own.
+ * Deviations of authorization servers from RFC 6749. Their responses are translated to the standard before openid-client
+ * reads them, and our token requests to their form.
  */
 import { scopePattern } from '@sallyport/protocol/providers'
 import type { CustomFetch } from 'openid-client'
 import { parseJson } from '../json.ts'
 
 export interface Dialect {
-  /** Between scopes; a blank unless said otherwise. */
+  /** Between scopes; by default a space. */
   scopeSeparator?: ','
-  /** The parameter of the authorization request that carries them; `scope` unless said otherwise. */
+  /** The authorization request's parameter for scopes; by default `scope`. */
   scopeParameter?: string
-  /** How the token endpoint wants to be asked; as a form unless said otherwise. */
+  /** The format of token requests; by default a form. */
   tokenRequest?: 'json'
   /** Errors come with status 200. */
   errorsWithStatus200?: boolean
-  /** The tokens can stand in this member of the answer, as Slack's do for a user. */
+  /** The tokens may be in this member of the response, as Slack's user tokens are. */
   tokensIn?: string
-  /** It does not say what kind its tokens are, or in words of its own; they are sent like any other bearer token. */
+  /** `token_type` is missing or non-standard; the tokens are bearer tokens. */
   isAlwaysBearer?: boolean
-  /** Scopes can come as a list, as `scope` or `scopes`. */
+  /** Scopes may come as an array, in `scope` or `scopes`. */
   scopeArray?: boolean
-  /** A request that carries a code challenge may be refused: the state alone binds the answer to the person. */
+  /** Requests with a code challenge may be refused, so only `state` binds the response to the person. */
   omitsPkce?: boolean
-  /** The Basic header holds id and secret as they are, without the encoding of RFC 6749 §2.3.1. */
+  /** The Basic header has id and secret without the encoding of RFC 6749 §2.3.1. */
   isBasicUnencoded?: boolean
-  /** Where a refresh token is spent, if not at the token endpoint. */
+  /** Where tokens are refreshed, if not at the token endpoint. */
   refreshEndpoint?: string
 }
 
@@ -38,8 +38,8 @@ export function joinScopes({ scopeSeparator }: Dialect, scopes: readonly string[
 const mostScopes = 100
 
 /**
- * Servers differ in what they put between scopes, also against their own documentation. What is no scope (RFC 6749
- * §3.3) is left out: it would be shown to people and put on record.
+ * Servers separate scopes differently, even against their own documentation. Text that is not a valid scope (RFC 6749 §3.3)
+ * is dropped, because scopes are shown to people and recorded.
  */
 export function splitScopes(scope: string | undefined): string[] | undefined {
   if (scope === undefined) return undefined
@@ -47,7 +47,7 @@ export function splitScopes(scope: string | undefined): string[] | undefined {
   return [...new Set(scopes)].slice(0, mostScopes)
 }
 
-/** A fetch that speaks the dialect at the token endpoint; other endpoints are left alone. */
+/** A fetch that translates at the token endpoint only. */
 export function translating(fetch: CustomFetch, dialect: Dialect, tokenEndpoint: string | undefined): CustomFetch {
   return async (url, options) => {
     if (url !== tokenEndpoint) return fetch(url, options)
@@ -67,7 +67,7 @@ async function translateAnswer(response: Response, dialect: Dialect): Promise<Re
   const { errorsWithStatus200, tokensIn, scopeArray, isAlwaysBearer } = dialect
   if (!errorsWithStatus200 && tokensIn === undefined && !scopeArray && !isAlwaysBearer) return response
   const text = await response.text()
-  // Some statuses take no body, not even an empty one.
+  // Some statuses allow no body, not even an empty one.
   const asItCame = () => new Response(text === '' ? null : text, { status: response.status, headers: response.headers })
   const body = parseObject(text)
   if (!body) return asItCame()

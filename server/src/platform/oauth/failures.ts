@@ -8,7 +8,7 @@ import { isEgressFailure } from '../egress/failures.ts'
 import { ServiceError } from '../errors.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from './oauth-client.ts'
 
-/** Runs a step of OAuth and turns what it throws into one of our three. What stands in an error's cause stays behind. */
+/** Runs a step of OAuth and converts its errors to one of our three. The cause is dropped: it may hold what was sent. */
 export async function judging<T>(step: () => Promise<T>): Promise<T> {
   try {
     return await step()
@@ -17,22 +17,24 @@ export async function judging<T>(step: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The server could not be asked, or failed: nobody knows its answer. What else is no refusal is a fault of ours. */
+/** The server could not be reached or failed, so its decision is unknown. */
 export function isUnavailable(error: unknown): error is ServiceError {
   return isEgressFailure(error) || (error instanceof ServiceError && error.code === 'provider_unavailable')
 }
 
-/** The server is there, and has nothing at this address. */
+/** The server answered 404. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof ClientError && error.cause instanceof Response && error.cause.status === 404
 }
+
+const malformed = new Set(['OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON', 'OAUTH_PARSE_ERROR'])
 
 function judge(error: unknown): Error {
   for (let one = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++) {
     if (one instanceof ServiceError) return one
   }
   if (error instanceof ResponseBodyError) {
-    // A server that fails is not one that refuses, whatever it writes into the body.
+    // A failing server has not refused, whatever its body says.
     return error.status >= 500 || error.status === 429
       ? unavailable(`status ${error.status}`)
       : new OAuthRefused(spelling(error.error))
@@ -41,9 +43,7 @@ function judge(error: unknown): Error {
   if (error instanceof WWWAuthenticateChallengeError) {
     return error.status >= 500 ? unavailable(`status ${error.status}`) : new OAuthRefused('unauthorized')
   }
-  if (error instanceof ClientError && error.code === 'OAUTH_RESPONSE_IS_NOT_CONFORM') return unavailable(error.message)
-  if (error instanceof ClientError && error.code === 'OAUTH_RESPONSE_IS_NOT_JSON') return unavailable(error.message)
-  if (error instanceof ClientError && error.code === 'OAUTH_PARSE_ERROR') return unavailable(error.message)
+  if (error instanceof ClientError && malformed.has(error.code ?? '')) return unavailable(error.message)
   if (error instanceof ClientError) return new OAuthAnswerInvalid(error.code ?? error.message)
   return new OAuthAnswerInvalid(error instanceof Error ? error.name : typeof error)
 }
@@ -52,7 +52,7 @@ function unavailable(reason: string): ServiceError {
   return new ServiceError('provider_unavailable', { detail: `the authorization server: ${reason}` })
 }
 
-/** RFC 6749 §5.2 leaves the code nearly any character; ours goes into links and records. */
+/** RFC 6749 §5.2 allows almost any character in a code; here it goes into links and records. */
 function spelling(code: string): string {
   return /^[A-Za-z0-9_.-]{1,64}$/.test(code) ? code : 'unreadable_error'
 }

@@ -1,4 +1,4 @@
-/** What we are to an authorization server, and what it is to us: the pinned half of its metadata. */
+/** A client registration at an authorization server, with the parts of the server's metadata that are stored. */
 import type { AuthMethod } from '@sallyport/protocol/providers'
 import type { ServerMetadata } from 'openid-client'
 import type { SuppliedBy } from '../egress/egress.ts'
@@ -7,22 +7,7 @@ import type { Dialect } from './dialect.ts'
 
 export type { AuthMethod }
 
-/** The members of RFC 8414 that are kept, under their own names: what we act on, and where else credentials go. */
-export type Metadata = Pick<
-  ServerMetadata,
-  | 'issuer'
-  | 'authorization_endpoint'
-  | 'token_endpoint'
-  | 'registration_endpoint'
-  | 'device_authorization_endpoint'
-  | 'revocation_endpoint'
-  | 'introspection_endpoint'
-  | 'pushed_authorization_request_endpoint'
-  | 'userinfo_endpoint'
-  | 'id_token_signing_alg_values_supported'
-  | 'authorization_response_iss_parameter_supported'
->
-
+/** The members of RFC 8414 that are stored: those used here, and all endpoints that take credentials. */
 export const metadataMembers = [
   'issuer',
   'authorization_endpoint',
@@ -35,9 +20,11 @@ export const metadataMembers = [
   'userinfo_endpoint',
   'id_token_signing_alg_values_supported',
   'authorization_response_iss_parameter_supported',
-] as const satisfies (keyof Metadata)[]
+] as const satisfies (keyof ServerMetadata)[]
 
-/** Whatever the first is, and whether or not a bare host has its slash. */
+export type Metadata = Pick<ServerMetadata, (typeof metadataMembers)[number]>
+
+/** Compares as URLs, so that a missing slash after the host does not matter. `said` may be invalid. */
 export function isSameIssuer(said: string, known: string): boolean {
   return URL.parse(said)?.href === new URL(known).href
 }
@@ -48,7 +35,7 @@ export interface OAuthClient {
   clientSecret: Secret | undefined
   authMethod: AuthMethod
   dialect: Dialect
-  /** Who wrote the endpoints' addresses, and so how far they are trusted. */
+  /** Who supplied the endpoints' URLs, which decides how far they are trusted. */
   suppliedBy: SuppliedBy
 }
 
@@ -56,15 +43,15 @@ export interface Tokens {
   accessToken: Secret
   refreshToken: Secret | undefined
   expiresInSeconds: number | undefined
-  /** Undefined where the server granted what was asked for and did not repeat it. */
+  /** Undefined if the server did not list them, which means that all requested ones were granted. */
   scopes: string[] | undefined
-  /** Of the id token, validated. */
+  /** The claims of the validated ID token. */
   claims: Record<string, unknown> | undefined
-  /** What else stood in the answer, without its tokens. */
+  /** The other members of the response, without tokens. */
   extra: Record<string, unknown>
 }
 
-/** The server understood and said no. The code is its own, as OAuth spells it. */
+/** The server refused, with this OAuth error code. */
 export class OAuthRefused extends Error {
   readonly code: string
 
@@ -75,7 +62,7 @@ export class OAuthRefused extends Error {
   }
 }
 
-/** The answer is not one that this request could have: another issuer's, another nonce's, or malformed. */
+/** The response is malformed or does not belong to the request, such as one with another issuer or nonce. */
 export class OAuthAnswerInvalid extends Error {
   constructor(reason: string) {
     super(`the authorization server's answer does not hold: ${reason}`)

@@ -1,7 +1,7 @@
 /**
- * OAuth as openid-client speaks it, always through egress. Whatever can go wrong comes out as one of three: the
- * server refused (OAuthRefused), its answer does not hold (OAuthAnswerInvalid), or it could not be asked (a
- * ServiceError). None of them carries what was sent or answered.
+ * OAuth with openid-client, through egress. There are three kinds of errors: the server refused (OAuthRefused), its
+ * response is invalid (OAuthAnswerInvalid), or it could not be reached (a ServiceError). None contains what was sent or
+ * received.
  */
 import { dynamicClientRegistrationRequest, processDynamicClientRegistrationResponse } from 'oauth4webapi'
 import * as oidc from 'openid-client'
@@ -21,7 +21,7 @@ export interface CodeRequest {
   params: Readonly<Record<string, string>>
 }
 
-/** What has to be remembered until the answer comes. */
+/** What has to be stored until the authorization response. */
 export interface CodeChecks {
   state: Secret
   verifier: Secret
@@ -64,8 +64,8 @@ export function createOAuth({ egress }: { egress: Egress }) {
 
   return {
     /**
-     * The metadata behind an issuer or a discovery URL. It must name the issuer that it was fetched from; openid-client
-     * waives that for a bare issuer at login.microsoftonline.com and below b2clogin.com, which answer with a tenant's.
+     * The metadata of an issuer or discovery URL. It must name the issuer that it was fetched from, except that openid-client
+     * allows another one for login.microsoftonline.com and b2clogin.com, which return a tenant's issuer.
      */
     discover: async (url: URL, suppliedBy: SuppliedBy): Promise<Metadata> => {
       const ask = async (algorithm: 'oidc' | 'oauth2') => {
@@ -110,7 +110,7 @@ export function createOAuth({ egress }: { egress: Egress }) {
         return toRegistered(await processDynamicClientRegistrationResponse(response))
       }),
 
-    /** The address that a person opens to consent, and what the answer will be held against. */
+    /** The URL that the person opens to consent, and what the response will be checked against. */
     beginCode: async (client: OAuthClient, { redirectUri, scopes, params }: CodeRequest) => {
       const checks: CodeChecks = {
         state: new Secret(oidc.randomState()),
@@ -119,14 +119,14 @@ export function createOAuth({ egress }: { egress: Egress }) {
       }
       const scope = joinScopes(client.dialect, scopes)
       const page = client.metadata.authorization_endpoint ?? ''
-      // openid-client knows no page that only a browser opens. Nothing is sent with this configuration.
+      // openid-client requires https, but a page on loopback may be http. Nothing is sent with this configuration.
       const config = configure({
         ...client,
         metadata: { ...client.metadata, authorization_endpoint: page.replace(/^http:/, 'https:') },
       })
       const url = oidc.buildAuthorizationUrl(config, {
         ...params,
-        // OIDC Core §11: only with consent does offline_access count.
+        // OIDC Core §11: offline_access is ignored without prompt=consent.
         ...(scopes.includes('offline_access') && params['prompt'] === undefined && { prompt: 'consent' }),
         ...(scope !== '' && { [client.dialect.scopeParameter ?? 'scope']: scope }),
         redirect_uri: redirectUri,
@@ -142,7 +142,7 @@ export function createOAuth({ egress }: { egress: Egress }) {
       return { url, checks }
     },
 
-    /** Judges the authorization response (state, iss, error) and trades its code for tokens. */
+    /** Checks the authorization response (state, iss, error) and exchanges its code for tokens. */
     endCode: (client: OAuthClient, callback: URL, { state, verifier, nonce }: CodeChecks): Promise<Tokens> =>
       judging(async () => {
         const answer = await oidc.authorizationCodeGrant(configure(client), callback, {
@@ -171,7 +171,7 @@ export function createOAuth({ egress }: { egress: Egress }) {
         }
       }),
 
-    /** Asks once. Until the person has decided, that is a refusal: `authorization_pending` or `slow_down`. */
+    /** Polls once. Until the person has decided, it is refused with `authorization_pending` or `slow_down`. */
     pollDevice: (client: OAuthClient, deviceCode: Secret): Promise<Tokens> =>
       judging(async () => {
         const parameters = { device_code: deviceCode.reveal() }
@@ -185,7 +185,7 @@ export function createOAuth({ egress }: { egress: Egress }) {
     userinfo: (client: OAuthClient, accessToken: Secret, subject: string): Promise<Record<string, unknown>> =>
       judging(() => oidc.fetchUserInfo(configure(client), accessToken.reveal(), subject)),
 
-    /** A call to the provider's own API that says whose account it is. */
+    /** Calls the provider's own API to find out whose account it is. */
     askApi: (
       client: OAuthClient,
       accessToken: Secret,
@@ -201,7 +201,7 @@ export function createOAuth({ egress }: { egress: Egress }) {
           body,
           sent,
         )
-        // As with the token endpoint: a server that fails is not one whose answer does not hold.
+        // As with the token endpoint, a failing server has not given an invalid response.
         if (response.status >= 500 || response.status === 429) {
           throw new ServiceError('provider_unavailable', { detail: `the provider's API: status ${response.status}` })
         }
@@ -234,7 +234,7 @@ function pick(metadata: Metadata): Metadata {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Metadata
 }
 
-/** The issuer that a well-known address belongs to (OIDC Discovery §4, RFC 8414 §3); undefined for a bare issuer. */
+/** The issuer of a well-known URL (OIDC Discovery §4, RFC 8414 §3); undefined if the URL is an issuer itself. */
 function issuerOfDiscovery(url: URL): string | undefined {
   const { origin, pathname } = url
   const appended = /^(.*)\/\.well-known\/(?:openid-configuration|oauth-authorization-server)$/.exec(pathname)?.[1]

@@ -1,6 +1,6 @@
 /**
- * A server that answers a refresh has often ended the old token by then: what it gave in its place must not be thrown
- * away for the sake of a member beside it that is empty, misspelt or of no use here.
+ * When a server answers a refresh, the old token is often invalid already: so the new one must not be lost because another
+ * member of the response is empty, malformed or not needed.
  */
 import type { CustomFetch } from 'openid-client'
 import { parseObject } from './dialect.ts'
@@ -18,7 +18,7 @@ export function keepingTokens(fetch: CustomFetch): CustomFetch {
   }
 }
 
-/** The id token goes: who it is was settled with the consent. */
+/** Drops the ID token: who the person is was established at consent. */
 function tamed(answer: Record<string, unknown>): Record<string, unknown> {
   const { refresh_token, scope, expires_in, token_type } = answer
   const seconds = Number(expires_in === null || expires_in === '' ? undefined : expires_in)

@@ -1,9 +1,9 @@
-/** How an answer, or the lack of one, is taken wherever the services agree. */
+/** What the push services' responses and failures mean, where they all agree. */
 import { retryAfterTime } from '../backoff.ts'
 import { isEgressFailure } from '../egress/failures.ts'
 import type { PushOutcome } from './notification.ts'
 
-/** Undefined where the service's own rules have to say. */
+/** Undefined if it depends on the service. */
 export function commonOutcome(answer: Response, reason: string, now: Date): PushOutcome | undefined {
   if (answer.ok) return { kind: 'sent' }
   if (answer.status !== 429 && answer.status < 500) return undefined
@@ -11,14 +11,14 @@ export function commonOutcome(answer: Response, reason: string, now: Date): Push
   return { kind: 'later', reason, ...(notBefore && { notBefore }) }
 }
 
-/** What lies on the way passes; what we may not reach at all stays so. */
+/** Network failures are temporary; an address that is not allowed is permanent. */
 function outcomeOfFailure(error: unknown): PushOutcome {
   if (!isEgressFailure(error)) throw error
   const passes = ['upstream_unreachable', 'upstream_tls_error', 'upstream_timeout'].includes(error.code)
   return { kind: passes ? 'later' : 'refused', reason: error.code }
 }
 
-/** What a service gives as its reason, as far as it looks like a code: anything else might hold what was sent. */
+/** The service's reason if it looks like a code: other text might contain what was sent. */
 export function reasonOf(given: unknown, status: number): string {
   return typeof given === 'string' && /^\w{1,60}$/.test(given) ? given : `status_${status}`
 }
@@ -31,7 +31,7 @@ export async function jsonOf(answer: Response): Promise<unknown> {
   }
 }
 
-/** For what is asked for on the way to a push and can't be had. */
+/** Something that the push needs, such as an access token, could not be obtained. */
 export class PushFailed extends Error {
   readonly outcome: PushOutcome
 

@@ -1,4 +1,4 @@
-/** Apple's push service: token-based, over one HTTP/2 connection that is kept. */
+/** Apple's push service, with token-based authentication over one HTTP/2 connection that is kept open. */
 import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Egress } from '../egress/egress.ts'
@@ -13,15 +13,15 @@ export interface ApnsAccount {
   keyId: string
   teamId: string
   topic: string
-  /** Instead of Apple's own two. */
+  /** Replaces Apple's own two hosts. */
   url: URL | undefined
 }
 
 const hosts = { production: 'https://api.push.apple.com', sandbox: 'https://api.sandbox.push.apple.com' }
-/** Apple takes a token for an hour, and a new one at most every 20 minutes. */
+/** Apple accepts a token for an hour, and a new one at most every 20 minutes. */
 const tokenLifetimeMs = 40 * 60_000
 const maxPayloadBytes = 4096
-/** Not `DeviceTokenNotForTopic`: a wrong topic of ours would wipe every token. */
+/** Not `DeviceTokenNotForTopic`: a wrong topic in the settings would delete every token. */
 const deadTokens = new Set(['BadDeviceToken', 'Unregistered', 'ExpiredToken'])
 
 type ApnsTarget = Extract<PushTarget, { service: 'apns' }>
@@ -38,7 +38,7 @@ export function createApns({ egress, clock }: { egress: Egress; clock: Clock }, 
     }
     return current.token
   }
-  /** Of many that are refused at once the first makes the new one: too many new ones are refused as well. */
+  /** If several pushes are refused at once, only the first renews the token: Apple limits new ones. */
   const renew = (refused: Secret) => {
     if (current?.token === refused) current = undefined
   }

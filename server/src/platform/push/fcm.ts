@@ -17,7 +17,7 @@ export interface FcmAccount {
 }
 
 const scope = 'https://www.googleapis.com/auth/firebase.messaging'
-/** A token is not used to its last second: it may be on its way for a while. */
+/** How long before its expiry a token is no longer used: requests take a while. */
 const marginMs = 60_000
 
 interface AccessToken {
@@ -51,7 +51,7 @@ export function createFcm({ egress, clock }: { egress: Egress; clock: Clock }, a
     return { token: new Secret(body.access_token), goodUntil: new Date(now.getTime() + lifetimeMs - marginMs) }
   }
 
-  /** Asked for once, however many wait for it. One that was refused is not given again. */
+  /** Requested once for all that wait for it. A refused token is not returned again. */
   const accessToken = async (refused?: Secret): Promise<Secret> => {
     const known = asked
     const held = await known?.catch(() => undefined)
@@ -109,7 +109,7 @@ function codeOf(error: FcmErrorBody['error']): unknown {
   return listOf(error?.details).find((one) => one.errorCode !== undefined)?.errorCode
 }
 
-/** `INVALID_ARGUMENT` may be about any member; where it is about another, the fault is ours and the token may be well. */
+/** `INVALID_ARGUMENT` may be about another member: then the mistake is on our side and the token may be valid. */
 function isAboutToken(error: FcmErrorBody['error']): boolean {
   if (error?.status !== 'INVALID_ARGUMENT') return false
   const violations = listOf(error.details).flatMap(({ fieldViolations }) => listOf(fieldViolations))

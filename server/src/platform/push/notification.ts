@@ -1,4 +1,4 @@
-/** What the push services have in common. None is told anything that must stay secret: they are others' machines. */
+/** What the push services have in common. They are run by others, so notifications contain nothing secret. */
 import { createHash } from 'node:crypto'
 import type { Secret } from '../secret.ts'
 
@@ -7,9 +7,9 @@ export interface Notification {
   body: string
   /** For the app that receives it. */
   data: Record<string, string>
-  /** A later notification with the same one takes the place of this one, where it still waits or is on show. */
+  /** A later notification with the same id replaces this one. */
   collapseId: string
-  /** When it is of no use any more: the service then need not hand it over. */
+  /** After this the service need not deliver it. */
   expiresAt: Date
 }
 
@@ -22,13 +22,13 @@ export type PushTarget =
 /** `reason` is a code for the log: never what was sent or who it was for. */
 export type PushOutcome =
   | { kind: 'sent' }
-  /** That token will never lead to a device again. */
+  /** The token is permanently invalid. */
   | { kind: 'gone'; reason: string }
   | { kind: 'later'; reason: string; notBefore?: Date }
-  /** Another try would end in the same way: the fault is ours. */
+  /** A retry would fail in the same way: the mistake is on our side. */
   | { kind: 'refused'; reason: string }
 
-/** Short enough for the service, and the same for the same. */
+/** Hashed if it is too long for the service. */
 export function collapseIdOf({ collapseId }: Notification, maxBytes: number): string {
   if (Buffer.byteLength(collapseId) <= maxBytes) return collapseId
   return createHash('sha256').update(collapseId).digest('base64url').slice(0, maxBytes)

@@ -1,4 +1,4 @@
-/** Sends a notification by the service that a device is reached through. */
+/** Sends a notification through the push service of the device. */
 import type { Clock } from '../clock.ts'
 import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { Egress } from '../egress/egress.ts'
@@ -46,7 +46,7 @@ export function createPush({ config, vapid, ...needs }: PushNeeds): Push {
   }
 }
 
-/** Where the push service's people could turn to. One that leads to this very machine is refused by some of them. */
+/** A contact for the push service's operators. Some services refuse a localhost URL. */
 function defaultSubject(baseUrl: URL): string {
   const isPublic = baseUrl.protocol === 'https:' && baseUrl.hostname !== 'localhost'
   return isPublic ? baseUrl.origin : 'mailto:sallyport@example.com'

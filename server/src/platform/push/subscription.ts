@@ -1,4 +1,4 @@
-/** A browser's PushSubscription as the JSON text that it makes of itself. Everything in it is a stranger's. */
+/** Parses a browser's PushSubscription from JSON. Nothing in it is trusted. */
 import { createPublicKey } from 'node:crypto'
 import type { Secret } from '../secret.ts'
 
@@ -9,7 +9,7 @@ export interface Subscription {
 
 const maxTextLength = 4096
 
-/** Undefined for what is none. Where its endpoint leads to is not judged here. */
+/** Undefined if it is invalid. The endpoint's address is not checked here. */
 export function subscriptionOf(token: Secret): Subscription | undefined {
   if (token.length > maxTextLength) return undefined
   const value = parsed(token.reveal())
@@ -32,13 +32,13 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** Strictly base64url without padding: Buffer skips what it does not know. */
+/** Strictly base64url without padding: Buffer would ignore invalid characters. */
 function bytesOf(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url')
   return bytes.toString('base64url') === text ? bytes : undefined
 }
 
-/** An uncompressed point of P-256 that lies on the curve. */
+/** Whether it is an uncompressed point on P-256. */
 function isPoint(bytes: Buffer | undefined): boolean {
   if (bytes?.length !== 65 || bytes[0] !== 4) return false
   const coordinate = (start: number) => bytes.subarray(start, start + 32).toString('base64url')

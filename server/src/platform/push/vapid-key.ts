@@ -1,4 +1,4 @@
-/** The key by which push services know us (RFC 8292). Browsers subscribe under its public half, so it has to stay. */
+/** The key that identifies the service to push services (RFC 8292). Subscriptions are bound to it, so it must not change. */
 import { createECDH } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
@@ -31,7 +31,7 @@ export interface VapidKey {
   privateKey: Secret
 }
 
-/** Undefined for what is no private key of P-256: 32 bytes in base64url. */
+/** Undefined unless it is a P-256 private key: 32 bytes in base64url. */
 export function vapidKeyOf(privateKey: Secret): VapidKey | undefined {
   if (!privateKey.matches(/^[\w-]{43}$/)) return undefined
   const curve = createECDH('prime256v1')
@@ -45,7 +45,7 @@ export function vapidKeyOf(privateKey: Secret): VapidKey | undefined {
 
 const purpose = 'web_push'
 
-/** The one that was set, or else the database's own: made by whichever instance comes first, for all of them. */
+/** The configured key, or else the one in the database, which the first instance creates for all. */
 export async function openVapidKey(needs: {
   database: Database
   vault: Vault
@@ -85,7 +85,7 @@ export async function openVapidKey(needs: {
 export function newVapidKey(): VapidKey {
   const curve = createECDH('prime256v1')
   const publicKey = curve.generateKeys('base64url')
-  // Leading zero bytes are left out; everybody else counts on 32.
+  // Node omits leading zero bytes; others expect 32.
   const bytes = Buffer.alloc(32)
   const key = curve.getPrivateKey()
   key.copy(bytes, bytes.length - key.length)

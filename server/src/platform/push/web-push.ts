@@ -8,14 +8,14 @@ import { subscriptionOf } from './subscription.ts'
 import type { VapidKey } from './vapid-key.ts'
 
 export function createWebPush({ egress, clock }: { egress: Egress; clock: Clock }, vapid: VapidKey, subject: string) {
-  // Whoever pairs a browser names the address.
+  // The browser supplies the address.
   const call = egress.fetch('stranger')
 
   return (target: Extract<PushTarget, { service: 'web' }>, notification: Notification): Promise<PushOutcome> =>
     settled(async () => {
       const subscription = subscriptionOf(target.token)
       if (!subscription) return { kind: 'gone', reason: 'no_subscription' }
-      // Loading it takes longer than many a start may: it waits for the first push.
+      // Imported at the first push, because loading it would slow down the start.
       const { default: webPush } = await import('web-push')
       const { title, body, data } = notification
       const request = webPush.generateRequestDetails(subscription, JSON.stringify({ ...data, title, body }), {

@@ -8,7 +8,7 @@ const nonceBytes = 12
 const tagBytes = 16
 const headerBytes = 1 + nonceBytes + tagBytes
 
-/** Every way of failing to open looks the same. */
+/** All decryption failures look the same. */
 export class DoesNotOpen extends Error {
   constructor() {
     super('a sealed value does not open')
@@ -28,7 +28,7 @@ export function openBytes(key: KeyObject, associated: string, sealed: Uint8Array
   const nonce = sealed.subarray(1, 1 + nonceBytes)
   const tag = sealed.subarray(1 + nonceBytes, headerBytes)
   try {
-    // Without authTagLength a tag of four bytes would do.
+    // Without authTagLength, a tag of four bytes would be accepted.
     const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes })
     decipher.setAAD(Buffer.from(associated)).setAuthTag(tag)
     return Buffer.concat([decipher.update(sealed.subarray(headerBytes)), decipher.final()])

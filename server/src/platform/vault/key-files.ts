@@ -1,4 +1,4 @@
-/** The files that hold what only this machine may know: written whole or not at all, for the owner alone. */
+/** Secret files: written atomically, readable by their owner only. */
 import {
   chmodSync,
   chownSync,
@@ -19,7 +19,7 @@ import { dirname } from 'node:path'
 import { Secret } from '../secret.ts'
 import { ConfigError } from '../config/settings.ts'
 
-/** The file's content; made first where there is none. Of several that make it at once, one wins and all read that. */
+/** Reads the file, and creates it if it doesn't exist. If several processes create it at once, all read the same content. */
 export function readOrMakeSecretFile(file: string, make: () => Secret): Secret {
   if (!existsSync(file)) {
     const draft = writeDraft(file, make())
@@ -38,8 +38,8 @@ export function readOrMakeSecretFile(file: string, make: () => Secret): Secret {
 }
 
 /**
- * The new file belongs to whom the old one did, and the same group may read it: root may rotate the keys of a service
- * that runs as somebody else. A link stays one: what it leads to may be what others read, or what is backed up.
+ * Keeps the old file's owner and group access: root may rotate the keys of a service that runs as another user. A symbolic
+ * link is kept and its target replaced.
  */
 export function replaceSecretFile(path: string, content: Secret): void {
   const file = existsSync(path) ? realpathSync(path) : path

@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import { Secret } from '../secret.ts'
 
 export interface MasterKey {
-  /** A hash of the key: says which one a data key is sealed under, without saying anything about it. */
+  /** A hash of the key. It says which master key a data key is encrypted with. */
   id: string
   key: KeyObject
   text: Secret
@@ -15,7 +15,7 @@ export function newMasterKey(): MasterKey {
   return toMasterKey(randomBytes(keyBytes).toString('base64url'))
 }
 
-/** The first one seals; the others only open, while keys rotate. */
+/** The first key encrypts; the others only decrypt, during a rotation. */
 export function parseMasterKeys(secret: Secret): MasterKey[] {
   const keys = secret
     .reveal()

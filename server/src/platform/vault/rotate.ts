@@ -1,7 +1,7 @@
 /**
- * Takes a new master key into use while the service runs, and seals every value anew under a new data key. The order
- * is what makes it safe to be killed anywhere: the new key is on disk before anything needs it, the old one goes
- * only after nothing does, and a second run finishes what the first began.
+ * Rotates keys while the service runs: takes a new master key into use and encrypts every value again with a new data key.
+ * It can be killed at any point: the new key is on disk before anything needs it, the old one is removed after nothing does,
+ * and a second run finishes what the first began.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -13,7 +13,7 @@ import { addDataKey } from './vault.ts'
 import type { Place, SealedColumn, SealedValue, Vault } from './vault.ts'
 import type { MasterKey } from './master-keys.ts'
 
-/** The keys in the order that the setting gives them, and a way to write them back where the source is a file. */
+/** The master keys in the order of the setting. `write` is undefined unless they come from a file. */
 export interface MasterKeySource {
   read: () => MasterKey[]
   write: ((keys: MasterKey[]) => void) | undefined
@@ -51,13 +51,13 @@ export async function rotateKeys(needs: RotationNeeds): Promise<{ resealed: numb
       count = await resealBatch(needs, column)
       if (count === 0) continue
       onProgress(`Sealed ${resealed + count} values anew.`)
-      // On SQLite nobody else can write during a batch, and who waits looks again every few milliseconds.
+      // On SQLite a batch blocks other writers, which retry every few milliseconds: leave them time.
       await sleep(Math.max(shortestPauseMs, performance.now() - startedAt))
     }
   }
   await database.transaction(async (tx) => {
     await lockSchema(database, tx)
-    // A value that is still sealed under a retired key holds it here: the foreign key refuses.
+    // The foreign key refuses to delete a key that still encrypts a value.
     await tx.deleteFrom('vault_keys').where('active', 'is', null).execute()
   })
   await dropUnusedMasterKeys(needs)
@@ -68,8 +68,8 @@ export async function rotateKeys(needs: RotationNeeds): Promise<{ resealed: numb
 const logAttempts = 50
 
 /**
- * SQLite's log holds pages as they were before: with the old master key a thief of the files could open them. It can
- * be emptied only while nobody reads from it.
+ * SQLite's log still has old pages, which someone with the files and the old master key could decrypt. It can be truncated
+ * only while nothing reads from it.
  */
 async function emptyLog({ engine, queries }: Database): Promise<void> {
   if (engine !== 'sqlite') return
@@ -83,7 +83,7 @@ async function emptyLog({ engine, queries }: Database): Promise<void> {
   )
 }
 
-/** True when an earlier run had begun already. */
+/** Returns true if an earlier run has already begun. */
 async function beginRotation({ database, source, newMasterKey, clock }: RotationNeeds): Promise<boolean> {
   return database.transaction(async (tx) => {
     await lockSchema(database, tx)
@@ -91,7 +91,7 @@ async function beginRotation({ database, source, newMasterKey, clock }: Rotation
     if (dataKeys.some(({ active }) => active === null)) return true
     const keys = source.read()
     const inUse = new Set(dataKeys.map(({ master_key_id }) => master_key_id))
-    // Only the key in front can be the new one: behind it an unused key is one that was retired.
+    // Only the first key can be a new one: an unused key after it was retired.
     const [front] = keys
     const isGiven = front !== undefined && !inUse.has(front.id)
     const fresh = isGiven ? front : source.write && newMasterKey()
@@ -133,7 +133,7 @@ async function retiredRows(tx: Queries, column: SealedColumn): Promise<{ place: 
   return rows.map(({ row, owner, bytes, key_id }) => ({ place: { row, owner }, sealed: { bytes, keyId: key_id } }))
 }
 
-/** Only where it is still the value that was read: a newer one is sealed under the new key already. */
+/** Only if the value has not changed since: a newer one is already encrypted with the new key. */
 async function storeResealed(tx: Queries, column: SealedColumn, place: Place, old: SealedValue, fresh: SealedValue) {
   await sql`
     update ${sql.table(column.table)}

@@ -1,7 +1,7 @@
 /**
- * Seals what must not be readable in the database file. Each value is sealed under a data key, each data key under
- * the master key, which never lies in the database. The associated data names table, column, row and owner, so that
- * a sealed value that was moved elsewhere does not open.
+ * Encrypts values that must not be readable in the database. Each value is encrypted with a data key, and each data key with
+ * the master key, which is never in the database. Table, column, row and owner are authenticated as associated data, so a
+ * value that is moved elsewhere can't be decrypted.
  */
 import { createSecretKey, randomBytes } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
@@ -13,11 +13,11 @@ import { Secret } from '../secret.ts'
 import { openBytes, sealBytes } from './aes-gcm.ts'
 import type { MasterKey } from './master-keys.ts'
 
-/** Where a sealed value lives. Its key's id lies beside it, in `<column>_key_id`. */
+/** The column of an encrypted value. The id of its key is in `<column>_key_id`. */
 export interface SealedColumn {
   table: string
   column: string
-  /** The column that identifies the row, and the one that says whose it is. */
+  /** The columns that identify the row and its owner. */
   rowColumn: string
   ownerColumn: string
 }
@@ -33,12 +33,12 @@ export interface SealedValue {
 }
 
 export interface Vault {
-  /** In the transaction that stores the value: the key in use can't be retired before that ends. */
+  /** Call it in the transaction that stores the value: the key can't be retired before that ends. */
   seal: (tx: Queries, column: SealedColumn, place: Place, secret: Secret) => Promise<SealedValue>
   open: (queries: Queries, column: SealedColumn, place: Place, sealed: SealedValue) => Promise<Secret>
 }
 
-/** The given master keys open none of the database's data keys. */
+/** The given master keys can't decrypt all of the database's data keys. */
 export class WrongMasterKey extends Error {
   constructor() {
     super('the master key is not the one that this database was sealed with')
@@ -48,7 +48,7 @@ export class WrongMasterKey extends Error {
 
 interface VaultNeeds {
   database: Database
-  /** Read again when a data key turns up that none of the known master keys opens. */
+  /** Called again for a data key that none of the known master keys decrypts. */
   readMasterKeys: () => MasterKey[]
   clock: Clock
 }
@@ -77,7 +77,7 @@ export async function openVault(needs: VaultNeeds): Promise<Vault> {
   }
 }
 
-/** Makes the first data key, and proves that the master key is the right one where there is one already. */
+/** Creates the first data key. If there are data keys already, checks that the master keys decrypt them. */
 async function openDataKeys({ database, readMasterKeys, clock }: VaultNeeds): Promise<Map<string, KeyObject>> {
   return database.transaction(async (tx) => {
     await lockSchema(database, tx)
@@ -86,14 +86,14 @@ async function openDataKeys({ database, readMasterKeys, clock }: VaultNeeds): Pr
     if (!anyKey) await addDataKey(tx, first(masterKeys), clock())
     const rows = await tx.selectFrom('vault_keys').selectAll().execute()
     const opensAll = (keys: MasterKey[]) => rows.every((row) => keys.some(({ id }) => id === row.master_key_id))
-    // What was read may be older than a rotation that has begun; what is read under the lock is not.
+    // The first read may be older than a rotation that has begun since; reading again under the lock is current.
     const current = opensAll(masterKeys) ? masterKeys : readMasterKeys()
     if (!opensAll(current)) throw new WrongMasterKey()
     return new Map(rows.map((row) => [row.key_id, openDataKey(current, row)]))
   })
 }
 
-/** The new key becomes the one that seals. */
+/** The new key becomes the one that encrypts. */
 export async function addDataKey(tx: Queries, masterKey: MasterKey, now: Date): Promise<string> {
   const keyId = randomBytes(8).toString('hex')
   const sealedKey = sealBytes(masterKey.key, dataKeyAssociatedData(keyId), randomBytes(32))
@@ -106,8 +106,8 @@ export async function addDataKey(tx: Queries, masterKey: MasterKey, now: Date): 
 }
 
 /**
- * On PostgreSQL the row stays locked until the transaction ends; SQLite's transactions exclude each other anyway.
- * A query that waited for a rotation finds its row retired and the new one not yet in its sight: the next one sees it.
+ * On PostgreSQL the row stays locked until the transaction ends; on SQLite transactions exclude each other. A query that
+ * waited for a rotation finds the old row retired and does not see the new one yet: a second query does.
  */
 async function activeKeyId({ engine }: Database, tx: Queries): Promise<string> {
   const query = tx
