@@ -106,7 +106,8 @@ test('the legacy protocol knows platform, config and audit alone, and only the w
   const wrong = broken(code, ({ path }, from) => {
     const here = roomOf(path)
     const there = roomOf(from)
-    if (here === 'legacy-v1') return there !== undefined && !['legacy-v1', 'platform', 'config', 'audit'].includes(there)
+    if (here === 'legacy-v1')
+      return there !== undefined && !['legacy-v1', 'platform', 'config', 'audit'].includes(there)
     return there === 'legacy-v1' && !isWiring(path)
   })
   assert.deepEqual(wrong, [])

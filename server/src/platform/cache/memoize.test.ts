@@ -28,8 +28,8 @@ test('a full cache evicts the entries that were written the longest ago', () => 
 
 test('what an object gives is computed once, however often it is asked for', () => {
   let times = 0
-  const compute = memoizeByObject(
-    (_input: { schema: object }) => ({ times: (times += 1) }),
+  const compute = memoizeByObject<{ schema: object }, { times: number }>(
+    () => ({ times: (times += 1) }),
     ({ schema }) => schema,
   )
   const [one, other] = [{}, {}]

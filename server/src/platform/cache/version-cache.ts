@@ -33,8 +33,6 @@ export function cacheByVersion<Found>(
   }
   return (queries, key) => {
     const told = versionOf(queries)
-    return typeof told === 'object'
-      ? told.then((version) => findIn(queries, key, version))
-      : findIn(queries, key, told)
+    return typeof told === 'object' ? told.then((version) => findIn(queries, key, version)) : findIn(queries, key, told)
   }
 }

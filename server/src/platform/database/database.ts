@@ -86,7 +86,11 @@ export function batchRunnerOf(tx: Queries): RunBatch | undefined {
 }
 
 /** Undefined if the query can't take the shortcut. */
-export function shortcutOf(queries: Queries, { query }: CompiledQuery, leavesCachesValid: boolean): RunDirectly | undefined {
+export function shortcutOf(
+  queries: Queries,
+  { query }: CompiledQuery,
+  leavesCachesValid: boolean,
+): RunDirectly | undefined {
   const mayTake = query.kind === 'SelectQueryNode' || (leavesCachesValid && queries.isTransaction)
   return mayTake ? (shortcuts.get(queries) ?? shortcutsInside.get(queries))?.read : undefined
 }

@@ -219,7 +219,10 @@ test('notes at once are on disk as a whole, or nothing of them is', async (t) =>
   await database.runBatchTransaction([note(['a', '1'], ['b', '1']), note(['a', '2'])])
   assert.deepEqual(await keys(database), ['a', 'b'])
 
-  const unchanging = database.runBatchTransaction([note(['c', '1']), { ...note(['d', '1'], ['a', '2']), mustChange: true }])
+  const unchanging = database.runBatchTransaction([
+    note(['c', '1']),
+    { ...note(['d', '1'], ['a', '2']), mustChange: true },
+  ])
   await assert.rejects(unchanging ?? Promise.resolve(), isRolledBack)
   const failing = database.runBatchTransaction([
     note(['c', '1']),

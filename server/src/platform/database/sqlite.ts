@@ -18,7 +18,16 @@ import type { WalIndexHead } from './wal-index-head.ts'
 import { openWalSync, syncData } from './wal-sync.ts'
 import type { WalSync, Sync } from './wal-sync.ts'
 import { lastMigration } from './migrate.ts'
-import { changesOf, changesRows, dataVersion, execute, linkTo, runBatchStatement, prepare, rowsOf } from './sqlite-statements.ts'
+import {
+  changesOf,
+  changesRows,
+  dataVersion,
+  execute,
+  linkTo,
+  runBatchStatement,
+  prepare,
+  rowsOf,
+} from './sqlite-statements.ts'
 import type { Link } from './sqlite-statements.ts'
 
 /** How long to wait for another process's lock. SQLite would block the event loop while waiting, so a timer retries instead. */

@@ -9,7 +9,11 @@ import type { LimitedPipelining } from './pipelining.ts'
 
 type IdleConfig = Pick<PlatformConfig, 'connectionIdleSeconds' | 'unreadAnswerSeconds'>
 
-export function closeIdleConnections(server: Server, config: IdleConfig, answerOn: LimitedPipelining['answerOn']): void {
+export function closeIdleConnections(
+  server: Server,
+  config: IdleConfig,
+  answerOn: LimitedPipelining['answerOn'],
+): void {
   const idleMs = config.connectionIdleSeconds * 1000
   const lookMs = Math.min(idleMs, config.unreadAnswerSeconds * 1000)
   /** Consecutive timeouts of a connection, and its byte count at that time. */

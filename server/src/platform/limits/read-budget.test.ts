@@ -6,7 +6,10 @@ import { createReadBudget } from './read-budget.ts'
 
 function budgetOf(rowsPerSecond: number) {
   const clock = fixedClock()
-  return { clock, ...createReadBudget({ clock: clock.now, rowsPerSecond, isSelfRegistered: (caller) => caller.startsWith('agent ') }) }
+  return {
+    clock,
+    ...createReadBudget({ clock: clock.now, rowsPerSecond, isSelfRegistered: (caller) => caller.startsWith('agent ') }),
+  }
 }
 
 const isRateLimited = ({ code, retryAfterSeconds = 0 }: ServiceError) =>

@@ -29,7 +29,10 @@ const ourFiles = /^(?:sallyport\.db|master-key|admin-token)/
  * Refuses a data directory that belongs to another user, who could not read files written here. Root may run commands,
  * which keep each file's owner, but not the service.
  */
-export function assertOwnDirectory({ dataDir, databaseUrl }: PlatformConfig, { isService }: { isService: boolean }): void {
+export function assertOwnDirectory(
+  { dataDir, databaseUrl }: PlatformConfig,
+  { isService }: { isService: boolean },
+): void {
   const own = process.geteuid?.()
   if (databaseUrl.isSet || own === undefined || (own === 0 && !isService)) return
   const owner = ownerOf(dataDir)

@@ -13,7 +13,11 @@ onBothDatabases('readiness', (engine) => {
       probedAt.push(performance.now())
       return database.probe()
     }
-    const { assertReady } = createReadiness({ database: { ...database, probe }, diskSpace: () => 'ok', newestMigration: migrations.length })
+    const { assertReady } = createReadiness({
+      database: { ...database, probe },
+      diskSpace: () => 'ok',
+      newestMigration: migrations.length,
+    })
     for (let round = 0; round < 4; round++) await Promise.all(Array.from({ length: 50 }, assertReady))
     const pauses = probedAt.slice(1).map((at, index) => at - (probedAt[index] ?? 0))
     assert.equal(pauses.length, 3, 'each round shares one probe')
