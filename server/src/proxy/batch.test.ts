@@ -10,12 +10,8 @@ function reaches(url: string, body: string | Buffer | undefined, headers: Header
   const destination = judgeUrl(url, undefined)
   const rules = presetRulesAt(destination.url.hostname, null)
   assert.ok(rules.batches.length > 0)
-  return reachesCredentials(rules, {
-    destination,
-    method: 'POST',
-    headers,
-    body: body === undefined ? body : Buffer.from(body),
-  })
+  const call = { destination, method: 'POST', headers, body: body === undefined ? body : Buffer.from(body) }
+  return reachesCredentials(rules, call, ['POST'])
 }
 
 const google = 'https://www.googleapis.com/batch/gmail/v1'
@@ -65,9 +61,18 @@ test('a batch that calls a credential path is found, however the path is written
   }
 })
 
+test('a batch is held to the methods that it names and to its own', () => {
+  const batchOf = (method: string) => `{"requests":[{"method":"${method}","url":"/users/1"}]}`
+  assert.ok(!reaches(graph, batchOf('GET')))
+  for (const method of ['PATCH', 'patch', 'P\\u0041TCH', 'MERGE']) assert.ok(reaches(graph, batchOf(method)), method)
+  assert.ok(reaches(graph, '{"requests":[{"method":"GET","url":"/users"}]}'), 'the batch itself is a POST')
+  const tree = 'https://acme.my.salesforce.com/services/data/v60.0/composite/sobjects'
+  assert.ok(reaches(tree, '{"records":["/services/data/v60.0/sobjects/PermissionSet"],"text":"get"}'))
+})
+
 test('a bulk body that names the type of a credential is found', () => {
   const composite = 'https://acme.my.salesforce.com/services/data/v60.0/composite/sobjects'
-  for (const type of ['TwoFactorInfo', 'authsession']) {
+  for (const type of ['TwoFactorInfo', 'authsession', 'User']) {
     assert.ok(reaches(composite, JSON.stringify({ records: [{ attributes: { type }, Name: 'x' }] })), type)
     assert.ok(reaches('https://acme.my.salesforce.com/services/async/60.0/job', `<object>${type}</object>`), type)
   }
@@ -77,6 +82,7 @@ test('a bulk body that names the type of a credential is found', () => {
 test('other batches may go', () => {
   assert.ok(!reaches(google, part('GET /gmail/v1/users/me/messages/1')))
   assert.ok(!reaches(graph, '{"requests":[{"id":"1","method":"GET","url":"/me/messages?$top=5"}]}'))
+  assert.ok(!reaches(graph, '{"requests":[{"method":"GET","url":"/me"},{"method":"POST","url":"/me/sendMail"}]}'))
   assert.ok(
     !reaches(graph, '{"requests":[{"url":"/me/sendMail","body":{"text":"about our applications and the identity"}}]}'),
   )

@@ -18,25 +18,31 @@ const mostFolders = 10
 /** Batches have short names, and each path in one is tried below all folders of its own. */
 const maxPathLength = 300
 
-/** Whether a batch holds, or could hold, a call to a credential path. */
-export function reachesCredentials(rules: PresetRules, { destination, headers, body }: JudgedCall): boolean {
-  const { url, path } = destination
-  if (path.length > maxPathLength || (body && body.length > maxSearchedBytes)) return true
+/** Whether a call names, or could name, a type or field of credentials. */
+export function namesCredentials(rules: PresetRules, { destination, headers, body }: JudgedCall): boolean {
+  if (body && body.length > maxSearchedBytes) return true
   const text = body ? body.toString('latin1') : ''
-  if (isHidden(headers, text)) return true
-  if (namesCredentialField(rules.credentialFields, `${url.search}\n${text}`)) return true
+  return isHidden(headers, text) || namesCredentialField(rules.credentialFields, `${destination.url.search}\n${text}`)
+}
+
+/** Whether a batch holds, or could hold, a call to a credential path. `own`: what the batch itself may be taken for. */
+export function reachesCredentials(rules: PresetRules, call: JudgedCall, own: readonly string[]): boolean {
+  const { path } = call.destination
+  if (path.length > maxPathLength || namesCredentials(rules, call)) return true
+  const texts = readableAs(call.body ? call.body.toString('latin1') : '')
   if (rules.credentials.length === 0) return false
-  const found = pathsIn(text)
+  const found = pathsIn(texts)
   if (found === undefined) return true
   const readings = distinct([...found].flatMap(readingsOf))
   if (readings.reduce((count, { segments }) => count + segments.length, 0) > maxSegments) return true
+  const methods = [...own, ...methodsIn(texts)]
   const [anywhere, placed] = [true, false].map((is) => rules.credentials.filter((rule) => isForAnyPlace(rule) === is))
   const words = { segments: [...new Set(readings.flatMap(({ segments }) => segments))], isJoined: undefined }
-  if (anywhere?.some((rule) => matchesRule(rule, [{ ...words, hasDots: true }], undefined))) return true
+  if (anywhere?.some((rule) => matchesRule(rule, [{ ...words, hasDots: true }], methods))) return true
   // What is written relative to some folder above the batch's own path is tried below each of them.
   return foldersAbove(path).some((folder) => {
     const below = readings.map((reading) => readingBelow(folder, reading))
-    return placed?.some((rule) => matchesRule(rule, below, undefined))
+    return placed?.some((rule) => matchesRule(rule, below, methods))
   })
 }
 
@@ -49,12 +55,26 @@ function isHidden(headers: JudgedCall['headers'], text: string): boolean {
   return isCompressed(headers) || /transfer-encoding\s*:\s*(?:base64|quoted)/i.test(text)
 }
 
-/** Undefined where there are more than anyone puts into one batch. */
-function pathsIn(text: string): Set<string> | undefined {
+function readableAs(text: string): Set<string> {
   const bare = text.replaceAll('\u0000', '')
-  const plain = withoutEscapes(bare)
+  return new Set([bare, withoutEscapes(bare), withoutEscapes(withoutPercents(bare))])
+}
+
+/** Which of them belongs to which path is not known. */
+function methodsIn(texts: Iterable<string>): Set<string> {
+  const named = new Set<string>()
+  for (const text of texts) {
+    for (const [method] of text.matchAll(/\b(?:GET|HEAD|OPTIONS|POST|PUT|PATCH|MERGE|DELETE)\b/gi)) {
+      named.add(method.toUpperCase() === 'MERGE' ? 'PATCH' : method.toUpperCase())
+    }
+  }
+  return named
+}
+
+/** Undefined where there are more than anyone puts into one batch. */
+function pathsIn(texts: Iterable<string>): Set<string> | undefined {
   const paths = new Set<string>()
-  for (const reading of new Set([bare, plain, withoutEscapes(withoutPercents(bare))])) {
+  for (const reading of texts) {
     // A member that is a path as a whole need not begin with a slash; elsewhere a word without one is a word.
     for (const [, value = ''] of reading.matchAll(/"([^"\s]{1,2000})"/g)) paths.add(pathOf(value))
     for (const word of reading.split(/[\s"'<>,]+/)) if (word.includes('/')) paths.add(pathOf(word))

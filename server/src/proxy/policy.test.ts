@@ -265,3 +265,34 @@ test('a batch is refused under a limit of methods or paths', () => {
     }
   }
 })
+
+test('a query that names a type of credentials is refused, whatever the grant allows', () => {
+  const org = 'https://acme.my.salesforce.com/services/data/v62.0'
+  const told = {
+    grant: { allowedHosts: ['*.my.salesforce.com'] },
+    rules: { preset: 'salesforce', apiHosts: ['*.my.salesforce.com'] },
+  }
+  for (const query of [
+    `${org}/query?q=SELECT+AccessToken+FROM+OauthToken`,
+    `${org}/query?q=SELECT%20AccessToken%20FROM%20%4fauthToken`,
+    `${org}/queryAll/?q=SELECT+Id+FROM+oauthtoken`,
+    `${org}/tooling/query?q=SELECT+Id+FROM+AuthProvider`,
+    `${org}/search?q=FIND+%7Bx%7D+RETURNING+TwoFactorInfo(SharedKey)`,
+  ]) {
+    refuses(query, 'credential_endpoint', told)
+  }
+  const create = (apiName: string, headers: HeaderList = []) => ({
+    ...told,
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ apiName, fields: {} }),
+  })
+  refuses(`${org}/ui-api/records`, 'credential_endpoint', create('PermissionSetAssignment'), 'body')
+  refuses(`${org}/ui-api/records`, 'credential_endpoint', create('User'), 'body')
+  refuses(`${org}/ui-api/records`, 'credential_endpoint', create('Account', [['content-encoding', 'gzip']]), 'body')
+  allows(`${org}/ui-api/records`, create('Account'))
+  // Unlike a batch, a query is one call, for which limits can be kept.
+  const limited = { ...told, grant: { ...told.grant, allowedMethods: ['GET'] } }
+  allows(`${org}/query?q=SELECT+Name+FROM+User`, limited)
+  refuses(`${org}/query?q=SELECT+AccessToken+FROM+OauthToken`, 'credential_endpoint', limited)
+})

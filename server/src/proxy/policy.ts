@@ -11,7 +11,8 @@ import { matchesHost } from '../providers/api-hosts.ts'
 import { matchesRule } from '../providers/presets/api-path.ts'
 import { readingsOf } from '../providers/presets/path-readings.ts'
 import { presetRulesAt } from '../providers/presets/preset-rules.ts'
-import { reachesCredentials } from './batch.ts'
+import type { PresetRules } from '../providers/presets/preset-rules.ts'
+import { namesCredentials, reachesCredentials } from './batch.ts'
 import { isCredentialEndpoint } from './credential-endpoints.ts'
 import type { Destination } from './destination.ts'
 import { meantMethods } from './meant-methods.ts'
@@ -41,10 +42,10 @@ export interface JudgedCall {
 export function assertMayCall(grant: Grant, rules: ProviderRules | undefined, call: JudgedCall): void {
   assertMayReach(grant, rules, call.destination)
   const methods = meantMethods(call, grant.allowedMethods !== null)
-  const batch = rules && assertNoCredentialPath(rules, call, methods)
+  const batch = rules && assertNoCredentials(rules, call, methods)
   assertGrantCovers(grant, { host: call.destination.host, methods, path: call.destination.path })
   assertStaysInPath(grant, call.headers)
-  if (batch) assertBatchMayGo(grant, batch, call)
+  if (batch) assertBatchMayGo(grant, batch, call, methods)
 }
 
 /** The token goes where the user approved, the provider declares today, and this account lives. */
@@ -66,7 +67,8 @@ function assertMayReach(grant: Grant, rules: ProviderRules | undefined, destinat
 }
 
 /** Returns the preset's rules where the path is one of a batch. */
-function assertNoCredentialPath(rules: ProviderRules, { destination }: JudgedCall, methods: readonly string[]) {
+function assertNoCredentials(rules: ProviderRules, call: JudgedCall, methods: readonly string[]) {
+  const { destination } = call
   const { hostname } = destination.url
   const readings = readingsOf(destination.path)
   const preset = presetRulesAt(hostname, rules.preset)
@@ -74,21 +76,28 @@ function assertNoCredentialPath(rules: ProviderRules, { destination }: JudgedCal
     isCredentialEndpoint(rules.metadata, { hostname, readings }) ||
     preset.credentials.some((rule) => matchesRule(rule, readings, methods))
   if (isRefused) throw new ServiceError('credential_endpoint', { field: 'url' })
+  const isQuery = preset.queries.some((rule) => matchesRule(rule, readings, methods))
+  if (isQuery && namesCredentials(preset, call)) throw isAboutCredentials(call.body ? 'body' : 'url')
   return preset.batches.some((rule) => matchesRule(rule, readings, methods)) ? preset : undefined
 }
 
-function assertBatchMayGo(grant: Grant, preset: Parameters<typeof reachesCredentials>[0], call: JudgedCall): void {
+function assertBatchMayGo(grant: Grant, preset: PresetRules, call: JudgedCall, methods: readonly string[]): void {
   if (grant.allowedMethods !== null || grant.allowedPaths !== null) {
     throw new ServiceError('path_not_allowed', {
       field: 'url',
       message: 'Calls to this path carry other calls, for which the limits of the grant could not be kept.',
     })
   }
-  if (!reachesCredentials(preset, call)) return
-  throw new ServiceError('credential_endpoint', {
-    field: 'body',
+  if (reachesCredentials(preset, call, methods)) throw isAboutCredentials('body')
+}
+
+function isAboutCredentials(field: 'url' | 'body'): ServiceError {
+  return new ServiceError('credential_endpoint', {
+    field,
     message:
-      'The body carries, or could carry, a call that is about credentials or leaves access behind that outlives the grant.',
+      field === 'body'
+        ? 'The body carries, or could carry, a call that is about credentials or leaves access behind that outlives the grant.'
+        : 'The query names a type of record that holds credentials, or that gives access which outlives the grant.',
   })
 }
 

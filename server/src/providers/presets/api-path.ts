@@ -7,13 +7,14 @@ import type { PathReading } from './path-readings.ts'
 import { readingsOf } from './path-readings.ts'
 
 /**
- * `path` covers itself and everything below it. `*` stands for any text within one segment, a segment `**` for any
- * number of segments. Without `methods` it covers all of them.
+ * `path` covers itself and everything below it, unless it is exact. `*` stands for any text within one segment, a segment
+ * `**` for any number of segments. Without `methods` it covers all of them.
  */
 export interface ApiPath {
   host: string
   path: string
   methods?: readonly string[]
+  isExact?: boolean
 }
 
 export interface ApiCall {
@@ -31,13 +32,14 @@ interface Part {
 export interface PathRule {
   parts: readonly Part[]
   hasAnyNumber: boolean
+  isExact: boolean
   /** One that must be there as it is, unless a format stands behind it. */
   literal: string | undefined
   /** In capitals; undefined for all. */
   methods: ReadonlySet<string> | undefined
 }
 
-export function compilePath({ path, methods }: Pick<ApiPath, 'path' | 'methods'>): PathRule {
+export function compilePath({ path, methods, isExact = false }: Omit<ApiPath, 'host'>): PathRule {
   const parts = path
     .split('/')
     .filter((part) => part !== '')
@@ -45,6 +47,7 @@ export function compilePath({ path, methods }: Pick<ApiPath, 'path' | 'methods'>
   return {
     parts,
     hasAnyNumber: parts.some(({ kind }) => kind === 'any number'),
+    isExact,
     literal: parts.find(({ kind }) => kind === 'literal')?.text,
     methods: methods && new Set(methods.map((method) => method.toUpperCase())),
   }
@@ -74,13 +77,14 @@ export function matchesRule(
 }
 
 /** A rule for one segment, wherever it stands. */
-export function isForAnyPlace({ parts: [first, ...rest] }: PathRule): boolean {
-  return first?.kind === 'any number' && rest.length === 1
+export function isForAnyPlace({ parts: [first, ...rest], isExact }: PathRule): boolean {
+  return first?.kind === 'any number' && rest.length === 1 && !isExact
 }
 
 function coversReading(rule: PathRule, { segments, isJoined, hasDots }: PathReading): boolean {
-  const { parts, hasAnyNumber, literal } = rule
+  const { parts, hasAnyNumber, isExact, literal } = rule
   if (!hasAnyNumber && !isJoined) {
+    if (isExact && parts.length < segments.length) return false
     return parts.length <= segments.length && parts.every((part, at) => matchesSegment(part, segments[at]))
   }
   // Most calls end here: what follows costs more.
@@ -88,15 +92,19 @@ function coversReading(rule: PathRule, { segments, isJoined, hasDots }: PathRead
     return false
   }
   if (isForAnyPlace(rule)) return segments.some((segment) => matchesSegment(parts[1], segment))
-  return coversInSomeWay(parts, segments, isJoined)
+  const ends = endsOf(parts, segments, isJoined)
+  return isExact ? ends.has(segments.length) : ends.size > 0
 }
 
-/** Follows all ways through the pattern at once, so that the work grows only with the length of the path. */
-function coversInSomeWay(
+/**
+ * How many segments the pattern can cover. Follows all ways through the pattern at once, so that the work grows only with
+ * the length of the path.
+ */
+function endsOf(
   parts: readonly Part[],
   segments: readonly string[],
   isJoined: readonly boolean[] | undefined,
-): boolean {
+): Set<number> {
   let ends = new Set([0])
   for (const part of parts) {
     const next = new Set<number>()
@@ -114,7 +122,7 @@ function coversInSomeWay(
     }
     ends = next
   }
-  return ends.size > 0
+  return ends
 }
 
 /** Many frameworks take a format at the end of a path, known to them or not: `keys.json` is `keys`. */

@@ -33,6 +33,27 @@ test('other requests are not', () => {
   assert.ok(!namesCredentialField([], mutation))
 })
 
+test('a type that is an ordinary word counts only as a whole value', () => {
+  const types = ['=User']
+  for (const body of [
+    '{"type":"User"}',
+    '{"type": "user"}',
+    '<object>User</object>',
+    '{\\"type\\":\\"User\\"}',
+    "{'a':'User'}",
+  ]) {
+    assert.ok(namesCredentialField(types, body), body)
+  }
+  for (const body of [
+    '{"Subject":"User is locked out"}',
+    'q=SELECT Name FROM User',
+    '{"type":"UserRole"}',
+    '"Name of a User"',
+  ]) {
+    assert.ok(!namesCredentialField(types, body), body)
+  }
+})
+
 test('the fields of every preset are names, at a path that carries other calls', () => {
   const named = presets.filter(({ credentialFields }) => credentialFields)
   assert.deepEqual(
@@ -40,7 +61,7 @@ test('the fields of every preset are names, at a path that carries other calls',
     ['github', 'linear', 'salesforce'],
   )
   for (const { credentialFields = [], batchPaths } of named) {
-    for (const field of credentialFields) assert.match(field, /^[A-Za-z_]\w*$/)
+    for (const field of credentialFields) assert.match(field, /^=?[A-Za-z_]\w*$/)
     assert.ok(batchPaths.length > 0)
   }
 })

@@ -8,9 +8,13 @@ export function namesCredentialField(fields: readonly string[], request: string)
   // UTF-16 is ASCII with zeros in between.
   const bare = request.replaceAll('\u0000', '')
   const readings = [bare, withoutPercents(bare), withoutEscapes(bare), withoutEscapes(withoutPercents(bare))]
-  const name = new RegExp(`(?<![\\w])(?:${fields.join('|')})(?![\\w])`, 'i')
+  const patterns = fields.map((field) => (field.startsWith('=') ? wholeValue(field.slice(1)) : word(field)))
+  const name = new RegExp(patterns.join('|'), 'i')
   return readings.some((text) => name.test(text))
 }
+
+const word = (name: string) => `(?<![\\w])${name}(?![\\w])`
+const wholeValue = (name: string) => `(?<=["'>]\\s?)${name}(?=\\s?(?:\\\\*["']|<))`
 
 function withoutPercents(text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))

@@ -25,13 +25,12 @@ const isDecoration = new Set(decorations)
 interface Target {
   preset: Preset
   text: string
-  /** The name with decorations grown on to it: `loginwithgithub`. */
-  decorated: RegExp
   mayHaveTypo: boolean
 }
 
 // Two letters at the end are too often part of a word: `notional` is not `notion` and `ai`.
-const ornament = `(?:my|${decorations.filter((word) => word.length > 2).join('|')}){0,4}`
+const ornaments = ['my', ...decorations.filter((word) => word.length > 2)]
+const mostOrnaments = 4
 const targets: Target[] = presets.flatMap((preset) => [
   ...[preset.id, preset.name].flatMap((name) => targetsOf(preset, name, 5)),
   // Short ones have neighbours that are words: `Email` is not `Gmail`.
@@ -45,7 +44,6 @@ function targetsOf(preset: Preset, name: string, fromLength: number): Target[] {
     .map((text) => ({
       preset,
       text,
-      decorated: new RegExp(`^${ornament}${text}${ornament}$`),
       mayHaveTypo: text.length >= fromLength,
     }))
 }
@@ -55,15 +53,29 @@ export function resemblesPreset(text: string): Preset | undefined {
   return targets.find((target) => all.some((words) => resembles(words, target)))?.preset
 }
 
-function resembles(words: string[], { text, decorated, mayHaveTypo }: Target): boolean {
+function resembles(words: string[], { text, mayHaveTypo }: Target): boolean {
   const core = words.filter((word) => !isDecoration.has(word)).join('')
   const isLong = text.length >= 6
   if (mayHaveTypo && (isLong || core[0] === text[0]) && isWithinOneEdit(core, text)) return true
-  if (words.some((word) => decorated.test(word) || isVeiled(word, text))) return true
+  if (words.some((word) => isDecorated(word, text) || isVeiled(word, text))) return true
   // Long names have few neighbours among words, so that one in the midst of other words is no accident.
   return runsOf(words, text.length + 1).some(
     (run) => run === text || (isLong && run[0] === text[0] && isWithinOneEdit(run, text)),
   )
+}
+
+/** The name with decorations grown on to it: `loginwithgithub`. */
+function isDecorated(word: string, text: string): boolean {
+  for (let at = word.indexOf(text); at >= 0; at = word.indexOf(text, at + 1)) {
+    if (isMadeOfOrnaments(word.slice(0, at)) && isMadeOfOrnaments(word.slice(at + text.length))) return true
+  }
+  return false
+}
+
+function isMadeOfOrnaments(text: string, most = mostOrnaments): boolean {
+  if (text === '') return true
+  if (most === 0) return false
+  return ornaments.some((word) => text.startsWith(word) && isMadeOfOrnaments(text.slice(word.length), most - 1))
 }
 
 /** No table knows every sign that looks like a letter: among Latin letters an unknown one can stand for any. */

@@ -1,7 +1,14 @@
+import type { ApiPath } from './api-path.ts'
 import { writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
 const host = 'graph.microsoft.com'
+
+/** Changes of an entity itself, by its key and with its type behind it, but not of what lies below it. */
+function entities(name: string): ApiPath[] {
+  const paths = [`/*/${name}*`, `/*/${name}/*`, `/*/${name}*/microsoft.graph.*`, `/*/${name}/*/microsoft.graph.*`]
+  return paths.map((path) => ({ host, path, methods: ['PUT', 'PATCH'], isExact: true }))
+}
 
 export const microsoft: Preset = {
   id: 'microsoft',
@@ -55,6 +62,28 @@ export const microsoft: Preset = {
     { host, path: '/*/roleManagement', methods: writes },
     { host, path: '/*/tenantRelationships', methods: writes },
     { host, path: '/*/invitations*' },
+    // Users are made, and their passwords and the addresses that reset them set, as their properties.
+    { host, path: '/*/users', methods: ['POST'], isExact: true },
+    ...entities('users'),
+    ...entities('me'),
+    { host, path: '/**/exportPersonalData' },
+    { host, path: '/*/privacy', methods: writes },
+    { host, path: '/*/directory', methods: writes },
+    { host, path: '/*/administrativeUnits*', methods: writes },
+    { host, path: '/*/devices*', methods: writes },
+    // Apps, scripts and policies that run on for everybody in an organization, and the secrets of its devices.
+    { host, path: '/*/appCatalogs', methods: writes },
+    { host, path: '/*/teamwork', methods: writes },
+    { host, path: '/*/deviceManagement', methods: writes },
+    { host, path: '/*/deviceAppManagement', methods: writes },
+    { host, path: '/**/*getOmaSettingPlainTextValue*' },
+    { host, path: '/**/*getFileVaultKey*' },
+    { host, path: '/**/*retrieveDeviceLocalAdminAccountDetail*' },
+    // A group's members can be set as one of its properties.
+    ...entities('groups'),
+    { host, path: '/**/containers*/**/permissions*', methods: writes },
+    { host, path: '/**/bookingBusinesses*/**/staffMembers*', methods: writes },
+    { host, path: '/*/security/cases', methods: writes },
     { host, path: '/*/groups*/**/members*', methods: writes },
     { host, path: '/*/groups*/**/owners*', methods: writes },
     { host, path: '/*/teams*/**/members*', methods: writes },
@@ -76,6 +105,9 @@ export const microsoft: Preset = {
     'https://learn.microsoft.com/en-us/graph/api/user-get',
     'https://learn.microsoft.com/en-us/graph/json-batching',
     'https://learn.microsoft.com/en-us/graph/api/application-addpassword',
+    'https://learn.microsoft.com/en-us/graph/api/overview',
+    'https://learn.microsoft.com/en-us/graph/api/user-update',
+    'https://learn.microsoft.com/en-us/graph/api/group-update',
     'https://learn.microsoft.com/en-us/graph/api/mailfolder-post-messagerules',
   ],
   notes:

@@ -12,7 +12,9 @@ import type { Preset } from './preset.ts'
 export interface PresetRules {
   credentials: readonly PathRule[]
   batches: readonly PathRule[]
-  /** GraphQL fields that hand out credentials. */
+  /** Where records are named by their type, and `credentialFields` count. */
+  queries: readonly PathRule[]
+  /** GraphQL fields and types of records that hand out credentials. */
   credentialFields: readonly string[]
 }
 
@@ -29,6 +31,7 @@ const rulesOf = memoizeByText((text): PresetRules => {
   return {
     credentials: all.flatMap(({ credentials }) => credentials),
     batches: all.flatMap(({ batches }) => batches),
+    queries: all.flatMap(({ queries }) => queries),
     credentialFields: all.flatMap(({ credentialFields }) => credentialFields),
   }
 })
@@ -43,14 +46,21 @@ function rulesAtItsHosts(preset: Preset, host: string): PresetRules {
   return {
     credentials: atHost(preset.credentialPaths),
     batches,
+    queries: atHost(preset.queryPaths ?? []),
     credentialFields: batches.length > 0 ? (preset.credentialFields ?? []) : [],
   }
 }
 
 /** A server of one's own: the same paths, whatever host it has. */
-function rulesElsewhere({ batchPaths, credentialPaths, credentialFields = [], pathElsewhere }: Preset): PresetRules {
+function rulesElsewhere(preset: Preset): PresetRules {
+  const { batchPaths, queryPaths = [], credentialPaths, credentialFields = [], pathElsewhere } = preset
   const places = pathElsewhere === undefined ? [''] : ['', pathElsewhere]
   const anywhere = (paths: readonly ApiPath[]) =>
     paths.flatMap((entry) => places.map((place) => compilePath({ ...entry, path: `${place}${entry.path}` })))
-  return { credentials: anywhere(credentialPaths), batches: anywhere(batchPaths), credentialFields }
+  return {
+    credentials: anywhere(credentialPaths),
+    batches: anywhere(batchPaths),
+    queries: anywhere(queryPaths),
+    credentialFields,
+  }
 }

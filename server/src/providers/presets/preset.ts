@@ -42,7 +42,12 @@ export interface Preset {
    * channel is ordinary use, and not among them.
    */
   credentialPaths: readonly ApiPath[]
-  /** Fields and types that do the same. A body at a batch path that names one of them anywhere is never proxied. */
+  /** Paths where a query language, or a body, names the type of the records that are read or written. */
+  queryPaths?: readonly ApiPath[]
+  /**
+   * Fields and types that do the same. A call to a batch or query path that names one of them anywhere is never proxied.
+   * `=User` is named only where it is the whole of a JSON string or XML element.
+   */
   credentialFields?: readonly string[]
   /** Where the paths begin on a server of one's own, besides its root. */
   pathElsewhere?: string

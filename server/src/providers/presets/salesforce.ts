@@ -26,6 +26,14 @@ export const salesforce: Preset = {
     { host, path: '/services/async' },
     { host, path: '/services/data/*/jobs' },
   ],
+  // SOQL, SOSL and the User Interface API name the type of a record. OauthToken has refresh tokens, and only SOQL reads it.
+  queryPaths: [
+    { host, path: '/services/data/**/query' },
+    { host, path: '/services/data/**/queryAll' },
+    { host, path: '/services/data/**/search' },
+    { host, path: '/services/data/**/parameterizedSearch' },
+    { host, path: '/services/data/*/ui-api' },
+  ],
   credentialPaths: [
     { host, path: '/services/oauth2' },
     { host, path: '/services/Soap' },
@@ -36,6 +44,8 @@ export const salesforce: Preset = {
     { host, path: '/setup' },
     { host, path: '/services/data/**/executeAnonymous' },
     { host, path: '/services/data/*/metadata' },
+    // Its calls stand in the path, and each can be made by itself.
+    { host, path: '/services/data/**/connect/batch' },
     { host, path: '/services/data/*/named-credentials' },
     { host, path: '/services/data/*/apps' },
     { host, path: '/services/data/**/sobjects/*/*/password' },
@@ -55,6 +65,8 @@ export const salesforce: Preset = {
     { host, path: '/services/data/**/sobjects/EventRelay*', methods: writes },
     // Users are made, their addresses changed, and rights given, as records like any others.
     { host, path: '/services/data/**/sobjects/User', methods: writes },
+    // The ids of users begin with 005.
+    { host, path: '/services/data/*/ui-api/records/005*', methods: writes },
     { host, path: '/services/data/**/sobjects/PermissionSet*', methods: writes },
     { host, path: '/services/data/**/sobjects/SetupEntityAccess', methods: writes },
     { host, path: '/services/data/**/sobjects/GroupMember', methods: writes },
@@ -62,6 +74,8 @@ export const salesforce: Preset = {
   ],
   // Bulk and composite bodies name the type of a record instead of its path.
   credentialFields: [
+    '=User',
+    '=GroupMember',
     'AuthConfig',
     'AuthProvider',
     'AuthSession',
@@ -88,6 +102,9 @@ export const salesforce: Preset = {
     'https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_revoke_token.htm',
     'https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/resources_composite.htm',
     'https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/dome_sobject_user_password.htm',
+    'https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/resources_list.htm',
+    'https://developer.salesforce.com/docs/atlas.en-us.object_reference.meta/object_reference/sforce_api_objects_oauthtoken.htm',
+    'https://developer.salesforce.com/docs/atlas.en-us.uiapi.meta/uiapi/ui_api_resources_records_post.htm',
   ],
   notes:
     'Production orgs sign in here; a sandbox (test.salesforce.com) is set up as a provider without a preset. An access token has no expiry in its answer and is refreshed after a 401.',
