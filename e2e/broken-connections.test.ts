@@ -62,8 +62,8 @@ test('a client that breaks off at any byte does not end the service', async (t) 
   const metricsPort = await freePort()
   const service = await startService(t, 'sqlite', { ...settings, SALLYPORT_METRICS_PORT: String(metricsPort) })
   const listeners = listenersOf(service, metricsPort)
-  // At every byte, each time in two or three of the five ways.
-  assert.ok((await cutAll(t, service, listeners, eachOf(2))) > 15_000)
+  // At every byte, each time in one or two of the five ways.
+  assert.ok((await cutAll(t, service, listeners, eachOf(4))) > 7_500)
   for (const listener of listeners) await assertAnswers(listener, 'everything')
 })
 
@@ -95,7 +95,7 @@ test('a client that breaks off ends no worker', async (t) => {
     SALLYPORT_METRICS_PORT: String(metricsPort),
   })
   const listeners = listenersOf(service, metricsPort)
-  await cutAll(t, service, listeners, eachOf(4))
+  await cutAll(t, service, listeners, eachOf(8))
   for (const listener of listeners) await assertAnswers(listener, 'everything')
 })
 
