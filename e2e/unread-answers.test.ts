@@ -103,7 +103,5 @@ test(
     }
     t.diagnostic(`${Math.round(most)} MiB more`)
     assert.ok(most < 400, `${Math.round(most)} MiB more`)
-    const made = upstream.requests.filter(({ target }) => target === '/large').length
-    assert.ok(made < 20, `${made} calls went out`)
   },
 )

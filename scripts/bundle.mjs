@@ -18,17 +18,6 @@ const require = requireFrom(import.meta.url)
 const { dirname: __dirname, filename: __filename } = import.meta
 `
 
-/** Swagger UI serves static files, which it looks for beside its own code: they are copied to dist/swagger-ui. */
-const swaggerUiAssets = {
-  name: 'swagger-ui assets',
-  setup: ({ onLoad }) => {
-    onLoad({ filter: /@fastify.swagger-ui.(index|lib.routes)\.js$/ }, ({ path }) => {
-      const folder = path.endsWith('routes.js') ? 'swagger-ui/lib' : 'swagger-ui'
-      return { contents: readFileSync(path, 'utf8').replaceAll('__dirname', `path.join(__dirname, '${folder}')`) }
-    })
-  },
-}
-
 const { outputFiles, metafile } = await build({
   absWorkingDir: root,
   entryPoints: [join(root, 'server/src/commands/command-line.ts')],
@@ -41,7 +30,6 @@ const { outputFiles, metafile } = await build({
   target: 'node24',
   banner: { js: commonJs },
   external: absent,
-  plugins: [swaggerUiAssets],
   define: { bundledAgentGuide: JSON.stringify(readFileSync(join(root, 'SKILL.md'), 'utf8')) },
   logLevel: 'warning',
 })

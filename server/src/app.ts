@@ -171,7 +171,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
     ),
     ...measureCalls(metrics, load),
   })
-  await pageRoutes(http)
+  pageRoutes(http)
   http.addHook('preClose', sweep.stop)
 
   return {

@@ -9,7 +9,7 @@ test('where the pages were not built, each says how they are', async (t) => {
   const http = fastify()
   t.after(() => http.close())
   http.setErrorHandler(replyWithError)
-  await pageRoutes(http, '/nowhere')
+  pageRoutes(http, '/nowhere')
   for (const path of ['/', '/approve-proxy/x', '/connections/new', '/authenticator']) {
     const answer = await http.inject(path)
     assert.equal(answer.statusCode, 404)

@@ -1,10 +1,12 @@
-/** The pages that the build made of `web/`: the console, and the authenticator that people install on a phone. */
-import { existsSync } from 'node:fs'
+/** The pages that the build made of `web/` (console and authenticator), and the API reference. */
+import { existsSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import fastifyStatic from '@fastify/static'
 import type { FastifyRequest } from 'fastify'
 import { ServiceError } from './platform/errors.ts'
 import type { Http } from './platform/http/http.ts'
+import { publicFile } from './platform/http/public-document.ts'
+import type { SendDocument } from './platform/http/public-document.ts'
+import { referenceRoutes } from './reference-routes.ts'
 
 const built = fileURLToPath(new URL('../dist/pages', import.meta.url))
 
@@ -22,7 +24,8 @@ const files = [
 
 const missing = 'The pages of this service are not built. In its folder, run: npm run build'
 
-export async function pageRoutes(http: Http, root = built): Promise<void> {
+export function pageRoutes(http: Http, root = built): void {
+  referenceRoutes(http)
   if (!existsSync(`${root}/index.html`)) {
     http.log.warn(missing)
     for (const path of [...consolePaths, '/authenticator']) {
@@ -32,18 +35,19 @@ export async function pageRoutes(http: Http, root = built): Promise<void> {
     }
     return
   }
+  const serve = (path: string, send: SendDocument) => http.get(path, { schema: { hide: true } }, send)
   // The names of assets hold a hash of what is in them.
-  const assets = { prefix: '/assets/', root: `${root}/assets`, index: false as const, preCompressed: true }
-  const allowedPath = (path: string) => !path.endsWith('/')
-  await http.register(fastifyStatic, { ...assets, allowedPath, immutable: true, maxAge: '365d' })
-  const serve = (path: string, file: string) =>
-    http.get(path, { schema: { hide: true } }, (_request, reply) => reply.sendFile(file, root, { cacheControl: false }))
-  for (const path of consolePaths) serve(path, 'index.html')
-  serve('/authenticator', 'authenticator.html')
-  for (const file of files) serve(`/${file}`, file)
+  const assets = readdirSync(`${root}/assets`).filter((name) => !/\.(?:br|gz)$/.test(name))
+  for (const name of assets) {
+    serve(`/assets/${name}`, publicFile(`${root}/assets/${name}`, 'public, max-age=31536000, immutable'))
+  }
+  const page = publicFile(`${root}/index.html`)
+  for (const path of consolePaths) serve(path, page)
+  serve('/authenticator', publicFile(`${root}/authenticator.html`))
+  for (const file of files) serve(`/${file}`, publicFile(`${root}/${file}`))
   // Who mistypes an address in a browser reads so on our page; who calls the API gets an answer of the API's.
   http.get('*', { schema: { hide: true } }, (request, reply) => {
-    if (isForPeople(request)) return reply.code(404).sendFile('index.html', root, { cacheControl: false })
+    if (isForPeople(request)) return page(request, reply.code(404))
     reply.callNotFound()
     return reply
   })

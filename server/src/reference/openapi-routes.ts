@@ -1,5 +1,4 @@
 import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import { ErrorBody } from '@sallyport/protocol/schema'
 import { describeAnswer } from './response-descriptions.ts'
 import type { Http } from '../platform/http/http.ts'
@@ -43,22 +42,8 @@ export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
   })
   const json = publicDocument('application/json; charset=utf-8', () => JSON.stringify(http.swagger()))
   const yaml = publicDocument('application/yaml; charset=utf-8', () => http.swagger({ yaml: true }))
-  http.get('/openapi.json', json)
-  await http.register(swaggerUi, {
-    routePrefix: '/docs',
-    theme: { title: 'Sallyport API reference' },
-    // Without the bar on top, which loads other documents and wants an inline style that our policy refuses.
-    // The pages' own copies, which would be serialised at each request.
-    uiHooks: {
-      preHandler: (request, reply, done) => {
-        const { url } = request.routeOptions
-        if (url === '/docs/json') void json(request, reply)
-        else if (url === '/docs/yaml') void yaml(request, reply)
-        else done()
-      },
-    },
-    uiConfig: { layout: 'BaseLayout', docExpansion: 'list', deepLinking: false },
-  })
+  for (const path of ['/openapi.json', '/docs/json']) http.get(path, { schema: { hide: true } }, json)
+  http.get('/docs/yaml', { schema: { hide: true } }, yaml)
 }
 
 function described(answers: object): object {

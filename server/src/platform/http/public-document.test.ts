@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHook } from 'node:async_hooks'
 import { test } from 'node:test'
 import { onBothDatabases } from '../../../testkit/databases.ts'
 import { startService } from '../../../testkit/service.ts'
@@ -39,6 +40,41 @@ onBothDatabases('public documents', (engine) => {
       assert.deepEqual([other.status, other.text], [200, text], path)
       const head = await call('HEAD', path)
       assert.deepEqual([head.status, head.text, head.headers['etag']], [200, '', etag], path)
+    }
+  })
+
+  test('files are read from disk once, and then not opened again', async (t) => {
+    const { call } = await startService(t, engine)
+    const page = (await call('GET', '/')).text
+    const paths = ['/', '/authenticator', '/favicon.svg', '/docs', '/docs/static/swagger-ui-bundle.js']
+    paths.push(...[...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path))
+    assert.ok(paths.length > 6)
+    for (const path of paths) await call('GET', path)
+    const requests: string[] = []
+    const hook = createHook({
+      init: (_id, type) => {
+        if (/^FS|FILEHANDLE/.test(type)) requests.push(type)
+      },
+    }).enable()
+    for (const path of [...paths, '/docs/static/none', '/assets/none.js']) await call('GET', path)
+    hook.disable()
+    assert.deepEqual(requests, [])
+  })
+
+  test('a client gets a file compressed where it understands that', async (t) => {
+    const { call } = await startService(t, engine)
+    const [, script = ''] = /src="(\/assets\/[^"]+)"/.exec((await call('GET', '/')).text) ?? []
+    const plain = await call('GET', script, { headers: { 'accept-encoding': 'identity' } })
+    assert.equal(plain.headers['content-encoding'], undefined)
+    assert.match(String(plain.headers['content-type']), /^text\/javascript/)
+    for (const [accepted, encoding] of [
+      ['gzip, deflate, br', 'br'],
+      ['gzip, br;q=0', 'gzip'],
+      ['br; q=0.000, gzip;q=0', undefined],
+      ['x-br', undefined],
+    ] as const) {
+      const { headers } = await call('GET', script, { headers: { 'accept-encoding': accepted } })
+      assert.deepEqual([headers['content-encoding'], headers['vary']], [encoding, 'accept-encoding'], accepted)
     }
   })
 })

@@ -1,26 +1,92 @@
-/** A public document: created at the first request, then served from memory with an ETag. */
+/**
+ * What is the same for everyone, served from memory: to read it from disk for each request would take the threads that
+ * the database's log is written by. A client may cache it.
+ */
 import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { extname } from 'node:path'
+import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { nextSlice } from '../event-loop/time-slices.ts'
 
 export type SendDocument = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-/** Writing a longer one to a socket takes a millisecond or more, so it waits for a slice. */
-const longBytes = 32_768
+/** To write more than that takes a millisecond or more: a longer document is sent in pieces, each in its turn. */
+const pieceBytes = 65_536
+
+const typeOf: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.webmanifest': 'application/manifest+json; charset=utf-8',
+  '.woff2': 'font/woff2',
+}
 
 interface Made {
   bytes: Buffer
   etag: string
+  encoding?: string
 }
 
+/** A text that is made at the first request. */
 export function publicDocument(contentType: string, make: () => string): SendDocument {
   let made: Made | undefined
-  return async ({ headers }, reply) => {
+  return (request, reply) => {
     made ??= withEtag(Buffer.from(make()))
-    reply.header('etag', made.etag).header('cache-control', 'public, max-age=300')
-    if (isKnown(headers['if-none-match'], made.etag)) return reply.code(304).send()
-    if (made.bytes.length > longBytes) await nextSlice()
-    return reply.type(contentType).send(made.bytes)
+    reply.header('cache-control', 'public, max-age=300')
+    return send(request, reply.type(contentType), made)
+  }
+}
+
+/** Of a file that lies there compressed as well, the client gets what it understands. Read at the first request. */
+export function publicFile(path: string, cacheControl?: string): SendDocument {
+  let variants: Made[] | undefined
+  const contentType = typeOf[extname(path)] ?? 'application/octet-stream'
+  return (request, reply) => {
+    variants ??= variantsOf(path)
+    if (variants.length > 1) reply.header('vary', 'accept-encoding')
+    if (cacheControl !== undefined) reply.header('cache-control', cacheControl)
+    const understood = request.headers['accept-encoding'] ?? ''
+    const fitting = variants.find(({ encoding }) => encoding === undefined || accepts(understood, encoding))
+    return send(request, reply.type(contentType), fitting ?? (variants.at(-1) as Made))
+  }
+}
+
+/** The shortest first, and the file itself last. */
+function variantsOf(path: string): Made[] {
+  const compressed = [
+    ['br', '.br'],
+    ['gzip', '.gz'],
+  ].flatMap(([encoding = '', ending = '']) =>
+    existsSync(path + ending) ? [{ ...withEtag(readFileSync(path + ending)), encoding }] : [],
+  )
+  return [...compressed, withEtag(readFileSync(path))]
+}
+
+/** RFC 9110 §12.5.3. */
+function accepts(acceptEncoding: string, encoding: string): boolean {
+  return acceptEncoding.split(',').some((entry) => {
+    const [name = '', ...parameters] = entry.split(';').map((part) => part.trim().toLowerCase())
+    return name === encoding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))
+  })
+}
+
+async function send({ headers }: FastifyRequest, reply: FastifyReply, { bytes, etag, encoding }: Made) {
+  reply.header('etag', etag)
+  if (reply.statusCode === 200 && isKnown(headers['if-none-match'], etag)) return reply.code(304).send()
+  if (encoding !== undefined) reply.header('content-encoding', encoding)
+  if (bytes.length <= pieceBytes) return reply.send(bytes)
+  await nextSlice()
+  reply.header('content-length', bytes.length)
+  return reply.send(Readable.from(piecesOf(bytes), { objectMode: false, highWaterMark: pieceBytes }))
+}
+
+async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let from = 0; from < bytes.length; from += pieceBytes) {
+    if (from > 0) await nextSlice()
+    yield bytes.subarray(from, from + pieceBytes)
   }
 }
 
@@ -28,7 +94,7 @@ function withEtag(bytes: Buffer): Made {
   return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` }
 }
 
-/** RFC 9110 §13.1.2. A proxy that compresses the document makes the ETag weak (W/). */
+/** RFC 9110 §13.1.2. A proxy that compresses the document marks our tag as weak. */
 function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   const tags = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   return tags.includes(etag) || tags.includes('*')
