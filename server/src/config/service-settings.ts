@@ -126,7 +126,7 @@ export const serviceSettings = {
   ),
   proxyUnsentBytesPerAgent: setting(
     'SALLYPORT_PROXY_UNSENT_BYTES_PER_AGENT',
-    '67108864',
+    '50331648',
     'The most that whole answers to one agent may take until they are sent, in each process',
     integer(1024, 100_000_000_000),
   ),
