@@ -1,33 +1,29 @@
 /**
- * RSA is by far the most that a v1 call costs, and anyone can make one. Web Crypto runs it on the process's thread
- * pool, beside the event loop; here only a few run at once, so that threads are left for others, and few may wait.
+ * RSA is by far the most expensive part of a v1 call, and anyone can make one. Web Crypto runs it on Node's thread pool: here
+ * only a few operations run at once, so that threads are left for other work, and only a limited number may wait.
  */
 import { ServiceError } from '../platform/errors.ts'
+import { createSemaphore } from '../platform/limits/semaphore.ts'
 
 export interface RsaQueue {
-  /** Throws `rate_limited` where too many wait already. */
+  /** Throws `rate_limited` if too many operations are waiting already. */
   run: <T>(work: () => Promise<T>) => Promise<T>
 }
 
 /** Half of the pool's usual four threads. */
-const atOnce = 2
+const concurrency = 2
 
 export function createRsaQueue(maxWaiting: number): RsaQueue {
-  const waiting: (() => void)[] = []
-  let running = 0
+  const { acquire } = createSemaphore(concurrency, { maxWaiting })
   return {
     run: async (work) => {
-      if (running === atOnce) {
-        if (waiting.length >= maxWaiting) throw new ServiceError('rate_limited', { retryAfterSeconds: 1 })
-        // Whoever ends hands its place over: `running` stays as it is.
-        await new Promise<void>((resolve) => waiting.push(resolve))
-      } else running++
+      const release = await acquire().catch(() => {
+        throw new ServiceError('rate_limited', { retryAfterSeconds: 1 })
+      })
       try {
         return await work()
       } finally {
-        const next = waiting.shift()
-        if (next) next()
-        else running--
+        release()
       }
     },
   }

@@ -2,7 +2,7 @@
  * Group commit: entries that arrive at about the same time share one commit, because a durable commit costs the same for
  * one entry as for fifty. A single entry is not delayed.
  */
-import { Busy } from '../limits/admission.ts'
+import { Busy } from '../limits/semaphore.ts'
 import type { Database, Queries } from './database.ts'
 import { isUnavailable } from './failures.ts'
 import { isTickBatchingIdle } from '../event-loop/tick-batching.ts'

@@ -6,8 +6,8 @@ import type { Socket } from 'node:net'
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import pg from 'pg'
 import type { ClientConfig, PoolClient, QueryConfig } from 'pg'
-import { createAdmission } from '../limits/admission.ts'
-import type { AdmissionLimits } from '../limits/admission.ts'
+import { createSemaphore } from '../limits/semaphore.ts'
+import type { QueueLimits } from '../limits/semaphore.ts'
 import { isSessionFault, isTimeout } from './failures.ts'
 import { nameOf } from './prepared.ts'
 
@@ -31,17 +31,17 @@ export interface PoolOptions extends ClientConfig {
   settings?: string
 }
 
-export function createPool(options: PoolOptions, limits: AdmissionLimits): GuardedPool {
+export function createPool(options: PoolOptions, size: number, limits: QueueLimits): GuardedPool {
   const { connectionTimeoutMillis = 0, settings, ...rest } = options
-  // pg's pool would use this timeout for waiting in the queue as well; the queue is `createAdmission`'s.
+  // pg's pool would use this timeout for waiting in the queue as well; the queue is the semaphore's.
   class Client extends pg.Client {
     constructor(config?: ClientConfig) {
       super({ ...config, connectionTimeoutMillis })
     }
   }
   const onConnect = settings !== undefined && { onConnect: (client: pg.ClientBase) => client.query(settings) }
-  const pool = new pg.Pool({ ...rest, ...onConnect, Client, max: limits.places })
-  const admission = createAdmission(limits)
+  const pool = new pg.Pool({ ...rest, ...onConnect, Client, max: size })
+  const connections = createSemaphore(size, limits)
   const connectedAt = new Map<PoolClient, number>()
   let trustedSince = -Infinity
   const distrust = () => {
@@ -81,7 +81,7 @@ export function createPool(options: PoolOptions, limits: AdmissionLimits): Guard
   }
 
   const connect = async (): Promise<PostgresPoolClient> => {
-    const leave = await admission.enter()
+    const leave = await connections.acquire()
     try {
       return guarded(await trustedClient(), leave)
     } catch (error) {
@@ -124,7 +124,7 @@ export function createPool(options: PoolOptions, limits: AdmissionLimits): Guard
       closed.reject(new Error('the database is not open'))
       return pool.end()
     },
-    figures: () => ({ used: admission.taken(), waiting: admission.waiting(), size: limits.places }),
+    figures: () => ({ used: connections.taken(), waiting: connections.waiting(), size }),
     distrust,
     destroyAll: () => {
       for (const client of connectedAt.keys()) destroy(client)

@@ -70,8 +70,7 @@ export function openPostgres(
   // Not in the startup message: poolers refuse parameters that they don't know.
   const limit = `set statement_timeout = ${most.statement}; set idle_in_transaction_session_timeout = 30000`
   const limited: PoolOptions = { ...options, query_timeout: most.silence, settings: limit }
-  const pool = createPool(hasNoLimits ? options : limited, {
-    places: poolSize,
+  const pool = createPool(hasNoLimits ? options : limited, poolSize, {
     maxWaiting: most.waiting,
     maxWaitMs: most.wait,
   })

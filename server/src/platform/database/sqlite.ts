@@ -7,12 +7,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import type { CompiledQuery, DatabaseConnection, Dialect, Driver, Kysely } from 'kysely'
+import { createSemaphore } from '../limits/semaphore.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { createDatabase, batchRunnerOf } from './database.ts'
 import type { Database, BatchStatement, Queries, Shortcut } from './database.ts'
 import { DatabaseFileLost, RolledBack, isBusy } from './failures.ts'
-import { createPriorityLock } from './priority-lock.ts'
 import { openWalIndexHead } from './wal-index-head.ts'
 import type { WalIndexHead } from './wal-index-head.ts'
 import { openWalSync, syncData } from './wal-sync.ts'
@@ -80,7 +80,7 @@ interface Connection extends DatabaseConnection {
 
 function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver: Driver; shortcut: Shortcut } {
   let handle = openFile(file, sync)
-  const lock = createPriorityLock()
+  const lock = createSemaphore(1)
   let isInTransaction = false
   let hasWritten = false
   /** On a full disk SQLite rolls back by itself. Later statements must not run as if the transaction were still open. */
@@ -227,7 +227,7 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
   }
   const driver: Driver = {
     init: () => Promise.resolve(),
-    acquireConnection: async () => connect(await lock.take()),
+    acquireConnection: async () => connect(await lock.acquire()),
     releaseConnection: (connection) => {
       ;(connection as Connection).release()
       return Promise.resolve()
@@ -254,7 +254,7 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
   }
   const urgentDriver: Driver = {
     ...driver,
-    acquireConnection: async () => connect(await lock.take({ isUrgent: true })),
+    acquireConnection: async () => connect(await lock.acquire({ isUrgent: true })),
     destroy: () => Promise.resolve(),
   }
   return { driver, urgentDriver, shortcut }

@@ -11,7 +11,6 @@ import { parseAddress } from './address.ts'
 import type { AllowList, Place, SuppliedBy } from './allow-list.ts'
 import { codeOf, invalidUrl, notAllowed, timedOut, tlsFailure, unreachable } from './failures.ts'
 import type { Lookup } from './resolver.ts'
-import type { Sockets } from './sockets.ts'
 import type { Trust } from './trust.ts'
 
 interface Needs {
@@ -21,7 +20,8 @@ interface Needs {
   trust: Trust
   /** `either` takes HTTP/2 where the server offers it. */
   protocol: 'http/1.1' | 'h2' | 'either'
-  sockets: Sockets
+  /** Waits for room for another socket; resolves to a function that frees it. */
+  takeSocket: (signal: AbortSignal) => Promise<() => void>
   connectMs: number
 }
 
@@ -53,7 +53,7 @@ export function createConnector(needs: Needs): Connector {
     const place = { host: hostname, port: port === '' ? 443 : Number(port) }
     const addresses = await inTime(resolve(place), isLate)
     const isListed = addresses.every((address) => needs.list.listsAddress(address, place, needs.suppliedBy))
-    const leave = await needs.sockets.enter(isLate)
+    const free = await needs.takeSocket(isLate)
     const socket = connect({
       ...place,
       ...(isIP(place.host) === 0 ? { servername: place.host } : {}),
@@ -62,7 +62,7 @@ export function createConnector(needs: Needs): Connector {
       rejectUnauthorized: true,
       ALPNProtocols: needs.protocol === 'either' ? offered('h2', 'http/1.1') : offered(needs.protocol),
     })
-    socket.once('close', leave)
+    socket.once('close', free)
     socket.setNoDelay(true)
     try {
       await inTime(secured(socket, place, addresses), isLate)

@@ -5,10 +5,10 @@
  */
 import type { TLSSocket } from 'node:tls'
 import { Pool } from 'undici'
+import { createSemaphore } from '../limits/semaphore.ts'
 import type { AllowList, SuppliedBy } from './allow-list.ts'
 import { createConnector } from './connector.ts'
 import type { Lookup } from './resolver.ts'
-import { createSockets } from './sockets.ts'
 import type { Trust } from './trust.ts'
 
 /** `either` uses HTTP/2 if the server offers it. */
@@ -97,9 +97,14 @@ export function createPools(needs: {
     }
     if (found) end(...found)
   }
-  const sockets = createSockets(bounds.maxSockets, closeIdlePool)
+  const sockets = createSemaphore(bounds.maxSockets)
+  /** Resolves once another socket may be opened, to a function to call when it is closed. */
+  const takeSocket = (signal: AbortSignal): Promise<() => void> => {
+    if (sockets.taken() === bounds.maxSockets) closeIdlePool()
+    return sockets.acquire({ signal })
+  }
   const connectorFor = (suppliedBy: SuppliedBy, protocol: Protocol) =>
-    createConnector({ ...needs, suppliedBy, protocol, sockets })
+    createConnector({ ...needs, suppliedBy, protocol, takeSocket })
   const perProtocol = (suppliedBy: SuppliedBy) => ({
     'http/1.1': connectorFor(suppliedBy, 'http/1.1'),
     either: connectorFor(suppliedBy, 'either'),
@@ -120,7 +125,7 @@ export function createPools(needs: {
     shrinkQueue(pool)
     const endIfUnused = () => {
       if (shared.inFlight > 0 || pool.closed || pool.destroyed) return
-      if (sockets.isShort() || pool.stats.connected === 0) end(key, shared)
+      if (sockets.waiting() > 0 || pool.stats.connected === 0) end(key, shared)
     }
     const shared: SharedSockets = {
       ...{ pool, inFlight: 0, lastUse: 0 },
@@ -150,7 +155,7 @@ export function createPools(needs: {
       shared.lastUse = ++uses
       return shared
     },
-    size: () => ({ pools: standing.size, sockets: sockets.count() }),
+    size: () => ({ pools: standing.size, sockets: sockets.taken() }),
     close: async () => {
       for (const group of Object.values(connectors)) {
         for (const connector of Object.values(group)) connector.stop()

@@ -5,17 +5,17 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { sql } from 'kysely'
 import { temporaryFolder } from '../../../testkit/databases.ts'
-import type { Database } from './database.ts'
-import { createPriorityLock } from './priority-lock.ts'
-import { syncData } from './wal-sync.ts'
-import { openSqlite } from './sqlite.ts'
+import type { Database } from '../database/database.ts'
+import { Busy, createSemaphore } from './semaphore.ts'
+import { syncData } from '../database/wal-sync.ts'
+import { openSqlite } from '../database/sqlite.ts'
 
-test('one holds it at a time: those in a hurry first, then who came first', async () => {
-  const { take } = createPriorityLock()
+test('with one place there is one holder at a time: urgent callers first, then first come, first served', async () => {
+  const { acquire } = createSemaphore(1)
   const order: string[] = []
-  const release = await take()
+  const release = await acquire()
   const hold = async (name: string, isUrgent: boolean) => {
-    const giveBack = await take({ isUrgent })
+    const giveBack = await acquire({ isUrgent })
     order.push(`${name} in`)
     await new Promise(setImmediate)
     order.push(`${name} out`)
@@ -26,7 +26,36 @@ test('one holds it at a time: those in a hurry first, then who came first', asyn
   release()
   await Promise.all(all)
   assert.deepEqual(order, ['c in', 'c out', 'd in', 'd out', 'a in', 'a out', 'b in', 'b out'])
-  ;(await take())()
+  ;(await acquire())()
+})
+
+test('a full queue and a long wait are refused, and a place that is released goes to the next in the queue', async () => {
+  const { acquire, taken, waiting } = createSemaphore(1, { maxWaiting: 1, maxWaitMs: 1 })
+  const release = await acquire()
+  const late = acquire()
+  await assert.rejects(acquire(), Busy)
+  await assert.rejects(late, Busy)
+  assert.deepEqual([taken(), waiting()], [1, 0])
+  const next = acquire()
+  release()
+  ;(await next)()
+  assert.deepEqual([taken(), waiting()], [0, 0])
+})
+
+test('who waits gives up when the signal is aborted, and takes no place', async () => {
+  const { acquire, taken, waiting } = createSemaphore(1)
+  const release = await acquire()
+  const [first, second] = [new AbortController(), new AbortController()]
+  const waits = [acquire({ signal: first.signal }), acquire({ signal: second.signal })]
+  first.abort(new Error('gone'))
+  await assert.rejects(acquire({ signal: first.signal }), /gone/)
+  await assert.rejects(waits[0] ?? Promise.resolve(), /gone/)
+  release()
+  const releaseSecond = await waits[1]
+  second.abort(new Error('too late'))
+  assert.deepEqual([taken(), waiting()], [1, 0])
+  releaseSecond?.()
+  assert.equal(taken(), 0)
 })
 
 const insert = (queries: Database['queries'], name: string) => sql`insert into names values (${name})`.execute(queries)

@@ -1,0 +1,79 @@
+/** A counting semaphore with a queue: urgent callers come first, otherwise it is first come, first served. */
+export interface Semaphore {
+  /**
+   * Resolves to a function that releases the place; calling it again has no effect. Rejects with `Busy` if the queue is full
+   * or the wait too long, and with the signal's reason when that is aborted.
+   */
+  acquire: (options?: { isUrgent?: boolean; signal?: AbortSignal }) => Promise<() => void>
+  taken: () => number
+  waiting: () => number
+}
+
+export interface QueueLimits {
+  maxWaiting?: number
+  maxWaitMs?: number
+}
+
+/** The service is overloaded. Nothing was done. */
+export class Busy extends Error {
+  constructor() {
+    super('more work is waiting than can be done just now')
+    this.name = 'Busy'
+  }
+}
+
+export function createSemaphore(places: number, { maxWaiting = Infinity, maxWaitMs }: QueueLimits = {}): Semaphore {
+  let taken = 0
+  const urgent: (() => void)[] = []
+  const others: (() => void)[] = []
+  const waiting = () => urgent.length + others.length
+
+  const place = () => {
+    let isReleased = false
+    return () => {
+      if (isReleased) return
+      isReleased = true
+      // Hand the place over directly, so that a new caller can't overtake the queue.
+      const next = urgent.shift() ?? others.shift()
+      if (next) next()
+      else taken--
+    }
+  }
+  const wait = (queue: (() => void)[], signal: AbortSignal | undefined) =>
+    new Promise<void>((resolve, reject) => {
+      signal?.throwIfAborted()
+      const stopWaiting = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', onAbort)
+      }
+      const giveUp = (reason: Error) => {
+        stopWaiting()
+        queue.splice(queue.indexOf(enter), 1)
+        reject(reason)
+      }
+      const enter = () => {
+        stopWaiting()
+        resolve()
+      }
+      const onAbort = () => {
+        giveUp(signal?.reason as Error)
+      }
+      const onTimeout = () => {
+        giveUp(new Busy())
+      }
+      const timer = maxWaitMs === undefined ? undefined : setTimeout(onTimeout, maxWaitMs)
+      signal?.addEventListener('abort', onAbort)
+      queue.push(enter)
+    })
+
+  return {
+    acquire: async ({ isUrgent = false, signal } = {}) => {
+      if (taken < places) taken++
+      else if (waiting() >= maxWaiting) throw new Busy()
+      else await wait(isUrgent ? urgent : others, signal)
+      return place()
+    },
+    taken: () => taken,
+    waiting,
+  }
+}
