@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createActiveSet } from './active-set.ts'
 
-test('who has entered is there until they leave, once, in whatever order', () => {
+test('an item is in the set until it is removed, once, in any order', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.boolean(), fc.nat())), (steps) => {
       const crowd = createActiveSet<number>()

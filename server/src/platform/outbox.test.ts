@@ -31,7 +31,7 @@ function outboxOf(due: string[], concurrency: number) {
   return { ...outbox, begun, done, release: (item: string) => gates.get(item)?.resolve(undefined) }
 }
 
-test('no more than so many are under way, and a slow one holds up nobody behind it', async () => {
+test('the number of concurrent deliveries is limited, and a slow one does not block those behind it', async () => {
   const outbox = outboxOf(['slow', 'b', 'c', 'd'], 2)
   const all = outbox.due()
   assert.deepEqual(await outbox.begun(2), ['slow', 'b'])
@@ -45,7 +45,7 @@ test('no more than so many are under way, and a slow one holds up nobody behind 
   assert.deepEqual(outbox.done, ['b', 'c', 'd', 'slow'])
 })
 
-test('what comes while another is under way is begun at once', async () => {
+test('an item that is added while another is delivered starts without delay', async () => {
   const due = ['slow']
   const outbox = outboxOf(due, 5)
   outbox.kick()
@@ -59,7 +59,7 @@ test('what comes while another is under way is begun at once', async () => {
   assert.deepEqual(outbox.done, ['new', 'slow'])
 })
 
-test('once it ends it begins nothing more and waits for what is under way', async () => {
+test('after `ended` nothing more starts, and it waits for running deliveries', async () => {
   const due = ['a', 'b']
   const outbox = outboxOf(due, 1)
   outbox.kick()
@@ -71,7 +71,7 @@ test('once it ends it begins nothing more and waits for what is under way', asyn
   assert.deepEqual([outbox.done, due], [['a'], ['b']])
 })
 
-test('what becomes due while the others are being read is found in the same round', async () => {
+test('items that become due during a claim are found in the same round', async () => {
   const due: string[] = []
   const done: string[] = []
   const read = Promise.withResolvers<undefined>()
@@ -94,7 +94,7 @@ test('what becomes due while the others are being read is found in the same roun
   assert.deepEqual(done, ['just now'])
 })
 
-test('it has not ended while one is under way, although the database was lost since', async () => {
+test('it waits for a running delivery even if the database was lost meanwhile', async () => {
   const due = ['slow']
   let isLost = false
   const gate = Promise.withResolvers<undefined>()
@@ -118,7 +118,7 @@ test('it has not ended while one is under way, although the database was lost si
   await ended
 })
 
-test('one that can not be settled is logged, and the others go on', async () => {
+test('a delivery that can not be settled is logged, and the others continue', async () => {
   const lines: string[] = []
   const log = createLog({ logLevel: 'error', logFormat: 'json' }, { write: (line) => lines.push(line) })
   const due = ['bad', 'good']
@@ -134,7 +134,7 @@ test('one that can not be settled is logged, and the others go on', async () => 
   assert.match(lines.join(''), /letters: one could not be settled/)
 })
 
-test('pauses double, are bounded, and differ', () => {
+test('pauses double up to a maximum, with jitter', () => {
   const now = new Date('2026-11-15T12:00:00.000Z')
   const pauseOf = (attempts: number) =>
     retryTime(now, attempts, { firstMs: 1000, longestMs: 60_000 }).getTime() - now.getTime()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createStop } from './stop-signal.ts'
 
-test('those who listen are told once, and the first reason counts', () => {
+test('listeners are called once, and the first reason counts', () => {
   const { signal, abort } = createStop()
   const told: unknown[] = []
   const left = () => told.push('left')
@@ -22,7 +22,7 @@ test('those who listen are told once, and the first reason counts', () => {
   }, first)
 })
 
-test('who leaves while others are told does not keep them from hearing it', () => {
+test('a listener that is removed during an abort does not keep others from being called', () => {
   const { signal, abort } = createStop()
   const told: string[] = []
   const first = () => {
@@ -35,7 +35,7 @@ test('who leaves while others are told does not keep them from hearing it', () =
   assert.deepEqual(told, ['first', 'second'])
 })
 
-test('one who fails keeps nobody else from hearing it, and is not passed over', async () => {
+test('a listener that throws does not keep others from being called, and its error is not swallowed', async () => {
   const { signal, abort } = createStop()
   const failure = new Error('a mistake')
   const uncaught = new Promise((resolve) => {

@@ -35,7 +35,7 @@ const write = (queries: Queries, name: number) =>
     .execute()
 
 onBothDatabases('what was read', (engine) => {
-  test('is read anew once it was written here', async (t) => {
+  test('is read again after a write by this instance', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const { read } = await startReading(database)
     assert.equal(await read(), 1)
@@ -45,7 +45,7 @@ onBothDatabases('what was read', (engine) => {
     assert.equal(await read(), 3)
   })
 
-  test('is read anew once another instance has written it', async (t) => {
+  test('is read again after a write by another instance', async (t) => {
     const open = await migratedDatabase(t, engine)
     const [here, there] = [open(), open()]
     const { read } = await startReading(here)
@@ -56,7 +56,7 @@ onBothDatabases('what was read', (engine) => {
     assert.equal(await read(), 3)
   })
 
-  test('before a commit stays what it was, and is not kept beyond it', async (t) => {
+  test('before a commit is the old value, which is not cached beyond the commit', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const { read } = await startReading(database)
     await database.transaction(async (tx) => {
@@ -67,7 +67,7 @@ onBothDatabases('what was read', (engine) => {
     assert.equal(await read(), 2)
   })
 
-  test('while it was being written is not kept', async (t) => {
+  test('during a write is not cached', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     await startReading(database)
     const find = cacheByVersion(async (queries, userId) => {
@@ -79,7 +79,7 @@ onBothDatabases('what was read', (engine) => {
     assert.equal((await find(database.queries, 'a'))?.name, '2')
   })
 
-  test('in a transaction that was undone is still what it was', async (t) => {
+  test('after a transaction was rolled back is still the old value', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const { read } = await startReading(database)
     const undone = database.transaction(async (tx) => {
@@ -92,7 +92,7 @@ onBothDatabases('what was read', (engine) => {
   })
 })
 
-test('on SQLite it is read once, whatever is noted meanwhile', async (t) => {
+test('on SQLite it is read once, despite writes that leave caches valid', async (t) => {
   const database = (await migratedDatabase(t, 'sqlite'))()
   const { read, reads } = await startReading(database)
   for (let count = 0; count < 5; count++) {
@@ -106,7 +106,7 @@ test('on SQLite it is read once, whatever is noted meanwhile', async (t) => {
   assert.equal(reads(), 2)
 })
 
-test('on SQLite it is kept when a write has found nothing to change', async (t) => {
+test('on SQLite it stays cached when a write changed no rows', async (t) => {
   const { queries } = (await migratedDatabase(t, 'sqlite'))()
   const { read, reads } = await startReading({ queries } as Database)
   await read()
@@ -116,7 +116,7 @@ test('on SQLite it is kept when a write has found nothing to change', async (t) 
   assert.equal(reads(), 1)
 })
 
-test('what is not there is looked for each time', async (t) => {
+test('a missing row is looked up each time', async (t) => {
   const database = (await migratedDatabase(t, 'sqlite'))()
   let reads = 0
   const find = cacheByVersion<object>(() => {

@@ -14,14 +14,14 @@ function doubling() {
   return { asked, double: batchLookup(answer) }
 }
 
-test('questions of one turn go together, each with its own answer', async (t) => {
+test('look-ups of one tick share a statement, and each gets its own result', async (t) => {
   const { queries } = (await migratedDatabase(t, 'sqlite'))()
   const { asked, double } = doubling()
   assert.deepEqual(await Promise.all([1, 2, 3].map((n) => double(queries, n))), [2, 4, 6])
   assert.deepEqual(asked, [[1, 2, 3]])
 })
 
-test('those that come while some are under way go with the next', async (t) => {
+test('look-ups that arrive while a statement runs share the next one', async (t) => {
   const { queries } = (await migratedDatabase(t, 'sqlite'))()
   const asked: number[][] = []
   const first = Promise.withResolvers<undefined>()
@@ -38,7 +38,7 @@ test('those that come while some are under way go with the next', async (t) => {
   assert.deepEqual(asked, [[1], [2, 3]])
 })
 
-test('transactions are asked for themselves', async (t) => {
+test('look-ups in a transaction run in that transaction', async (t) => {
   const database = (await migratedDatabase(t, 'sqlite'))()
   const { asked, double } = doubling()
   const inside = database.transaction((tx) => double(tx, 5))
@@ -46,7 +46,7 @@ test('transactions are asked for themselves', async (t) => {
   assert.deepEqual(asked.length, 2)
 })
 
-test('no more than 64 go at once', async (t) => {
+test('a statement has at most 64 look-ups', async (t) => {
   const { queries } = (await migratedDatabase(t, 'sqlite'))()
   const { asked, double } = doubling()
   await Promise.all(Array.from({ length: 100 }, (_, n) => double(queries, 1000 + n)))
@@ -56,7 +56,7 @@ test('no more than 64 go at once', async (t) => {
   )
 })
 
-test('a failure is told to all who asked, and the next are answered', async (t) => {
+test('a failure rejects all look-ups of the statement, and the next one works', async (t) => {
   const { queries } = (await migratedDatabase(t, 'sqlite'))()
   const { double } = doubling()
   const settled = await Promise.allSettled([1, 13].map((n) => double(queries, n)))
@@ -67,7 +67,7 @@ test('a failure is told to all who asked, and the next are answered', async (t) 
   assert.equal(await double(queries, 2), 4)
 })
 
-test('in waves each key comes once, in the order of coming', () => {
+test('each group has a key at most once, in the original order', () => {
   assert.deepEqual(
     groupsWithUniqueKeys(['a', 'b', 'a', 'a', 'c', 'b'], (key) => key),
     [['a', 'b', 'c'], ['a', 'b'], ['a']],

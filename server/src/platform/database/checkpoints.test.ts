@@ -11,7 +11,7 @@ import { createCheckpoints } from './checkpoints.ts'
 import { openWalIndexHead } from './wal-index-head.ts'
 import { openSqlite } from './sqlite.ts'
 
-test('a long log is moved into the file, and starts again from its beginning', async (t) => {
+test('a long log is checkpointed, and restarts from its beginning', async (t) => {
   const file = join(temporaryFolder(t), 'blobs.db')
   const database = openSqlite(file)
   t.after(() => database.close())
@@ -53,14 +53,14 @@ async function heldLog(t: TestContext, pages: number) {
   }
 }
 
-test('no commit moves a long log, however long a reader has held it', async (t) => {
+test('no commit checkpoints a long log, however long a reader has blocked it', async (t) => {
   const { file, database, write, letGo } = await heldLog(t, 30_000)
   letGo()
   const log = openWalIndexHead(`${file}-shm`)
   t.after(log.close)
   // Nothing else runs before the commit has returned.
-  const notes = [{ text: 'insert into blobs values (?)', rows: [['a']] }]
-  const committed = database.runBatchTransaction(notes)
+  const statements = [{ text: 'insert into blobs values (?)', rows: [['a']] }]
+  const committed = database.runBatchTransaction(statements)
   assert.ok(log.frames().waiting > 30_000)
   await committed
   // The thread moves it, and it begins anew.
@@ -88,7 +88,7 @@ function openLongLog(t: TestContext) {
   return { writer, other, log, checkpoints: createCheckpoints(file, writer, log) }
 }
 
-test('the event loop moves a few frames alone, where the thread found others again and again', async (t) => {
+test('the event loop checkpoints only a few frames, after the thread could not catch up', async (t) => {
   const { writer, other, log, checkpoints } = openLongLog(t)
   const moved: number[] = []
   const exec = writer.exec.bind(writer)
@@ -117,7 +117,7 @@ test('the event loop moves a few frames alone, where the thread found others aga
   assert.ok((moved[0] ?? Infinity) <= 250, `${moved[0]} were moved`)
 })
 
-test('after a close the thread has the file open no longer', async (t) => {
+test('after a close the thread has closed the file', async (t) => {
   const { log, checkpoints } = openLongLog(t)
   checkpoints.committed()
   const closed = checkpoints.close()
@@ -126,7 +126,7 @@ test('after a close the thread has the file open no longer', async (t) => {
   assert.equal(waiting, 0)
 })
 
-test('a file that is put in place of another is left its log by the thread', async (t) => {
+test('the thread does not delete the log of a file that replaced the database', async (t) => {
   const { file, database, write, letGo } = await heldLog(t, 5_000)
   letGo()
   await database.runBatchTransaction([{ text: 'insert into blobs values (?)', rows: [['a']] }])

@@ -23,7 +23,7 @@ function startAsking() {
   return { asked, ask, answer }
 }
 
-test('those who ask in one breath share an answer', async () => {
+test('calls in the same tick share one run', async () => {
   const { asked, ask, answer } = startAsking()
   const answers = [ask(), ask(), ask()]
   await nextTurn()
@@ -32,7 +32,7 @@ test('those who ask in one breath share an answer', async () => {
   assert.deepEqual(await Promise.all(answers), [1, 1, 1])
 })
 
-test('whoever asks once it was sent waits for the next, with all who come meanwhile', async () => {
+test('calls during a run share the next one', async () => {
   const { asked, ask, answer } = startAsking()
   const first = ask()
   await nextTurn()
@@ -46,7 +46,7 @@ test('whoever asks once it was sent waits for the next, with all who come meanwh
   assert.deepEqual([await first, await Promise.all(later)], [1, [2, 2, 2]])
 })
 
-test('a failure is told to those who shared it, and the next are answered', async () => {
+test('a failure rejects the calls that shared the run, and the next run works', async () => {
   const { asked, ask, answer } = startAsking()
   const failing = assert.rejects(ask(), /no answer/)
   await nextTurn()

@@ -66,7 +66,7 @@ async function startNumbers(t: Test, engine: Parameters<typeof startService>[1])
 }
 
 onBothDatabases('entries that share a commit', (engine) => {
-  test('come at once and are on disk together', async (t) => {
+  test('arrive together and are on disk together', async (t) => {
     const { group, write, transactions, committed } = await startNumbers(t, engine)
     const numbers = Array.from({ length: 50 }, (_, n) => n)
     await Promise.all(numbers.map((n) => group.commit(write(n))))
@@ -74,7 +74,7 @@ onBothDatabases('entries that share a commit', (engine) => {
     assert.deepEqual(await committed(), numbers)
   })
 
-  test('after a while alone the first does not wait for the others of its moment, which share the next', async (t) => {
+  test('when idle, the first entry commits without delay and the others of its turn share the next commit', async (t) => {
     const { group, write, transactions, committed } = await startNumbers(t, engine)
     for (let turn = 0; turn < 256; turn++) await endOfTick()
     const numbers = Array.from({ length: 10 }, (_, n) => n)
@@ -86,7 +86,7 @@ onBothDatabases('entries that share a commit', (engine) => {
     assert.deepEqual(await committed(), numbers)
   })
 
-  test('are 64 at most, in the order in which they came', async (t) => {
+  test('are at most 64, in the order of their arrival', async (t) => {
     const { group, write, transactions } = await startNumbers(t, engine)
     const order: number[] = []
     const numbers = Array.from({ length: 150 }, (_, n) => n)
@@ -111,7 +111,7 @@ onBothDatabases('entries that share a commit', (engine) => {
     )
   })
 
-  test('are not harmed by one that is refused', async (t) => {
+  test('are not affected by one that is refused', async (t) => {
     const { group, write, transactions, committed } = await startNumbers(t, engine)
     const refused = group.commit(() => Promise.reject(new ServiceError('grant_exhausted')))
     const results = await Promise.allSettled([group.commit(write(1)), refused, group.commit(write(2))])
@@ -123,7 +123,7 @@ onBothDatabases('entries that share a commit', (engine) => {
     assert.deepEqual([transactions(), await committed()], [1, [1, 2]])
   })
 
-  test('are made without the one that breaks the transaction, which fails alone', async (t) => {
+  test('are written without the one that breaks the transaction, which fails by itself', async (t) => {
     const { group, write, committed } = await startNumbers(t, engine)
     const poison = async (tx: Queries) => {
       await write(7)(tx)
@@ -139,7 +139,7 @@ onBothDatabases('entries that share a commit', (engine) => {
     assert.deepEqual(await committed(), [1, 2, 3])
   })
 
-  test('are not written again where they may be there, unless that does no harm', async (t) => {
+  test('are not written again if they may have been written, unless they are idempotent', async (t) => {
     const { group, write, repeatable, loseNextAnswer, transactions, committed } = await startNumbers(t, engine)
     let times = 0
     const harmless: Work = async (tx) => {
@@ -155,7 +155,7 @@ onBothDatabases('entries that share a commit', (engine) => {
     assert.deepEqual([transactions(), await committed()], [2, [1, 2, 10, 20]])
   })
 
-  test('wait for each other where several came the last time; whoever came alone goes at once', async (t) => {
+  test('wait for each other if the last commit had several; a single one commits without delay', async (t) => {
     const { group, write, transactions } = await startNumbers(t, engine)
     const twoInTurns = async (one: number, other: number) => {
       const first = group.commit(write(one))
@@ -172,7 +172,7 @@ onBothDatabases('entries that share a commit', (engine) => {
     assert.equal(transactions(), 5)
   })
 
-  test('wait no longer for each other where turns of the event loop are long', async (t) => {
+  test('stop waiting for each other when turns of the event loop are long', async (t) => {
     const { group, write, transactions } = await startNumbers(t, engine)
     await Promise.all([group.commit(write(1)), group.commit(write(2))])
     const before = transactions()
@@ -188,7 +188,7 @@ onBothDatabases('entries that share a commit', (engine) => {
     await Promise.all(commits)
   })
 
-  test('take along what may wait, which is written by itself where nobody comes', async (t) => {
+  test('take along entries that can wait, which are written after a while if none comes', async (t) => {
     const { group, write, transactions, committed } = await startNumbers(t, engine)
     const waiting = group.commitLater(write(1))
     assert.equal(transactions(), 0)
@@ -198,7 +198,7 @@ onBothDatabases('entries that share a commit', (engine) => {
     assert.deepEqual(await committed(), [1, 2, 3])
   })
 
-  test('are on disk once a flush is over, also those handed in while others are written', async (t) => {
+  test('are on disk after a flush, including those added while others are being written', async (t) => {
     const { group, write, committed } = await startNumbers(t, engine)
     const first = group.commit(write(1))
     await nextTurn()
@@ -209,7 +209,7 @@ onBothDatabases('entries that share a commit', (engine) => {
     await group.flush()
   })
 
-  test('go on being written after a flush that was quicker than what was planned', async (t) => {
+  test('are still written after a flush that ran before the scheduled commit', async (t) => {
     const { group, write, committed } = await startNumbers(t, engine)
     const first = group.commit(write(1))
     await group.flush()

@@ -30,7 +30,7 @@ onBothDatabases('a prepared statement', (engine) => {
     assert.deepEqual(await keys(fullAfter(database.queries, { fullAt: 1 })), ['p2'])
   })
 
-  test('in a transaction that fails leaves nothing behind', async (t) => {
+  test('in a transaction that fails is rolled back', async (t) => {
     const { database } = await startService(t, engine)
     const failing = database.transaction(async (tx) => {
       await insertLimit(tx, { key: 'p3', fullAt: 3 })

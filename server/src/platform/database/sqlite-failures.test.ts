@@ -48,7 +48,7 @@ test('a file that was deleted makes the database unavailable, until a copy is pu
   assert.deepEqual(await keys(other), ['after', 'before'], 'what is written reaches the new file')
 })
 
-test('a file that was emptied is as good as lost', async (t) => {
+test('an empty file counts as lost', async (t) => {
   const { database, file } = await newSqliteFile(t)
   await put(database.queries, 'before')
   truncateSync(file)
@@ -126,7 +126,7 @@ test('a full disk makes single writes unavailable, and they recover by themselve
   assert.deepEqual(await keys(database), [large('after'), 'before'])
 })
 
-test('a full disk undoes a transaction whole, and the next one recovers', async (t) => {
+test('a full disk rolls a transaction back, and the next one recovers', async (t) => {
   const { database } = await newSqliteFile(t)
   const makeRoom = await fillDisk(database)
   const work = async (tx: Queries) => {
@@ -140,7 +140,7 @@ test('a full disk undoes a transaction whole, and the next one recovers', async 
   assert.deepEqual(await keys(database), [large('large'), 'small'])
 })
 
-test('a transaction that goes on after the disk was full writes nothing, and does not pass for a whole one', async (t) => {
+test('a transaction that continues after the disk was full writes nothing and fails', async (t) => {
   const { database } = await newSqliteFile(t)
   await fillDisk(database)
   const work = (end: () => void) =>

@@ -44,7 +44,7 @@ function integrityOf(file: string): unknown {
   return found?.['integrity_check']
 }
 
-test('a backup that takes the place of the file is what is read from then on, whatever the log of the old one held', async (t) => {
+test('a backup that replaces the file is used from then on, and the old log is not replayed into it', async (t) => {
   const { file, backup, database } = await backedUp(t)
   renameSync(backup, file)
   assert.deepEqual(await words(database), ['first'])
@@ -53,7 +53,7 @@ test('a backup that takes the place of the file is what is read from then on, wh
   assert.equal(integrityOf(file), 'ok')
 })
 
-test('the file that was moved aside for a backup keeps all that was written to it', async (t) => {
+test('the file that a backup replaced keeps everything that was written to it', async (t) => {
   const { file, backup, database } = await backedUp(t)
   renameSync(file, `${file}.aside`)
   renameSync(backup, file)
@@ -64,7 +64,7 @@ test('the file that was moved aside for a backup keeps all that was written to i
   assert.equal((await words(aside)).length, 451)
 })
 
-test('a second instance on the file goes over to the backup too, and loses nothing of the first', async (t) => {
+test('a second instance switches to the backup too, without losing writes of the first', async (t) => {
   const { file, backup, database, open } = await backedUp(t)
   const second = open()
   assert.equal((await words(second)).length, 451)

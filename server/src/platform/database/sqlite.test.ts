@@ -31,7 +31,7 @@ function otherProcess(file: string, code: string) {
   return { child, ended, ready }
 }
 
-test('the log is SQLite’s own, and foreign keys are held', async (t) => {
+test('WAL mode and foreign keys are on', async (t) => {
   const { database } = await newSqliteFile(t)
   const pragma = async (name: string) =>
     Object.values((await sql<Record<string, unknown>>`pragma ${sql.raw(name)}`.execute(database.queries)).rows[0] ?? {})
@@ -77,7 +77,7 @@ test('calls wait for a transaction, and transactions run in the order in which t
   assert.deepEqual(order, ['first', 'third'])
 })
 
-test('a transaction that waits inside keeps its writes together', async (t) => {
+test('a transaction that awaits something stays atomic', async (t) => {
   const { database } = await newSqliteFile(t)
   const outcomes = await Promise.allSettled(
     ['a', 'b', 'c', 'd'].map((name, index) =>
@@ -130,7 +130,7 @@ test('several processes may open a new file at once', async (t) => {
   assert.deepEqual(await Promise.all(openers.map(({ ended }) => ended)), [0, 0, 0, 0])
 })
 
-test('while another process holds the write lock, writers wait and the event loop goes on', async (t) => {
+test('while another process holds the write lock, writers wait without blocking the event loop', async (t) => {
   const { database, file } = await newSqliteFile(t)
   const other = new DatabaseSync(file)
   other.exec('begin immediate')
@@ -148,7 +148,7 @@ test('while another process holds the write lock, writers wait and the event loo
   assert.deepEqual(await keys(database), ['a'])
 })
 
-test('no call waits for a lock of another process on the event loop', async (t) => {
+test('waiting for a lock of another process never blocks the event loop', async (t) => {
   const { database, file } = await newSqliteFile(t)
   const query = sql<{ timeout: number }>`select timeout from pragma_busy_timeout`
   assert.equal((await query.execute(database.queries)).rows[0]?.timeout, 0)
@@ -157,14 +157,14 @@ test('no call waits for a lock of another process on the event loop', async (t) 
     other.close()
   })
   other.exec('begin immediate')
-  const note = { text: 'insert into rate_limits values (?, 0)', rows: [['a']] }
-  assert.equal(database.runBatchTransaction([note]), undefined)
+  const statement = { text: 'insert into rate_limits values (?, 0)', rows: [['a']] }
+  assert.equal(database.runBatchTransaction([statement]), undefined)
   other.exec('rollback')
-  await database.runBatchTransaction([note])
+  await database.runBatchTransaction([statement])
   assert.deepEqual(await keys(database), ['a'])
 })
 
-test('a killed process takes its half of a transaction with it', async (t) => {
+test('the unfinished transaction of a killed process is rolled back', async (t) => {
   const { database, file } = await newSqliteFile(t)
   const code = `
     const database = openSqlite(file)
@@ -181,7 +181,7 @@ test('a killed process takes its half of a transaction with it', async (t) => {
   await put(database.queries, 'after')
 })
 
-test('statements are kept, and more of them than are kept work too', async (t) => {
+test('prepared statements are cached, and more than fit into the cache work too', async (t) => {
   const { database } = await newSqliteFile(t)
   for (let round = 0; round < 2; round++) {
     for (let count = 0; count < 600; count++) {
@@ -191,7 +191,7 @@ test('statements are kept, and more of them than are kept work too', async (t) =
   }
 })
 
-test('a kept statement sees a table that another instance has changed', async (t) => {
+test('a cached statement works after another instance has changed the table', async (t) => {
   const { database, file } = await newSqliteFile(t)
   const other = openSqlite(file)
   t.after(() => other.close())
@@ -203,29 +203,29 @@ test('a kept statement sees a table that another instance has changed', async (t
   assert.deepEqual(await read(), { a: 1, b: 'new' })
 })
 
-test('a write says how many rows it changed', async (t) => {
+test('a write returns how many rows it changed', async (t) => {
   const { database } = await newSqliteFile(t)
   for (const key of ['a', 'b', 'c']) await put(database.queries, key)
   const [result] = await database.queries.deleteFrom('rate_limits').where('key', '>', 'a').execute()
   assert.equal(result?.numDeletedRows, 2n)
 })
 
-test('notes at once are on disk as a whole, or nothing of them is', async (t) => {
+test('a batch transaction is atomic', async (t) => {
   const { database } = await newSqliteFile(t)
-  const note = (...rows: string[][]) => ({
+  const statement = (...rows: string[][]) => ({
     text: 'insert or ignore into rate_limits (key, full_at) values (?, ?)',
     rows,
   })
-  await database.runBatchTransaction([note(['a', '1'], ['b', '1']), note(['a', '2'])])
+  await database.runBatchTransaction([statement(['a', '1'], ['b', '1']), statement(['a', '2'])])
   assert.deepEqual(await keys(database), ['a', 'b'])
 
   const unchanging = database.runBatchTransaction([
-    note(['c', '1']),
-    { ...note(['d', '1'], ['a', '2']), mustChange: true },
+    statement(['c', '1']),
+    { ...statement(['d', '1'], ['a', '2']), mustChange: true },
   ])
   await assert.rejects(unchanging ?? Promise.resolve(), isRolledBack)
   const failing = database.runBatchTransaction([
-    note(['c', '1']),
+    statement(['c', '1']),
     { text: 'insert into rate_limits (key) values (?)', rows: [['d']] },
   ])
   await assert.rejects(failing ?? Promise.resolve(), isRolledBack)
@@ -234,7 +234,7 @@ test('notes at once are on disk as a whole, or nothing of them is', async (t) =>
   assert.deepEqual(await keys(database), ['a', 'b', 'e'])
 })
 
-test('of notes at once whose commit fails nobody says that nothing happened', async (t) => {
+test('a batch transaction whose commit fails is not reported as rolled back', async (t) => {
   const { database } = await newSqliteFile(t)
   await sql`pragma foreign_keys = on`.execute(database.queries)
   const failing = database.runBatchTransaction([
@@ -249,28 +249,28 @@ test('of notes at once whose commit fails nobody says that nothing happened', as
   assert.deepEqual(await keys(database), ['a'])
 })
 
-test('notes are not made at once within a transaction, while another process writes, or where the file is gone', async (t) => {
+test('there is no batch transaction within a transaction, while another process writes, or if the file is gone', async (t) => {
   const { database, file } = await newSqliteFile(t)
-  const note = { text: 'insert into rate_limits (key, full_at) values (?, ?)', rows: [['a', '1']] }
+  const statement = { text: 'insert into rate_limits (key, full_at) values (?, ?)', rows: [['a', '1']] }
   await database.transaction(async (tx) => {
-    assert.equal(database.runBatchTransaction([note]), undefined)
+    assert.equal(database.runBatchTransaction([statement]), undefined)
     await put(tx, 'b')
-    assert.equal(database.runBatchTransaction([note]), undefined)
+    assert.equal(database.runBatchTransaction([statement]), undefined)
   })
   const other = new DatabaseSync(file)
   other.exec('begin immediate')
-  assert.equal(database.runBatchTransaction([note]), undefined)
+  assert.equal(database.runBatchTransaction([statement]), undefined)
   other.exec('rollback')
   other.close()
   assert.deepEqual(await keys(database), ['b'])
-  await database.runBatchTransaction([note])
+  await database.runBatchTransaction([statement])
   assert.deepEqual(await keys(database), ['a', 'b'])
   renameSync(file, `${file}-away`)
-  assert.equal(database.runBatchTransaction([note]), undefined)
+  assert.equal(database.runBatchTransaction([statement]), undefined)
   renameSync(`${file}-away`, file)
 })
 
-test('what another process wrote is known to whoever asks after it, in the same turn too', async (t) => {
+test('a write by another process changes the version, even in the same tick', async (t) => {
   const { database, file } = await newSqliteFile(t)
   const other = new DatabaseSync(file)
   const versions = await new Promise<unknown[]>((resolve) => {

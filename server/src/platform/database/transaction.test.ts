@@ -18,7 +18,7 @@ const valueOf = async (queries: Queries, key: string) =>
 const count = async ({ queries }: Database) => (await queries.selectFrom('rate_limits').select('key').execute()).length
 
 onBothDatabases('a transaction', (engine) => {
-  test('that throws leaves nothing behind, and its error comes out', async (t) => {
+  test('that throws is rolled back and rejects with the error', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const failed = database.transaction(async (tx) => {
       await put(tx, 'a')
@@ -31,7 +31,7 @@ onBothDatabases('a transaction', (engine) => {
     assert.equal(await count(database), 1)
   })
 
-  test('is not run again for a fault of ours', async (t) => {
+  test('is not retried after an error of our own', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     let runs = 0
     const failed = database.transaction(async (tx) => {
@@ -42,7 +42,7 @@ onBothDatabases('a transaction', (engine) => {
     assert.equal(runs, 1)
   })
 
-  test('that swallows the failure of a statement does not pass for a whole one', async (t) => {
+  test('that swallows the error of a statement is not committed', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     await put(database.queries, 'taken')
     const work = database.transaction(async (tx) => {
@@ -55,7 +55,7 @@ onBothDatabases('a transaction', (engine) => {
     assert.equal(await count(database), engine === 'sqlite' ? 2 : 1)
   })
 
-  test('is seen by nobody until it ends', async (t) => {
+  test('is not visible until it is committed', async (t) => {
     const open = await migratedDatabase(t, engine)
     const [here, elsewhere] = [open(), open()]
     let outside: Promise<number> | undefined
@@ -69,7 +69,7 @@ onBothDatabases('a transaction', (engine) => {
     assert.equal(await count(elsewhere), 2)
   })
 
-  test('beside many others on two instances loses no update', async (t) => {
+  test('loses no update among many others on two instances', async (t) => {
     const open = await migratedDatabase(t, engine)
     const instances = [open(), open()]
     await put(instances[0]?.queries ?? assert.fail(), 'sum')
@@ -86,7 +86,7 @@ onBothDatabases('a transaction', (engine) => {
     assert.equal(await count(open()), 31)
   })
 
-  test('does last what was left for its end, and tells that how it ended', async (t) => {
+  test('runs its last steps before the commit, and reports the result to them', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const heard: string[] = []
     const leave = (tx: Queries, run: () => Promise<unknown>) =>
@@ -137,7 +137,7 @@ function meetingPoint(parties: number): () => Promise<void> {
   }
 }
 
-test('two transactions in a deadlock both end well', async (t) => {
+test('two transactions in a deadlock both succeed', async (t) => {
   const database = (await migratedDatabase(t, 'postgres'))()
   await put(database.queries, 'a')
   await put(database.queries, 'b')
@@ -161,7 +161,7 @@ test('two transactions in a deadlock both end well', async (t) => {
   assert.deepEqual([await valueOf(database.queries, 'a'), await valueOf(database.queries, 'b')], [2, 2])
 })
 
-test('a transaction that can not be put in order with another one is run again', async (t) => {
+test('a transaction with a serialization failure is retried', async (t) => {
   const database = (await migratedDatabase(t, 'postgres'))()
   await put(database.queries, 'a')
   const bothHaveRead = meetingPoint(2)
@@ -183,7 +183,7 @@ test('a transaction that can not be put in order with another one is run again',
   assert.equal(await valueOf(database.queries, 'a'), 2)
 })
 
-test('a transaction that loses every race gives up with the last error', async (t) => {
+test('a transaction that fails at every retry rejects with the last error', async (t) => {
   const database = (await migratedDatabase(t, 'postgres'))()
   let runs = 0
   const lost = database.transaction(async (tx) => {

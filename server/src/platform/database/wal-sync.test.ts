@@ -47,14 +47,14 @@ function slowDisk() {
 const ways: Record<string, (database: Database, letter: string) => Promise<unknown>> = {
   'a statement': ({ queries }, letter) => insert(queries, letter),
   'a transaction': (database, letter) => database.transaction((tx) => insert(tx, letter)),
-  'notes at once': async (database, letter) => {
+  'a batch transaction': async (database, letter) => {
     await database.runBatchTransaction([{ text: 'insert into letters values (?)', rows: [[letter]] }])
     await database.durable()
   },
 }
 
 for (const [way, write] of Object.entries(ways)) {
-  test(`${way}: resolves only when the disk has stored it, and the event loop goes on meanwhile`, async (t) => {
+  test(`${way}: resolves only after the fsync, which does not block the event loop`, async (t) => {
     const disk = slowDisk()
     const database = await databaseWith(t, disk.sync)
     disk.hold()
@@ -66,7 +66,7 @@ for (const [way, write] of Object.entries(ways)) {
     await written
   })
 
-  test(`${way}: where the disk fails, it fails, and nothing is written from then on`, async (t) => {
+  test(`${way}: fails if the fsync fails, and nothing can be written after that`, async (t) => {
     let isBroken = false
     const file = join(temporaryFolder(t), 'letters.db')
     const sync: Sync = (fd) => (isBroken ? Promise.reject(new Error('EIO: i/o error, fdatasync')) : syncData(fd))
@@ -84,7 +84,7 @@ for (const [way, write] of Object.entries(ways)) {
   })
 }
 
-test('commits that come while the disk is busy share what follows', async (t) => {
+test('commits that arrive during an fsync share the next one', async (t) => {
   const disk = slowDisk()
   const database = await databaseWith(t, disk.sync)
   disk.hold()
@@ -96,7 +96,7 @@ test('commits that come while the disk is busy share what follows', async (t) =>
   assert.ok(disk.count() - before <= 2, `${disk.count() - before} times`)
 })
 
-test('a commit is covered by an fsync that began after it', async (t) => {
+test('a commit waits for an fsync that began after it', async (t) => {
   const { promise: gate, resolve: release } = Promise.withResolvers<undefined>()
   let began = 0
   const database = await databaseWith(t, async (fd) => {
@@ -117,7 +117,7 @@ test('a commit is covered by an fsync that began after it', async (t) => {
   assert.equal(began, 3)
 })
 
-test('what was committed before a close is on disk, and the close leaves nobody waiting', async (t) => {
+test('a close syncs what was committed, and leaves no promise unsettled', async (t) => {
   const log = join(temporaryFolder(t), 'log')
   writeFileSync(log, '')
   const disk = slowDisk()

@@ -10,7 +10,7 @@ beforeEach(async () => {
   await nextTurn()
 })
 
-test('what one turn brings goes on together, step by step', async () => {
+test('calls of one turn take each step together', async () => {
   const steps: string[] = []
   const work = async (name: string) => {
     await endOfTick()
@@ -30,7 +30,7 @@ test('what one turn brings goes on together, step by step', async () => {
   assert.deepEqual(steps, ['first of one', 'first of other', 'second of one', 'second of other'])
 })
 
-test('what the next turn brings waits for its own end', async () => {
+test('calls of the next turn wait for the end of that turn', async () => {
   await endOfTick()
   let isOver = false
   const next = endOfTick()?.then(() => (isOver = true))
@@ -40,7 +40,7 @@ test('what the next turn brings waits for its own end', async () => {
   assert.ok(isOver)
 })
 
-test('one that fails takes nobody with it', async () => {
+test('a call that fails does not affect the others', async () => {
   const failing = Promise.resolve(endOfTick()).then(() => {
     throw new Error('mine')
   })
@@ -49,7 +49,7 @@ test('one that fails takes nobody with it', async () => {
   assert.equal(await other, 'goes on')
 })
 
-test('who has come alone for a while waits for nobody, until there is company again', async () => {
+test('after many turns with a single call nothing waits, until a turn has several again', async () => {
   for (let turn = 0; turn < 256; turn++) await endOfTick()
   assert.equal(endOfTick(), undefined)
   await nextTurn()

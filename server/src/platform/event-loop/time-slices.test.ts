@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { nextSlice } from './time-slices.ts'
 
-test('of all long work one slice runs in every few turns of the event loop, each work in its turn', async () => {
+test('one slice of all long work runs in every few turns of the event loop, first in, first out', async () => {
   const slices: string[] = []
   const work = async (name: string) => {
     for (let slice = 0; slice < 3; slice++) {
@@ -27,7 +27,7 @@ test('of all long work one slice runs in every few turns of the event loop, each
   assert.deepEqual(slices, ['a', 'b', 'c', 'a', 'b', 'c', 'a', 'b', 'c'])
 })
 
-test('work that comes after a pause does not wait for turns that have passed', async () => {
+test('work that arrives after a pause starts without delay', async () => {
   await nextSlice()
   for (let turn = 0; turn < 10; turn++) await nextTurn()
   let isBegun = false

@@ -42,7 +42,7 @@ async function receive(socket: Socket, pattern: RegExp): Promise<string> {
   return text
 }
 
-test('of requests that are sent on one connection before an answer, one is worked on at a time', async (t) => {
+test('pipelined requests are processed one at a time', async (t) => {
   const begun: string[] = []
   const answers: ServerResponse[] = []
   const open = await listen(t, ({ url = '' }, response) => {
@@ -70,7 +70,7 @@ test('of requests that are sent on one connection before an answer, one is worke
   )
 })
 
-test('what is still waiting when the client hangs up is not begun', async (t) => {
+test('requests that still wait when the client hangs up are not started', async (t) => {
   const begun: string[] = []
   const first = Promise.withResolvers<ServerResponse>()
   const open = await listen(t, ({ url = '' }, response) => {
@@ -86,7 +86,7 @@ test('what is still waiting when the client hangs up is not begun', async (t) =>
   assert.deepEqual(begun, ['/1'])
 })
 
-test('bodies of requests that wait are read when it is their turn', async (t) => {
+test('bodies of waiting requests are read when it is their turn', async (t) => {
   const bodies: string[] = []
   const open = await listen(t, (request, response) => {
     const read = async () => {

@@ -18,7 +18,7 @@ function requests() {
   return { begun, send }
 }
 
-test('of a crowd without a credential a few begin in each turn, and all in their order', async () => {
+test('a few anonymous writes start in each turn, in their order', async () => {
   const { begun, send } = requests()
   const crowd = Array.from({ length: 101 }, (_, index) => `/register/${index}`)
   for (const url of crowd) send(url, 'POST')
@@ -32,7 +32,7 @@ test('of a crowd without a credential a few begin in each turn, and all in their
   assert.deepEqual(begun, crowd)
 })
 
-test('who has a credential, and who reads, goes past the crowd', () => {
+test('requests with a credential, and reads, are not delayed', () => {
   const { begun, send } = requests()
   for (let index = 0; index < 100; index++) send('/register', 'POST')
   send('/proxy', 'POST', { authorization: 'Bearer a' })
@@ -41,7 +41,7 @@ test('who has a credential, and who reads, goes past the crowd', () => {
   assert.deepEqual(begun.slice(2), ['/proxy', '/grants', '/healthz'])
 })
 
-test('one whose client has hung up meanwhile is not begun', async () => {
+test('a request whose client has hung up meanwhile is not started', async () => {
   const { begun, send } = requests()
   for (let index = 0; index < 4; index++) send(`/${index}`, 'POST')
   send('/gone', 'POST').socket.destroy()

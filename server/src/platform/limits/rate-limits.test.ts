@@ -28,7 +28,7 @@ test('a limit is its burst and the time in which one call comes back', () => {
 })
 
 onBothDatabases('rate limits', (engine) => {
-  test('a burst passes, the next call is told when to come back, and one passes then', async (t) => {
+  test('a burst passes, the next call is refused with a time to retry, and then one passes', async (t) => {
     const { queries } = (await migratedDatabase(t, engine))()
     const clock = fixedClock()
     const limit = perMinute(3)
@@ -59,7 +59,7 @@ onBothDatabases('rate limits', (engine) => {
     assert.equal(await call(), undefined)
   })
 
-  test('keys have buckets of their own', async (t) => {
+  test('each key has its own bucket', async (t) => {
     const { queries } = (await migratedDatabase(t, engine))()
     const now = fixedClock().now()
     const limit = perMinute(1)
@@ -69,7 +69,7 @@ onBothDatabases('rate limits', (engine) => {
     assert.equal(await refusal(queries, 'a', limit, now), 60)
   })
 
-  test('a transaction that fails gives back what it took', async (t) => {
+  test('a transaction that is rolled back returns what it took', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const now = fixedClock().now()
     const failed = database.transaction(async (tx) => {
@@ -100,7 +100,7 @@ onBothDatabases('rate limits', (engine) => {
     assert.equal(await refusal(queries, 'a', perMinute(1), now), 60)
   })
 
-  test('a clock that is set back lets one call more through, and then refuses as ever', async (t) => {
+  test('a clock that is set back lets one more call through, then refuses as usual', async (t) => {
     const { queries } = (await migratedDatabase(t, engine))()
     const now = fixedClock().now()
     const earlier = new Date(now.getTime() - 50_000)
@@ -109,7 +109,7 @@ onBothDatabases('rate limits', (engine) => {
     for (let call = 0; call < 3; call++) assert.equal(await refusal(queries, 'a', perMinute(1), earlier), 60)
   })
 
-  test('only buckets that are full again are dropped', async (t) => {
+  test('only buckets that are full again are deleted', async (t) => {
     const { queries } = (await migratedDatabase(t, engine))()
     const clock = fixedClock()
     await takeFromLimit(queries, 'short', perMinute(60), clock.now())

@@ -15,7 +15,7 @@ function budgetOf(rowsPerSecond: number) {
 const isRateLimited = ({ code, retryAfterSeconds = 0 }: ServiceError) =>
   code === 'rate_limited' && retryAfterSeconds > 0
 
-test('a caller may have read ten seconds’ worth of rows at once, then so many a second', () => {
+test('a caller may read a burst of ten seconds, then the rate per second', () => {
   const { clock, assertLeft, spend } = budgetOf(100)
   spend('agent a', 1000)
   assertLeft('agent a')
@@ -35,7 +35,7 @@ test('a caller may have read ten seconds’ worth of rows at once, then so many 
   assertLeft('agent a')
 })
 
-test('operators, and everybody where there is no limit, read as much as they like', () => {
+test('the operator has no limit, and nobody has if it is 0', () => {
   const limited = budgetOf(1)
   limited.spend('admin', 1_000_000)
   limited.assertLeft('admin')
@@ -44,13 +44,13 @@ test('operators, and everybody where there is no limit, read as much as they lik
   unlimited.assertLeft('agent a')
 })
 
-test('what may wait waits for as long as it would be refused', async () => {
+test('work that can wait waits as long as it would be refused', async () => {
   const { spend, untilLeft } = budgetOf(1000)
   spend('user u', 10_005)
   await untilLeft('user u')
 })
 
-test('searches run one at a time for a caller, two at once for all agents, and agents never hold up people', async () => {
+test('one search runs per caller and two for all agents, and people never wait for agents', async () => {
   const { inTurn } = budgetOf(100)
   const running: string[] = []
   const ends: (() => void)[] = []
@@ -78,7 +78,7 @@ test('searches run one at a time for a caller, two at once for all agents, and a
   assert.deepEqual(running, [])
 })
 
-test('only so many searches of a caller wait; one that fails lets the next begin', async () => {
+test('the queue of a caller is limited, and a search that fails starts the next', async () => {
   const { inTurn } = budgetOf(100)
   const { promise, reject } = Promise.withResolvers<number>()
   const first = inTurn('agent a', () => promise)

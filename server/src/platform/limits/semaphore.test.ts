@@ -42,7 +42,7 @@ test('a full queue and a long wait are refused, and a place that is released goe
   assert.deepEqual([taken(), waiting()], [0, 0])
 })
 
-test('who waits gives up when the signal is aborted, and takes no place', async () => {
+test('a waiting caller gives up when its signal is aborted, and takes no place', async () => {
   const { acquire, taken, waiting } = createSemaphore(1)
   const release = await acquire()
   const [first, second] = [new AbortController(), new AbortController()]
@@ -67,7 +67,7 @@ async function namesDatabase(t: TestContext, file: string, sync = syncData): Pro
   return database
 }
 
-test('an urgent transaction does not wait for a crowd of others', async (t) => {
+test('an urgent transaction overtakes others', async (t) => {
   const database = await namesDatabase(t, join(temporaryFolder(t), 'names.db'))
   let done = 0
   const others = Array.from({ length: 200 }, (_, index) =>
@@ -79,7 +79,7 @@ test('an urgent transaction does not wait for a crowd of others', async (t) => {
   assert.ok(before < 100, `${before} went before it`)
 })
 
-test('a single write that waits for the disk holds up no other', async (t) => {
+test('a single write that waits for the disk does not delay others', async (t) => {
   const { promise: gate, resolve: open } = Promise.withResolvers<undefined>()
   let syncs = 0
   const file = join(temporaryFolder(t), 'names.db')
