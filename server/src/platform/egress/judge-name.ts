@@ -3,6 +3,7 @@
  * every connection is checked again. A name that does not resolve now is accepted.
  */
 import { isIP } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { placeOf } from './allow-list.ts'
 import type { AllowList, SuppliedBy } from './allow-list.ts'
 import type { Lookup } from './resolver.ts'
@@ -18,19 +19,10 @@ export async function judgeName(
 ): Promise<void> {
   const place = placeOf(url)
   if (isIP(place.host) !== 0) return
-  for (const { address } of await inTime(lookup(place.host))) {
+  const late = sleep(patienceMs, [], { ref: false })
+  for (const { address } of await Promise.race([lookup(place.host).catch(() => []), late])) {
     const reason = list.judge(address, place, suppliedBy)
     if (reason === undefined) continue
     throw notAllowed(place.host, reason, field)
-  }
-}
-
-async function inTime(answer: ReturnType<Lookup>): ReturnType<Lookup> {
-  const { promise: late, resolve } = Promise.withResolvers<readonly []>()
-  const timer = setTimeout(resolve, patienceMs, [])
-  try {
-    return await Promise.race([answer.catch(() => []), late])
-  } finally {
-    clearTimeout(timer)
   }
 }
