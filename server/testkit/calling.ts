@@ -49,6 +49,8 @@ export interface CallingOptions {
   provider?: object
   terms?: Partial<Grant>
   lookup?: Lookup
+  /** Adds to the app before it is called. */
+  prepare?: (app: TestService['app']) => void
 }
 
 export interface Calling {
@@ -101,12 +103,12 @@ export async function startUpstream(
 export async function startCalling(
   t: Pick<TestContext, 'after'>,
   engine: Engine,
-  { answer, settings, provider, terms, lookup }: CallingOptions = {},
+  { answer, settings, provider, terms, lookup, prepare }: CallingOptions = {},
 ): Promise<Calling> {
   const upstream = await startUpstream(t, answer)
   const clients = endingClients(t)
   const reached = { SALLYPORT_EGRESS_ALLOW: upstream.host, SALLYPORT_EGRESS_CA_FILE: (await sharedAuthority()).caFile }
-  const service = await startService(t, engine, { ...reached, ...settings }, undefined, lookup)
+  const service = await startService(t, engine, { ...reached, ...settings }, undefined, lookup, prepare)
   const body = { ...acme, ...client, slug: 'acme', api_hosts: [upstream.host], ...provider }
   const { provider_id: providerId } = made(
     await service.call('POST', '/v4/providers', { token: service.adminToken, body }),
@@ -120,7 +122,7 @@ export async function startCalling(
 export async function startOAuthCalling(
   t: Pick<TestContext, 'after'>,
   engine: Engine,
-  { answer, settings, provider, terms, oauth }: Omit<CallingOptions, 'lookup'> & { oauth?: OAuthServerOptions } = {},
+  { answer, settings, provider, terms, oauth }: Omit<CallingOptions, 'lookup' | 'prepare'> & { oauth?: OAuthServerOptions } = {},
 ): Promise<Calling & { service: ConnectionTest }> {
   const upstream = await startUpstream(t, answer)
   const clients = endingClients(t)

@@ -59,6 +59,8 @@ export async function startService(
   clock: FixedClock = fixedClock(),
   /** A name server that the test plays. */
   lookup?: Lookup,
+  /** Adds to the app before it is called. */
+  prepare?: (app: App) => void,
 ): Promise<TestService> {
   // The last to come goes first: what is still under way finds its database until the app has ended.
   const endings: (() => unknown)[] = []
@@ -98,6 +100,7 @@ export async function startService(
     ...(clock.offsetMs && { clockOffsetMs: clock.offsetMs }),
     log: createLog(config, { write: (line) => log.push(line) }),
   })
+  prepare?.(app)
   scope.after(async () => {
     await app.http.close()
     await app.outsideEnded()

@@ -147,12 +147,12 @@ function namedByConnection(list: HeaderList): string[] {
   return named
 }
 
-/** `[REDACTED]` is in no name that can be sent. */
+/** Neither is a name with `[REDACTED]` in it, nor one that a plain object can't have as a member. */
 function isName(name: string): boolean {
-  return /^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name)
+  return /^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name) && name !== '__proto__'
 }
 
-/** Node refuses to send the few characters that an upstream might have sent all the same. */
-function sendable(value: string): string {
+/** Replaces the few characters that an upstream may have sent although Node refuses to send them. */
+export function sendable(value: string): string {
   return value.replace(/[^\t\x20-\x7e\x80-\xff]/g, '?')
 }

@@ -37,9 +37,13 @@ export interface Flight {
   abort: (reason: Error) => void
   /** From here on the upstream may have heard of it. */
   leavesNow: () => void
-  /** Only the first of these two counts. With a key it resolves only once the answer is kept; otherwise nobody has to wait. `envelope` is what a repetition gets. */
+  /**
+   * Only the first call of `answered` or `failed` has an effect. With an Idempotency-Key it resolves once the answer is
+   * stored; otherwise there is no need to wait for it. `envelope` is what a repetition of the call gets.
+   */
   answered: (seen: Seen, envelope?: Envelope) => Promise<void>
-  failed: (error: unknown) => Promise<void>
+  /** Aborts the call: nobody will read an answer that is still coming. */
+  failed: (error: Error) => Promise<void>
 }
 
 /** The caller hung up: nobody reads the answer any more. */
@@ -93,9 +97,10 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
     },
     failed: async (error) => {
       if (!land()) return
+      abort(error)
       needs.onOutcome('failed', call.standing)
-      // Whatever else went wrong came of what ended it.
-      const detail = { code: codeOf(signal.aborted ? signal.reason : error), ms: ms() }
+      // The first reason: errors that follow are caused by the abort.
+      const detail = { code: codeOf(signal.reason), ms: ms() }
       // What certainly never went out may be tried again under the same key.
       const settle =
         keyed && !hasLeft ? (tx: Parameters<Idempotency['forget']>[0]) => idempotency.forget(tx, keyed) : undefined

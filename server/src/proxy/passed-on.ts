@@ -20,7 +20,7 @@ export async function* passedOn(
     }
     await flight.answered(seen(bytes))
   } catch (error) {
-    await flight.failed(error)
+    await flight.failed(error as Error)
     throw error
   } finally {
     // Where it is not over by now, the reader went away without a word.

@@ -68,9 +68,7 @@ export async function proxyCall(
       ? { kind: 'streamed', ...(await stream(needs, call, flight, times, caller.naming)) }
       : { kind: 'whole', envelope: await unlessAborted(flight.signal, whole(needs, call, flight, times, keyed, room)) }
   } catch (error) {
-    // An answer may be waiting that nobody will read now.
-    flight.abort(error as Error)
-    await flight.failed(error)
+    await flight.failed(error as Error)
     throw error
   }
 }
@@ -144,11 +142,7 @@ async function stream(
     bytes,
     redactions: redactor.count(),
   }))
-  const giveUp = (reason: Error) => {
-    flight.abort(reason)
-    void flight.failed(reason)
-  }
-  return { ...answer, body, signal: flight.signal, giveUp }
+  return { ...answer, body, signal: flight.signal, giveUp: () => void flight.failed(new CallerGone()) }
 }
 
 /** The answer to the caller does not wait until the upstream has noticed, nor for what it then says. */

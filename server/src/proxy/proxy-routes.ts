@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { buffer } from 'node:stream/consumers'
 import { DryRunReply, ProxyBody, ProxyReply } from '@sallyport/protocol/proxy'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
@@ -7,6 +7,7 @@ import { actingAgent } from '../authenticate.ts'
 import type { Config } from '../config/config.ts'
 import type { Http } from '../platform/http/http.ts'
 import { requestMembers } from '../platform/http/response-log.ts'
+import { removeSecurityHeaders } from '../platform/http/security-headers.ts'
 import { enter } from './admit.ts'
 import type { EnterNeeds } from './admit.ts'
 import type { HeaderNaming } from './answer-headers.ts'
@@ -17,6 +18,7 @@ import { proxyCall } from './proxy-call.ts'
 import type { ProxyNeeds } from './proxy-call.ts'
 import type { CallMetrics, CallTimes } from './proxy-metrics.ts'
 import type { ReadableAnswer } from './streamed-answer.ts'
+import type { HeaderList } from './upstream.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -74,7 +76,7 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
         times,
         naming: namingFor(request, needs.config.baseUrl),
       })
-      if (answer.kind === 'streamed') return passOn(reply, answer)
+      if (answer.kind === 'streamed') return sendStream(reply, answer)
       // It is JSON already: the schema tells readers of it, and writes nothing.
       const plain: FastifyReply = reply.type('application/json; charset=utf-8')
       const { envelope } = answer
@@ -112,27 +114,57 @@ function toInput(body: Static<typeof ProxyBody>): ProxyInput {
   }
 }
 
-/** Not through the framework: its hooks would add headers of our own to an answer that is another's. */
-async function passOn(reply: FastifyReply, answer: ReadableAnswer): Promise<void> {
-  const { raw } = reply.hijack()
+/** Sent by the framework like every other answer, so that each hook, header rule and limit applies to it too. */
+async function sendStream(reply: FastifyReply, answer: ReadableAnswer): Promise<FastifyReply> {
+  const { raw, request } = reply
   const { status, statusText, headers } = answer
-  // At once: a client that does not read could keep it from ending with its grant.
+  // The framework does not wait for the end of an answer without a body. Here that end is on record first.
+  const isEmpty = status === 204
+  if (isEmpty) await buffer(answer.body)
+  const body = isEmpty ? undefined : Readable.from(withTrailers(raw, answer))
+  // Not by `reply.code`, which refuses what is no status of HTTP.
+  raw.statusCode = status
+  removeSecurityHeaders(reply)
+  setHeaders(reply, headers)
+  // The framework has set all headers by then. From here on a failure can only cut the answer short.
+  raw.once('pipe', () => {
+    raw.writeHead(status, statusText)
+    flushSoon(raw, headers)
+  })
+  // Immediately: a client that does not read must not keep the call from ending with its grant.
   answer.signal.addEventListener('abort', () => raw.destroy())
-  try {
-    raw.writeHead(status, statusText, [...headers, ['x-request-id', reply.request.id]].flat())
-    // Whoever waits for the first event of a stream hears at once that it has begun. Node flushes headers as UTF-8, so
-    // one with other bytes, which are Latin-1, has to wait for the body.
-    const isAscii = headers.every(([, value]) => !/[^\x20-\x7e\t]/.test(value))
-    setImmediate(() => {
-      if (isAscii && !raw.writableEnded) raw.flushHeaders()
-    })
-    await pipeline(answer.body, raw, { end: false })
-    raw.addTrailers(answer.trailers())
-    raw.end()
-  } catch (error) {
-    reply.request.log.info({ ...requestMembers(reply.request), err: error }, 'a streamed answer broke off')
-    answer.giveUp(error as Error)
-    // Cut short, so that nobody takes it for whole.
-    raw.destroy()
+  onceClosed(raw, () => {
+    if (!raw.writableFinished) {
+      request.log.info({ ...requestMembers(request), err: answer.signal.reason }, 'a streamed answer broke off')
+    }
+    // Even if nobody has begun to read it.
+    answer.giveUp()
+    body?.destroy()
+  })
+  return reply.send(body)
+}
+
+async function* withTrailers(raw: FastifyReply['raw'], { body, trailers }: ReadableAnswer): AsyncGenerator<Buffer> {
+  yield* body
+  raw.addTrailers(trailers())
+}
+
+/** The upstream's headers replace defaults of the same name. An `onSend` hook still has the last word. */
+function setHeaders(reply: FastifyReply, headers: HeaderList): void {
+  for (const [name, values] of Map.groupBy(headers, ([key]) => key)) {
+    const ours = name === 'vary' ? [reply.getHeader(name) ?? []].flat().map(String) : []
+    const all = [...ours, ...values.map(([, value]) => value)]
+    reply.header(name, all.length === 1 ? all[0] : all)
   }
+}
+
+/**
+ * A client that waits for the first event of a stream learns immediately that it has begun. Node flushes headers as
+ * UTF-8, so headers with Latin-1 bytes have to wait for the body.
+ */
+function flushSoon(raw: FastifyReply['raw'], headers: HeaderList): void {
+  if (headers.some(([, value]) => /[^\x20-\x7e\t]/.test(value))) return
+  setImmediate(() => {
+    if (!raw.writableEnded) raw.flushHeaders()
+  })
 }

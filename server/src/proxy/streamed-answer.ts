@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { StopSignal } from '../platform/stop-signal.ts'
 import { decodeStream } from '../platform/egress/decoding.ts'
 import type { Redactor } from '../redaction/redactor.ts'
-import { contentEncodingOf, streamedHeaders } from './answer-headers.ts'
+import { contentEncodingOf, sendable, streamedHeaders } from './answer-headers.ts'
 import type { HeaderNaming } from './answer-headers.ts'
 import type { Call } from './call.ts'
 import type { HeaderList, StreamedResponse } from './upstream.ts'
@@ -20,11 +20,12 @@ export interface StreamedAnswer {
   trailers: () => HeaderList
 }
 
-/** One that somebody has to read to its end, or else give up. */
+/** It must be read to its end, or given up. */
 export interface ReadableAnswer extends StreamedAnswer {
-  /** Aborted once nothing more of it may be passed on, not even what came before. */
+  /** Aborted once nothing more of it may be sent, not even bytes that are buffered. */
   signal: StopSignal
-  giveUp: (reason: Error) => void
+  /** The caller is gone. Has no effect once the answer was read to its end. */
+  giveUp: () => void
 }
 
 export function streamedAnswer(
@@ -41,7 +42,7 @@ export function streamedAnswer(
   const named = { naming, url: last.destination.url }
   return {
     status: response.status,
-    statusText: redactor.text(response.statusText),
+    statusText: sendable(redactor.text(response.statusText)),
     headers: [
       ...streamedHeaders(response.headers, redactor, { ...named, keepsLength }),
       ['x-sallyport-audit-id', first.auditId],

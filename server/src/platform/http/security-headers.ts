@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify'
 import type { Http } from './http.ts'
 
 /** Pages may load only the service's own files: no inline scripts or styles, no other hosts, no frames. */
@@ -28,12 +29,15 @@ const onEveryAnswer = {
   'cache-control': 'no-store',
 }
 
+const overHttps = { 'strict-transport-security': 'max-age=31536000; includeSubDomains' }
+
 export function securityHeaders(baseUrl: URL): Record<string, string> {
-  const isHttps = baseUrl.protocol === 'https:'
-  return {
-    ...onEveryAnswer,
-    ...(isHttps && { 'strict-transport-security': 'max-age=31536000; includeSubDomains' }),
-  }
+  return { ...onEveryAnswer, ...(baseUrl.protocol === 'https:' && overHttps) }
+}
+
+/** For an answer that repeats another server's headers: a client would take ours for that server's. */
+export function removeSecurityHeaders(reply: FastifyReply): void {
+  for (const name of Object.keys({ ...onEveryAnswer, ...overHttps })) reply.removeHeader(name)
 }
 
 export function setSecurityHeaders(http: Http, headers: Record<string, string>): void {
