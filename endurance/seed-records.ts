@@ -217,6 +217,7 @@ function recordsOf(people: readonly Between[], host: string, from: number, count
       made.push({
         at,
         event: 'proxy.refused',
+        isKeptBriefly: true,
         agentId,
         outcome: 'refused',
         detail: { ...facts, code: 'grant_not_found' },

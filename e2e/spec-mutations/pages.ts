@@ -75,7 +75,7 @@ export const pages: Mutation[] = [
   },
   {
     row: 'Nothing of others, no text breaks out',
-    file: 'server/src/audit/audit-routes.ts',
+    file: 'server/src/call-log/audit-routes.ts',
     from: 'return { userId: actor.user.userId }',
     to: 'return {}',
   },

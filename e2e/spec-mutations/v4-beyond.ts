@@ -177,19 +177,19 @@ export const v4Beyond: Mutation[] = [
   },
   {
     row: 'GET /v4/audit',
-    file: 'server/src/audit/audit-routes.ts',
+    file: 'server/src/call-log/audit-routes.ts',
     from: 'return { userId: actor.user.userId }',
     to: 'return {}',
   },
   {
     row: 'GET /v4/audit/key',
-    file: 'server/src/audit/audit-routes.ts',
+    file: 'server/src/audit/audit-key-routes.ts',
     from: "const { x = '' } = publicKey.export({ format: 'jwk' })",
     to: "const x = 'A'.repeat(43)",
   },
   {
     row: 'GET /v4/audit/{id}',
-    file: 'server/src/audit/audit-routes.ts',
+    file: 'server/src/call-log/audit-routes.ts',
     from: 'auditList.find(database.queries, scope, request.params.id)',
     to: 'auditList.find(database.queries, {}, request.params.id)',
   },

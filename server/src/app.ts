@@ -3,7 +3,8 @@ import { accessRequestRoutes } from './access-requests/access-request-routes.ts'
 import { decisionRoutes } from './access-requests/decision-routes.ts'
 import { mutedAgentRoutes } from './access-requests/muted-agent-routes.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
-import { auditRoutes } from './audit/audit-routes.ts'
+import { auditKeyRoutes } from './audit/audit-key-routes.ts'
+import { auditRoutes } from './call-log/audit-routes.ts'
 import { callSeriesRoutes } from './call-log/call-series-routes.ts'
 import { headText } from './audit/signed-head.ts'
 import { authenticateCalls, isAgentKey } from './authenticate.ts'
@@ -153,15 +154,15 @@ export async function createApp(given: AppNeeds): Promise<App> {
   decisionRoutes(http, deciding)
   mutedAgentRoutes(http, needs)
   grantRoutes(http, needs)
+  auditKeyRoutes(http, needs)
   auditRoutes(http, { ...needs, reads })
   callSeriesRoutes(http, { ...needs, reads })
   eventRoutes(http, listeners)
   healthRoutes(http, { ...given, ...needs, metrics, version: readVersion() })
   await sandboxRoutes(http, needs)
   await legacyV1Routes(http, needs)
-  const calling = { ...needs, refusals, budget, callLog, callsInFlight, load }
   proxyRoutes(http, {
-    ...calling,
+    ...{ ...needs, refusals, budget, callLog, callsInFlight, load },
     unsentAnswers: createUnsentAnswers(config),
     // What a call stands on is kept from one call to the next.
     routeOf: memoizeByObject((standing: Standing) =>

@@ -137,6 +137,15 @@ test('platform knows no noun of the service', () => {
   assert.ok(platform.length > 50)
 })
 
+test('the audit log knows nothing of calls: no room that does, and none of their events', () => {
+  const files = code.filter(({ path }) => roomOf(path) === 'audit')
+  assert.deepEqual(
+    files.filter(({ text }) => /\bproxy\b|call-log/.test(text)).map(({ path }) => path),
+    [],
+  )
+  assert.ok(files.length > 10)
+})
+
 test('protocol imports no room, and end-to-end tests and the demo speak only over the wire', () => {
   assert.deepEqual(
     broken(protocol, (_file, from) => from.startsWith('server/')),

@@ -20,7 +20,7 @@ const bounded: Record<string, string> = {
   'audit/audit-chain-store.ts listStarts': 'one for each chain, found by jumps in an index',
   'audit/audit-chain-store.ts listStubs': 'one for each chain; only `audit verify` reads them',
   'audit/audit-chain-store.ts putStub': 'the records of a batch, and their heads',
-  'audit/audit-list-store.ts withFollowUps': 'the calls of a page',
+  'call-log/audit-list-store.ts withFollowUps': 'the calls of a page',
   'audit/loose-record-store.ts countUnchained': 'the records of a stretch, which is limited',
   'audit/loose-record-store.ts listOutside': 'the records of a stretch, which is limited',
   'audit/loose-record-store.ts listUnlisted': 'the records of a stretch, which is limited',

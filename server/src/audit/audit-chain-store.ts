@@ -39,13 +39,6 @@ export interface LinkedRow extends RecordRow, Head {
   mac: Uint8Array | null
 }
 
-const noHash = new Uint8Array()
-
-/** A record whose place in the chain is known at the end of its transaction. */
-export function placeless(row: RecordRow): LinkedRow {
-  return { ...row, chain: '', position: 0, hash: noHash, mac: null }
-}
-
 const columns = [...recordColumns, 'chain', 'position', 'hash', 'mac'] as const satisfies (keyof LinkedRow)[]
 
 export const auditChainStore = {

@@ -49,11 +49,11 @@ export function recordValues(row: RecordRow): unknown[] {
   ]
 }
 
-/** `chs`: calls with no person's grant behind them, on a chain of their own because they are not kept for as long. */
+/** `chs` chains have records that are kept for a shorter time. The name of a chain begins with its kind. */
 export type ChainKind = 'chn' | 'chs'
 
-export function chainKindOf({ event, user_id }: Pick<RecordRow, 'event' | 'user_id'>): ChainKind {
-  return user_id === null && event.startsWith('proxy.') ? 'chs' : 'chn'
+export function chainKindOf({ chain }: Pick<Head, 'chain'>): ChainKind {
+  return chain.startsWith('chs') ? 'chs' : 'chn'
 }
 
 /** The last record of a chain as far as somebody knows it. */

@@ -2,6 +2,7 @@
  * Which users and agents have records between them. Such a record has one place in the lists, under both at once; whoever
  * reads the list of one of them learns here where to look.
  */
+import { followUps } from '@sallyport/protocol/audit'
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 import { rowsPerBatch } from '../platform/database/batches.ts'
@@ -14,8 +15,9 @@ declare module '../platform/database/tables.ts' {
   }
 }
 
-/** Word for word as in the indexes, which serve only queries that repeat it. */
-export const isListed = sql<boolean>`event not in ('proxy.hop', 'proxy.outcome')`
+/** Follow-ups are shown with the record that they belong to. Written exactly as in the partial indexes, or they would not be used. */
+export const isListed = sql<boolean>`event not in (${sql.raw(followUps.map((event) => `'${event}'`).join(', '))})`
+const unlisted: ReadonlySet<string> = new Set(followUps)
 
 type Own = 'agent_id' | 'user_id'
 
@@ -69,7 +71,7 @@ export const insertPair = 'insert into audit_pairs (user_id, agent_id) values (?
 export function pairsIn(rows: readonly RecordRow[]): [userId: string, agentId: string][] {
   const pairs: [string, string][] = []
   for (const { event, user_id: userId, agent_id: agentId } of rows) {
-    if (userId === null || agentId === null || event === 'proxy.hop' || event === 'proxy.outcome') continue
+    if (userId === null || agentId === null || unlisted.has(event)) continue
     pairs.push([userId, agentId])
   }
   return pairs

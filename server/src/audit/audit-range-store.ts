@@ -2,15 +2,23 @@
  * Where the records of somebody are: in ranges, each of which an index holds in order. What an agent did for itself is
  * one, what it did for each user another. However many there are, no other record is looked at.
  */
+import type { AuditEvent } from '@sallyport/protocol/audit'
 import { PostgresAdapter } from 'kysely'
 import type { Queries } from '../platform/database/database.ts'
 import { lowestId } from '../platform/ids.ts'
 import { nextSlice } from '../platform/event-loop/time-slices.ts'
-import type { AuditFilter, AuditScope } from './audit-list-store.ts'
 import { isListed } from './audit-pair-store.ts'
 import { idSlackMs } from './audit-record.ts'
 import { counterpartsOf } from './counterpart-store.ts'
 import type { RecordRow } from './audit-hash.ts'
+
+/** Whose records: an agent's, those that concern a user, or all. */
+export interface AuditScope {
+  agentId?: string
+  userId?: string
+  /** The events that may be shown. All if undefined. */
+  events?: readonly AuditEvent[]
+}
 
 /** Null stands for nobody, undefined for anybody. */
 export interface Range {
@@ -21,8 +29,10 @@ export interface Range {
 }
 
 /** The part of some ranges that is looked at: below `before`, down to `from`. */
-export interface Part extends Pick<AuditFilter, 'since' | 'until'> {
+export interface Part {
   ranges: readonly Range[]
+  since: Date | undefined
+  until: Date | undefined
   before: string | undefined
   from: string | undefined
 }

@@ -7,8 +7,10 @@ export const idSlackMs = 600_000
 type Fact = string | number | boolean | null | string[] | Readonly<Record<string, unknown>>
 
 export interface AuditRecord {
-  /** Given where a record belongs to an earlier one; otherwise it gets its own. */
+  /** Given if the record belongs to an earlier one; otherwise it gets its own. */
   auditId?: string
+  /** It goes onto a chain of records with a shorter retention. */
+  isKeptBriefly?: boolean
   event: AuditEvent
   at: Date
   requestId?: string | undefined
@@ -18,7 +20,7 @@ export interface AuditRecord {
   connectionId?: string | undefined
   /** The provider's slug. */
   provider?: string | undefined
-  /** How a call ended. An attempt without one, and without a `proxy.outcome` of its audit_id, ended nobody knows how. */
+  /** How the recorded event ended, if it is known. */
   outcome?: Exclude<AuditOutcome, 'unknown'> | undefined
   /** Facts that belong to the event. Never a credential, a query value or a body. */
   detail?: Record<string, Fact>

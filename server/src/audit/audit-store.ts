@@ -11,7 +11,7 @@ import { newId } from '../platform/ids.ts'
 import { redacted } from '../platform/secret.ts'
 import { issuedTokenPattern, issuedTokenPrefix } from '../platform/tokens.ts'
 import type { Vault } from '../platform/vault/vault.ts'
-import { auditChainStore, placeless } from './audit-chain-store.ts'
+import { auditChainStore } from './audit-chain-store.ts'
 import type { LinkedRow } from './audit-chain-store.ts'
 import { chainKindOf, emptyChain, linked, macOf } from './audit-hash.ts'
 import type { ChainKind, Head, RecordRow } from './audit-hash.ts'
@@ -201,7 +201,7 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
   }
 }
 
-function kindsIn(rows: readonly RecordRow[]): ChainKind[] {
+function kindsIn(rows: readonly LinkedRow[]): ChainKind[] {
   return [...new Set(rows.map(chainKindOf))]
 }
 
@@ -225,8 +225,10 @@ function linkedTo(bases: Chains, added: readonly LinkedRow[]): Chains {
   return next
 }
 
+const noHash = new Uint8Array()
+
 function toRow(record: AuditRecord): LinkedRow {
-  return placeless({
+  return {
     audit_id: record.auditId ?? newId('aud', record.at),
     event: record.event,
     at: record.at.getTime(),
@@ -238,7 +240,12 @@ function toRow(record: AuditRecord): LinkedRow {
     provider: record.provider ?? null,
     outcome: record.outcome ?? null,
     detail: withoutTokens(JSON.stringify(record.detail ?? {})),
-  })
+    // The kind of its chain. Its place there is known at the end of the transaction.
+    chain: record.isKeptBriefly ? 'chs' : 'chn',
+    position: 0,
+    hash: noHash,
+    mac: null,
+  }
 }
 
 /** A path can hold a token that its caller put there by mistake. Most hold nothing that looks like one. */

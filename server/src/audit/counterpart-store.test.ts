@@ -5,7 +5,7 @@ import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
 import { countTurns } from '../../testkit/turns.ts'
 import type { Engine } from '../platform/database/database.ts'
-import { auditListStore } from './audit-list-store.ts'
+import { auditListStore } from '../call-log/audit-list-store.ts'
 import { createAuditStore } from './audit-store.ts'
 
 /** An agent with so many users, a minute between two of its records. */

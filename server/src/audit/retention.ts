@@ -10,7 +10,7 @@ import type { Database, Queries } from '../platform/database/database.ts'
 import type { Log } from '../platform/operations/log.ts'
 import { nextSlice } from '../platform/event-loop/time-slices.ts'
 import type { AuditChainStore } from './audit-chain-store.ts'
-import { emptyChain } from './audit-hash.ts'
+import { chainKindOf, emptyChain } from './audit-hash.ts'
 import type { ChainKind, Head } from './audit-hash.ts'
 import type { AuditKey, AuditKeyStore } from './audit-key-store.ts'
 import type { LooseRecordStore } from './loose-record-store.ts'
@@ -97,7 +97,7 @@ async function dropAll(
   const key = await auditKeys.find(queries)
   if (!key) return
   for (const { chain } of await auditChains.listHeads(queries)) {
-    const before = keptSince[chain.startsWith('chs_') ? 'chs' : 'chn']
+    const before = keptSince[chainKindOf({ chain })]
     if (!before) continue
     await run(() => database.transaction((tx) => dropBeginning(needs, tx, key, chain, before)))
     result.left += await auditChains.countBefore(queries, chain, before)

@@ -2,11 +2,11 @@
 import { sql } from 'kysely'
 import type { AuditEvent, AuditOutcome } from '@sallyport/protocol/audit'
 import type { Queries } from '../platform/database/database.ts'
-import type { AuditFilter, AuditScope } from '../audit/audit-list-store.ts'
 import { recordColumns } from '../audit/audit-hash.ts'
-import { outcomeOf } from '../audit/audit-list-store.ts'
 import { candidatesOf, rangesOf, readInPieces } from '../audit/audit-range-store.ts'
-import type { Part } from '../audit/audit-range-store.ts'
+import type { AuditScope, Part } from '../audit/audit-range-store.ts'
+import { outcomeOf } from './audit-list-store.ts'
+import type { AuditFilter } from './audit-list-store.ts'
 
 export interface SeriesRow {
   auditId: string

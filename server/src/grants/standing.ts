@@ -38,9 +38,10 @@ export interface Standing {
   provider: StandingProvider | null
 }
 
-/** Whom and what a record of a call concerns, beside its agent. */
+/** Whom and what a record of a call concerns, beside its agent. Calls that no user approved are kept for a shorter time. */
 export function recordedNames({ grant, connection, provider }: Standing) {
   return {
+    isKeptBriefly: grant.userId === null,
     grantId: grant.grantId,
     userId: grant.userId ?? undefined,
     connectionId: connection?.connectionId,

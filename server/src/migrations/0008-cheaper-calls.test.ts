@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
+import { auditListStore } from '../../call-log/audit-list-store.ts'
 import { fixedClock } from '../../testkit/clock.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { emptyDatabase } from '../../testkit/open-database.ts'

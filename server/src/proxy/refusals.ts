@@ -48,6 +48,10 @@ const minuteMs = 60_000
 export function createRefusals({ config, database, audit, budget, clock }: RefusalNeeds): Refusals {
   const minutes = new Map<string, Minute>()
   const ofAllAgents = new Map<ErrorCode, number>()
+  const append = (record: Partial<AuditRecord>) => {
+    const isKeptBriefly = record.userId === undefined
+    return audit.append(database.queries, { at: clock(), ...record, event: 'proxy.refused', isKeptBriefly })
+  }
 
   const recordCount = async (minute: Minute) => {
     const { agentId, code, counted: count } = minute
@@ -55,7 +59,7 @@ export function createRefusals({ config, database, audit, budget, clock }: Refus
     minute.counted = 0
     try {
       if (await budget.trySpend(agentId, recordBytes)) {
-        await audit.append(database.queries, { event: 'proxy.refused', at: clock(), agentId, detail: { code, count } })
+        await append({ agentId, detail: { code, count } })
       } else ofAllAgents.set(code, (ofAllAgents.get(code) ?? 0) + count)
     } catch (error) {
       minute.counted += count
@@ -81,7 +85,7 @@ export function createRefusals({ config, database, audit, budget, clock }: Refus
 
   const recordCountsOfAll = async () => {
     for (const [code, count] of ofAllAgents) {
-      await audit.append(database.queries, { event: 'proxy.refused', at: clock(), detail: { code, count } })
+      await append({ detail: { code, count } })
       const more = (ofAllAgents.get(code) ?? 0) - count
       if (more > 0) ofAllAgents.set(code, more)
       else ofAllAgents.delete(code)
@@ -105,7 +109,7 @@ export function createRefusals({ config, database, audit, budget, clock }: Refus
         minute.counted++
         return
       }
-      await audit.append(database.queries, { ...names, event: 'proxy.refused', at, outcome: 'refused', detail })
+      await append({ ...names, at, outcome: 'refused', detail })
     },
     flush: async () => {
       for (const minute of minutes.values()) await recordCount(minute)

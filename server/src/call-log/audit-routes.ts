@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
-import { AuditKeyReply, AuditPage, AuditRecord, ListAuditQuery } from '@sallyport/protocol/audit'
+import { AuditPage, AuditRecord, ListAuditQuery } from '@sallyport/protocol/audit'
 import type { AuditFormat } from '@sallyport/protocol/audit'
 import { IdInPath } from '@sallyport/protocol/schema'
 import type { FastifyRequest } from 'fastify'
+import type { AuditScope } from '../audit/audit-range-store.ts'
 import type {} from '../authenticate.ts'
-import type { Clock } from '../platform/clock.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { pageRequest } from '../platform/database/paging.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -13,19 +13,16 @@ import { readerKey } from '../platform/http/limit-lists.ts'
 import type { ReadBudget } from '../platform/limits/read-budget.ts'
 import { nextSlice } from '../platform/event-loop/time-slices.ts'
 import { csvHeader, csvRow } from './audit-csv.ts'
-import type { AuditKeyStore } from './audit-key-store.ts'
-import type { AuditFilter, AuditListStore, AuditScope, ListedRecord } from './audit-list-store.ts'
-import { wordsIn } from './audit-search.ts'
-import { createExportLimit } from './export-limit.ts'
+import type { AuditFilter, AuditListStore, ListedRecord } from './audit-list-store.ts'
 import { agentEvents, auditView } from './audit-view.ts'
+import { wordsIn } from './call-search.ts'
+import { createExportLimit } from './export-limit.ts'
 
 interface AuditRouteNeeds {
   database: Database
   auditList: AuditListStore
-  auditKeys: AuditKeyStore
-  clock: Clock
-  /** What agents call themselves. */
   reads: ReadBudget
+  /** The names that agents gave themselves. */
   agents: { findAll: (queries: Queries, agentIds: string[]) => Promise<{ agentId: string; name: string }[]> }
 }
 
@@ -34,7 +31,7 @@ const tags = ['Audit']
 const exportPage = 25
 
 export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
-  const { database, auditList, auditKeys, agents, clock, reads } = needs
+  const { database, auditList, agents, reads } = needs
   const exports = createExportLimit()
   const views = async (records: ListedRecord[], scope: AuditScope): Promise<AuditRecord[]> => {
     const ids = new Set(records.flatMap(({ agent_id }) => agent_id ?? []))
@@ -125,31 +122,6 @@ export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
       const [view] = found ? await views([found], scope) : []
       if (!view) throw new ServiceError('not_found')
       return view
-    },
-  )
-
-  http.get(
-    '/v4/audit/key',
-    {
-      config: { allow: 'anyone' },
-      schema: {
-        tags,
-        summary: 'The public key that signed heads of the record are checked with',
-        description:
-          'The service signs every minute how far the record has come, writes the head to its log, and `sallyport-server ' +
-          'audit verify` shows the newest. A head is one line, `sallyport-audit-head.v1.{chain}.{position}.{hash}.' +
-          '{milliseconds}.{signature}`; the Ed25519 signature (base64url) is over the bytes before its dot. Keep this ' +
-          'key and heads where the service can not reach them: `audit verify --head` then shows whether the record ' +
-          'was set back to an older state. The key does not change.',
-        response: { 200: AuditKeyReply },
-      },
-    },
-    async () => {
-      const known = await auditKeys.find(database.queries)
-      const { publicKey } = known ?? (await database.transaction((tx) => auditKeys.findOrMake(tx, clock())))
-      const { x = '' } = publicKey.export({ format: 'jwk' })
-      const jwk = { kty: 'OKP' as const, crv: 'Ed25519' as const, x }
-      return { alg: 'EdDSA' as const, jwk, pem: publicKey.export({ type: 'spki', format: 'pem' }).toString() }
     },
   )
 }

@@ -1,6 +1,6 @@
 /** How records are shown. An agent sees what it did itself and what came of it, not who stood on the other side. */
 import type { AuditEvent, AuditOutcome, AuditRecord } from '@sallyport/protocol/audit'
-import type { RecordRow } from './audit-hash.ts'
+import type { RecordRow } from '../audit/audit-hash.ts'
 import type { ListedRecord } from './audit-list-store.ts'
 
 /** That somebody muted or blocked it is nothing that an agent is told. */

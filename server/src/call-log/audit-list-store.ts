@@ -2,23 +2,15 @@
 import { sql } from 'kysely'
 import { followUps } from '@sallyport/protocol/audit'
 import type { AuditEvent, AuditOutcome } from '@sallyport/protocol/audit'
+import { recordColumns } from '../audit/audit-hash.ts'
+import type { RecordRow } from '../audit/audit-hash.ts'
+import { isListed } from '../audit/audit-pair-store.ts'
+import { candidatesOf, piecesOf, rangesOf, readInPieces } from '../audit/audit-range-store.ts'
+import type { AuditScope, Piece, Range } from '../audit/audit-range-store.ts'
 import { inBatches, rowsPerBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import type { Page } from '../platform/database/paging.ts'
-import { recordColumns } from './audit-hash.ts'
-import type { RecordRow } from './audit-hash.ts'
-import { isListed } from './audit-pair-store.ts'
-import { candidatesOf, piecesOf, rangesOf, readInPieces } from './audit-range-store.ts'
-import type { Piece, Range } from './audit-range-store.ts'
-import { holdsWords } from './audit-search.ts'
-
-/** Whose records: those of an agent, those that concern a user, or all. */
-export interface AuditScope {
-  agentId?: string
-  userId?: string
-  /** The events that may be shown; all where it is not given. */
-  events?: readonly AuditEvent[]
-}
+import { holdsWords } from './call-search.ts'
 
 export interface AuditFilter {
   agentId?: string | undefined

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { holdsWords, wordsIn } from './audit-search.ts'
+import { holdsWords, wordsIn } from './call-search.ts'
 
 const call = JSON.stringify({ method: 'POST', host: 'api.example.com', path: '/Items/caf%C3%A9', query: ['secret'] })
 

@@ -7,7 +7,7 @@ import { startService } from '../../testkit/service.ts'
 import { countTurns } from '../../testkit/turns.ts'
 import type { Engine } from '../platform/database/database.ts'
 import { auditListStore } from './audit-list-store.ts'
-import { createAuditStore } from './audit-store.ts'
+import { createAuditStore } from '../audit/audit-store.ts'
 
 /** 5 600 records, of which only the oldest matches anything. */
 async function startSearching(t: TestContext, engine: Engine, settings = {}) {

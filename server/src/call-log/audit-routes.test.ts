@@ -5,11 +5,11 @@ import type { TestContext } from 'node:test'
 import { startAccessTest } from '../../testkit/access-requests.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
+import type { AuditRecord } from '../audit/audit-record.ts'
+import { createAuditStore } from '../audit/audit-store.ts'
+import { headText } from '../audit/signed-head.ts'
 import type { Engine } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
-import type { AuditRecord } from './audit-record.ts'
-import { createAuditStore } from './audit-store.ts'
-import { headText } from './signed-head.ts'
 
 async function startReading(t: TestContext, engine: Engine) {
   const service = await startService(t, engine)
