@@ -8,7 +8,7 @@ import { auditListStore } from './call-log/audit-list-store.ts'
 import { callSeriesStore } from './call-log/call-series-store.ts'
 import { auditTailStore } from './audit/audit-tail-store.ts'
 import { createAuditStore } from './audit/audit-store.ts'
-import { looseRecordStore } from './audit/loose-record-store.ts'
+import { unchainedRecordStore } from './audit/unchained-record-store.ts'
 import { createCallbackStore } from './callbacks/callback-store.ts'
 import { createConnectFlowStore } from './connections/connect-flow-store.ts'
 import { createConnectionStore } from './connections/connection-store.ts'
@@ -67,7 +67,7 @@ export function createStores(needs: { database: Database; vault: Vault; clock: C
     legacyV1: createLegacyV1Store(vault),
     audit: createAuditStore(needs),
     auditChains: auditChainStore,
-    looseRecords: looseRecordStore,
+    unchainedRecords: unchainedRecordStore,
     auditKeys: createAuditKeyStore(vault),
     auditList: auditListStore,
     callSeries: callSeriesStore,

@@ -19,7 +19,7 @@ import { openVault } from '../platform/vault/vault.ts'
 import { auditChainStore } from './audit-chain-store.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
 import { createAuditStore } from './audit-store.ts'
-import { looseRecordStore } from './loose-record-store.ts'
+import { unchainedRecordStore } from './unchained-record-store.ts'
 import { verifyAudit } from './verify-audit.ts'
 
 const masterKey = newMasterKey()
@@ -41,7 +41,7 @@ async function wholeChains({ database, vault }: Awaited<ReturnType<typeof record
   const verdict = await verifyAudit({
     database,
     chains: auditChainStore,
-    looseRecords: looseRecordStore,
+    unchainedRecords: unchainedRecordStore,
     key,
     onProgress: () => undefined,
   })

@@ -12,7 +12,7 @@ import { auditChainStore } from './audit-chain-store.ts'
 import { emptyChain, linked } from './audit-hash.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
 import { createAuditStore } from './audit-store.ts'
-import { looseRecordStore } from './loose-record-store.ts'
+import { unchainedRecordStore } from './unchained-record-store.ts'
 import { dropOldRecords } from './retention.ts'
 import { verifyAudit } from './verify-audit.ts'
 
@@ -32,7 +32,7 @@ async function startKeeping(t: TestContext, engine: Engine, days: string | undef
     return verifyAudit({
       database,
       chains: auditChainStore,
-      looseRecords: looseRecordStore,
+      unchainedRecords: unchainedRecordStore,
       key,
       onProgress: () => undefined,
     })
@@ -155,7 +155,7 @@ onBothDatabases('retention', (engine) => {
     }
     await record(1)
     clock.advance(31 * day)
-    assert.equal(await looseRecordStore.dropUnchainedBefore(queries, clock.now(), 100), 100)
+    assert.equal(await unchainedRecordStore.dropUnchainedBefore(queries, clock.now(), 100), 100)
     assert.equal(await rows(), 2_402)
     await app.sweep()
     assert.deepEqual([await rows(), (await verify()).findings], [0, []])
@@ -209,7 +209,7 @@ onBothDatabases('retention', (engine) => {
     clock.advance(31 * day)
     await audit.append(queries, { event: 'keys.rotated', at: clock.now() })
     const needs = {
-      ...{ config, database, auditChains: auditChainStore, looseRecords: looseRecordStore, clock: clock.now },
+      ...{ config, database, auditChains: auditChainStore, unchainedRecords: unchainedRecordStore, clock: clock.now },
       ...{ auditKeys: createAuditKeyStore(vault), log: createLog(config, { write: (line) => log.push(line) }) },
     }
     const before = new Date(clock.now().getTime() - day)

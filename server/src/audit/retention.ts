@@ -13,14 +13,14 @@ import type { AuditChainStore } from './audit-chain-store.ts'
 import { chainKindOf, emptyChain } from './audit-hash.ts'
 import type { ChainKind, Head } from './audit-hash.ts'
 import type { AuditKey, AuditKeyStore } from './audit-key-store.ts'
-import type { LooseRecordStore } from './loose-record-store.ts'
+import type { UnchainedRecordStore } from './unchained-record-store.ts'
 import { isSignedBy, signHead } from './signed-head.ts'
 import { wrongWith } from './verify-chain.ts'
 
 export interface RetentionNeeds {
   database: Database
   auditChains: AuditChainStore
-  looseRecords: LooseRecordStore
+  unchainedRecords: UnchainedRecordStore
   auditKeys: AuditKeyStore
   clock: Clock
   log: Log
@@ -86,12 +86,12 @@ async function dropAll(
   run: (dropBatch: () => Promise<Dropped>) => Promise<boolean>,
   result: RetentionResult,
 ): Promise<void> {
-  const { database, auditChains, auditKeys, looseRecords } = needs
+  const { database, auditChains, auditKeys, unchainedRecords } = needs
   const { queries } = database
   const { chn } = keptSince
   // The first records of chains say how many there were on no chain: they stay until those are gone.
   if (chn && !(await run(() => dropUnchained(needs, chn)))) {
-    result.left = await looseRecords.countUnchainedBefore(queries, chn)
+    result.left = await unchainedRecords.countUnchainedBefore(queries, chn)
     return
   }
   const key = await auditKeys.find(queries)
@@ -105,8 +105,8 @@ async function dropAll(
   }
 }
 
-async function dropUnchained({ database, looseRecords }: RetentionNeeds, before: Date): Promise<Dropped> {
-  const count = await database.transaction((tx) => looseRecords.dropUnchainedBefore(tx, before, rowsPerBatch))
+async function dropUnchained({ database, unchainedRecords }: RetentionNeeds, before: Date): Promise<Dropped> {
+  const count = await database.transaction((tx) => unchainedRecords.dropUnchainedBefore(tx, before, rowsPerBatch))
   return { count, isMore: count === rowsPerBatch }
 }
 

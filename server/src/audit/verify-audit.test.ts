@@ -13,7 +13,7 @@ import { emptyChain, linked, macOf } from './audit-hash.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
 import type { AuditKey } from './audit-key-store.ts'
 import { createAuditStore } from './audit-store.ts'
-import { looseRecordStore } from './loose-record-store.ts'
+import { unchainedRecordStore } from './unchained-record-store.ts'
 import { signHead } from './signed-head.ts'
 import type { SignedHead } from './signed-head.ts'
 import { verifyAudit } from './verify-audit.ts'
@@ -29,7 +29,7 @@ async function startRecording(t: TestContext, engine: Engine) {
     assert.ok(key)
     const onProgress = () => undefined
     return verifyAudit(
-      { database, chains: auditChainStore, looseRecords: looseRecordStore, key, onProgress, pageSize: 4 },
+      { database, chains: auditChainStore, unchainedRecords: unchainedRecordStore, key, onProgress, pageSize: 4 },
       kept,
     )
   }

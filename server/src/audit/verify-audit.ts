@@ -5,7 +5,7 @@ import type { AuditChainStore } from './audit-chain-store.ts'
 import type { Head } from './audit-hash.ts'
 import type { AuditKey } from './audit-key-store.ts'
 import { namedHeads, namedUnchained } from './chain-start.ts'
-import type { LooseRecordStore, OutsideRecord } from './loose-record-store.ts'
+import type { UnchainedRecordStore, OutsideRecord } from './unchained-record-store.ts'
 import { isSignedBy } from './signed-head.ts'
 import type { SignedHead } from './signed-head.ts'
 import { asExpected, verifyChain } from './verify-chain.ts'
@@ -14,7 +14,7 @@ import type { Expected, Finding } from './verify-chain.ts'
 export interface VerifyNeeds {
   database: Database
   chains: AuditChainStore
-  looseRecords: LooseRecordStore
+  unchainedRecords: UnchainedRecordStore
   key: AuditKey
   /** Called now and then with how many records were checked, of how many. */
   onProgress: (checked: number, total: number) => void
@@ -85,19 +85,19 @@ export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[
 }
 
 /** Goes through the whole table once, so many records at a time, whatever chain they hang on. */
-async function findLoose({ database: { queries }, looseRecords, pageSize = 1000 }: VerifyNeeds) {
+async function findLoose({ database: { queries }, unchainedRecords, pageSize = 1000 }: VerifyNeeds) {
   const outside: OutsideRecord[] = []
   const unlisted = new Map<string, OutsideRecord>()
   let unchained = 0
   let from = 0
   await inBatches(async () => {
-    const stretch = await looseRecords.nextStretch(queries, from, pageSize)
+    const stretch = await unchainedRecords.nextStretch(queries, from, pageSize)
     if (!stretch) return 'done'
-    outside.push(...(await looseRecords.listOutside(queries, stretch)).slice(0, shownOutside - outside.length))
-    for (const { parties, ...record } of await looseRecords.listUnlisted(queries, stretch)) {
+    outside.push(...(await unchainedRecords.listOutside(queries, stretch)).slice(0, shownOutside - outside.length))
+    for (const { parties, ...record } of await unchainedRecords.listUnlisted(queries, stretch)) {
       if (unlisted.size < shownOutside && !unlisted.has(parties)) unlisted.set(parties, record)
     }
-    unchained += await looseRecords.countUnchained(queries, stretch)
+    unchained += await unchainedRecords.countUnchained(queries, stretch)
     from = stretch.to
     return 'more'
   })

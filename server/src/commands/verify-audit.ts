@@ -1,6 +1,6 @@
 import { auditChainStore } from '../audit/audit-chain-store.ts'
 import { createAuditKeyStore } from '../audit/audit-key-store.ts'
-import { looseRecordStore } from '../audit/loose-record-store.ts'
+import { unchainedRecordStore } from '../audit/unchained-record-store.ts'
 import { headText, readHeadText } from '../audit/signed-head.ts'
 import type { SignedHead } from '../audit/signed-head.ts'
 import { verifyAudit } from '../audit/verify-audit.ts'
@@ -39,7 +39,7 @@ async function verify(
   const onProgress = (checked: number, total: number) => {
     say(`  ${checked} of ${total} records`)
   }
-  const stores = { chains: auditChainStore, looseRecords: looseRecordStore }
+  const stores = { chains: auditChainStore, unchainedRecords: unchainedRecordStore }
   const verdict = await verifyAudit({ database, ...stores, key, onProgress }, kept)
   report(verdict, say)
   return verdict.findings.length === 0 ? 0 : 1

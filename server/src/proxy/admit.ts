@@ -1,5 +1,6 @@
-/** Lets a call in: judged, and its attempt on record; or puts the refusal on record, and shows the way. */
+/** Admits a call: authorizes it and records the attempt. Or records the refusal and says what access to ask for. */
 import type { Agent, CallingAgent } from '../agents/agent.ts'
+import type { CallLog } from '../call-log/call-log.ts'
 import { readMethod } from '../grants/method.ts'
 import { recordedNames } from '../grants/standing.ts'
 import type { Standing } from '../grants/standing.ts'
@@ -15,13 +16,12 @@ import type { KeyedCall } from './idempotency.ts'
 import type { Idempotency } from './idempotency-store.ts'
 import { judge } from './judge.ts'
 import type { JudgeNeeds } from './judge.ts'
-import type { CallLog } from '../call-log/call-log.ts'
 import type { AgentLoad } from './load.ts'
 import { recordBytes } from './record-budget.ts'
 import type { RecordBudget } from './record-budget.ts'
 import type { Refusals } from './refusals.ts'
-import { isLiftable, requestable, showingTheWay } from './requestable.ts'
-import type { AccessWanted } from './requestable.ts'
+import { couldBeGranted, suggestedAccess, withSuggestedAccess } from './suggested-access.ts'
+import type { SuggestedAccess } from './suggested-access.ts'
 import type { UnsentAnswers } from './unsent-answers.ts'
 
 export interface EnterNeeds {
@@ -40,19 +40,19 @@ export interface AdmitNeeds extends JudgeNeeds, Pick<EnterNeeds, 'refusals' | 'o
 
 export type Admitted =
   | { kind: 'admitted'; call: Call; keyed: KeyedCall | undefined }
-  /** The call was made before, under the same key. */
+  /** The call was made before, with the same Idempotency-Key. */
   | { kind: 'stored'; envelope: Buffer }
 
 export interface Admission {
   requestId: string
   idempotencyKey: string | undefined
-  /** Gets the ids of the grant and of the record, for the log. */
+  /** Is filled with the ids of the grant and of the record, for the log. */
   loggedIds?: LoggedIds | undefined
 }
 
 /**
- * Takes one of the agent's places before the call's body is read. What it returns gives the place back, once the answer
- * is sent or the connection closed.
+ * Takes one of the agent's places for calls in flight, before the call's body is read. Call the returned function once
+ * the answer is sent or the connection is closed: it frees the place.
  */
 export async function enter(needs: EnterNeeds, { agentId }: Agent, requestId: string): Promise<() => void> {
   try {
@@ -66,8 +66,8 @@ export async function enter(needs: EnterNeeds, { agentId }: Agent, requestId: st
   }
 }
 
-/** A call may still be read for a while after its time is up. */
-const lingersMs = 10_000
+/** How much longer than its timeout a call may still be in flight. */
+const graceMs = 10_000
 
 export async function admit(
   needs: AdmitNeeds,
@@ -78,12 +78,12 @@ export async function admit(
   const known: Known = {}
   const { agentId } = caller.agent
   try {
-    // The key may be that of the grant's last call; whether there is one left is settled with the key.
+    // The key may be that of the grant's last call. Whether a call is left is decided together with the key.
     const mayBeExhausted = idempotencyKey !== undefined
     const call = await judge(needs, caller, input, requestId, known, { mayBeExhausted })
     const keyed = idempotencyKey === undefined ? undefined : keyedCall(call, idempotencyKey, needs.clock())
     if (call.standing.grant.kind === 'sandbox') await spendSandboxBudget(needs, call, keyed)
-    const stored = await putOnRecord(needs, call, keyed)
+    const stored = await recordAttempt(needs, call, keyed)
     if (stored !== undefined) return { kind: 'stored', envelope: stored }
     loggedIds['audit_id'] = call.auditId
     return { kind: 'admitted', call, keyed }
@@ -93,26 +93,26 @@ export async function admit(
     const names = standing && recordedNames(standing)
     await needs.refusals.record({ agentId, code: error.code, requestId, ...names, facts: facts ?? {} })
     needs.onOutcome('refused', standing)
-    throw showingTheWay(error, await accessWanted(needs, error, input, standing))
+    throw withSuggestedAccess(error, await findSuggestedAccess(needs, error, input, standing))
   } finally {
     if (known.standing) loggedIds['grant_id'] = known.standing.grant.grantId
   }
 }
 
-/** What to ask for, so that the call could be made. The call may not have been read as far as that when it was refused. */
-async function accessWanted(
+/** The access that would allow the call. Reads URL and method itself: the call may have been refused before that. */
+async function findSuggestedAccess(
   { database, providers }: AdmitNeeds,
   error: ServiceError,
   { url, method }: ProxyInput,
   standing: Standing | undefined,
-): Promise<AccessWanted | undefined> {
-  if (!isLiftable(error)) return undefined
+): Promise<SuggestedAccess | undefined> {
+  if (!couldBeGranted(error)) return undefined
   try {
     const destination = judgeUrl(url, undefined)
     const provider = standing ? activeOf(standing) : await providers.findByHost(database.queries, destination.host)
-    return requestable(error, provider, { destination, method: readMethod(method, 'method') })
+    return suggestedAccess(error, provider, { destination, method: readMethod(method, 'method') })
   } catch (fault) {
-    // Nothing that could be asked for would make such a call.
+    // No access would allow a call that is malformed.
     if (fault instanceof ServiceError) return undefined
     throw fault
   }
@@ -122,7 +122,7 @@ function activeOf({ provider }: Standing): Standing['provider'] {
   return provider?.status === 'active' ? provider : null
 }
 
-/** An attempt, its outcome and, with a key, the answer, which echoes the body. */
+/** For an attempt, its outcome and, with a key, the answer, which echoes the body. */
 async function spendSandboxBudget(
   { budget }: AdmitNeeds,
   { agentId, facts, body }: Call,
@@ -134,8 +134,8 @@ async function spendSandboxBudget(
   throw new ServiceError('rate_limited', { retryAfterSeconds: 600, message })
 }
 
-/** The envelope of the answer that was given before, where there is one. */
-async function putOnRecord(
+/** Records the attempt. Returns the stored envelope instead if the key was used before. */
+async function recordAttempt(
   { callLog, idempotency, clock }: AdmitNeeds,
   call: Call,
   keyed: KeyedCall | undefined,
@@ -149,7 +149,7 @@ async function putOnRecord(
     return await callLog.beginUnless(call, async (tx) => {
       const claimed = await idempotency.claim(tx, keyed, clock())
       if (claimed.kind === 'new') return undefined
-      // An answer that is given again is work too.
+      // A repeated answer counts against the rate too.
       if (rate) await takeFromLimit(tx, rate.key, rate.limit, clock())
       return Buffer.from(claimed.answer.reveal())
     })
@@ -167,6 +167,6 @@ function keyedCall(call: Call, key: string, now: Date): KeyedCall {
     key,
     requestHash: hashRequest({ ...call, url: destination.url }),
     auditId,
-    deadline: new Date(now.getTime() + timeoutMs + lingersMs),
+    deadline: new Date(now.getTime() + timeoutMs + graceMs),
   }
 }

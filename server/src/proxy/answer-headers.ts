@@ -1,8 +1,8 @@
-/** Which of an upstream's headers an agent gets, and how. Names and values have passed the redactor. */
+/** Which of an upstream's headers an agent gets, and under which name. All are redacted. */
 import type { Redactor } from '../redaction/redactor.ts'
 import type { HeaderList } from './upstream.ts'
 
-/** Cookies would act for the account; the rest speaks of a connection, or of an encoding, that is not the agent's. */
+/** Cookies are credentials of the account. The others describe the upstream's connection or encoding, not ours. */
 const neverReturned = new Set([
   'connection',
   'content-encoding',
@@ -18,7 +18,7 @@ const neverReturned = new Set([
   'upgrade',
 ])
 
-/** Ours in every answer, or about how our own origin is reached, which other clients than browsers remember too. */
+/** Headers that we set ourselves, or that clients other than browsers remember too, for our origin. */
 const alwaysPrefixed = new Set([
   'alt-svc',
   'content-security-policy',
@@ -29,7 +29,7 @@ const alwaysPrefixed = new Set([
   'x-request-id',
 ])
 
-/** What a browser acts on by itself, for our origin, when it stands in an answer of ours. */
+/** Headers that a browser would apply to our origin. */
 const prefixedForBrowsers = new Set([
   'accept-ch',
   'activate-storage-access',
@@ -51,31 +51,26 @@ const prefixedForBrowsers = new Set([
   'supports-loading-mode',
   'timing-allow-origin',
   'use-as-dictionary',
-  // A browser would ask its user for a password, in our name.
+  // A browser would ask its user for a password, on our behalf.
   'www-authenticate',
 ])
 const browserPrefixes = ['access-control-', 'cross-origin-']
-/** Under it a header acts on nothing, and a reader still finds it. No upstream may use it. */
+/** Makes a header inert but still readable. An upstream's own headers with this prefix are dropped. */
 const ourPrefix = 'x-sallyport-'
 
 /** How a streamed answer names the upstream's headers. */
 export interface HeaderNaming {
-  /** A browser made the call, which would act on them; or the SDK, which takes the prefix off again. */
+  /** For a browser, which would apply them, and for the SDK, which removes the prefix again. */
   prefixed: boolean
-  /** Where this service is. A location that leads there would make the client call us in the upstream's name. */
+  /** Hosts of this service. A redirect to them would make the client call our own routes. */
   ownHosts: readonly string[]
 }
 
-/** A name that comes several times has several values. Built from entries, so that no name can be special. */
-export function answerHeaders(list: HeaderList, redactor: Redactor, { keepsLength }: { keepsLength: boolean }) {
+/** For an envelope. A repeated header has an array of values. Built from entries, so that no name is special. */
+export function answerHeaders(list: HeaderList, redactor: Redactor, keepsLength: boolean) {
   const headers = new Map<string, string | string[]>()
-  const hops = namedByConnection(list)
-  for (const [name, value] of list) {
-    const key = redactor.headerName(name)
-    const isLength = keepsLength && key === 'content-length'
-    if (hops.includes(key) || (neverReturned.has(key) && !isLength) || key.startsWith(ourPrefix)) continue
+  for (const [key, text] of returnedHeaders(list, redactor, keepsLength)) {
     const former = headers.get(key)
-    const text = redactor.text(value)
     if (former === undefined) headers.set(key, text)
     else if (typeof former === 'string') headers.set(key, [former, text])
     else former.push(text)
@@ -95,19 +90,26 @@ export function streamedHeaders(
   redactor: Redactor,
   { naming, url, keepsLength = false }: Streamed,
 ): HeaderList {
-  const hops = namedByConnection(list)
-  return list.flatMap(([name, value]): HeaderList => {
-    const key = redactor.headerName(name)
-    const isLength = keepsLength && key === 'content-length'
-    if (hops.includes(key) || (neverReturned.has(key) && !isLength) || key.startsWith(ourPrefix) || !isName(key)) {
-      return []
-    }
-    const text = redactor.text(value)
+  return returnedHeaders(list, redactor, keepsLength).flatMap(([key, text]): HeaderList => {
+    if (!isName(key)) return []
     const location = key === 'location' && !naming.prefixed ? locationFor(text, url, naming.ownHosts) : undefined
     if (location !== undefined) return [[key, sendable(redactor.text(location))]]
-    const isPrefixed = isLength || key === 'location' || needsPrefix(key, naming)
+    const isPrefixed = key === 'content-length' || key === 'location' || needsPrefix(key, naming)
     return [[isPrefixed ? `${ourPrefix}${key}` : key, sendable(text)]]
   })
+}
+
+/** Redacted, with names in lower case. */
+function returnedHeaders(list: HeaderList, redactor: Redactor, keepsLength: boolean): HeaderList {
+  const headers: HeaderList = []
+  const hopByHop = namedByConnection(list)
+  for (const [name, value] of list) {
+    const key = redactor.headerName(name)
+    const isLength = keepsLength && key === 'content-length'
+    if (hopByHop.includes(key) || (neverReturned.has(key) && !isLength) || key.startsWith(ourPrefix)) continue
+    headers.push([key, redactor.text(value)])
+  }
+  return headers
 }
 
 function needsPrefix(key: string, { prefixed }: HeaderNaming): boolean {
@@ -115,9 +117,9 @@ function needsPrefix(key: string, { prefixed }: HeaderNaming): boolean {
   return alwaysPrefixed.has(key) || (prefixed && isForBrowsers)
 }
 
-/** A client reads a relative location as one of ours, so it is made whole. Undefined where it leads to us, or nowhere. */
+/** Absolute, because a client would resolve a relative one against our URL. Undefined if it is invalid or leads to us. */
 function locationFor(value: string, base: URL, ownHosts: readonly string[]): string | undefined {
-  // Header values come as Latin-1, one character a byte; what stands in them by custom is UTF-8.
+  // Header values are read as Latin-1, one character per byte. By custom the bytes are UTF-8.
   const url = URL.parse(Buffer.from(value, 'latin1').toString(), base.href)
   if (!url || ownHosts.includes(url.host)) return undefined
   return URL.canParse(value) ? value : url.href
@@ -133,12 +135,12 @@ export function contentTypeOf(headers: HeaderList): string {
   return headers.find(([name]) => isNamed(name, 'content-type'))?.[1] ?? ''
 }
 
-/** Most are told apart by their length alone. */
+/** Compares the length first, which is enough for most names. */
 function isNamed(name: string, wanted: string): boolean {
   return name.length === wanted.length && name.toLowerCase() === wanted
 }
 
-/** Headers that were meant for this connection alone (RFC 9110 §7.6.1). */
+/** Hop-by-hop headers (RFC 9110 §7.6.1). */
 function namedByConnection(list: HeaderList): string[] {
   const named: string[] = []
   for (const [name, value] of list) {

@@ -1,21 +1,21 @@
 /**
- * Calls within a call. A body at a batch path is searched for whatever could be the path of one that hands out
- * credentials, and refused where it can't be searched.
+ * Batch requests: calls inside a call. The body is searched for anything that could be the path of a credential endpoint,
+ * and refused if it can't be searched.
  */
 import { namesCredentialField } from '../providers/presets/credential-fields.ts'
 import { isForAnyPlace, matchesRule } from '../providers/presets/api-path.ts'
 import { readingsOf } from '../providers/presets/path-readings.ts'
 import type { PathReading } from '../providers/presets/path-readings.ts'
 import type { PresetRules } from '../providers/presets/preset-rules.ts'
-import { isCompressed } from './meant-methods.ts'
+import { isCompressed } from './method-overrides.ts'
 import type { JudgedCall } from './policy.ts'
 
 const maxSearchedBytes = 512 * 1024
 const maxPaths = 5_000
-/** In all paths together. Attachments in base64 have one slash in 64 characters, and stay far below. */
+/** In all paths together. Base64, with a slash in every 64 characters, stays far below. */
 const maxSegments = 150_000
-const mostFolders = 10
-/** Batches have short names, and each path in one is tried below all folders of its own. */
+const maxFolders = 10
+/** Batch endpoints have short paths, and each path in the body is tried relative to all their parents. */
 const maxPathLength = 300
 
 /** Whether a call names, or could name, a type or field of credentials. */
@@ -39,7 +39,7 @@ export function reachesCredentials(rules: PresetRules, call: JudgedCall, own: re
   const [anywhere, placed] = [true, false].map((is) => rules.credentials.filter((rule) => isForAnyPlace(rule) === is))
   const words = { segments: [...new Set(readings.flatMap(({ segments }) => segments))], isJoined: undefined }
   if (anywhere?.some((rule) => matchesRule(rule, [{ ...words, hasDots: true }], methods))) return true
-  // What is written relative to some folder above the batch's own path is tried below each of them.
+  // A path in the body may be relative to any parent of the batch endpoint.
   return foldersAbove(path).some((folder) => {
     const below = readings.map((reading) => readingBelow(folder, reading))
     return placed?.some((rule) => matchesRule(rule, below, methods))
@@ -71,11 +71,11 @@ function methodsIn(texts: Iterable<string>): Set<string> {
   return named
 }
 
-/** Undefined where there are more than anyone puts into one batch. */
+/** Undefined if there are too many. */
 function pathsIn(texts: Iterable<string>): Set<string> | undefined {
   const paths = new Set<string>()
   for (const reading of texts) {
-    // A member that is a path as a whole need not begin with a slash; elsewhere a word without one is a word.
+    // A JSON string may be a path without a leading slash. Elsewhere only words with a slash are paths.
     for (const [, value = ''] of reading.matchAll(/"([^"\s]{1,2000})"/g)) paths.add(pathOf(value))
     for (const word of reading.split(/[\s"'<>,]+/)) if (word.includes('/')) paths.add(pathOf(word))
     if (paths.size > maxPaths) return undefined
@@ -83,7 +83,7 @@ function pathsIn(texts: Iterable<string>): Set<string> | undefined {
   return paths
 }
 
-/** Without scheme and host, and with a slash before it. */
+/** Without scheme and host, with a leading slash. */
 function pathOf(text: string): string {
   const bare = text.replace(/^[a-z][\w+.-]*:\/*[^/]*/i, '')
   const path = bare === '' ? text : bare
@@ -92,7 +92,7 @@ function pathOf(text: string): string {
 
 function foldersAbove(path: string): PathReading[] {
   return readingsOf(path).flatMap((reading) =>
-    Array.from({ length: Math.min(reading.segments.length + 1, mostFolders) }, (_, depth) => ({
+    Array.from({ length: Math.min(reading.segments.length + 1, maxFolders) }, (_, depth) => ({
       segments: reading.segments.slice(0, depth),
       isJoined: undefined,
       hasDots: reading.hasDots,
@@ -100,7 +100,7 @@ function foldersAbove(path: string): PathReading[] {
   )
 }
 
-/** Each part is read once, by itself: read together, a long path would be read again for every path in the body. */
+/** Joins parts that were parsed once: parsing each whole path again would take quadratic time. */
 function readingBelow(folder: PathReading, { segments, isJoined, hasDots }: PathReading): PathReading {
   return {
     segments: [...folder.segments, ...segments],
@@ -113,7 +113,7 @@ function withoutPercents(text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
 }
 
-/** Each run of backslashes is read from its start only: a long one would be read again from every backslash. */
+/** Lookbehinds make each run of backslashes match once, from its start: otherwise the time would be quadratic. */
 function withoutEscapes(text: string): string {
   return text
     .replace(/(?<!\\)\\+u00([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))

@@ -15,20 +15,20 @@ export interface ProxyInput {
   stream: boolean
 }
 
-/** What goes on record of where a call goes: never a query's values, a header or a body. */
+/** What is recorded of a call's destination: never values of the query, headers or the body. */
 export type Facts = { method: string; host: string; path: string; query: string[] }
 
-/** What was learnt of a call before it was refused. */
+/** What was known of a call before it was refused. */
 export interface Known {
   standing?: Standing
   facts?: Facts
   droppedHeaders?: string[]
 }
 
-/** A call that was judged and may go out. */
+/** A call that may be made. */
 export interface Call {
   agentId: string
-  /** Of the token that the call came with. */
+  /** Hash of the token that the call came with. */
   tokenHash: Buffer
   standing: Standing
   route: Route
@@ -42,7 +42,7 @@ export interface Call {
   facts: Facts
   followsRedirects: boolean
   isStreamed: boolean
-  /** To the answer's headers, and to its last byte. */
+  /** Until the headers of the answer, and until its last byte. */
   firstByteMs: number
   timeoutMs: number
 }

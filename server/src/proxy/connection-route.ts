@@ -1,4 +1,4 @@
-/** What the proxy does for a grant on a person's account: their token, to the hosts of its provider, over https. */
+/** The route of calls on a user's connection: with their token, to the hosts of its provider, over https. */
 import type { Standing, StandingProvider } from '../grants/standing.ts'
 import { acceptedEncodings } from '../platform/egress/decoding.ts'
 import type { Egress, EgressRequest, SuppliedBy } from '../platform/egress/egress.ts'
@@ -14,7 +14,7 @@ interface ConnectionRouteNeeds {
 }
 
 export function connectionRoute(needs: ConnectionRouteNeeds, { grant, connection, provider }: Standing): Route {
-  // A provider is deleted only once nobody is connected any more.
+  // A provider can be deleted only when it has no connections, so this is a grant whose connection is gone.
   if (!connection || !provider) throw new ServiceError('grant_revoked')
   const { proxyRatePerAgent, proxyBurstPerAgent } = needs.config
   const { injection, metadata, preset, apiHosts, allowRange } = provider
@@ -29,14 +29,14 @@ export function connectionRoute(needs: ConnectionRouteNeeds, { grant, connection
   }
 }
 
-/** What an agent proposed may reach no more than an agent's URL may. */
+/** A provider that an agent proposed may reach only what a URL from an agent may. */
 function whoSupplied({ source }: StandingProvider): SuppliedBy {
   return source === 'proposal' ? 'stranger' : 'operator'
 }
 
-/** Sockets are shared by the calls of one connection alone: a confused upstream can't give one user another's answer. */
+/** Only calls of the same connection share sockets: a confused upstream can't give one user another's answer. */
 function httpsUpstream(egress: Egress, pool: string, suppliedBy: SuppliedBy): Upstream {
-  const outward = (request: UpstreamRequest): EgressRequest => {
+  const toEgress = (request: UpstreamRequest): EgressRequest => {
     const { url, method, body, signal, firstByteMs, timeoutMs: wholeMs, maxBytes, takeRoom } = request
     const headers: HeaderList = [...request.headers, ['accept-encoding', acceptedEncodings]]
     return {
@@ -51,7 +51,7 @@ function httpsUpstream(egress: Egress, pool: string, suppliedBy: SuppliedBy): Up
     }
   }
   return {
-    whole: (request) => egress.collect(outward(request)),
-    streamed: (request) => egress.request(outward(request)),
+    whole: (request) => egress.collect(toEgress(request)),
+    streamed: (request) => egress.request(toEgress(request)),
   }
 }

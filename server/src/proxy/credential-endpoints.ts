@@ -1,4 +1,4 @@
-/** The provider's own endpoints that hand out, take in or end credentials. They are never proxied. */
+/** The provider's endpoints that issue, accept or revoke credentials. They are never proxied. */
 import { memoizeByObject } from '../platform/cache/memoize.ts'
 import { memoizeByText } from '../platform/cache/memoize.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
@@ -23,8 +23,9 @@ interface Endpoint {
 }
 
 /**
- * At its own host an endpoint covers what is below it too, which some servers take for a parameter of the same script.
- * Other hosts of a provider are often the same server: there the very path is refused. A root stands for itself alone.
+ * At its own host an endpoint includes every path below it, because some servers treat the rest of the path as a
+ * parameter. Other hosts of the provider are often the same server: there exactly that path is refused. An endpoint at
+ * the root matches only the root.
  */
 export function isCredentialEndpoint(
   metadata: Metadata,
@@ -43,7 +44,7 @@ function isAt(rule: PathRule, isItsHost: boolean, readings: readonly PathReading
   return matchesRule(rule, whole, undefined)
 }
 
-/** What a call stands on is kept from one call to the next. */
+/** The metadata object is the same for all calls while the provider is unchanged. */
 const endpointsOf = memoizeByObject((metadata: Metadata) =>
   endpointsIn(members.map((member) => metadata[member] ?? '').join(' ')),
 )

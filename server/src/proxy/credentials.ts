@@ -1,6 +1,6 @@
 /**
- * The credential of a connection, opened. What was opened is kept for the next call, under the version that each call
- * reads anew from the database: a token that was replaced, or a secret that was changed, is never taken from here.
+ * The decrypted credentials of connections, cached. Each call reads the current version from the database, so a token or
+ * client secret that was replaced is never taken from the cache.
  */
 import { isRefreshDue } from '../connections/connection.ts'
 import type { FreshTokenOf } from '../connections/fresh-token.ts'

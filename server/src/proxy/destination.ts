@@ -1,22 +1,22 @@
-/** Where a call goes, as far as the URL alone can tell. Which places a grant covers is judged in policy.ts. */
+/** Where a call goes, by its URL alone. Which destinations a grant covers is decided in policy.ts. */
 import { ServiceError } from '../platform/errors.ts'
 
-/** What is sent is this URL, the one that was judged, never the caller's text. */
+/** The request goes to this parsed URL, the one that was checked, never to the caller's text. */
 export interface Destination {
   url: URL
   host: string
   path: string
-  /** For the record: which parameters, not what they said. */
+  /** For the record: names of parameters, not their values. */
   queryNames: string[]
 }
 
 const maxUrlLength = 8192
 const maxHostLength = 253
 
-/** What a name in DNS is made of, or an IPv6 address. Others, and longer ones, are no host that anybody has. */
+/** Characters of a DNS name, or an IPv6 address. No other host exists. */
 const plainHost = /^(?:\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)$/
 
-/** Our own origin is reached as it is, also where it is http: nothing leaves the process. */
+/** `plainOrigin` may be http: it is our own, and the request never leaves the process. */
 export function judgeUrl(text: string, plainOrigin: string | undefined): Destination {
   if (text.length > maxUrlLength) throw invalidUrl(`The URL is longer than ${maxUrlLength} characters.`)
   const url = URL.parse(text)
@@ -26,9 +26,9 @@ export function judgeUrl(text: string, plainOrigin: string | undefined): Destina
     throw invalidUrl('The URL holds a user name or password. Leave them out.')
   }
   if (text.includes('#')) throw invalidUrl('The URL holds a fragment. Leave it out.')
-  // They are dropped or turned into slashes by some, and not by others.
+  // Some parsers drop them or turn them into slashes, others don't.
   if (/[\p{Cc}]|^[^?]*\\/u.test(text)) throw invalidUrl('The URL holds a backslash or a control character. Escape it.')
-  // A look-alike letter or an odd slash may read as another place than the one that is called.
+  // A look-alike letter or an odd slash may read as another host than the one that is called.
   const isHost = url.hostname.length <= maxHostLength && plainHost.test(url.hostname)
   if (!isHost || !isWrittenAs(text, `${url.protocol}//${url.host}`)) {
     throw invalidUrl(`The URL is not written as it would be sent. Write it as ${url.protocol}//host/path, in ASCII.`)
@@ -53,7 +53,7 @@ function invalidUrl(message: string): ServiceError {
 const maxHost = 255
 
 const usualLengths = { path: 1024, names: 50, name: 100 }
-/** For sandbox calls and refusals, which no person's approval is behind. */
+/** For sandbox calls and refusals, which no user approved. */
 const briefLengths = { path: 200, names: 5, name: 40 }
 
 interface RecordedParts {
@@ -62,12 +62,12 @@ interface RecordedParts {
   query: string[]
 }
 
-/** What is put on record of a destination. Longer parts are cut: an agent must not be able to fill the disk with them. */
+/** What is recorded of a destination. Long parts are cut: an agent must not be able to fill the disk with them. */
 export function recordedParts({ host, path, queryNames }: Destination): RecordedParts {
   return cutParts({ host, path, query: queryNames }, usualLengths)
 }
 
-export function briefly<Facts extends object>(facts: Facts & Partial<RecordedParts>): Facts {
+export function shortened<Facts extends object>(facts: Facts & Partial<RecordedParts>): Facts {
   const { host, path, query } = facts
   if (host === undefined || path === undefined || query === undefined) return facts
   return { ...facts, ...cutParts({ host, path, query }, briefLengths) }

@@ -1,6 +1,6 @@
 /**
- * Says whether a call would be made, without making it, counting it, or putting it on record. It takes as much of the
- * agent's share of the load as the call would.
+ * Says whether a call would be allowed, without making, counting or recording it. It counts against the agent's rate and
+ * calls in flight as the call would.
  */
 import { errorKinds } from '@sallyport/protocol/errors'
 import type { DryRunReply } from '@sallyport/protocol/proxy'
@@ -24,7 +24,7 @@ export async function dryRun(
   const grant = () => (known.standing ? termsOf(known.standing.grant, needs.clock()) : null)
   const dropped = () => known.droppedHeaders ?? []
   try {
-    // In a transaction, where what was counted is of this moment: a call would find it there too.
+    // In a transaction, where the number of calls is current. Elsewhere it may be cached.
     const { name, prefix } = await needs.database.transaction(async (queries) => {
       const { route } = await judge(needs, caller, input, requestId, known, { queries })
       if (route.rate) await takeFromLimit(queries, route.rate.key, route.rate.limit, needs.clock())
@@ -37,7 +37,7 @@ export async function dryRun(
       grant: grant(),
     }
   } catch (error) {
-    // What is malformed is no call that could be allowed; and too many are too many, also of these.
+    // A malformed call is an error of its own, and rate limits apply to dry runs too.
     if (!(error instanceof ServiceError) || [400, 429].includes(errorKinds[error.code].status)) throw error
     return { allowed: false, reason: error.code, would_inject: null, dropped_headers: dropped(), grant: grant() }
   }

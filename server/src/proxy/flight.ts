@@ -1,14 +1,15 @@
-/** A call under way: what ends it early, and what has to be done once it is over, however it ended. */
+/** A call in flight: what ends it early, and what is done when it is over, however it ended. */
+import type { CallLog } from '../call-log/call-log.ts'
 import type { CallsInFlight } from '../grants/calls-in-flight.ts'
 import type { Standing } from '../grants/standing.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { StopSignal } from '../platform/stop-signal.ts'
 import type { Call } from './call.ts'
 import type { KeyedCall } from './idempotency.ts'
 import type { Idempotency } from './idempotency-store.ts'
-import type { CallLog } from '../call-log/call-log.ts'
-import { joined } from './whole-answer.ts'
+import { toBuffer } from './whole-answer.ts'
 import type { Envelope } from './whole-answer.ts'
 
 export interface FlightNeeds {
@@ -20,7 +21,7 @@ export interface FlightNeeds {
 }
 
 export type Outcome = 'answered' | 'failed' | 'refused'
-/** `standing` where it is known whose call it was, `seen` of one that was answered. */
+/** `standing` is undefined if it is not known whose call it was. `seen` is given if it was answered. */
 export type OnOutcome = (outcome: Outcome, standing: Standing | undefined, seen?: Seen) => void
 
 /** What was seen of an answer, for the record. */
@@ -31,12 +32,11 @@ export interface Seen {
 }
 
 export interface Flight {
-  /** Aborted once the call may not go on; its reason is the error to answer with. */
+  /** Aborted when the call must end. Its reason is the error to answer with. */
   signal: StopSignal
-  /** Ends it for another reason. */
   abort: (reason: Error) => void
-  /** From here on the upstream may have heard of it. */
-  leavesNow: () => void
+  /** Call it right before the request goes out: from then on the upstream may have received it. */
+  markSent: () => void
   /**
    * Only the first call of `answered` or `failed` has an effect. With an Idempotency-Key it resolves once the answer is
    * stored; otherwise there is no need to wait for it. `envelope` is what a repetition of the call gets.
@@ -46,7 +46,7 @@ export interface Flight {
   failed: (error: Error) => Promise<void>
 }
 
-/** The caller hung up: nobody reads the answer any more. */
+/** The caller closed the connection: nobody reads the answer any more. */
 export class CallerGone extends Error {
   constructor() {
     super('the caller has hung up')
@@ -62,16 +62,16 @@ export class ServiceStopped extends Error {
   }
 }
 
-export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undefined): Flight {
+export function startFlight(needs: FlightNeeds, call: Call, keyed: KeyedCall | undefined): Flight {
   const { callLog, idempotency, clock } = needs
   const startedAt = clock().getTime()
   const { signal, abort, done } = needs.callsInFlight.begin(call.standing.grant.grantId, call.tokenHash)
-  let hasLeft = false
-  let hasLanded = false
-  /** False where the call is over already: how it ended is said once. */
-  const land = (): boolean => {
-    if (hasLanded) return false
-    hasLanded = true
+  let isSent = false
+  let isOver = false
+  /** False if the call was over already: its outcome is recorded once. */
+  const tryFinish = (): boolean => {
+    if (isOver) return false
+    isOver = true
     done()
     return true
   }
@@ -80,31 +80,30 @@ export function takeOff(needs: FlightNeeds, call: Call, keyed: KeyedCall | undef
   return {
     signal,
     abort,
-    leavesNow: () => {
-      hasLeft = true
+    markSent: () => {
+      isSent = true
     },
     answered: async (seen, envelope) => {
-      if (!land()) return
+      if (!tryFinish()) return
       const detail = { ...seen, ms: ms() }
       needs.onOutcome('answered', call.standing, seen)
       if (!keyed) {
         void callLog.end(call, 'answered', detail)
         return
       }
-      const kept = envelope === undefined ? undefined : joined(envelope)
+      const kept = envelope === undefined ? undefined : toBuffer(envelope)
       await callLog.end(call, 'answered', detail, (tx) => idempotency.conclude(tx, keyed, kept, clock()))
       idempotency.ended(keyed)
     },
     failed: async (error) => {
-      if (!land()) return
+      if (!tryFinish()) return
       abort(error)
       needs.onOutcome('failed', call.standing)
       // The first reason: errors that follow are caused by the abort.
       const detail = { code: codeOf(signal.reason), ms: ms() }
-      // What certainly never went out may be tried again under the same key.
-      const settle =
-        keyed && !hasLeft ? (tx: Parameters<Idempotency['forget']>[0]) => idempotency.forget(tx, keyed) : undefined
-      await callLog.end(call, 'failed', detail, settle)
+      // A call that was certainly never sent may be repeated with the same key.
+      const forget = keyed && !isSent ? (tx: Queries) => idempotency.forget(tx, keyed) : undefined
+      await callLog.end(call, 'failed', detail, forget)
       if (keyed) idempotency.ended(keyed)
     },
   }

@@ -5,11 +5,11 @@ import { deleteBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { prepared } from '../platform/database/prepared.ts'
 import { ServiceError } from '../platform/errors.ts'
+import { setBounded } from '../platform/cache/memoize.ts'
 import { Secret } from '../platform/secret.ts'
 import type { SealedColumn, Vault } from '../platform/vault/vault.ts'
 import { assertAnswered } from './idempotency.ts'
 import type { KeyedCall } from './idempotency.ts'
-import { createShares } from './idempotency-share-store.ts'
 
 interface Row {
   key_hash: string
@@ -17,9 +17,9 @@ interface Row {
   grant_id: string
   audit_id: string
   request_hash: string
-  /** The process that made the call. */
+  /** The process that makes the call. */
   instance_id: string
-  /** What it counts for against its agent's share. */
+  /** Bytes that count against the agent's limit. */
   size: number
   answer: Uint8Array | null
   answer_key_id: string | null
@@ -45,24 +45,24 @@ export type Claimed = { kind: 'new' } | { kind: 'stored'; answer: Secret }
 
 export interface Idempotency {
   /**
-   * In the transaction of the attempt: new, or the outcome that is stored. Throws `idempotency_conflict`, `conflict`
-   * (in flight), `outcome_unknown`, and `rate_limited` once an agent has stored all that it may.
+   * In the transaction of the attempt. Throws `idempotency_conflict`, `conflict` (in flight), `outcome_unknown`, and
+   * `rate_limited` if the agent has stored as much as it may.
    */
   claim: (tx: Queries, call: KeyedCall, now: Date) => Promise<Claimed>
-  /** Before the answer is released. Undefined for one that is not kept, as a stream is not. */
+  /** Before the answer is sent. Undefined if it is not to be stored, as of a stream. */
   conclude: (tx: Queries, call: KeyedCall, answer: Buffer | undefined, now: Date) => Promise<void>
-  /** For a call that certainly never reached the upstream: its key is free again. */
+  /** For a call that certainly never reached the upstream: frees its key. */
   forget: (tx: Queries, call: KeyedCall) => Promise<void>
-  /** Once a call that was claimed is over, however it ended: without an outcome it counts as unknown from now on. */
+  /** When a claimed call is over, however it ended. Without an outcome it is unknown from then on. */
   ended: (call: Pick<KeyedCall, 'auditId'>) => void
-  /** A batch of them; returns how many. */
+  /** Deletes a batch; returns how many. */
   dropExpired: (tx: Queries, now: Date) => Promise<number>
 }
 
-const keptMs = 86_400_000
+const retentionMs = 86_400_000
 const maxAnswerBytes = 256 * 1024
 const maxBytesPerAgent = 32 * 1024 * 1024
-/** What a row counts for without its answer. */
+/** What a row without an answer counts for. */
 const rowBytes = 256
 
 export function createIdempotency(vault: Vault): Idempotency {
@@ -135,12 +135,12 @@ export function createIdempotency(vault: Vault): Idempotency {
       instance_id: instanceId,
       size: rowBytes,
       deadline: call.deadline.getTime(),
-      expires_at: now.getTime() + keptMs,
+      expires_at: now.getTime() + retentionMs,
       now: now.getTime(),
     }
   }
 
-  /** Another process has until its deadline to say how it ended; of this one it is known whether it still runs. */
+  /** Another process is given until the deadline. For this one it is known whether the call is still running. */
   function isInFlight(row: Row, now: Date): boolean {
     return row.instance_id === instanceId ? running.has(row.audit_id) : row.deadline > now.getTime()
   }
@@ -152,16 +152,16 @@ export function createIdempotency(vault: Vault): Idempotency {
   }
 }
 
-/** A key that can't be kept would be no promise: rather than make such a call, it is refused. */
+/** The call is refused if its key can't be stored, since it could then be made twice. */
 function notClaimed(hasRoom: boolean): ServiceError {
   const field = 'Idempotency-Key'
-  // It was forgotten in this very moment.
+  // Its row was deleted at the same moment.
   if (hasRoom) return new ServiceError('conflict', { field, retryAfterSeconds: 1 })
   const message = 'Too many calls with an Idempotency-Key in the last 24 hours. Wait, or call without one.'
   return new ServiceError('rate_limited', { field, message, retryAfterSeconds: 600 })
 }
 
-/** A key means something for one agent and grant alone. */
+/** A key is valid for one agent and grant only. */
 function hashOf({ agentId, grantId, key }: KeyedCall): string {
   return createHash('sha256')
     .update(JSON.stringify([agentId, grantId, key]))
@@ -170,7 +170,7 @@ function hashOf({ agentId, grantId, key }: KeyedCall): string {
 
 type Claim = Omit<Row, 'answer' | 'answer_key_id' | 'ended_at'>
 
-/** One conditional write, also where the key is free again: of N that race for it one gets a row back. */
+/** One conditional write, also if the key has expired: of several calls that race for it, one gets a row back. */
 const claimKey = prepared<Claim & { now: number }, { key_hash: string }>(
   (queries, call) =>
     queries
@@ -228,7 +228,7 @@ const findKey = prepared<Pick<Row, 'key_hash'>, Row>((queries, { key_hash }) =>
   queries.selectFrom('keyed_calls').select(columns).where('key_hash', '=', key_hash),
 )
 
-/** Only what the call itself has claimed: the key may have been free again meanwhile. */
+/** Only the call's own claim: the key may have expired and been claimed again meanwhile. */
 const concludeKey = prepared<
   Pick<Row, 'key_hash' | 'audit_id' | 'size' | 'answer' | 'answer_key_id'> & { now: number },
   unknown
@@ -240,4 +240,37 @@ const concludeKey = prepared<
       .where('key_hash', '=', call.key_hash)
       .where('audit_id', '=', call.audit_id),
   { leavesCachesValid: true },
+)
+
+const readAgainMs = 60_000
+
+/**
+ * How much each agent has stored. The sum is read once a minute, and this instance adds what it stores in between. A sum
+ * for every call would take longer the more is stored, and a counter in the database would be a lock to wait for.
+ */
+function createShares() {
+  const shares = new Map<string, { bytes: number; readAt: number }>()
+  return {
+    used: async (queries: Queries, agentId: string, now: Date): Promise<number> => {
+      const known = shares.get(agentId)
+      if (known && Math.abs(now.getTime() - known.readAt) < readAgainMs) return known.bytes
+      const [sum] = await sumOf(queries, { agent_id: agentId })
+      // PostgreSQL gives sums of 64-bit numbers as text.
+      const bytes = Number(sum?.bytes ?? 0)
+      setBounded(shares, agentId, { bytes, readAt: now.getTime() })
+      return bytes
+    },
+
+    add: (agentId: string, bytes: number): void => {
+      const known = shares.get(agentId)
+      if (known) known.bytes += bytes
+    },
+  }
+}
+
+const sumOf = prepared<{ agent_id: string }, { bytes: number | string | null }>((queries, { agent_id }) =>
+  queries
+    .selectFrom('keyed_calls')
+    .select((eb) => eb.fn.sum('size').as('bytes'))
+    .where('agent_id', '=', agent_id),
 )

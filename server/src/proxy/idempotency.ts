@@ -1,30 +1,30 @@
 /**
- * Idempotency-Key: the same request under the same key reaches the upstream once. Whether it did is settled in the
- * transaction that puts the attempt on record.
+ * Idempotency-Key: the same request with the same key reaches the upstream once. The key is claimed in the transaction
+ * that records the attempt.
  */
 import { createHash } from 'node:crypto'
 import { ServiceError } from '../platform/errors.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { HeaderList } from './upstream.ts'
 
-/** A call that came with a key. */
+/** A call with a key. */
 export interface KeyedCall {
   agentId: string
   grantId: string
   key: string
   requestHash: string
   auditId: string
-  /** When it is over at the latest. */
+  /** It is certainly over by then. */
   deadline: Date
 }
 
-/** What is known of the call that a key was first used for. */
+/** The call that a key was first used for. */
 export interface EarlierCall {
   requestHash: string
-  /** It may still be under way. */
+  /** It may still be in flight. */
   isInFlight: boolean
   isEnded: boolean
-  /** Undefined where it was too large, or streamed. */
+  /** Undefined if it was too large, or streamed. */
   answer: Secret | undefined
 }
 
@@ -37,7 +37,7 @@ export function readIdempotencyKey(value: string | string[] | undefined): string
   })
 }
 
-/** Each part is preceded by its length, so that none can pass for a piece of its neighbour; no header reads as a wish. */
+/** Each part is preceded by its length, so that different requests never have the same text. */
 export function hashRequest(request: {
   method: string
   url: URL
@@ -48,14 +48,14 @@ export function hashRequest(request: {
 }): string {
   const hash = createHash('sha256')
   const headers = request.headers.map(([name, value]) => `${name}: ${value}`).sort()
-  const wishes = [...(request.followsRedirects ? ['follow_redirects'] : []), ...(request.isStreamed ? ['stream'] : [])]
-  for (const part of [request.method, request.url.href, ...headers, ...wishes]) hash.update(`${part.length}:${part}\n`)
+  const options = [...(request.followsRedirects ? ['follow_redirects'] : []), ...(request.isStreamed ? ['stream'] : [])]
+  for (const part of [request.method, request.url.href, ...headers, ...options]) hash.update(`${part.length}:${part}\n`)
   hash.update(request.body ? `body ${request.body.length}:` : 'no body')
   if (request.body) hash.update(request.body)
   return hash.digest('base64url')
 }
 
-/** The answer that the key already has, or why it can't be had. In no case is the call made again. */
+/** The stored answer. Throws if there is none: the call is never made again. */
 export function assertAnswered(earlier: EarlierCall, requestHash: string): Secret {
   if (earlier.requestHash !== requestHash) throw new ServiceError('idempotency_conflict', { field: 'Idempotency-Key' })
   if (earlier.answer) return earlier.answer

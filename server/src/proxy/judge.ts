@@ -1,4 +1,4 @@
-/** May this call be made? All that decides it is read from the database, now; nothing is written. */
+/** Decides whether a call may be made. Everything it depends on is read from the database now; nothing is written. */
 import type { CallingAgent } from '../agents/agent.ts'
 import { readMethod } from '../grants/method.ts'
 import type { Standing } from '../grants/standing.ts'
@@ -10,8 +10,8 @@ import type { Database, Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { newId } from '../platform/ids.ts'
 import type { Call, Known, ProxyInput } from './call.ts'
-import { judgeUrl, recordedParts, briefly } from './destination.ts'
-import { searchLongBody } from './meant-methods.ts'
+import { judgeUrl, recordedParts, shortened } from './destination.ts'
+import { searchLongBody } from './method-overrides.ts'
 import { outgoing } from './outgoing.ts'
 import { sliceLength } from './parameters.ts'
 import { assertMayCall } from './policy.ts'
@@ -30,10 +30,10 @@ interface JudgeOptions {
   queries?: Queries
 }
 
-/** A stream lasts as long as something comes, unless its caller says how long. It is the longest that a timer takes. */
-const endlessMs = 2 ** 31 - 1
+/** Streams have no overall timeout unless the caller gives one. This is the longest that a timer takes. */
+const noTimeoutMs = 2 ** 31 - 1
 
-/** What it learns on the way is left in `known`, for the record of a refusal. */
+/** Fills `known` as it goes, for the record of a refusal. */
 export async function judge(
   needs: JudgeNeeds,
   { agent: { agentId }, tokenHash }: CallingAgent,
@@ -51,19 +51,19 @@ export async function judge(
   const method = readMethod(input.method, 'method')
   const destination = judgeUrl(input.url, route.plainOrigin)
   const facts = { method, ...recordedParts(destination) }
-  known.facts = grant.kind === 'sandbox' ? briefly(facts) : facts
+  known.facts = grant.kind === 'sandbox' ? shortened(facts) : facts
   const { headers, dropped, body } = outgoing({ ...input, method }, outgoingRules(route))
   known.droppedHeaders = dropped
   // The agent was authenticated a moment ago.
   assertUsable({ ...standing, isTokenCurrent: true }, now, { mayBeExhausted })
-  // Before the body is searched.
+  // Before the body is searched, which takes time.
   if (body && route.maxBodyBytes !== undefined && body.length > route.maxBodyBytes) {
     throw new ServiceError('body_too_large', { field: 'body' })
   }
   if (body && body.length > sliceLength) await searchLongBody({ headers, body }, grant.allowedMethods !== null)
   assertMayCall(grant, route.rules, { destination, method, headers, body })
-  // Whoever says how long a call may take means its first byte too.
-  const usualMs = input.stream ? endlessMs : needs.config.proxyCallSeconds * 1000
+  // The caller's timeout replaces both our limits: for the whole call and for its first byte.
+  const defaultMs = input.stream ? noTimeoutMs : needs.config.proxyCallSeconds * 1000
   return {
     agentId,
     tokenHash,
@@ -79,7 +79,7 @@ export async function judge(
     facts: known.facts,
     followsRedirects: input.followRedirects,
     isStreamed: input.stream,
-    timeoutMs: input.timeoutMs ?? usualMs,
+    timeoutMs: input.timeoutMs ?? defaultMs,
     firstByteMs: input.timeoutMs ?? needs.config.proxyFirstByteSeconds * 1000,
   }
 }

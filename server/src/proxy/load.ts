@@ -1,21 +1,21 @@
-/** How many calls each agent has under way in this process. Past its share it has to wait: nothing is queued here. */
+/** Limits how many calls each agent has in flight in this process. Further calls are refused, not queued. */
 import { ServiceError } from '../platform/errors.ts'
 
 export interface AgentLoad {
-  /** Takes a place, or refuses; what it returns gives the place back, once. */
+  /** Takes a place or throws. Call the returned function to free it; calling it again has no effect. */
   enter: (agentId: string) => () => void
   inFlight: () => number
 }
 
-/** `mostPerAgent` 0: as many as come. */
-export function createAgentLoad(mostPerAgent: number): AgentLoad {
+/** `maxPerAgent` 0: no limit. */
+export function createAgentLoad(maxPerAgent: number): AgentLoad {
   const places = new Map<string, number>()
   let inFlight = 0
   return {
     enter: (agentId) => {
       const taken = places.get(agentId) ?? 0
-      if (mostPerAgent > 0 && taken >= mostPerAgent) {
-        const message = `This agent has ${mostPerAgent} calls under way already. Wait until one of them has ended.`
+      if (maxPerAgent > 0 && taken >= maxPerAgent) {
+        const message = `This agent has ${maxPerAgent} calls under way already. Wait until one of them has ended.`
         throw new ServiceError('rate_limited', { retryAfterSeconds: 1, message })
       }
       places.set(agentId, taken + 1)

@@ -1,10 +1,10 @@
-/** How a body is written: a string unchanged, bytes from base64, an object as a form where its type says so, else JSON. */
+/** How a body is encoded: a string as it is, base64 as its bytes, an object as a form if its type says so, else as JSON. */
 import { isJsonText } from '../platform/json.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { GivenRequest } from './outgoing.ts'
 import type { HeaderList } from './upstream.ts'
 
-/** Adds a content type where the caller gave none, but not to bytes: what they are nobody said. */
+/** Adds a content type if the caller gave none, except to bytes, whose type is not known. */
 export function outgoingBody(given: GivenRequest, headers: HeaderList): Buffer | undefined {
   const { body, bodyBase64 } = given
   if (bodyBase64 !== undefined && body !== undefined) {
@@ -33,14 +33,14 @@ function typeOfText(bytes: Buffer): string {
   return isJson ? 'application/json' : 'text/plain;charset=UTF-8'
 }
 
-/** RFC 9110 §9.3.1: such a body means nothing, and a server that passes over it takes it for the next request. */
+/** RFC 9110 §9.3.1: such a body has no meaning, and a server that ignores it may read it as the next request. */
 function assertNone({ method, body, bodyBase64 }: GivenRequest): void {
   const isNone = (body === undefined || body === null || body === '') && (bodyBase64 ?? '') === ''
   if (isNone) return
   throw invalid(bodyBase64 === undefined ? 'body' : 'body_base64', `A ${method} call has no body. Leave it out.`)
 }
 
-/** Strictly: what Node reads must be what anybody else would read. */
+/** Strict, because Node ignores characters that others don't. */
 function fromBase64(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64')
   if (bytes.toString('base64') !== text) {

@@ -1,13 +1,13 @@
-/** Turns what the caller gave into the request that goes out: what is dropped, what is refused, how a body is written. */
+/** Makes the outgoing request of what the caller gave: headers that are dropped or refused, and the body. */
 import { ServiceError } from '../platform/errors.ts'
 import { memoizeByText } from '../platform/cache/memoize.ts'
 import { outgoingBody } from './outgoing-body.ts'
 import type { HeaderList } from './upstream.ts'
 
-/** What goes out of what the caller gave, before the credential is put in. */
+/** The outgoing request before the credential is added. */
 export interface Outgoing {
   headers: HeaderList
-  /** Names of those that are not sent. */
+  /** Names of headers that are not sent. */
   dropped: string[]
   body: Buffer | undefined
 }
@@ -25,8 +25,8 @@ export function outgoing(given: GivenRequest, rules: { injects: string; allowRan
 }
 
 /**
- * Credentials, framing and origin are ours to say; ranges and encodings would let a credential slip past in pieces; and
- * some servers take a path or a host from a header rather than from where the call went.
+ * Credentials, framing and client addresses are set by us. Encodings would let a credential come back in a form that the
+ * redactor can't read. Some servers take a path or host from a header instead of the URL.
  */
 const neverSent = new Set([
   'a-im',
@@ -64,7 +64,7 @@ const neverSent = new Set([
   'x-real-ip',
   'x-rewrite-url',
 ])
-/** Some servers still take the second for the first, and Azure has its own. */
+/** A credential could come back in pieces. Some servers still accept Request-Range, and Azure has its own. */
 const ranges = new Set(['range', 'request-range', 'x-ms-range', 'if-range'])
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
@@ -73,10 +73,10 @@ const maxName = 200
 const maxValue = 8192
 const maxHeaderBytes = 32 * 1024
 
-/** What there is to know of a name. Agents use few, so each is looked at once. */
+/** Computed once per name: agents use few. */
 interface HeaderName {
   lower: string
-  /** CGI and its heirs know no difference between `x_api_key` and `x-api-key`. */
+  /** CGI does not distinguish `x_api_key` and `x-api-key`. */
   hyphened: string
   isWellFormed: boolean
   isNeverSent: boolean
@@ -100,7 +100,7 @@ function outgoingHeaders(
   const injected = headerNamed(injects).hyphened
   let bytes = 0
   for (const [name, value] of Object.entries(given)) {
-    // Not even a part of a longer one is remembered: it would hold on to the whole.
+    // Longer names are not cached, not even a slice: V8 would keep the whole string in memory.
     const known = name.length > maxName ? undefined : headerNamed(name)
     if (!known?.isWellFormed) throw refused(name, 'A header name is malformed.')
     const { lower, hyphened, isNeverSent, isRange } = known

@@ -1,51 +1,51 @@
 /**
- * Where a text names one of some parameters, in whichever writing. The time is linear in the text, and no pattern here
- * repeats a group: V8 keeps a place to go back to for each round, and runs out of room within a few MiB of blanks.
+ * Finds names of parameters in a text, however they are spelled or escaped. The time is linear in the text. No pattern
+ * here repeats a group: V8 pushes a backtracking state for each repetition and runs out of stack within a few MiB.
  */
 
-/** Also as ASP writes them: `%u005f`. */
+/** Percent and JSON escapes, and those of ASP: `%u005f`. */
 const escape = String.raw`(?:[\\%]u00|%)`
-/** PHP makes blanks, dots and an open bracket an underscore. */
+/** PHP turns spaces, dots and an open bracket into an underscore. */
 const underscore = String.raw`(?:[_\s.+[-]|${escape}(?:5f|20|0[9a-d]|a0|2e|5b|2d))`
-/** PHP cuts a name at a NUL; `name[]` is `name` to many. */
+/** PHP cuts a name at a NUL. Many frameworks read `name[]` as `name`. */
 const cut = String.raw`[[\0]|${escape}(?:00|5b)`
 
 export interface FoundName {
-  /** As it is written. */
+  /** As it is spelled in the text. */
   written: string
   from: number
   to: number
 }
 
-/** Those that begin between two places. */
-export type NameSearch = (text: string, from: number, to: number) => Iterable<FoundName>
+/** Finds the names that begin between `from` and `to`. */
+type NameSearch = (text: string, from: number, to: number) => Iterable<FoundName>
 
-/** No name is longer, however it is written. */
-export const longestWriting = 200
+/** No name is longer, however it is spelled. */
+export const longestSpelling = 200
 
-function writingOf(character: string): string {
+function spellingOf(character: string): string {
   if (character === '_') return underscore
   const codes = [character, character.toUpperCase()].map((one) => one.charCodeAt(0).toString(16))
   return `(?:[${character}]|${escape}(?:${codes.join('|')}))`
 }
 
-/** Each character is looked at once, whichever names begin with it. None may be the start of another. */
-function writingsOf(names: readonly string[]): string {
+/** A pattern like a trie: names with a common start share it. No name may be the start of another. */
+function spellingsOf(names: readonly string[]): string {
   const firsts = [...new Set(names.map((name) => name.charAt(0)))].filter((first) => first !== '')
   const each = firsts.map((first) => {
     const rests = names.filter((name) => name.startsWith(first)).map((name) => name.slice(1))
-    return writingOf(first) + writingsOf(rests)
+    return spellingOf(first) + spellingsOf(rests)
   })
   return each.length > 1 ? `(?:${each.join('|')})` : each.join('')
 }
 
-/** Of two names of which one is the start of the other, both are tried where the longer one stands. */
+/** If one name is the start of another, both are tried at the same place. */
 export function searchFor(names: readonly string[]): NameSearch {
   const isLonger = (name: string) => names.some((other) => other !== name && name.startsWith(other))
-  const pattern = new RegExp(writingsOf(names.filter((name) => !isLonger(name))), 'gi')
-  const longer = names.filter(isLonger).map((name) => new RegExp(writingsOf([name]), 'iy'))
+  const pattern = new RegExp(spellingsOf(names.filter((name) => !isLonger(name))), 'gi')
+  const longer = names.filter(isLonger).map((name) => new RegExp(spellingsOf([name]), 'iy'))
   return function* (text, start, end) {
-    const part = text.slice(start, end + longestWriting)
+    const part = text.slice(start, end + longestSpelling)
     for (let to = 0; ;) {
       pattern.lastIndex = to
       const found = pattern.exec(part)
@@ -62,7 +62,7 @@ export function searchFor(names: readonly string[]): NameSearch {
   }
 }
 
-/** Whether it names one of pairs, `a=1&name=2`. Where so, where the blanks behind it end. */
+/** If it is the name of a pair, as in `a=1&name=2`: where the blanks after it end. */
 export function endOfPairName(text: string, { from, to }: FoundName): number | undefined {
   const start = blanksBefore(text, from)
   if (start > 0 && text[start - 1] !== '&' && text[start - 1] !== ';') return undefined
@@ -72,7 +72,7 @@ export function endOfPairName(text: string, { from, to }: FoundName): number | u
 
 const pairEnd = new RegExp(`[=&;]|${cut}|$`, 'iy')
 
-/** Whether it names a part, in the part's header (RFC 7578): `form-data; name="name"`. */
+/** Whether it is the name of a part, in the part's header (RFC 7578): `form-data; name="name"`. */
 export function isPartName(text: string, { from, to }: FoundName): boolean {
   return isPartStart(text, blanksBefore(text, from)) && isPartEnd(text, to)
 }
@@ -89,21 +89,21 @@ function isPartStart(text: string, at: number): boolean {
   )
 }
 
-/** Where a charset and a language begin that end at `at`; `at` where there are none. */
+/** Where the charset and language that end at `at` begin. `at` if there are none. */
 function charsetBefore(text: string, at: number): number {
   const language = text[at - 1] === "'" ? wordBefore(text, at - 1) : at
   return language < at && text[language - 1] === "'" ? wordBefore(text, language - 1) : at
 }
 
-const longestWord = 40
+const maxWordLength = 40
 
 function wordBefore(text: string, at: number): number {
   let start = at
-  while (start > at - longestWord && has(wordCharacters, text, start - 1)) start--
+  while (start > at - maxWordLength && has(wordCharacters, text, start - 1)) start--
   return start
 }
 
-/** Behind `name =` or `name*=`. */
+/** Whether `name =` or `name*=` is before it. */
 function isValueOfName(text: string, at: number): boolean {
   const equals = spacesBefore(text, at) - 1
   if (text[equals] !== '=') return false
@@ -119,7 +119,7 @@ function isPartEnd(text: string, at: number): boolean {
   return matchesAt(partEnd, text, at) || matchesAt(partEnd, text, end) || /\s/.test(text.slice(at, end))
 }
 
-/** Whether it names a member of an object with a text as its value. Where so, where its closing quote ends. */
+/** If it is the name of a JSON member with a string as its value: where its closing quote ends. */
 export function endOfMemberName(text: string, { from, to }: FoundName): number | undefined {
   if (text[from - 1] !== '"') return undefined
   memberEnd.lastIndex = to
@@ -134,7 +134,7 @@ function matchesAt(pattern: RegExp, text: string, at: number): boolean {
   return pattern.test(text)
 }
 
-/** By code. A body is read as Latin-1, and in a URL everything else is escaped. */
+/** By character code. A body is read as Latin-1, and in a URL everything else is escaped. */
 const blanks = codesOf(/[\s+]/)
 const spaces = codesOf(/\s/)
 const wordCharacters = codesOf(/[\w-]/)
@@ -149,7 +149,7 @@ function has(codes: Uint8Array, text: string, at: number): boolean {
 
 const blankEscape = new RegExp(`${escape}(?:20|0[9a-d]|a0)`, 'iy')
 
-/** Where the blanks begin that end at `at`, plain or escaped. */
+/** Where the blanks that end at `at` begin, plain or escaped. */
 function blanksBefore(text: string, at: number): number {
   for (let start = at; ;) {
     if (has(blanks, text, start - 1)) start--

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Grant } from '../grants/grant.ts'
 import type { ServiceError } from '../platform/errors.ts'
 import { judgeUrl } from './destination.ts'
-import { meantMethods, searchLongBody } from './meant-methods.ts'
+import { possibleMethods, searchLongBody } from './method-overrides.ts'
 import { sliceLength } from './parameters.ts'
 import type { HeaderList } from './upstream.ts'
 
@@ -14,7 +14,7 @@ type Limit = Grant['allowedMethods']
 function meant(query: string, headers: HeaderList = [], body?: string | Buffer, limit: Limit = ['POST']): string[] {
   const destination = judgeUrl(`https://api.example.com/${query}`, undefined)
   const call = { destination, method: 'POST', headers, body: body === undefined ? undefined : Buffer.from(body) }
-  return meantMethods(call, limit !== null).slice(1)
+  return possibleMethods(call, limit !== null).slice(1)
 }
 
 const form: HeaderList = [['content-type', 'application/x-www-form-urlencoded']]
@@ -200,15 +200,15 @@ test('a long body is searched ahead, between other work, and means the same', as
     const filler = 'x'.repeat(sliceLength - 140 + length)
     const body = [...names, filler, ...names, filler, ...names].join('&')
     const call = { headers: form, body: Buffer.from(body) }
-    const atOnce = meantMethods({ ...call, body: Buffer.from(body), ...target }, true)
+    const atOnce = possibleMethods({ ...call, body: Buffer.from(body), ...target }, true)
     assert.equal(atOnce.length, 10)
     await searchLongBody(call, true)
-    assert.deepEqual(meantMethods({ ...call, ...target }, true), atOnce)
+    assert.deepEqual(possibleMethods({ ...call, ...target }, true), atOnce)
   }
 })
 
 test('a long body that says too often what it means is refused once it is judged', async () => {
   const call = { headers: form, body: Buffer.from('_method=PUT&'.repeat(sliceLength)) }
   await searchLongBody(call, true)
-  assert.throws(() => meantMethods({ ...call, ...target }, true), { code: 'invalid_field', field: 'body' })
+  assert.throws(() => possibleMethods({ ...call, ...target }, true), { code: 'invalid_field', field: 'body' })
 })

@@ -1,18 +1,18 @@
 /**
- * Parameters by which a call can say that it is another one: a method that overrides its own, or a credential beside
- * ours. Frameworks fold names before they compare them, so they are looked for here in all those writings. A text is
- * searched for them alone and never taken apart as a whole: a long one would keep everybody waiting.
+ * Finds parameters that change what a call means: method overrides, and credentials beside ours. Frameworks normalize
+ * names in different ways, so all spellings are searched for. The text is searched for these names only and never parsed
+ * as a whole, which would take too long.
  */
 import { ServiceError } from '../platform/errors.ts'
+import { endOfMemberName, endOfPairName, isPartName, longestSpelling, searchFor } from './parameter-names.ts'
 import { nextSlice } from '../platform/event-loop/time-slices.ts'
-import { endOfMemberName, endOfPairName, isPartName, longestWriting, searchFor } from './parameter-names.ts'
 import type { FoundName } from './parameter-names.ts'
 import type { HeaderList } from './upstream.ts'
 
-export interface Meant {
-  /** Methods that the call names beside its own, in capitals. */
+export interface FoundParameters {
+  /** Method overrides, in upper case. */
   methods: string[]
-  /** The first parameter that carries a credential. */
+  /** Name of the first parameter that is for a credential. */
   credential: string | undefined
 }
 
@@ -21,15 +21,15 @@ const overrideNames = [
   '_httpmethod',
   '_http_method',
   '_verb',
-  // Google's APIs know it.
+  // Of Google's APIs.
   '$httpmethod',
   'x_http_method',
   'x_http_method_override',
   'x_method_override',
 ]
 /**
- * RFC 6750 §2.2 and §2.3 know them in queries and forms; and the other names that it goes by. Google's APIs take any
- * header, this one and a range among them, from a parameter.
+ * From RFC 6750 §2.2 and §2.3, and other common names. Google's APIs take any header, such as Authorization or Range, from
+ * `$httpHeaders`.
  */
 const credentialNames = ['access_token', 'oauth_token', 'bearer_token', '$httpheaders']
 const overrides: ReadonlySet<string> = new Set(overrideNames)
@@ -38,37 +38,37 @@ const credentials: ReadonlySet<string> = new Set(credentialNames)
 export function overridesIn(headers: HeaderList): string[] {
   const methods: string[] = []
   for (const [name, value] of headers) {
-    // CGI and its heirs know no difference between the two.
+    // CGI does not distinguish hyphens and underscores.
     if (/method|verb/.test(name) && overrides.has(name.replaceAll('-', '_'))) methods.push(...methodsIn(value))
   }
   return methods
 }
 
-/** None of what is looked for can be written without one of these: a part of a name, or an escape of such a part. */
+/** Every spelling contains one of these, so text without them needs no slower search. */
 const hint = /method|verb|token|headers|%(?:2e|4[1-9a-f]|5[0-9abf]|6[1-9a-f]|7[0-9a])|[\\%]u00/i
 
-export function meantByQuery(search: string): Meant {
-  return meantBy(parametersIn(search.slice(1), readersOf.form), 'url')
+export function findInQuery(search: string): FoundParameters {
+  return collectAll(parametersIn(search.slice(1), readersOf.form), 'url')
 }
 
-/** How a body is read: as pairs, as parts, or as the members of an object. */
+/** How the body is parsed: as pairs, as parts, or as members of an object. */
 export type BodyKind = 'form' | 'multipart' | 'json' | 'unknown'
 
-/** A body longer than this is to be searched ahead, in slices. At worst one takes two milliseconds. */
+/** A longer body is searched in slices, ahead of the decision. A slice takes two milliseconds at worst. */
 export const sliceLength = 16_384
 
-const searchedAhead = new WeakMap<Buffer, { kind: BodyKind; result: () => Meant }>()
+const searchedAhead = new WeakMap<Buffer, { kind: BodyKind; result: () => FoundParameters }>()
 
-export function meantByBody(body: Buffer, kind: BodyKind): Meant {
+export function findInBody(body: Buffer, kind: BodyKind): FoundParameters {
   const known = searchedAhead.get(body)
   if (known?.kind === kind) return known.result()
-  return meantBy(parametersInBody(body, kind), 'body')
+  return collectAll(parametersInBody(body, kind), 'body')
 }
 
-/** The same, between other work: what it finds is told once it is asked for. */
+/** The same in slices between other work. `findInBody` then returns, or throws, what was found. */
 export async function searchAhead(body: Buffer, kind: BodyKind): Promise<void> {
   const collected = collect('body')
-  let result = () => collected.meant
+  let result = () => collected.found
   try {
     for (const parameter of parametersInBody(body, kind)) {
       if (parameter) collected.add(parameter)
@@ -85,54 +85,54 @@ export async function searchAhead(body: Buffer, kind: BodyKind): Promise<void> {
 function* parametersInBody(body: Buffer, kind: BodyKind): Generator<Parameter | undefined> {
   const text = body.toString('latin1')
   yield* parametersIn(text, readersOf[kind])
-  // UTF-16 is ASCII with zeros in between; elsewhere a zero may end a name.
+  // In UTF-16, ASCII has zeros in between. Elsewhere a zero may end a name.
   if (text.includes('\u0000')) yield* parametersIn(text.replaceAll('\u0000', ''), readersOf[kind])
 }
 
-/** Nobody says it more often than that. */
-const mostNamed = 100
+/** No genuine call has more. */
+const maxParameters = 100
 
 type Parameter = [name: string, value: string]
 
-function meantBy(parameters: Iterable<Parameter | undefined>, field: string): Meant {
+function collectAll(parameters: Iterable<Parameter | undefined>, field: string): FoundParameters {
   const collected = collect(field)
   for (const parameter of parameters) if (parameter) collected.add(parameter)
-  return collected.meant
+  return collected.found
 }
 
-function collect(field: string): { meant: Meant; add: (parameter: Parameter) => void } {
-  const meant: Meant = { methods: [], credential: undefined }
+function collect(field: string): { found: FoundParameters; add: (parameter: Parameter) => void } {
+  const found: FoundParameters = { methods: [], credential: undefined }
   let named = 0
   return {
-    meant,
+    found,
     add: ([name, value]) => {
-      if (++named > mostNamed) {
+      if (++named > maxParameters) {
         throw new ServiceError('invalid_field', {
           field,
           message: `"${field}" says over and over what method it means.`,
         })
       }
-      if (overrides.has(name)) meant.methods.push(...methodsIn(value))
-      else if (credentials.has(name)) meant.credential ??= name
+      if (overrides.has(name)) found.methods.push(...methodsIn(value))
+      else if (credentials.has(name)) found.credential ??= name
     },
   }
 }
 
-/** What is no method stays what it is: it is on no list, and so not allowed. */
+/** An invalid method is returned as it is: no grant lists it, so it is refused. */
 function methodsIn(value: string): string[] {
   return value.split(',').map((one) => one.trim().toUpperCase())
 }
 
 const anyName = searchFor([...overrideNames, ...credentialNames])
 
-/** What a name that was found says, if it stands where one is read. */
+/** Returns the parameter if the name is at a place where a parser would read one. */
 type Reader = (text: string, found: FoundName) => Parameter | undefined
 
-/** Undefined at the end of each slice. */
+/** Yields undefined at the end of each slice. */
 function* parametersIn(text: string, readers: readonly Reader[]): Generator<Parameter | undefined> {
   for (let from = 0; from < text.length;) {
     let to = from + sliceLength
-    if (hint.test(text.slice(from, to + longestWriting))) {
+    if (hint.test(text.slice(from, to + longestSpelling))) {
       for (const found of anyName(text, from, to)) {
         to = Math.max(to, found.to)
         for (const read of readers) {
@@ -146,22 +146,22 @@ function* parametersIn(text: string, readers: readonly Reader[]): Generator<Para
   }
 }
 
-const ofPair: Reader = (text, found) => {
+const readPair: Reader = (text, found) => {
   const end = endOfPairName(text, found)
   if (end === undefined) return undefined
   const [, value = ''] = /^[^=&;]{0,200}(?:=([^&;]{0,200})(?=[&;]|$))?/.exec(after(text, end)) ?? []
   return [nameOf(found), unescaped(value)]
 }
 
-/** The value of a part stands behind a blank line. */
-const ofPart: Reader = (text, found) => {
+/** The value of a part follows a blank line. */
+const readPart: Reader = (text, found) => {
   if (!isPartName(text, found) || !overrides.has(nameOf(found))) return undefined
   const [, value = ''] = /\r?\n\r?\n([^\r\n]*)/.exec(after(text, found.to)) ?? []
   return [nameOf(found), value]
 }
 
-/** At whatever depth: which of them a framework looks at is not known here. */
-const ofMember: Reader = (text, found) => {
+/** At any depth: it is not known which one a framework reads. */
+const readMember: Reader = (text, found) => {
   const end = endOfMemberName(text, found)
   if (end === undefined || !overrides.has(nameOf(found))) return undefined
   const [, value = ''] = /^\s*:\s*"([^"]{0,200})"/.exec(after(text, end)) ?? []
@@ -169,13 +169,13 @@ const ofMember: Reader = (text, found) => {
 }
 
 const readersOf: Record<BodyKind, readonly Reader[]> = {
-  form: [ofPair],
-  multipart: [ofPart],
-  json: [ofMember],
-  unknown: [ofPair, ofPart, ofMember],
+  form: [readPair],
+  multipart: [readPart],
+  json: [readMember],
+  unknown: [readPair, readPart, readMember],
 }
 
-/** As much of it as a value could lie in. */
+/** Long enough for any value. */
 function after(text: string, at: number): string {
   return text.slice(at, at + 2000)
 }

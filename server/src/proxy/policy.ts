@@ -1,6 +1,6 @@
 /**
- * Whether a call may be made on a grant that is usable: pure, and judged again for every hop and every retry. It trusts
- * nothing of the call but that its URL is the one that will be sent.
+ * Whether a usable grant allows a call. Pure, and applied again to every redirect. It relies on nothing but that the
+ * request will go to the given URL.
  */
 import { assertGrantCovers, coversHost } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
@@ -15,17 +15,17 @@ import type { PresetRules } from '../providers/presets/preset-rules.ts'
 import { namesCredentials, reachesCredentials } from './batch.ts'
 import { isCredentialEndpoint } from './credential-endpoints.ts'
 import type { Destination } from './destination.ts'
-import { meantMethods } from './meant-methods.ts'
+import { possibleMethods } from './method-overrides.ts'
 import type { HeaderList } from './upstream.ts'
 
-/** What the provider behind the grant, and the connection, have to say. */
+/** Rules of the grant's provider and connection. */
 export interface ProviderRules {
   metadata: Metadata
   preset: string | null
   apiHosts: string[]
-  /** The one host that the connection's token may go to; null for all of the provider's. */
+  /** The only host that the connection's token may be sent to. Null: all hosts of the provider. */
   apiHost: string | null
-  /** The header that the credential goes into. */
+  /** Name of the header for the credential. */
   injects: string
   allowRange: boolean
 }
@@ -33,22 +33,22 @@ export interface ProviderRules {
 export interface JudgedCall {
   destination: Destination
   method: string
-  /** As they would go out. */
+  /** As they would be sent. */
   headers: HeaderList
   body: Buffer | undefined
 }
 
-/** `rules` are undefined in the sandbox, which no provider stands behind. */
+/** `rules` is undefined in the sandbox, which has no provider. */
 export function assertMayCall(grant: Grant, rules: ProviderRules | undefined, call: JudgedCall): void {
   assertMayReach(grant, rules, call.destination)
-  const methods = meantMethods(call, grant.allowedMethods !== null)
+  const methods = possibleMethods(call, grant.allowedMethods !== null)
   const batch = rules && assertNoCredentials(rules, call, methods)
   assertGrantCovers(grant, { host: call.destination.host, methods, path: call.destination.path })
   assertStaysInPath(grant, call.headers)
   if (batch) assertBatchMayGo(grant, batch, call, methods)
 }
 
-/** The token goes where the user approved, the provider declares today, and this account lives. */
+/** A token is sent only to hosts that the user approved, the provider lists now, and the account is at. */
 function assertMayReach(grant: Grant, rules: ProviderRules | undefined, destination: Destination): void {
   const { host, url } = destination
   const isOfAccount = rules === undefined || rules.apiHost === null || matchesHost(rules.apiHost, host)
@@ -66,7 +66,7 @@ function assertMayReach(grant: Grant, rules: ProviderRules | undefined, destinat
   throw new ServiceError('host_not_allowed', { field: 'url' })
 }
 
-/** Returns the preset's rules where the path is one of a batch. */
+/** Returns the preset's rules if the path is a batch endpoint. */
 function assertNoCredentials(rules: ProviderRules, call: JudgedCall, methods: readonly string[]) {
   const { destination } = call
   const { hostname } = destination.url
@@ -101,7 +101,7 @@ function isAboutCredentials(field: 'url' | 'body'): ServiceError {
   })
 }
 
-/** WebDAV's COPY and MOVE name a second path in a header, and so do the stores of Google, Amazon, Azure and OpenStack. */
+/** WebDAV's COPY and MOVE have a second path in a header, and so have the object stores of Google, Amazon, Azure and OpenStack. */
 const secondPath = /^(?:destination|x-copy-from|x-(?:amz|goog|ms)-(?:copy|rename)-source)$/
 
 function assertStaysInPath({ allowedPaths }: Grant, headers: HeaderList): void {

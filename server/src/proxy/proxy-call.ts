@@ -1,6 +1,6 @@
 /**
- * One proxied call, step by step: who, may it, on record, token, out, back, done. Nothing reaches an upstream before
- * the attempt is committed, and nothing comes back that did not pass the redactor.
+ * One proxied call, step by step: authorize, record, get the token, send, redact, record the outcome. Nothing reaches an
+ * upstream before the attempt is committed, and nothing comes back that did not pass the redactor.
  */
 import type { CallingAgent } from '../agents/agent.ts'
 import type { Hold } from '../platform/limits/byte-budget.ts'
@@ -12,10 +12,10 @@ import { admit } from './admit.ts'
 import type { AdmitNeeds, Admission } from './admit.ts'
 import type { HeaderNaming } from './answer-headers.ts'
 import type { Call, ProxyInput } from './call.ts'
-import { CallerGone, takeOff } from './flight.ts'
+import { CallerGone, startFlight } from './flight.ts'
 import type { Flight, FlightNeeds } from './flight.ts'
 import type { KeyedCall } from './idempotency.ts'
-import { notSilent, passedOn } from './passed-on.ts'
+import { withIdleTimeout, forwardStream } from './forward-stream.ts'
 import type { CallTimes } from './proxy-metrics.ts'
 import { send } from './send.ts'
 import { streamedAnswer } from './streamed-answer.ts'
@@ -31,17 +31,17 @@ export interface ProxyNeeds extends AdmitNeeds, FlightNeeds {
 }
 
 export interface Caller extends Admission {
-  /** Calls back once the caller has hung up before the answer was complete. */
+  /** Calls back if the caller closes the connection before the answer is complete. */
   onGone: (then: () => void) => void
-  /** Calls back once the answer is sent, or the connection closed. */
+  /** Calls back once the answer is sent or the connection is closed. */
   onClosed: (then: () => void) => void
-  /** Of a streamed answer's headers. Prefixed unless said otherwise. */
+  /** How the headers of a streamed answer are named. Prefixed by default. */
   naming?: HeaderNaming
-  /** Gets the moments at which the call passed from one part to the next. */
+  /** Is filled with the times at which the call passed from one part to the next. */
   times?: CallTimes
 }
 
-/** In its envelope, or to be passed on as it comes. */
+/** Buffered in its envelope, or streamed. */
 export type ProxyReply = { kind: 'whole'; envelope: Envelope } | ({ kind: 'streamed' } & ReadableAnswer)
 
 export async function proxyCall(
@@ -50,14 +50,14 @@ export async function proxyCall(
   input: ProxyInput,
   caller: Caller,
 ): Promise<ProxyReply> {
-  // Calls that came together are put on record together.
+  // Calls that arrive in the same tick are recorded in one commit.
   await endOfTick()
   const admitted = await admit(needs, agent, input, caller)
   if (admitted.kind === 'stored') return stored(needs, agent.agent, admitted.envelope, caller)
   const { call, keyed } = admitted
   const times = caller.times ?? { startedAt: 0 }
   times.admittedAt = performance.now()
-  const flight = takeOff(needs, call, keyed)
+  const flight = startFlight(needs, call, keyed)
   const room = needs.unsentAnswers.hold(call.agentId, { isSandbox: call.standing.grant.kind === 'sandbox' })
   caller.onClosed(room.release)
   caller.onGone(() => {
@@ -66,7 +66,7 @@ export async function proxyCall(
   try {
     return call.isStreamed
       ? { kind: 'streamed', ...(await stream(needs, call, flight, times, caller.naming)) }
-      : { kind: 'whole', envelope: await unlessAborted(flight.signal, whole(needs, call, flight, times, keyed, room)) }
+      : { kind: 'whole', envelope: await rejectOnAbort(flight.signal, whole(needs, call, flight, times, keyed, room)) }
   } catch (error) {
     await flight.failed(error as Error)
     throw error
@@ -97,7 +97,7 @@ async function whole(
   const { response, credential, call } = await send(needs, first, flight, {
     maxBytes,
     exchange: async (request) => {
-      // The answer before it, if there was one, is not needed any more.
+      // An earlier answer of this call (a 401, a redirect) is not needed any more.
       room.resize(0)
       const takeRoom = (bytes: number) => {
         if (!room.grow(bytes)) throw noRoomForAnswer(room)
@@ -115,12 +115,12 @@ async function whole(
   if (!room.resize(heldBytesOf(envelope))) throw noRoomForAnswer(room)
   const answered = () => flight.answered({ status: response.status, bytes, redactions: redactor.count() }, envelope)
   if (keyed) await answered()
-  // Once the answer is on its way, which need not wait for it.
+  // The answer is sent first: without a key it does not wait for its outcome to be recorded.
   else process.nextTick(() => void answered())
   return envelope
 }
 
-/** The call is over once its last byte is passed on. */
+/** The call is over once its last byte is forwarded. */
 async function stream(
   needs: ProxyNeeds,
   first: Call,
@@ -135,9 +135,9 @@ async function stream(
   })
   times.answeredAt = performance.now()
   const redactor = createRedactor(credential.forms, credential.newestForms)
-  const heard = notSilent(response.body, flight, needs.config.proxyIdleSeconds * 1000)
-  const answer = streamedAnswer({ first, last: call }, { ...response, body: heard }, redactor, naming)
-  const body = passedOn(answer.body, flight, (bytes) => ({
+  const upstreamBody = withIdleTimeout(response.body, flight, needs.config.proxyIdleSeconds * 1000)
+  const answer = streamedAnswer({ first, last: call }, { ...response, body: upstreamBody }, redactor, naming)
+  const body = forwardStream(answer.body, flight, (bytes) => ({
     status: response.status,
     bytes,
     redactions: redactor.count(),
@@ -145,8 +145,8 @@ async function stream(
   return { ...answer, body, signal: flight.signal, giveUp: () => void flight.failed(new CallerGone()) }
 }
 
-/** The answer to the caller does not wait until the upstream has noticed, nor for what it then says. */
-function unlessAborted<T>(signal: StopSignal, work: Promise<T>): Promise<T> {
+/** Rejects immediately on an abort, whatever the upstream does then. */
+function rejectOnAbort<T>(signal: StopSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => {
       reject(signal.reason as Error)

@@ -8,15 +8,15 @@ import type { AgentLoad } from './load.ts'
 /** When a call passed from one part to the next, by the clock that times answers (`performance.now`). */
 export interface CallTimes {
   startedAt: number
-  /** Its attempt is on record. */
+  /** Its attempt is recorded. */
   admittedAt?: number
-  /** The upstream has answered: the whole answer is here, or the head of a streamed one. */
+  /** The buffered answer is complete, or the head of a streamed one has arrived. */
   answeredAt?: number
 }
 
 export interface CallMetrics {
   onOutcome: OnOutcome
-  /** Of every request to the proxy, once its answer is sent. No times: it was refused before it was read. */
+  /** Called for every request once its answer is sent. Without times it was refused before its body was read. */
   onSent: (elapsedMs: number, times?: CallTimes) => void
 }
 
@@ -25,7 +25,7 @@ const durationHelp =
   'to that. admission: from the head of the request until the call is on record, or is refused. upstream: the token, the ' +
   'requests to the upstream and their answer, of a stream up to its head. answer: redaction and sending, of a stream its whole body'
 
-/** Each label has few values: callers can't make them up, and agents can't by proposing providers. */
+/** Labels have few values. No caller can add one, not even by proposing providers. */
 export function measureCalls(metrics: Metrics, load: AgentLoad): CallMetrics {
   const { counter, histogram, gauge } = metrics
   const callsHelp = 'Proxied calls by outcome and provider; other: proposed by agents, or not known'
@@ -37,7 +37,7 @@ export function measureCalls(metrics: Metrics, load: AgentLoad): CallMetrics {
   const parts = { admission: observe('admission'), upstream: observe('upstream'), answer: observe('answer') }
   gauge('sallyport_proxy_calls_in_flight', 'Proxied calls whose answers are not sent yet', load.inFlight)
 
-  // To find a counter by its labels takes longer than to count.
+  // Looking up a counter by its labels takes longer than counting.
   const countersOf = new Map<string, Record<Outcome, ReturnType<typeof calls.labels>>>()
   const answersOf = new Map<string, ReturnType<typeof answers.labels>>()
   return {
@@ -70,7 +70,7 @@ export function measureCalls(metrics: Metrics, load: AgentLoad): CallMetrics {
   }
 }
 
-/** The same call log, with the time that calls wait for it measured. */
+/** Measures how long calls wait for the call log. */
 export function measureCallLog(callLog: CallLog, { histogram }: Metrics): CallLog {
   const help = 'What a call waits for its commit: from asking to put it on record until that is on disk'
   const observe = histogram('sallyport_audit_commit_duration_seconds', help, [])()

@@ -9,7 +9,7 @@ import type { TestService } from '../../testkit/service.ts'
 import { auditChainStore } from '../audit/audit-chain-store.ts'
 import { recordColumns, recordValues } from '../audit/audit-hash.ts'
 import { createAuditKeyStore } from '../audit/audit-key-store.ts'
-import { looseRecordStore } from '../audit/loose-record-store.ts'
+import { unchainedRecordStore } from '../audit/unchained-record-store.ts'
 import { verifyAudit } from '../audit/verify-audit.ts'
 import type { Engine } from '../platform/database/database.ts'
 
@@ -41,7 +41,7 @@ async function verdict({ database, vault }: TestService) {
   const key = await createAuditKeyStore(vault).find(database.queries)
   assert.ok(key)
   const onProgress = () => undefined
-  return verifyAudit({ database, chains: auditChainStore, looseRecords: looseRecordStore, key, onProgress })
+  return verifyAudit({ database, chains: auditChainStore, unchainedRecords: unchainedRecordStore, key, onProgress })
 }
 
 onBothDatabases('what no person has approved', (engine) => {

@@ -1,6 +1,6 @@
 /**
- * Bounds what agents can make the service store without a person's approval: records of sandbox calls and of refusals,
- * and the answers that sandbox calls with an Idempotency-Key keep. The budget is bytes a day, for each agent and for all
+ * Bounds how much agents can make the service store without a user's approval: records of sandbox calls and refusals, and
+ * stored answers of sandbox calls with an Idempotency-Key. The budget is in bytes per day, for each agent and for all
  * agents together. All instances share it: each takes a chunk from the database and spends it in memory.
  */
 import type { Clock } from '../platform/clock.ts'
@@ -12,9 +12,9 @@ import { perDay, tryTakeFromLimit } from '../platform/limits/rate-limits.ts'
 import type { RateLimit } from '../platform/limits/rate-limits.ts'
 
 export interface RecordBudget {
-  /** False where the agent, or all agents together, have used their budget, or disk space is low. */
+  /** False if the agent or all agents together have used up their budget, or disk space is low. */
   trySpend: (agentId: string, bytes: number) => Promise<boolean>
-  /** The same for records that a person's grant is behind: strangers can't use up the budget of those. */
+  /** The same for records of a grant that a user approved: only the agent's own budget counts. */
   trySpendOwn: (agentId: string, bytes: number) => Promise<boolean>
 }
 
@@ -31,13 +31,13 @@ interface Bucket {
   chunkKibibytes: number
 }
 
-/** What a record takes on disk beside its detail: columns, hash, indexes. */
+/** Disk space of a record besides its detail: columns, hash, indexes. */
 export const recordBytes = 700
 
 const kibibyte = 1024
 
 export function createRecordBudget({ config, database, diskSpace, clock }: BudgetNeeds): RecordBudget {
-  /** Bytes that were taken from a bucket and not spent yet. */
+  /** Bytes taken from a bucket and not yet spent. */
   const left = new Map<string, number>()
   const add = (key: string, bytes: number) => {
     setBounded(left, key, (left.get(key) ?? 0) + bytes)

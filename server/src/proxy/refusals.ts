@@ -5,7 +5,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { Facts } from './call.ts'
-import { briefly } from './destination.ts'
+import { shortened } from './destination.ts'
 import { recordBytes } from './record-budget.ts'
 import type { RecordBudget } from './record-budget.ts'
 
@@ -20,13 +20,13 @@ interface RefusalNeeds {
 export type Refusal = Pick<AuditRecord, 'requestId' | 'grantId' | 'userId' | 'connectionId' | 'provider'> & {
   agentId: string
   code: ErrorCode
-  /** As far as the call was read. */
+  /** What was known of the call when it was refused. */
   facts: Partial<Facts>
 }
 
 export interface Refusals {
   record: (refusal: Refusal) => Promise<void>
-  /** Puts on record what was only counted so far. */
+  /** Records the refusals that were only counted so far. */
   flush: () => Promise<void>
 }
 
@@ -41,9 +41,9 @@ interface Minute {
 const minuteMs = 60_000
 
 /**
- * Refused calls are on record too. An agent that runs into a wall a thousand times a minute gets its first refusals
- * recorded one by one, and one record with the count of the others: the log stays readable, and finite. Agents that have
- * used up their budget are counted together.
+ * Records refused calls. Per agent, code and minute the first ones get a record each and the others one record with
+ * their count, so that an agent that retries in a loop can't flood the log. Agents that have used up their storage
+ * budget are counted together.
  */
 export function createRefusals({ config, database, audit, budget, clock }: RefusalNeeds): Refusals {
   const minutes = new Map<string, Minute>()
@@ -70,7 +70,7 @@ export function createRefusals({ config, database, audit, budget, clock }: Refus
   const closeMinutes = async () => {
     for (const [key, minute] of minutes) {
       if (minute.startedAt.getTime() > clock().getTime() - minuteMs) continue
-      // First: what is refused while it is put on record belongs to the next one.
+      // Deleted first: a refusal that comes while the count is being recorded belongs to the next minute.
       minutes.delete(key)
       try {
         await recordCount(minute)
@@ -100,9 +100,9 @@ export function createRefusals({ config, database, audit, budget, clock }: Refus
       const key = `${agentId} ${code}`
       const minute = minutes.get(key) ?? { agentId, code, startedAt: at, recorded: 0, counted: 0 }
       minutes.set(key, minute)
-      const detail = { code, ...briefly(facts) }
+      const detail = { code, ...shortened(facts) }
       const bytes = recordBytes + JSON.stringify(detail).length
-      // Taken before the wait below, so that calls that come together don't all find it free.
+      // Counted before the await below, so that concurrent refusals don't all take the last place.
       const hasPlace = minute.recorded++ < config.refusalRecordsPerMinute
       const spend = userId === undefined ? budget.trySpend : budget.trySpendOwn
       if (!hasPlace || !(await spend(agentId, bytes))) {

@@ -1,15 +1,15 @@
 /**
- * Sends a call and brings back the answer that counts: once more with a renewed token where the upstream refused the
- * first, and from where it redirects to, if the caller asked for that. Every request is on record before it goes out.
+ * Sends a call and returns the final answer. After a 401 it is sent once more with a renewed token; redirects are followed
+ * if the caller asked for that. Every request is recorded before it goes out.
  */
 import type { ErrorCode } from '@sallyport/protocol/errors'
+import type { CallLog } from '../call-log/call-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { StopSignal } from '../platform/stop-signal.ts'
 import { createRedactor } from '../redaction/redactor.ts'
 import type { Call } from './call.ts'
 import type { Flight } from './flight.ts'
-import type { CallLog } from '../call-log/call-log.ts'
 import { redirected } from './redirect.ts'
 import type { Credential, HeaderList, UpstreamHead, UpstreamRequest } from './upstream.ts'
 
@@ -18,7 +18,7 @@ export interface SendNeeds {
   clock: Clock
 }
 
-/** How one request is made, and how an answer that nobody will read is given up. */
+/** How one request is made, and how an answer is discarded unread. */
 export interface Exchange<Response> {
   exchange: (request: UpstreamRequest) => Promise<Response>
   giveUp: (response: Response) => unknown
@@ -28,17 +28,17 @@ export interface Exchange<Response> {
 export interface Sent<Response> {
   response: Response
   credential: Credential
-  /** As it was sent last: elsewhere, after redirects. */
+  /** As it was sent last, after redirects. */
   call: Call
 }
 
-const mostRedirects = 5
+const maxRedirects = 5
 
-/** The first attempt is on record already. */
+/** The first attempt is recorded already. */
 export async function send<Response extends UpstreamHead>(
   { callLog, clock }: SendNeeds,
   first: Call,
-  { signal, leavesNow }: Pick<Flight, 'signal' | 'leavesNow'>,
+  { signal, markSent }: Pick<Flight, 'signal' | 'markSent'>,
   { exchange, giveUp, maxBytes }: Exchange<Response>,
 ): Promise<Sent<Response>> {
   const deadline = performance.now() + first.timeoutMs
@@ -46,7 +46,7 @@ export async function send<Response extends UpstreamHead>(
     signal.throwIfAborted()
     const timeoutMs = Math.ceil(deadline - performance.now())
     if (timeoutMs <= 0) throw new ServiceError('upstream_timeout')
-    leavesNow()
+    markSent()
     const { method, destination, body, firstByteMs } = call
     const headers = withCredential(call.headers, credential)
     return exchange({ method, url: destination.url, headers, body, firstByteMs, timeoutMs, signal, maxBytes })
@@ -54,11 +54,11 @@ export async function send<Response extends UpstreamHead>(
   const credentialOf = ({ route }: Call, refused?: number): Credential | Promise<Credential> => {
     signal.throwIfAborted()
     const credential = route.credential(refused)
-    return credential instanceof Promise ? inTime(credential, deadline, signal) : credential
+    return credential instanceof Promise ? withDeadline(credential, deadline, signal) : credential
   }
   const requestWithLiveToken = async (call: Call): Promise<Sent<Response>> => {
     const credential = await credentialOf(call)
-    // What was waited for is used only by whom may still call.
+    // While the token was being renewed the grant may have ended.
     if (credential.wasAwaited) await callLog.assertStillUsable(call)
     const response = await request(call, credential)
     const { version } = credential
@@ -73,7 +73,7 @@ export async function send<Response extends UpstreamHead>(
   }
 
   let sent = await requestWithLiveToken(first)
-  for (let hops = 0; first.followsRedirects && hops < mostRedirects; hops++) {
+  for (let hops = 0; first.followsRedirects && hops < maxRedirects; hops++) {
     const next = redirected(sent.call, sent.response, createRedactor(sent.credential.forms), clock())
     if (!next || !(await mayGoOn(callLog, next))) break
     giveUp(sent.response)
@@ -85,8 +85,8 @@ export async function send<Response extends UpstreamHead>(
 const endsRedirects: readonly ErrorCode[] = ['grant_exhausted', 'rate_limited', 'host_not_allowed']
 
 /**
- * False where the grant or its agent has no call left, or the provider has lost the host: the answer that there is
- * already is not lost for that.
+ * False if the grant or its agent has no call left, or the provider has lost the host: then the redirect itself is the
+ * answer.
  */
 async function mayGoOn(callLog: CallLog, next: Call): Promise<boolean> {
   try {
@@ -98,7 +98,7 @@ async function mayGoOn(callLog: CallLog, next: Call): Promise<boolean> {
   }
 }
 
-/** Undefined where there is no other: then the upstream's refusal is the answer. */
+/** Undefined if there is no new token: then the upstream's 401 is the answer. */
 async function unlessUnavailable(
   renewing: Credential | Promise<Credential>,
   refused: number,
@@ -112,8 +112,8 @@ async function unlessUnavailable(
   }
 }
 
-/** Who can't wait any longer leaves. The token goes on being renewed: others wait for it too. */
-function inTime<T>(work: Promise<T>, deadline: number, signal: StopSignal): Promise<T> {
+/** Gives up waiting at the deadline or an abort. The renewal itself continues: other calls wait for it too. */
+function withDeadline<T>(work: Promise<T>, deadline: number, signal: StopSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
       reject(signal.reason as Error)

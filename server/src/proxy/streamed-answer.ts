@@ -1,8 +1,8 @@
 /**
- * An answer that is passed on as it comes: the upstream's own status, headers and body, through the same redactor, in
- * constant memory. What would act on our origin comes under a prefix, as `answer-headers.ts` says.
+ * A streamed answer: the upstream's own status, headers and body, redacted, in constant memory. Headers that would act on
+ * our origin get a prefix (`answer-headers.ts`).
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import type { StopSignal } from '../platform/stop-signal.ts'
 import { decodeStream } from '../platform/egress/decoding.ts'
 import type { Redactor } from '../redaction/redactor.ts'
@@ -16,7 +16,7 @@ export interface StreamedAnswer {
   statusText: string
   headers: HeaderList
   body: AsyncIterable<Buffer>
-  /** Once the body has ended. */
+  /** Known once the body has ended. */
   trailers: () => HeaderList
 }
 
@@ -37,7 +37,7 @@ export function streamedAnswer(
   const hasBody = last.method !== 'HEAD' && ![204, 304].includes(response.status)
   const contentEncoding = contentEncodingOf(response.headers)
   const decoded = hasBody ? decodeStream(response.body, contentEncoding, last.destination.host) : response.body
-  // What has no body may say how long it would be; not how well it was compressed, which tells what in it is alike.
+  // An answer without a body may keep its length, unless compressed: a compression ratio can reveal the content.
   const keepsLength = !hasBody && contentEncoding === ''
   const named = { naming, url: last.destination.url }
   return {
@@ -58,18 +58,18 @@ export function streamedAnswer(
   }
 }
 
-/** What the redactor does in one go: longer pieces would keep other calls waiting. */
-const mostAtOnce = 65_536
+/** Longer chunks are redacted in slices, or other calls would wait. */
+const maxSliceBytes = 65_536
 
 async function* redacted(body: AsyncIterable<Uint8Array>, redactor: Redactor): AsyncGenerator<Buffer> {
   const stream = redactor.stream()
   for await (const chunk of body) {
-    for (let at = 0; at < chunk.length; at += mostAtOnce) {
-      const released = stream.push(chunk.subarray(at, at + mostAtOnce))
+    for (let at = 0; at < chunk.length; at += maxSliceBytes) {
+      const released = stream.push(chunk.subarray(at, at + maxSliceBytes))
       if (released.length > 0) yield released
     }
-    // What else this turn brings is taken together: it comes in small pieces, each of which costs as much as a large one.
-    await nextTurn()
+    // Small chunks of the same tick are then read as one: each costs as much as a large one.
+    await nextTick()
   }
   const rest = stream.end()
   if (rest.length > 0) yield rest

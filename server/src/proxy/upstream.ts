@@ -12,18 +12,18 @@ export interface UpstreamRequest {
   url: URL
   headers: HeaderList
   body: Buffer | undefined
-  /** To the headers of the answer, and to its last byte. */
+  /** Until the headers of the answer, and until its last byte. */
   firstByteMs: number
   timeoutMs: number
-  /** Of the answer's body, as it comes. */
+  /** Of the answer's body before decoding. */
   maxBytes: number
-  /** Takes memory for an answer that is read whole, as its bytes come. Throws where there is no more. */
+  /** Called for each chunk of a buffered answer, to reserve memory. Throws if there is none left. */
   takeRoom?: ((bytes: number) => void) | undefined
-  /** Aborted once the call may not go on: the request ends, and so does the body of its answer. */
+  /** Aborted when the call must end: so does the request, and the body of its answer. */
   signal: StopSignal
 }
 
-/** What came back, as it came: not decoded, not redacted. */
+/** As the upstream sent it: not decoded, not redacted. */
 export interface UpstreamHead {
   status: number
   statusText: string
@@ -36,40 +36,40 @@ export interface WholeResponse extends UpstreamHead {
 }
 
 export interface StreamedResponse extends UpstreamHead {
-  /** One that is destroyed unread lets go of what it came over. */
+  /** `destroy` releases the connection of a body that is not read. */
   body: AsyncIterable<Uint8Array> & { destroy?: () => unknown }
   /** Known once the body has ended. */
   trailers: () => HeaderList
 }
 
-/** Whatever answers a call: the https client is one, the sandbox's echo another. */
+/** Answers a call: the https client is one upstream, the sandbox's echo another. */
 export interface Upstream {
   whole: (request: UpstreamRequest) => Promise<WholeResponse>
   streamed: (request: UpstreamRequest) => Promise<StreamedResponse>
 }
 
-/** What is put into the call, and everything that must not come back. */
+/** The header that is added to the call, and every form of the secrets that must not come back. */
 export interface Credential {
   header: { name: string; value: Secret }
   forms: SecretForms
-  /** Of the newest credential that was used meanwhile on the same account, beside this one's. */
+  /** The same of the newest credential of the account, if it was renewed while the call was in flight. */
   newestForms?: () => SecretForms
-  /** The token's, to be named where an upstream refuses it; absent where it can not be renewed. */
+  /** Of the token, to be named when an upstream refuses it. Absent if it can't be renewed. */
   version?: number
-  /** It had to be waited for: who may call is to be judged again. */
+  /** It took time to get it, so authority has to be checked again. */
   wasAwaited: boolean
 }
 
-/** What stands behind a grant. */
+/** Where calls of a grant go, and with what. */
 export interface Route {
   upstream: Upstream
-  /** What else the provider says of calls; none in the sandbox. */
+  /** The provider's own rules for calls. None in the sandbox. */
   rules: ProviderRules | undefined
-  /** The header that the credential goes into, and what stands there before it. The caller's own is dropped. */
+  /** The header for the credential, and the prefix of its value. The caller's own header of that name is dropped. */
   injection: Pick<Injection, 'name' | 'prefix'>
-  /** Asked for only once the attempt is on record. `refused` is the version that the upstream answered with 401. */
+  /** Called only after the attempt is recorded. `refused` is the version that the upstream answered with 401. */
   credential: (refused?: number) => Credential | Promise<Credential>
-  /** Our own origin needs no TLS to be safe from others: nothing leaves the process. */
+  /** May be called over http: it is our own, and the request never leaves the process. */
   plainOrigin?: string
   rate?: { key: string; limit: RateLimit }
   maxBodyBytes?: number

@@ -1,6 +1,6 @@
 /**
- * A whole answer in its envelope. Everything passes through the redactor first; JSON is then checked and passed on as
- * the text it is, neither parsed nor built anew.
+ * A buffered answer in its envelope. Everything passes the redactor first. A JSON body is then checked and copied into the
+ * envelope as it is, without being parsed into objects and written again.
  */
 import { isUtf8 } from 'node:buffer'
 import { decodeWhole } from '../platform/egress/decoding.ts'
@@ -11,13 +11,13 @@ import { answerHeaders, contentEncodingOf, contentTypeOf } from './answer-header
 import type { Call } from './call.ts'
 import type { WholeResponse } from './upstream.ts'
 
-/** What is small goes out as a text, with its head in one piece; what is large in pieces, made as they are sent. */
+/** A small envelope is a string, sent in one write. A large one is encoded in pieces, as they are sent. */
 export type Envelope = string | LongText
 
 export interface LongText {
-  /** As it is sent. */
+  /** Its length when it is sent. */
   bytes: number
-  /** What it takes in memory until then. */
+  /** The memory it takes until then. */
   heldBytes: number
   pieces: () => Iterable<Buffer>
 }
@@ -35,7 +35,7 @@ export function longText(parts: readonly (Buffer | LongText)[]): LongText {
   }
 }
 
-export function joined(envelope: Envelope): Buffer {
+export function toBuffer(envelope: Envelope): Buffer {
   return typeof envelope === 'string' ? Buffer.from(envelope) : Buffer.concat([...envelope.pieces()])
 }
 
@@ -44,13 +44,12 @@ export function heldBytesOf(envelope: Envelope): number {
 }
 
 export interface WholeAnswer {
-  /** As it goes to the agent. */
   envelope: Envelope
-  /** Of the body as the agent gets it. */
+  /** Length of the body as the agent gets it. */
   bytes: number
 }
 
-/** `first` is the call as it was asked for, `last` as it was sent in the end. */
+/** `first` is the call as the agent asked for it, `last` as it was sent last, after redirects. */
 export async function wholeAnswer(
   { first, last }: { first: Call; last: Call },
   response: WholeResponse,
@@ -60,37 +59,36 @@ export async function wholeAnswer(
   const { status } = response
   const { host } = last.destination
   const contentEncoding = contentEncodingOf(response.headers)
-  // Nothing is awaited that is there already: most answers are small, and plain JSON.
+  // Don't await what is available already: most answers are small, plain JSON.
   const decoded =
     contentEncoding === '' ? response.body : await decodeWhole(response.body, contentEncoding, maxBytes, host)
-  // What has no body may say how long it would be.
+  // An answer without a body may keep its length, unless compressed: a compression ratio can reveal the credential.
   const isWithoutBody = last.method === 'HEAD' || status === 304
-  // How well a body was compressed tells what in it is alike: a guess, and the credential.
   const keepsLength = isWithoutBody && contentEncoding === ''
-  const headers = answerHeaders(response.headers, redactor, { keepsLength })
+  const headers = answerHeaders(response.headers, redactor, keepsLength)
   const searched = redactor.body(decoded)
   const shown = searched instanceof Promise ? await searched : searched
   const contentType = contentTypeOf(response.headers)
-  const { body, encoding } = isJson(shown, contentType)
-    ? asJson(shown)
+  const { body, encoding }: EnvelopeBody = isJson(shown, contentType)
+    ? { body: shown, encoding: 'json' }
     : await envelopeBody(shown, contentType, redactor)
   const before = `{"status":${status},"headers":${JSON.stringify(headers)},"body":`
   const dropped = JSON.stringify(first.droppedHeaders)
   const counted = `"body_encoding":"${encoding}","redactions":${redactor.count()}`
   const after = `,${counted},"dropped_headers":${dropped},"audit_id":"${first.auditId}"}`
-  return { envelope: around(before, body, after), bytes: shown.length }
+  return { envelope: toEnvelope(before, body, after), bytes: shown.length }
 }
 
 const smallBytes = 65_536
 
-function around(before: string, body: EnvelopeBody['body'], after: string): Envelope {
+function toEnvelope(before: string, body: EnvelopeBody['body'], after: string): Envelope {
   if (typeof body === 'string') return `${before}${body}${after}`
   if (Buffer.isBuffer(body) && body.length <= smallBytes) return `${before}${body.toString()}${after}`
   return longText([Buffer.from(before), body, Buffer.from(after)])
 }
 
 interface EnvelopeBody {
-  /** JSON, in UTF-8 where it is bytes. */
+  /** JSON; bytes are UTF-8. */
   body: string | Buffer | LongText
   encoding: 'json' | 'text' | 'base64'
 }
@@ -99,20 +97,16 @@ function isJson(bytes: Buffer, contentType: string): boolean {
   return /^application\/(?:[^;]+\+)?json\b/i.test(contentType) && isJsonText(bytes)
 }
 
-function asJson(body: Buffer): EnvelopeBody {
-  return { body, encoding: 'json' }
-}
-
 async function envelopeBody(bytes: Buffer, contentType: string, redactor: Redactor): Promise<EnvelopeBody> {
   if (bytes.length === 0) return { body: '""', encoding: 'text' }
   const text = await textOf(bytes, contentType, redactor)
   // A control character takes six characters in JSON.
-  return text === undefined || (text.isAsCame && (await doublesInJson(text.utf8)))
+  return text === undefined || (text.isUnchanged && (await doublesInJson(text.utf8)))
     ? { body: inBase64(bytes), encoding: 'base64' }
     : { body: await inJson(text.utf8), encoding: 'text' }
 }
 
-/** So many bytes take about a millisecond, and are whole groups of three, which base64 makes four characters of. */
+/** Takes about a millisecond to encode. A multiple of three, so that base64 needs no padding between slices. */
 const sliceBytes = 3 * 65_536
 
 const quotes = Buffer.from('"')
@@ -141,21 +135,21 @@ async function inJson(utf8: Buffer): Promise<EnvelopeBody['body']> {
   return longText([...parts, quotes])
 }
 
-/** A character that a slice ends within comes with the next one. */
+/** A character that is split between two slices is written with the second. */
 function jsonWriter(): (slice: Buffer) => string {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   return (slice) => JSON.stringify(decoder.decode(slice, { stream: true })).slice(1, -1)
 }
 
-/** How many characters each byte takes in a JSON string beyond its own. */
+/** How many more characters than one each byte takes in a JSON string. */
 const addedByByte = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x80 ? JSON.stringify(String.fromCharCode(byte)).length - 3 : 0,
 )
 
-/** What is short stays readable. */
+/** Short text stays readable even if JSON doubles it. */
 const readableBytes = 4096
 
-/** Quotes and line ends alone never do more than that. */
+/** Whether JSON would more than double it, as with control characters. Quotes and line ends alone never do. */
 async function doublesInJson(text: Buffer): Promise<boolean> {
   if (text.length <= readableBytes) return false
   let added = 0
@@ -166,7 +160,7 @@ async function doublesInJson(text: Buffer): Promise<boolean> {
   return added > text.length
 }
 
-/** Not within the async function, whose loops V8 leaves to its interpreter. */
+/** A function of its own: V8 does not optimize loops inside async functions well. */
 function addedInJson(text: Buffer): number {
   let added = 0
   for (let index = 0; index < text.length; index++) added += addedByByte[text[index] ?? 0] ?? 0
@@ -175,22 +169,22 @@ function addedInJson(text: Buffer): number {
 
 interface Text {
   utf8: Buffer
-  /** Nothing had to be taken out of it beyond what was taken out of its bytes. */
-  isAsCame: boolean
+  /** Redacting the decoded text removed nothing more than redacting its bytes had. */
+  isUnchanged: boolean
 }
 
-/** By the charset that it names, else as UTF-8; undefined where it is neither. */
+/** Decoded by the charset of its content type, or as UTF-8. Undefined if it is not valid. */
 async function textOf(bytes: Buffer, contentType: string, redactor: Redactor): Promise<Text | undefined> {
   const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1]
   const decoder = charset === undefined ? undefined : decoderFor(charset, bytes)
   if (decoder === undefined || decoder.encoding === 'utf-8')
-    return isUtf8(bytes) ? { utf8: bytes, isAsCame: true } : undefined
+    return isUtf8(bytes) ? { utf8: bytes, isUnchanged: true } : undefined
   const text = decodedBy(decoder, bytes)
-  // Another charset may have kept apart what only now stands together.
   if (text === undefined) return undefined
   const encoded = Buffer.from(text)
+  // Redacted again: in the other charset a credential may have been written with other bytes.
   const shown = await redactor.body(encoded)
-  return { utf8: shown, isAsCame: shown.equals(encoded) }
+  return { utf8: shown, isUnchanged: shown.equals(encoded) }
 }
 
 function decodedBy(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer): string | undefined {
@@ -201,7 +195,7 @@ function decodedBy(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer): st
   }
 }
 
-/** RFC 2781 §3.3: what is named utf-16 says by its first two bytes which of the two it is. */
+/** RFC 2781 §3.3: the first two bytes of utf-16 say which byte order it is. */
 function decoderFor(charset: string, bytes: Buffer) {
   const isBigEndian = charset.toLowerCase() === 'utf-16' && bytes[0] === 0xfe && bytes[1] === 0xff
   try {

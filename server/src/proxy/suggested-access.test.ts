@@ -8,12 +8,12 @@ import { startService } from '../../testkit/service.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { createProviderStore } from '../providers/provider-store.ts'
 import { judgeUrl } from './destination.ts'
-import { requestable, showingTheWay } from './requestable.ts'
+import { suggestedAccess, withSuggestedAccess } from './suggested-access.ts'
 
 const provider = { slug: 'example', preset: null, apiHosts: ['api.example.com', '*.eu.example.com:8443'] }
 
 function way(code: ErrorCode, url: string, of: typeof provider | undefined = provider) {
-  return requestable(new ServiceError(code), of, { destination: judgeUrl(url, undefined), method: 'POST' })
+  return suggestedAccess(new ServiceError(code), of, { destination: judgeUrl(url, undefined), method: 'POST' })
 }
 
 test('a refusal that another grant could lift says what to ask for', () => {
@@ -41,7 +41,7 @@ test('a refusal that no grant lifts says nothing', () => {
   assert.equal(way('host_not_allowed', 'https://evil.example/'), undefined)
   assert.equal(way('host_not_allowed', 'https://api.example.com:8443/'), undefined)
   assert.equal(
-    requestable(new ServiceError('grant_not_found'), undefined, {
+    suggestedAccess(new ServiceError('grant_not_found'), undefined, {
       destination: judgeUrl('https://a.example/', undefined),
       method: 'GET',
     }),
@@ -49,16 +49,16 @@ test('a refusal that no grant lifts says nothing', () => {
   )
   const github = { slug: 'github', preset: 'github', apiHosts: ['api.github.com'] }
   const call = { destination: judgeUrl('https://api.github.com/graphql', undefined), method: 'POST' }
-  assert.equal(requestable(new ServiceError('path_not_allowed'), github, call), undefined, 'a batch')
+  assert.equal(suggestedAccess(new ServiceError('path_not_allowed'), github, call), undefined, 'a batch')
 })
 
 test('the way is added to the refusal, which stays the same', () => {
   const error = new ServiceError('method_not_allowed', { field: 'method', message: 'No.', detail: 'for the log' })
   const wanted = { provider: 'example', hosts: ['api.example.com'], methods: ['POST'] }
-  const { code, field, publicMessage, detail, extra } = showingTheWay(error, wanted)
+  const { code, field, publicMessage, detail, extra } = withSuggestedAccess(error, wanted)
   assert.deepEqual([code, field, publicMessage, detail], ['method_not_allowed', 'method', 'No.', 'for the log'])
   assert.deepEqual(extra, { access_request: wanted })
-  assert.equal(showingTheWay(error, undefined), error)
+  assert.equal(withSuggestedAccess(error, undefined), error)
 })
 
 onBothDatabases('the provider of a host', (engine) => {

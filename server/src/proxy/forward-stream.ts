@@ -2,11 +2,8 @@ import { ServiceError } from '../platform/errors.ts'
 import { CallerGone } from './flight.ts'
 import type { Flight, Seen } from './flight.ts'
 
-/**
- * The body of a streamed answer on its way to the caller. At its end, or where it breaks off, the outcome goes on
- * record.
- */
-export async function* passedOn(
+/** Forwards the body of a streamed answer to the caller, and records the outcome when it ends or breaks off. */
+export async function* forwardStream(
   body: AsyncIterable<Buffer>,
   flight: Flight,
   seen: (bytes: number) => Seen,
@@ -23,30 +20,33 @@ export async function* passedOn(
     await flight.failed(error as Error)
     throw error
   } finally {
-    // Where it is not over by now, the reader went away without a word.
+    // No effect if it ended above. Otherwise the reader has closed the stream.
     await flight.failed(new CallerGone())
   }
 }
 
-/** An upstream that falls silent is given up. It has to be heard itself: what it says may be held back for a while. */
-export async function* notSilent(
+/**
+ * Aborts the call if the upstream sends nothing for that long. Applied to the upstream's own bytes, because the redactor
+ * may hold some of them back for a while.
+ */
+export async function* withIdleTimeout(
   body: AsyncIterable<Uint8Array>,
   { abort }: Pick<Flight, 'abort'>,
   idleMs: number,
 ): AsyncGenerator<Uint8Array> {
-  // While the caller takes its time with what came, the upstream can't be heard.
-  let isListening = true
-  const silence = setTimeout(() => {
-    if (isListening) abort(new ServiceError('upstream_timeout'))
+  // Backpressure: while the caller has not taken the last chunk, the upstream is not read.
+  let isReading = true
+  const idleTimer = setTimeout(() => {
+    if (isReading) abort(new ServiceError('upstream_timeout'))
   }, idleMs)
   try {
     for await (const chunk of body) {
-      isListening = false
+      isReading = false
       yield chunk
-      isListening = true
-      silence.refresh()
+      isReading = true
+      idleTimer.refresh()
     }
   } finally {
-    clearTimeout(silence)
+    clearTimeout(idleTimer)
   }
 }

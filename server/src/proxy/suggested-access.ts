@@ -1,4 +1,4 @@
-/** A refusal shows the way: what the agent would have to ask for, ready to be posted to /v4/access-requests. */
+/** A refusal says what access would allow the call, in the form that can be posted to /v4/access-requests. */
 import type { ErrorCode } from '@sallyport/protocol/errors'
 import { ServiceError } from '../platform/errors.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
@@ -7,14 +7,14 @@ import { readingsOf } from '../providers/presets/path-readings.ts'
 import { presetRulesAt } from '../providers/presets/preset-rules.ts'
 import type { Destination } from './destination.ts'
 
-export interface AccessWanted {
+export interface SuggestedAccess {
   provider: string
   hosts: string[]
   methods: string[]
 }
 
-/** Another grant could lift these. */
-const liftable: ReadonlySet<ErrorCode> = new Set([
+/** Refusals that another grant could avoid. */
+const grantRefusals: ReadonlySet<ErrorCode> = new Set([
   'grant_expired',
   'grant_exhausted',
   'grant_not_found',
@@ -24,27 +24,27 @@ const liftable: ReadonlySet<ErrorCode> = new Set([
   'path_not_allowed',
 ])
 
-export function isLiftable({ code }: ServiceError): boolean {
-  return liftable.has(code)
+export function couldBeGranted({ code }: ServiceError): boolean {
+  return grantRefusals.has(code)
 }
 
-/** Undefined where no grant that one could ask for in this way would cover the call. */
-export function requestable(
+/** Undefined if no grant that could be asked for this way would cover the call. */
+export function suggestedAccess(
   { code }: ServiceError,
   provider: { slug: string | null; preset: string | null; apiHosts: readonly string[] } | null | undefined,
   { destination: { url, host, path }, method }: { destination: Destination; method: string },
-): AccessWanted | undefined {
-  if (!liftable.has(code) || !provider?.slug) return undefined
+): SuggestedAccess | undefined {
+  if (!grantRefusals.has(code) || !provider?.slug) return undefined
   if (!provider.apiHosts.some((entry) => matchesHost(entry, host))) return undefined
   const { batches } = presetRulesAt(url.hostname, provider.preset)
   const readings = readingsOf(path)
-  // A limit of methods is just what keeps a batch from being covered.
+  // A grant with a method limit, like this one, never covers a batch.
   if (batches.some((rule) => matchesRule(rule, readings, [method]))) return undefined
   return { provider: provider.slug, hosts: [host], methods: [method] }
 }
 
-/** The same refusal, with the way in it. */
-export function showingTheWay(error: ServiceError, wanted: AccessWanted | undefined): ServiceError {
+/** The same refusal, with the access to ask for. */
+export function withSuggestedAccess(error: ServiceError, wanted: SuggestedAccess | undefined): ServiceError {
   if (!wanted) return error
   const { code, field, publicMessage, detail, retryAfterSeconds } = error
   return new ServiceError(code, {

@@ -1,37 +1,37 @@
-/** Every method that a call could be taken for: its own, and those by which it says that it is another one. */
+/** Every method that an upstream could read a call as: its own, and those in method overrides. */
 import { ServiceError } from '../platform/errors.ts'
-import { meantByBody, meantByQuery, overridesIn, searchAhead } from './parameters.ts'
+import { findInBody, findInQuery, overridesIn, searchAhead } from './parameters.ts'
 import type { BodyKind } from './parameters.ts'
 import type { JudgedCall } from './policy.ts'
 import type { HeaderList } from './upstream.ts'
 
-/** `isLimited` says whether it matters which methods they are. A credential of the caller's own is refused on the way. */
-export function meantMethods(call: JudgedCall, isLimited: boolean): string[] {
+/** `isLimited`: the grant limits methods. Throws if the caller sends a credential of its own in a parameter. */
+export function possibleMethods(call: JudgedCall, isLimited: boolean): string[] {
   const { method, headers, destination, body } = call
-  const query = meantByQuery(destination.url.search)
+  const query = findInQuery(destination.url.search)
   if (query.credential !== undefined) throw ownCredential('url', query.credential)
   const methods = [method, ...overridesIn(headers), ...query.methods]
-  const kind = searchedAs(call, isLimited)
+  const kind = bodyKindToSearch(call, isLimited)
   if (!body || kind === undefined) return methods
   if (isLimited) assertReadable(headers)
-  const inBody = meantByBody(body, kind)
+  const inBody = findInBody(body, kind)
   if (inBody.credential !== undefined) throw ownCredential('body', inBody.credential)
   return [...methods, ...inBody.methods]
 }
 
-/** To be called before a call with a long body is judged, so that nobody waits for it to be searched. */
+/** Searches a long body in slices ahead of `possibleMethods`, so that the event loop is not blocked. */
 export async function searchLongBody(call: Pick<JudgedCall, 'headers' | 'body'>, isLimited: boolean): Promise<void> {
-  const kind = searchedAs(call, isLimited)
+  const kind = bodyKindToSearch(call, isLimited)
   if (call.body && kind !== undefined) await searchAhead(call.body, kind)
 }
 
-function searchedAs({ headers, body }: Pick<JudgedCall, 'headers' | 'body'>, isLimited: boolean): BodyKind | undefined {
+function bodyKindToSearch({ headers, body }: Pick<JudgedCall, 'headers' | 'body'>, isLimited: boolean): BodyKind | undefined {
   if (!body || body.length === 0) return undefined
   const kind = kindOf(valueOf(headers, 'content-type'))
   return isLimited || kind === 'form' || kind === 'unknown' ? kind : undefined
 }
 
-/** Without a type, or with what is none, some servers take a body for a form. Undefined for types without parameters. */
+/** Some servers read a body without a valid type as a form. Undefined for types that have no parameters. */
 function kindOf(type: string): BodyKind | undefined {
   if (!/^\s*[\w!#$&^.+-]+\/[\w!#$&^.+*-]+/.test(type)) return 'unknown'
   if (/^\s*application\/(?:[\w.+-]+\+)?json|^\s*text\/json/i.test(type)) return 'json'
@@ -39,7 +39,7 @@ function kindOf(type: string): BodyKind | undefined {
   return /^\s*application\/x-www-form-urlencoded/i.test(type) ? 'form' : undefined
 }
 
-/** A body that is compressed, or written in another alphabet, may hold a method that nobody here can see. */
+/** A body that is compressed or in another charset may contain an override that can't be seen here. */
 function assertReadable(headers: HeaderList): void {
   const charset = /charset\s*=\s*["']?([^"';\s]*)/i.exec(valueOf(headers, 'content-type'))?.[1] ?? 'utf-8'
   const isPlain = /^(?:utf-?8|us-ascii|iso-8859-1|windows-1252)$/i.test(charset)

@@ -26,7 +26,7 @@ export interface Stretch {
 
 const within = ({ from, to }: Stretch) => sql<boolean>`sequence > ${from} and sequence <= ${to}`
 
-export const looseRecordStore = {
+export const unchainedRecordStore = {
   /** The next so many records of all, whatever chain they hang on. */
   nextStretch: async (queries: Queries, from: number, limit: number): Promise<Stretch | undefined> => {
     const next = queries.selectFrom('audit_records').select('sequence').where('sequence', '>', from).orderBy('sequence')
@@ -88,4 +88,4 @@ export const looseRecordStore = {
   },
 }
 
-export type LooseRecordStore = typeof looseRecordStore
+export type UnchainedRecordStore = typeof unchainedRecordStore
