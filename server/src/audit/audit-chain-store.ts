@@ -1,4 +1,4 @@
-/** The tables of the record: what is put there at the end of a transaction, and what verify and retention read. */
+/** The tables of the audit log: inserts at the end of a transaction, and what verification and retention read. */
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 import { batchRunnerOf } from '../platform/database/database.ts'
@@ -23,11 +23,11 @@ declare module '../platform/database/tables.ts' {
   interface Tables {
     audit_records: RecordRow & {
       sequence: Sequence
-      /** Null in records of before there were chains. */
+      /** Null in records from before there were chains. */
       chain: string | null
       position: number | null
       hash: Uint8Array | null
-      /** Of the last record of each commit. */
+      /** Only in the last record of each commit. */
       mac: Uint8Array | null
     }
     audit_heads: SignedRow
@@ -59,7 +59,7 @@ export const auditChainStore = {
       .execute()
   },
 
-  /** The last record of every chain that has any, in the order in which the chains began. */
+  /** The last record of every chain, in the order in which the chains began. */
   listHeads: async (queries: Queries): Promise<Head[]> => {
     const { rows } = await sql<Head>`
       with recursive ${chainsIn('audit_records')}
@@ -71,7 +71,7 @@ export const auditChainStore = {
     return rows
   },
 
-  /** What the first records of the chains say, as far as they are still there. */
+  /** The details of the chains' first records, unless retention has deleted them. */
   listStarts: async (queries: Queries): Promise<string[]> => {
     const { rows } = await sql<{ detail: string }>`
       with recursive ${chainsIn('audit_records')}
@@ -98,7 +98,7 @@ export const auditChainStore = {
       .$castTo<LinkedRow>()
       .execute(),
 
-  /** The heads that were signed between two positions, both included. */
+  /** The signed heads between two positions, both included. */
   listSigned: async (queries: Queries, chain: string, from: number, to: number): Promise<SignedHead[]> => {
     const query = queries.selectFrom('audit_heads').selectAll().where('chain', '=', chain)
     const rows = await query.where('position', '>=', from).where('position', '<=', to).orderBy('position').execute()
@@ -117,7 +117,7 @@ export const auditChainStore = {
     return rows.map(toSigned)
   },
 
-  /** Of the newest chain of records that are kept. */
+  /** Of the newest `chn` chain. */
   findLastSigned: async (queries: Queries): Promise<SignedHead | undefined> => {
     const query = queries.selectFrom('audit_heads').selectAll().where('chain', '<', 'chs_')
     const row = await query.orderBy('chain', 'desc').orderBy('position', 'desc').limit(1).executeTakeFirst()
@@ -134,7 +134,7 @@ export const auditChainStore = {
     return row && toSigned(row)
   },
 
-  /** About how many records of a chain are older than that: their times grow along it, but for a moment. */
+  /** Estimates how many records of a chain are older, by binary search: times almost always grow along a chain. */
   countBefore: async (queries: Queries, chain: string, time: Date): Promise<number> => {
     const from = async (position: number) =>
       queries
@@ -158,7 +158,7 @@ export const auditChainStore = {
     return low - first
   },
 
-  /** Removes a chain's records up to the stub, and the heads that speak of no others; returns how many records. */
+  /** Deletes a chain's records and signed heads up to the stub. Returns the number of records. */
   putStub: async (tx: Queries, stub: SignedHead): Promise<number> => {
     const { chain, position } = stub
     const row = toSignedRow(stub)
@@ -174,7 +174,7 @@ export const auditChainStore = {
   },
 }
 
-/** Jumps from one chain to the next in the index, instead of reading all of it. */
+/** A loose index scan: jumps from one chain to the next instead of reading the whole index. */
 function chainsIn(table: 'audit_records' | 'audit_heads'): RawBuilder<unknown> {
   return sql.raw(`chains (chain) as (
     select min(chain) from ${table} where chain is not null
@@ -193,7 +193,7 @@ function toSignedRow({ chain, position, hash, at, signature }: SignedHead): Sign
 
 export type AuditChainStore = typeof auditChainStore
 
-/** How they are put there on SQLite. */
+/** The inserts on SQLite. */
 export function notesOf(rows: readonly LinkedRow[]): BatchStatement[] {
   return [
     { text: insertOne, rows: rows.map(valuesOf) },
@@ -215,13 +215,13 @@ const types: Partial<Record<keyof LinkedRow, string>> = {
 }
 
 export interface RecordLists extends PairLists {
-  /** JSON, which takes a fraction of the time that a list for each column would take to be written. */
+  /** JSON: much faster to encode than an array for each column. */
   records: string
 }
 
 const nothing = sql``
 
-/** PostgreSQL plans one statement for any number of rows. `given` adds to its `with` clause, and to its `from` clause. */
+/** The insert on PostgreSQL: one plan for any number of rows. `given` adds to its `with` and `from` clauses. */
 export function insertingRecords(
   lists: RecordLists,
   given: { with: RawBuilder<unknown>; where: RawBuilder<unknown> } = { with: nothing, where: nothing },

@@ -1,8 +1,8 @@
-/** How records hang together: the hash of each covers its chain, its place there, all it says and the hash before it. */
+/** The hash chain: the hash of a record covers its chain, its position, its columns and the hash of the record before. */
 import { createHmac, hash } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 
-/** A record as it is stored, beside its sequence, chain and hash. */
+/** The columns of a record besides its sequence, chain, position, hash and MAC. */
 export interface RecordRow {
   audit_id: string
   event: string
@@ -17,7 +17,6 @@ export interface RecordRow {
   detail: string
 }
 
-/** Its columns. */
 export const recordColumns = [
   'audit_id',
   'event',
@@ -32,7 +31,7 @@ export const recordColumns = [
   'detail',
 ] as const satisfies (keyof RecordRow)[]
 
-/** In the order of the columns, one by one: it is the hottest of all writes. */
+/** In the order of the columns. Written out, because every call runs it. */
 export function recordValues(row: RecordRow): unknown[] {
   return [
     row.audit_id,
@@ -56,28 +55,25 @@ export function chainKindOf({ chain }: Pick<Head, 'chain'>): ChainKind {
   return chain.startsWith('chs') ? 'chs' : 'chn'
 }
 
-/** The last record of a chain as far as somebody knows it. */
+/** The last known record of a chain. */
 export interface Head {
   chain: string
   position: number
   hash: Uint8Array
 }
 
-/** Where the next record goes on; a new chain goes on from here too. */
+/** The head of a chain before its first record. */
 export function emptyChain(chain: string): Head {
   return { chain, position: 0, hash: new Uint8Array() }
 }
 
-/**
- * JSON sets the members off from each other, so that none can lend characters to its neighbour. Their order is a part of
- * the hash, and stays.
- */
+/** JSON separates the members, so that different records never have the same text. Their order must never change. */
 export function linked({ chain, position, hash: before }: Head, row: RecordRow): Head {
   const text = JSON.stringify(['sallyport.audit.v1', chain, position + 1, hashText(before), ...recordValues(row)])
   return { chain, position: position + 1, hash: hash('sha256', text, 'buffer') }
 }
 
-/** Only the service can make it. Hashes anybody can; one of these at the end of each commit covers all before it. */
+/** Anyone can compute hashes, only the service a MAC. The one at the end of each commit covers all records before it. */
 export function macOf(macKey: KeyObject, { hash: last }: Head): Buffer {
   return createHmac('sha256', macKey).update(last).digest()
 }

@@ -1,4 +1,4 @@
-/** The key of the record. Whoever can write to the database can neither sign nor seal with it: it lies there sealed. */
+/** The key of the audit log. It is stored encrypted: access to the database is not enough to sign or to compute MACs. */
 import { createPrivateKey, createPublicKey, createSecretKey, generateKeyPairSync, hkdfSync } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import type { Queries } from '../platform/database/database.ts'
@@ -24,7 +24,7 @@ export const auditPrivateKey: SealedColumn = {
   ownerColumn: 'public_key',
 }
 
-/** An Ed25519 pair for what others may check, and what only we can: the code under each commit. */
+/** An Ed25519 key pair for signatures that others can check, and the key of the MAC at the end of each commit. */
 export interface AuditKey {
   publicKey: KeyObject
   privateKey: KeyObject
@@ -42,13 +42,13 @@ export function createAuditKeyStore(vault: Vault) {
     const sealed = { bytes: row.private_key, keyId: row.private_key_key_id }
     const pem = await vault.open(queries, auditPrivateKey, { row: purpose, owner: row.public_key }, sealed)
     const privateKey = createPrivateKey(pem.reveal())
-    // Not the column: it is only there to be read, and anybody could have written it.
+    // Not from the column `public_key`, which anyone with access to the database could have changed.
     return { privateKey, publicKey: createPublicKey(privateKey), macKey: macKeyOf(privateKey) }
   }
   return {
     find,
 
-    /** Made by whichever instance comes first, for all of them. */
+    /** The first instance creates it, for all of them. */
     findOrMake: async (tx: Queries, now: Date): Promise<AuditKey> => {
       const known = await find(tx)
       if (known) return known

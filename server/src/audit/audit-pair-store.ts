@@ -1,6 +1,6 @@
 /**
- * Which users and agents have records between them. Such a record has one place in the lists, under both at once; whoever
- * reads the list of one of them learns here where to look.
+ * Which users and agents have records in common. Records are indexed by the pair of both; to list the records of a user
+ * or an agent, its pairs are looked up here first.
  */
 import { followUps } from '@sallyport/protocol/audit'
 import { sql } from 'kysely'
@@ -15,7 +15,7 @@ declare module '../platform/database/tables.ts' {
   }
 }
 
-/** Follow-ups are shown with the record that they belong to. Written exactly as in the partial indexes, or they would not be used. */
+/** Lists show follow-ups with the record that they belong to. Exactly the condition of the partial indexes, or they are not used. */
 export const isListed = sql<boolean>`event not in (${sql.raw(followUps.map((event) => `'${event}'`).join(', '))})`
 const unlisted: ReadonlySet<string> = new Set(followUps)
 
@@ -23,8 +23,8 @@ type Own = 'agent_id' | 'user_id'
 
 export const auditPairStore = {
   /**
-   * A batch of those who have records with somebody, each with the newest of them below `before`: the next ones in the
-   * order of their ids, or those that are named.
+   * A batch of the other sides of somebody's pairs, each with the newest common record below `before`: the next ones in
+   * the order of their ids, or those with the given ids.
    */
   listCounterparts: (
     queries: Queries,
@@ -57,17 +57,17 @@ export const auditPairStore = {
       .execute()
   },
 
-  /** Of all records. */
+  /** The newest of all records. */
   newestId: async (queries: Queries): Promise<string | undefined> => {
     const query = queries.selectFrom('audit_records').select('audit_id').orderBy('audit_id', 'desc').limit(1)
     return (await query.executeTakeFirst())?.audit_id
   },
 }
 
-// Most are known, which writes nothing. Not remembered here: a file can be replaced by an older one under us.
+// Most pairs exist already, and nothing is written. Not cached: the database file may be replaced by an older one.
 export const insertPair = 'insert into audit_pairs (user_id, agent_id) values (?, ?) on conflict do nothing'
 
-/** Whom these records stand between. */
+/** The pairs of these records. */
 export function pairsIn(rows: readonly RecordRow[]): [userId: string, agentId: string][] {
   const pairs: [string, string][] = []
   for (const { event, user_id: userId, agent_id: agentId } of rows) {
@@ -87,7 +87,7 @@ export function pairListsOf(rows: readonly RecordRow[]): PairLists {
   return { pairedUsers: pairs.map(([userId]) => userId), pairedAgents: pairs.map(([, agentId]) => agentId) }
 }
 
-/** On PostgreSQL: each once, and in order, so that of two who note the same none waits for the other in turn. */
+/** On PostgreSQL: each once, and in a fixed order to avoid deadlocks. */
 export function insertingPairs({ pairedUsers, pairedAgents }: PairLists): RawBuilder<object> {
   return sql<object>`
     insert into audit_pairs (user_id, agent_id)

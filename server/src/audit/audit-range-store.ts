@@ -1,6 +1,6 @@
 /**
- * Where the records of somebody are: in ranges, each of which an index holds in order. What an agent did for itself is
- * one, what it did for each user another. However many there are, no other record is looked at.
+ * Somebody's records are several ranges of an index, each in order: of an agent, those without a user and those with each
+ * of its users. Lists merge these ranges, so no other records are read.
  */
 import type { AuditEvent } from '@sallyport/protocol/audit'
 import { PostgresAdapter } from 'kysely'
@@ -20,15 +20,15 @@ export interface AuditScope {
   events?: readonly AuditEvent[]
 }
 
-/** Null stands for nobody, undefined for anybody. */
+/** Null: records without one. Undefined: of any. */
 export interface Range {
   agentId?: string | null
   userId?: string | null
-  /** The newest record that it holds, where that is known. */
+  /** Its newest record, if known. */
   newest?: string
 }
 
-/** The part of some ranges that is looked at: below `before`, down to `from`. */
+/** The part of some ranges to read: below `before`, down to `from`. */
 export interface Part {
   ranges: readonly Range[]
   since: Date | undefined
@@ -37,16 +37,16 @@ export interface Part {
   from: string | undefined
 }
 
-/** Newest first, complete down to the cursor, or to the end where that is null. */
+/** Newest first, complete down to the cursor, or to the end if it is null. */
 export interface Piece<Row> {
   rows: Row[]
   nextCursor: string | null
 }
 
-/** One statement merges so many. */
-const mostMerged = 30
+/** Ranges merged by one statement. */
+const maxMerged = 30
 
-/** Those that hold anything below `before`, the one with the newest record first; and how many were looked up for it. */
+/** The ranges with records below `before`, the one with the newest first. `looked`: how many rows were read for it. */
 export async function rangesOf(
   queries: Queries,
   { agentId, userId }: AuditScope,
@@ -66,7 +66,7 @@ export async function rangesOf(
   return { ranges: [{}], looked: 0 }
 }
 
-/** What stands in the part, newest first; merged as it is read, so that a limit bounds what is looked at. */
+/** The records of the part, newest first. Merged while reading, so that the limit bounds how many rows are read. */
 export function candidatesOf<Column extends keyof RecordRow>(
   queries: Queries,
   { ranges, ...bounds }: Part,
@@ -74,7 +74,7 @@ export function candidatesOf<Column extends keyof RecordRow>(
   { limit, offset = 0 }: { limit: number; offset?: number },
 ) {
   const [first = {}, ...others] = ranges
-  // PostgreSQL reads a part of a union in order only where that is said of it, and SQLite only where it is not.
+  // PostgreSQL reads each side of a union in index order only with an `order by` of its own, SQLite only without.
   const isEachOrdered = others.length > 0 && queries.getExecutor().adapter instanceof PostgresAdapter
   const inRange = (range: Range) => {
     const rows = within(queries, range, bounds).select(columns)
@@ -110,14 +110,14 @@ function within(queries: Queries, { agentId, userId }: Range, { since, until, be
     .$if(until !== undefined, (query) => query.where('audit_id', '<', idAt(until, idSlackMs)))
 }
 
-/** How many statements it takes to read them. */
+/** How many statements are needed to read them. */
 export function piecesOf(ranges: readonly Range[]): number {
-  return Math.ceil(ranges.length / mostMerged)
+  return Math.ceil(ranges.length / maxMerged)
 }
 
 /**
- * Reads more ranges than one statement takes: so many at a time, between which others have their turn, and each no
- * further down than what is known already goes. Where that is above all that the others hold, they are not asked.
+ * Reads more ranges than one statement merges: a few at a time, with other work in between, and no further down than the
+ * rows found so far. Stops if all other ranges are below that.
  */
 export async function readInPieces<Row>(
   ranges: readonly Range[],
@@ -125,18 +125,18 @@ export async function readInPieces<Row>(
   idOf: (row: Row) => string,
   read: (ranges: readonly Range[], from: string | undefined) => Promise<Piece<Row>>,
 ): Promise<Piece<Row>> {
-  let known = await read(ranges.slice(0, mostMerged), undefined)
-  for (let start = mostMerged; start < ranges.length; start += mostMerged) {
+  let known = await read(ranges.slice(0, maxMerged), undefined)
+  for (let start = maxMerged; start < ranges.length; start += maxMerged) {
     const newest = ranges[start]?.newest
     if (known.nextCursor !== null && newest !== undefined && newest < known.nextCursor) break
     await nextSlice()
-    const more = await read(ranges.slice(start, start + mostMerged), known.nextCursor ?? undefined)
+    const more = await read(ranges.slice(start, start + maxMerged), known.nextCursor ?? undefined)
     known = joined(known, more, limit, idOf)
   }
   return known
 }
 
-/** Complete down to where both are. */
+/** Complete as far down as both are. */
 function joined<Row>(one: Piece<Row>, other: Piece<Row>, limit: number, idOf: (row: Row) => string): Piece<Row> {
   const [nextCursor = null] = [one.nextCursor, other.nextCursor]
     .filter((cursor) => cursor !== null)

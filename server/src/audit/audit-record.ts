@@ -1,9 +1,9 @@
 import type { AuditEvent, AuditOutcome } from '@sallyport/protocol/audit'
 
-/** An audit_id is made a moment before or after the time on its record. */
+/** How far the time in an audit_id may differ from the time of its record. */
 export const idSlackMs = 600_000
 
-/** A plain value, or a whole document of ours, such as a receipt. */
+/** A plain value, or a document such as a receipt. */
 type Fact = string | number | boolean | null | string[] | Readonly<Record<string, unknown>>
 
 export interface AuditRecord {
@@ -22,6 +22,6 @@ export interface AuditRecord {
   provider?: string | undefined
   /** How the recorded event ended, if it is known. */
   outcome?: Exclude<AuditOutcome, 'unknown'> | undefined
-  /** Facts that belong to the event. Never a credential, a query value or a body. */
+  /** Details of the event. Never a credential, a query value or a body. */
   detail?: Record<string, Fact>
 }

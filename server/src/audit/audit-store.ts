@@ -1,7 +1,7 @@
 /**
- * Puts things on record, in the transaction of what they tell of. Records hang together in a chain, one for each start
- * of a process: they are linked as the last thing before the commit, one transaction after the other, so that no other
- * work waits for a link. Where a record can't be written, what it tells of does not happen.
+ * Writes audit records, each in the transaction of the change that it describes: if the record can't be written, the
+ * change does not happen. Each process start begins a hash chain. Records are linked right before the commit, one
+ * transaction at a time, so that the lock is held as briefly as possible.
  */
 import type { Clock } from '../platform/clock.ts'
 import { beforeCommit } from '../platform/database/database.ts'
@@ -24,32 +24,32 @@ import { signHead } from './signed-head.ts'
 import type { SignedHead } from './signed-head.ts'
 
 export interface AuditStore {
-  /** Resolves at once to the record's audit_id; the record is written with the transaction's end. */
+  /** Resolves immediately to the record's audit_id. The record is written at the end of the transaction. */
   append: (tx: Queries, record: AuditRecord) => Promise<string>
 }
 
-/** What a commit of this process put on record. */
+/** The records of a commit of this process. */
 export interface Committed {
   chains: readonly string[]
   records: readonly RecordRow[]
-  /** False where no answer came: they may be there or not, or come late. */
+  /** False if the database did not answer: they may have been committed, or may still be. */
   isCertain: boolean
 }
 
 export interface AuditLog extends AuditStore {
-  /** Many at once, in a transaction that is open. */
+  /** Several records, in an open transaction. */
   appendAll: (tx: Queries, records: readonly AuditRecord[]) => void
   /**
-   * The same, with a statement that puts the rows there and is a transaction by itself. False where it has not happened.
-   * Other records wait until it is over, so it may not wait for anything that somebody holds who has yet to record.
+   * The same with a function that inserts the rows in a transaction of its own. Resolves to false if nothing was written.
+   * Other records wait meanwhile, so it must not wait for a lock of a transaction that has yet to append: a deadlock.
    */
   appendAtOnce: (
     records: readonly AuditRecord[],
     insert: (rows: readonly LinkedRow[]) => Promise<unknown> | undefined,
   ) => Promise<boolean>
-  /** Told after each commit that put something on record. A listener must not throw. */
+  /** Called after each commit with records. A listener must not throw. */
   onCommit: (listener: (committed: Committed) => void) => void
-  /** Signs how far this process's chains have come, unless that is signed already. */
+  /** Signs the heads of this process's chains, unless they are signed already. */
   signHeads: () => Promise<SignedHead[]>
 }
 
@@ -72,19 +72,19 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
   const keys = createAuditKeyStore(needs.vault)
   const waiting = new WeakMap<Queries, LinkedRow[]>()
   const mutex = createMutex()
-  /** As committed. None before the first record, and after a commit of which nobody knows whether it happened. */
+  /** As of the last commit. Empty before the first record and after a commit with an unknown result. */
   const chains = new Map<ChainKind, Chain>()
   const commitListeners: ((committed: Committed) => void)[] = []
 
-  const goOnFrom = (next: Chains, result: CommitResult) => {
+  const advance = (next: Chains, result: CommitResult) => {
     for (const [kind, chain] of next) {
       if (result === 'committed') chains.set(kind, chain)
-      // It may be there or not, or come late: what follows hangs on a chain of its own.
+      // The records may or may not be there: the next ones begin a new chain.
       if (result === 'unknown') chains.delete(kind)
     }
   }
 
-  const tell = (next: Chains, records: readonly RecordRow[], result: CommitResult) => {
+  const notify = (next: Chains, records: readonly RecordRow[], result: CommitResult) => {
     if (result === 'undone') return
     const names = Array.from(next.values(), ({ head }) => head.chain)
     const committed = { chains: names, records, isCertain: result === 'committed' }
@@ -104,9 +104,9 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
     }
     const ended = (result: CommitResult) => {
       waiting.delete(tx)
-      if (next) goOnFrom(next, result)
+      if (next) advance(next, result)
       release?.()
-      if (next) tell(next, added, result)
+      if (next) notify(next, added, result)
     }
     if (!beforeCommit(tx, { run, ended })) return false
     waiting.set(tx, added)
@@ -116,7 +116,7 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
   const link = async (tx: Queries, added: readonly LinkedRow[]): Promise<Chains> => {
     const bases = new Map(chains)
     for (const kind of kindsIn(added)) if (!bases.has(kind)) bases.set(kind, await startChain(tx, kind))
-    const next = linkedTo(bases, added)
+    const next = linkTo(bases, added)
     await auditChainStore.insert(tx, added)
     return next
   }
@@ -128,7 +128,7 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
       release()
       return false
     }
-    const next = linkedTo(chains, rows)
+    const next = linkTo(chains, rows)
     let result: CommitResult = 'undone'
     try {
       const inserting = insert(rows)
@@ -142,13 +142,13 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
       result = 'undone'
       return false
     } finally {
-      goOnFrom(next, result)
+      advance(next, result)
       release()
-      tell(next, rows, result)
+      notify(next, rows, result)
     }
   }
 
-  /** The first record names where the other chains stand, so that cutting one off there shows; it is signed at once. */
+  /** The first record names the heads of the other chains, so that cutting one short is detected. It is signed immediately. */
   const startChain = async (tx: Queries, kind: ChainKind): Promise<Chain> => {
     const now = clock()
     const key = await keys.findOrMake(tx, now)
@@ -191,7 +191,7 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
         if (signedPosition === head.position) continue
         const signed = signHead('head', head, clock(), key.privateKey)
         await database.transaction((tx) => auditChainStore.insertHead(tx, signed))
-        // The chain may have gone on meanwhile, or another may have begun.
+        // The chain may have grown meanwhile, or a new one may have begun.
         const now = chains.get(kind)
         if (now?.head.chain === signed.chain) chains.set(kind, { ...now, signedPosition: signed.position })
         signedHeads.push(signed)
@@ -205,8 +205,8 @@ function kindsIn(rows: readonly LinkedRow[]): ChainKind[] {
   return [...new Set(rows.map(chainKindOf))]
 }
 
-/** Gives the rows their places in their chains, and says how those stand then. */
-function linkedTo(bases: Chains, added: readonly LinkedRow[]): Chains {
+/** Links the rows to their chains. Returns the chains as they are then. */
+function linkTo(bases: Chains, added: readonly LinkedRow[]): Chains {
   const next = new Map<ChainKind, Chain>()
   for (const kind of kindsIn(added)) {
     const base = bases.get(kind)
@@ -248,7 +248,7 @@ function toRow(record: AuditRecord): LinkedRow {
   }
 }
 
-/** A path can hold a token that its caller put there by mistake. Most hold nothing that looks like one. */
+/** A caller may have put a token into a path by mistake. Most details have nothing that looks like one. */
 function withoutTokens(detail: string): string {
   return detail.includes(issuedTokenPrefix) ? detail.replaceAll(issuedTokenPattern, redacted) : detail
 }
@@ -257,6 +257,6 @@ function place(row: LinkedRow, { chain, position, hash }: Head): void {
   row.chain = chain
   row.position = position
   row.hash = hash
-  // It may have been the last of a commit that was undone.
+  // It may have been the last of a commit that was rolled back.
   row.mac = null
 }

@@ -1,4 +1,4 @@
-/** The end of the record, as it grows: whose records came, whichever process wrote them. */
+/** The newest records, whichever process wrote them. */
 import type { AuditEvent } from '@sallyport/protocol/audit'
 import type { Queries } from '../platform/database/database.ts'
 import type {} from './audit-chain-store.ts'
@@ -13,7 +13,7 @@ export interface TailRecord {
 const columns = ['sequence', 'chain', 'event', 'user_id as userId'] as const
 
 export const auditTailStore = {
-  /** 0 where there is no record. */
+  /** 0 if there is no record. */
   lastSequence: async (queries: Queries): Promise<number> => {
     const query = queries.selectFrom('audit_records').select('sequence').orderBy('sequence', 'desc').limit(1)
     return (await query.executeTakeFirst())?.sequence ?? 0

@@ -1,8 +1,8 @@
-/** What the first record of a chain says: where the chains before it stood, and how many records hang on none. */
+/** The first record of a chain names the heads of the other chains, and how many records are on no chain. */
 import { hashText } from './audit-hash.ts'
 import type { Head } from './audit-hash.ts'
 
-/** Those that have moved since they were last named; the others are spoken for by whoever named them. */
+/** The heads that have changed since an earlier chain named them. */
 export function headsToName(heads: readonly Head[], named: readonly Head[]): Head[] {
   const known = new Set(named.map(nameOf))
   return heads.filter((head) => !known.has(nameOf(head)))
@@ -16,7 +16,7 @@ function nameOf({ chain, position, hash }: Head): string {
   return `${chain}.${position}.${hashText(hash)}`
 }
 
-/** The heads that a first record names. What can't be read names none: verify finds it by its hash. */
+/** The heads that a first record names. None if it was tampered with: verification finds that by its hash. */
 export function namedHeads(detail: string): Head[] {
   const { heads } = read(detail)
   if (!Array.isArray(heads)) return []

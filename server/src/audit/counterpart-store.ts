@@ -1,7 +1,7 @@
 /**
- * Those with whom an agent or a user has records, by the newest of them. To find that out takes a look into the index for
- * each; so for one who has many, the next page goes on from what the page before has found, and looks again only for
- * those whose newest record has been passed.
+ * The other sides of an agent's or a user's records, ordered by their newest common record. That takes one index look-up
+ * for each, so if there are many the result is cached for the next page, which looks up only those whose newest record
+ * is on the pages before.
  */
 import { inBatches, rowsPerBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
@@ -12,14 +12,14 @@ import { idSlackMs } from './audit-record.ts'
 
 export interface Counterpart {
   id: string
-  /** Of the records with it below where one reads, the newest. */
+  /** The newest common record below the cursor. */
   newest: string
 }
 
 export interface Counterparts {
-  /** The one with the newest record first. */
+  /** Newest record first. */
   found: Counterpart[]
-  /** How many were looked up in the index. */
+  /** How many index look-ups it took. */
   looked: number
 }
 
@@ -28,48 +28,48 @@ interface Party {
   id: string
 }
 
-interface Kept {
+interface Cached {
   before: string
   found: Counterpart[]
 }
 
-/** Fewer than this are looked up as quickly as they are remembered; more would take too much memory. */
-const worthKeeping = { least: 200, most: 20_000 }
-const mostParties = 4
-const memoriesOf = new WeakMap<Queries, Map<string, Kept>>()
+/** Fewer are looked up as quickly; more would take too much memory. */
+const cachedCount = { least: 200, most: 20_000 }
+const maxParties = 4
+const cachesOf = new WeakMap<Queries, Map<string, Cached>>()
 
 export async function counterpartsOf(
   queries: Queries,
   party: Party,
   before: string | undefined,
 ): Promise<Counterparts> {
-  const memory = memoryOf(queries)
-  const known = memory.get(party.id)
-  memory.delete(party.id)
-  const canGoOn = known !== undefined && before !== undefined && before <= known.before
-  const result = canGoOn ? await goOn(queries, party, known, before) : await lookUpAll(queries, party, before)
-  if (before === undefined || !isWorthKeeping(result.found)) return result
-  if (canGoOn || (await isSettledBelow(queries, before))) {
-    memory.set(party.id, { before, found: result.found })
-    const [oldest] = memory.keys()
-    if (memory.size > mostParties && oldest !== undefined) memory.delete(oldest)
+  const cache = cacheOf(queries)
+  const known = cache.get(party.id)
+  cache.delete(party.id)
+  const canContinue = known !== undefined && before !== undefined && before <= known.before
+  const result = canContinue ? await continueFrom(queries, party, known, before) : await lookUpAll(queries, party, before)
+  if (before === undefined || !isCacheable(result.found)) return result
+  if (canContinue || (await isSettledBelow(queries, before))) {
+    cache.set(party.id, { before, found: result.found })
+    const [oldest] = cache.keys()
+    if (cache.size > maxParties && oldest !== undefined) cache.delete(oldest)
   }
   return result
 }
 
-function memoryOf(queries: Queries): Map<string, Kept> {
-  const known = memoriesOf.get(queries)
+function cacheOf(queries: Queries): Map<string, Cached> {
+  const known = cachesOf.get(queries)
   if (known) return known
-  const memory = new Map<string, Kept>()
-  memoriesOf.set(queries, memory)
-  return memory
+  const cache = new Map<string, Cached>()
+  cachesOf.set(queries, cache)
+  return cache
 }
 
-function isWorthKeeping({ length }: readonly Counterpart[]): boolean {
-  return length >= worthKeeping.least && length <= worthKeeping.most
+function isCacheable({ length }: readonly Counterpart[]): boolean {
+  return length >= cachedCount.least && length <= cachedCount.most
 }
 
-/** No record that is yet to be committed belongs there: what is kept would not know of it. */
+/** Whether no record that is yet to be committed can have an id below that: the cache would miss it. */
 async function isSettledBelow(queries: Queries, before: string): Promise<boolean> {
   const newest = await auditPairStore.newestId(queries)
   return newest !== undefined && timeOf(before) < timeOf(newest) - idSlackMs
@@ -89,10 +89,10 @@ async function lookUpAll(queries: Queries, { own, id }: Party, before: string | 
   return { found, looked }
 }
 
-async function goOn(queries: Queries, { own, id }: Party, kept: Kept, before: string): Promise<Counterparts> {
-  const below = kept.found.findIndex(({ newest }) => newest < before)
-  const passed = below === -1 ? kept.found : kept.found.slice(0, below)
-  let found = kept.found.slice(passed.length)
+async function continueFrom(queries: Queries, { own, id }: Party, cached: Cached, before: string): Promise<Counterparts> {
+  const below = cached.found.findIndex(({ newest }) => newest < before)
+  const passed = below === -1 ? cached.found : cached.found.slice(0, below)
+  let found = cached.found.slice(passed.length)
   for (let start = 0; start < passed.length; start += rowsPerBatch) {
     if (start > 0) await nextSlice()
     const ids = passed.slice(start, start + rowsPerBatch).map((counterpart) => counterpart.id)
@@ -101,13 +101,13 @@ async function goOn(queries: Queries, { own, id }: Party, kept: Kept, before: st
   return { found, looked: passed.length }
 }
 
-/** Those that have any record there, the one with the newest first. */
+/** Those with a record below the cursor, newest first. */
 function inOrder(rows: readonly { id: string; newest: string | null }[]): Counterpart[] {
   const found = rows.flatMap(({ id, newest }) => (newest === null ? [] : { id, newest }))
   return found.sort((one, other) => (one.newest < other.newest ? 1 : -1))
 }
 
-/** Both are in order. To sort all of them at once would take as long as several batches. */
+/** Merges two sorted lists. Sorting all of them would block the event loop. */
 function merged(one: readonly Counterpart[], other: readonly Counterpart[]): Counterpart[] {
   const all: Counterpart[] = []
   let index = 0

@@ -1,7 +1,7 @@
 /**
- * Follows the record as it grows, in steps. Each record is given out once, and none is passed over: on PostgreSQL a
- * number is taken before its commit, so that a smaller one can appear after a larger one. Numbers that are missing are
- * asked for again, until whoever took one can not be at it any more.
+ * Polls for new records. Each record is returned once and none is skipped: on PostgreSQL a sequence number is taken before
+ * the commit, so a smaller one can appear after a larger one. Missing numbers are looked for again until their
+ * transactions must have ended.
  */
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
@@ -14,24 +14,24 @@ interface FollowNeeds {
 }
 
 export interface RecordFollower {
-  /** From here on. */
+  /** Begins with the current end of the log. */
   start: () => Promise<void>
-  /** What came since, or `too_much` to be read. */
+  /** The records since the last call, or `too_much` if there are too many to read. */
   next: () => Promise<TailRecord[] | 'too_much'>
 }
 
-/** A step reads no more, whatever was written. */
-const mostAtOnce = 2_000
-const mostMissing = 500
-/** What was taken before the start may be committed after it. */
+/** Read by one step. */
+const maxRecords = 2_000
+const maxMissing = 500
+/** Numbers taken before the start may be committed after it. */
 const lookBack = 200
-/** The database ends a transaction that stands still after 30 seconds. */
+/** The database ends an idle transaction after 30 seconds. */
 const patienceMs = 35_000
 
 export function createRecordFollower({ database, auditTail, clock }: FollowNeeds): RecordFollower {
   const { queries } = database
   let last = 0
-  /** Each with the time when it was missed. */
+  /** With the time when each was first missed. */
   let missing = new Map<number, number>()
 
   const step = async (): Promise<TailRecord[] | 'too_much'> => {
@@ -39,18 +39,18 @@ export function createRecordFollower({ database, auditTail, clock }: FollowNeeds
     const late = missing.size === 0 ? [] : await auditTail.listThese(queries, [...missing.keys()])
     for (const { sequence } of late) missing.delete(sequence)
     for (const [sequence, since] of missing) if (now - since > patienceMs) missing.delete(sequence)
-    const came = await auditTail.listAfter(queries, last, mostAtOnce + 1)
-    if (came.length > mostAtOnce) {
+    const came = await auditTail.listAfter(queries, last, maxRecords + 1)
+    if (came.length > maxRecords) {
       last = await auditTail.lastSequence(queries)
       return 'too_much'
     }
     for (const { sequence } of came) {
-      // A database may skip numbers by the thousand; only the newest can be of somebody who is still at it.
-      const from = Math.max(last + 1, sequence - mostMissing)
+      // A database may skip thousands of numbers. Only the newest can belong to open transactions.
+      const from = Math.max(last + 1, sequence - maxMissing)
       for (let skipped = from; skipped < sequence; skipped++) missing.set(skipped, now)
       last = sequence
     }
-    if (missing.size > mostMissing) missing = new Map([...missing].slice(-mostMissing))
+    if (missing.size > maxMissing) missing = new Map([...missing].slice(-maxMissing))
     return [...late, ...came]
   }
 

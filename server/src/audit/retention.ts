@@ -1,7 +1,7 @@
 /**
- * Removes records that are older than they have to be kept: whole beginnings of chains, each with a signed stub in its
- * place. It verifies every record before it signs for its end, so that nobody can have it remove what was changed.
- * It goes on until nothing is due, at most half of the time, and what its time is too short for is left to the next run.
+ * Deletes records past their retention: always from the beginning of a chain, with a signed stub in their place. Every
+ * record is verified before it is deleted, so that retention can't be used to hide a change. It pauses after each batch
+ * for as long as the batch took, and leaves the rest to the next run when its time is up.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
@@ -26,22 +26,22 @@ export interface RetentionNeeds {
   log: Log
 }
 
-/** How long records of each kind of chain are kept. Undefined: for good. */
+/** Older records of each kind of chain are deleted. Undefined: none. */
 export type KeptSince = Record<ChainKind, Date | undefined>
 
 export interface RetentionResult {
   removed: number
-  /** How many are due and still there, about. */
+  /** Estimate of how many are due and not deleted yet. */
   left: number
 }
 
 export interface RetentionTime {
   mostMs: number
-  /** Ends it early: the service stops. */
+  /** Aborted when the service stops. */
   signal?: AbortSignal
 }
 
-/** Shorter than from one sweep to the next. */
+/** Shorter than the interval between two sweeps. */
 export const usualRetentionMs = 9 * 60_000
 
 export async function dropOldRecords(
@@ -53,7 +53,7 @@ export async function dropOldRecords(
   const startedAt = performance.now()
   const isTimeUp = () => performance.now() - startedAt >= time.mostMs || time.signal?.aborted === true
   const result: RetentionResult = { removed: 0, left: 0 }
-  /** Resolves to whether there was time for all of it. */
+  /** Resolves to whether there was enough time. */
   const run = async (dropBatch: () => Promise<Dropped>): Promise<boolean> => {
     let isMore = false
     await inBatches(async () => {
@@ -89,7 +89,7 @@ async function dropAll(
   const { database, auditChains, auditKeys, unchainedRecords } = needs
   const { queries } = database
   const { chn } = keptSince
-  // The first records of chains say how many there were on no chain: they stay until those are gone.
+  // First: the first records of chains say how many records are on no chain, so they are deleted after those.
   if (chn && !(await run(() => dropUnchained(needs, chn)))) {
     result.left = await unchainedRecords.countUnchainedBefore(queries, chn)
     return
@@ -110,7 +110,7 @@ async function dropUnchained({ database, unchainedRecords }: RetentionNeeds, bef
   return { count, isMore: count === rowsPerBatch }
 }
 
-/** A batch of a chain's oldest records. */
+/** Deletes a batch of a chain's oldest records. */
 async function dropBeginning(
   { auditChains, clock, log }: RetentionNeeds,
   tx: Queries,
@@ -139,7 +139,7 @@ async function dropBeginning(
       const wrong = wrongWith(row, head, key)
       if (wrong !== undefined) return refuse(head.position + 1, wrong)
       head = { chain, position: row.position, hash: row.hash }
-      // Only the end of a commit shows that we wrote what came before.
+      // Only the MAC at the end of a commit proves that we wrote the records before it.
       if (row.mac) end = head
     }
   }

@@ -1,4 +1,4 @@
-/** What the service signs of a chain, as text: a head says how far it went, a stub how much of it retention took away. */
+/** Signed positions of a chain: a head says how long it is, a stub how much of it retention has deleted. */
 import { sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { hashText } from './audit-hash.ts'
@@ -27,7 +27,7 @@ function signingInput(kind: Kind, { chain, position, hash }: Head, at: Date): st
   return `sallyport-audit-${kind}.v1.${chain}.${position}.${hashText(hash)}.${at.getTime()}`
 }
 
-/** A head in one line, for somebody to keep where the service can't reach it. */
+/** A head as one line of text, to be kept where the service can't change it. */
 export function headText(head: SignedHead): string {
   return `${signingInput('head', head, head.at)}.${hashText(head.signature)}`
 }

@@ -1,6 +1,6 @@
 /**
- * Records that hang on no chain, because there was none yet, that stand outside of theirs, where nobody put them, or that
- * stand in no list, because somebody took that away.
+ * Records that a walk along the chains does not find: on no chain (from before there were chains), outside of their chain
+ * (inserted by somebody else), or missing from lists (somebody deleted their pair).
  */
 import { sql } from 'kysely'
 import type { Queries } from '../platform/database/database.ts'
@@ -14,11 +14,11 @@ export interface OutsideRecord {
 }
 
 export interface UnlistedRecord extends OutsideRecord {
-  /** The user and the agent that it stands between. */
+  /** Its user and agent. */
   parties: string
 }
 
-/** Records between two places of the table, the first not included. */
+/** A range of sequence numbers, `from` excluded. */
 export interface Stretch {
   from: number
   to: number
@@ -27,7 +27,7 @@ export interface Stretch {
 const within = ({ from, to }: Stretch) => sql<boolean>`sequence > ${from} and sequence <= ${to}`
 
 export const unchainedRecordStore = {
-  /** The next so many records of all, whatever chain they hang on. */
+  /** The next `limit` records of the table. */
   nextStretch: async (queries: Queries, from: number, limit: number): Promise<Stretch | undefined> => {
     const next = queries.selectFrom('audit_records').select('sequence').where('sequence', '>', from).orderBy('sequence')
     const last = await next
@@ -38,7 +38,7 @@ export const unchainedRecordStore = {
     return (await next.limit(1).executeTakeFirst()) && { from, to: Number.MAX_SAFE_INTEGER }
   },
 
-  /** Before the beginning of their chain, or where retention took all away. In one query: retention may be at work. */
+  /** Before the first record of their chain, or below its stub. One query, because retention may be running. */
   listOutside: async (queries: Queries, stretch: Stretch): Promise<OutsideRecord[]> => {
     const { rows } = await sql<OutsideRecord>`
       select chain, position, audit_id as ${sql.ref('auditId')} from audit_records
@@ -48,7 +48,7 @@ export const unchainedRecordStore = {
     return rows
   },
 
-  /** Records between a user and an agent whose lists do not lead to it. */
+  /** Records of a user and an agent that have no pair. */
   listUnlisted: async (queries: Queries, stretch: Stretch): Promise<UnlistedRecord[]> => {
     const { rows } = await sql<UnlistedRecord>`
       select coalesce(chain, 'none') as chain, position, audit_id as ${sql.ref('auditId')},
@@ -68,7 +68,7 @@ export const unchainedRecordStore = {
     return rows[0]?.count ?? 0
   },
 
-  /** Of those from before there were chains; however many there are, no more than ten thousand are counted. */
+  /** Records from before there were chains. Counts ten thousand at most. */
   countUnchainedBefore: async (queries: Queries, time: Date): Promise<number> => {
     const { rows } = await sql<{ count: number }>`
       select count(*) as count from (
@@ -77,7 +77,7 @@ export const unchainedRecordStore = {
     return rows[0]?.count ?? 0
   },
 
-  /** So many of before there were chains; returns how many. */
+  /** Deletes up to `limit` records from before there were chains; returns how many. */
   dropUnchainedBefore: async (tx: Queries, time: Date, limit: number): Promise<number> => {
     const old = tx.selectFrom('audit_records').select('sequence').where('chain', 'is', null)
     const { numDeletedRows } = await tx

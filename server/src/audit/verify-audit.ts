@@ -1,4 +1,4 @@
-/** Whether the record is as the service left it: every chain, every signed head, and what the chains say of each other. */
+/** Verifies the audit log: every chain, every signed head, and the heads that chains name of each other. */
 import { inBatches } from '../platform/database/batches.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { AuditChainStore } from './audit-chain-store.ts'
@@ -16,7 +16,7 @@ export interface VerifyNeeds {
   chains: AuditChainStore
   unchainedRecords: UnchainedRecordStore
   key: AuditKey
-  /** Called now and then with how many records were checked, of how many. */
+  /** Called from time to time. */
   onProgress: (checked: number, total: number) => void
   pageSize?: number
 }
@@ -25,22 +25,22 @@ export interface Verdict {
   findings: Finding[]
   chains: number
   records: number
-  /** Records of before there were chains: nothing protects them. */
+  /** Records from before there were chains: nothing protects them. */
   unchained: number
-  /** Records taken away by retention, with a stub in their place. */
+  /** Records deleted by retention. */
   removed: number
-  /** Where each chain stands by its last signature. */
+  /** The last signed head of each chain. */
   signed: SignedHead[]
 }
 
-const shownOutside = 20
+const maxShown = 20
 
-/** `kept` are heads that somebody kept elsewhere: the only thing that shows a whole database set back. */
+/** `kept` are heads that were kept outside of the service: only they reveal that a whole older database was restored. */
 export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[] = []): Promise<Verdict> {
   const { database, chains: store, key, onProgress, pageSize = 1000 } = needs
   const { queries } = database
   const findings: Finding[] = []
-  // What chains must have reached is read first: they only grow meanwhile.
+  // The expected heads are read first: the chains may grow meanwhile.
   const signed = await store.listLastSigned(queries)
   const stubs = await store.listStubs(queries)
   const starts = await store.listStarts(queries)
@@ -66,7 +66,7 @@ export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[
     const { finding } = await verifyChain(walk, chain, beyondStub(expected.get(chain) ?? [], removedOf(stubs, chain)))
     if (finding) findings.push(finding)
   }
-  const { outside, unlisted, unchained } = await findLoose(needs)
+  const { outside, unlisted, unchained } = await findUnchained(needs)
   for (const { chain, position, auditId } of outside) {
     const words = 'it stands where no walk along the chain comes: the service did not put it there'
     findings.push({ chain, position: position ?? 0, auditId, words })
@@ -75,17 +75,17 @@ export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[
     const words = 'the lists of its user and its agent no longer lead to it'
     findings.push({ chain, position: position ?? 0, auditId, words })
   }
-  const foreseen = foreseenUnchained(starts, all.size)
-  if (unchained > foreseen) {
-    const words = `${unchained - foreseen} records hang on no chain, and came after there were chains`
+  const expectedCount = expectedUnchained(starts, all.size)
+  if (unchained > expectedCount) {
+    const words = `${unchained - expectedCount} records hang on no chain, and came after there were chains`
     findings.push({ chain: 'none', position: 0, auditId: undefined, words })
   }
   const removed = stubs.reduce((sum, { position }) => sum + position, 0)
   return { findings, chains: all.size, records, unchained, removed, signed }
 }
 
-/** Goes through the whole table once, so many records at a time, whatever chain they hang on. */
-async function findLoose({ database: { queries }, unchainedRecords, pageSize = 1000 }: VerifyNeeds) {
+/** Reads the whole table once, in batches. */
+async function findUnchained({ database: { queries }, unchainedRecords, pageSize = 1000 }: VerifyNeeds) {
   const outside: OutsideRecord[] = []
   const unlisted = new Map<string, OutsideRecord>()
   let unchained = 0
@@ -93,9 +93,9 @@ async function findLoose({ database: { queries }, unchainedRecords, pageSize = 1
   await inBatches(async () => {
     const stretch = await unchainedRecords.nextStretch(queries, from, pageSize)
     if (!stretch) return 'done'
-    outside.push(...(await unchainedRecords.listOutside(queries, stretch)).slice(0, shownOutside - outside.length))
+    outside.push(...(await unchainedRecords.listOutside(queries, stretch)).slice(0, maxShown - outside.length))
     for (const { parties, ...record } of await unchainedRecords.listUnlisted(queries, stretch)) {
-      if (unlisted.size < shownOutside && !unlisted.has(parties)) unlisted.set(parties, record)
+      if (unlisted.size < maxShown && !unlisted.has(parties)) unlisted.set(parties, record)
     }
     unchained += await unchainedRecords.countUnchained(queries, stretch)
     from = stretch.to
@@ -104,8 +104,8 @@ async function findLoose({ database: { queries }, unchainedRecords, pageSize = 1
   return { outside, unlisted: unlisted.values(), unchained }
 }
 
-/** Where retention took the first records of all chains, it took before them all that hung on none. */
-function foreseenUnchained(starts: readonly string[], chains: number): number {
+/** Zero if retention has deleted the first records of all chains: it deletes those on no chain before. */
+function expectedUnchained(starts: readonly string[], chains: number): number {
   if (starts.length === 0 && chains > 0) return 0
   return Math.min(...starts.map(namedUnchained).filter((count) => count !== undefined))
 }
@@ -114,7 +114,7 @@ function removedOf(stubs: readonly Head[], chain: string): number {
   return stubs.find((stub) => stub.chain === chain)?.position ?? 0
 }
 
-/** What retention took away can't be looked at any more; its last record can, for the stub has its hash. */
+/** Deleted records can't be checked, except the last one: the stub has its hash. */
 function beyondStub(expected: readonly Expected[], position: number): Expected[] {
   return expected.filter((one) => one.position >= position)
 }

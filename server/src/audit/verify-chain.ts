@@ -1,7 +1,6 @@
 /**
- * Walks one chain from its beginning, or from where retention left it, to its end, and stops at the first thing that
- * is not as the service left it. It trusts nothing but the key. Beside a running service it may find more records than
- * it was told to expect, never fewer.
+ * Verifies one chain from its beginning, or from its stub, and stops at the first record that was tampered with. It trusts
+ * nothing but the key. While the service is running there may be more records than expected, never fewer.
  */
 import type { Queries } from '../platform/database/database.ts'
 import { nextSlice } from '../platform/event-loop/time-slices.ts'
@@ -14,13 +13,13 @@ import type { SignedHead } from './signed-head.ts'
 
 export interface Finding {
   chain: string
-  /** Of the first record that is not as it was, or is not there. */
+  /** Of the first record that was changed or is missing. */
   position: number
   auditId: string | undefined
   words: string
 }
 
-/** A place that the chain must have reached, and who says so. */
+/** A position that the chain must have reached, and how that is known. */
 export interface Expected extends Head {
   says: string
 }
@@ -36,7 +35,6 @@ export interface WalkNeeds {
 interface Walk {
   finding?: Finding
   records: number
-  /** How far the walk came. */
   end: Head
 }
 
@@ -52,7 +50,7 @@ export async function verifyChain(needs: WalkNeeds, chain: string, expected: rea
     end: head,
   })
 
-  /** Goes on from the stub, where there is one further on than we are. */
+  /** Skips to the stub, if there is one after the current position. */
   const skip = async (): Promise<Finding | boolean> => {
     const stub = await chains.findStub(queries, chain)
     if (!stub || stub.position <= head.position) return false
@@ -70,7 +68,7 @@ export async function verifyChain(needs: WalkNeeds, chain: string, expected: rea
     const rows = await chains.listAfter(queries, chain, head.position, pageSize)
     const [first] = rows
     if (first && first.position !== head.position + 1) {
-      // Retention may have been here since.
+      // Retention may have deleted records meanwhile.
       const moved = await skip()
       if (moved === true) continue
       if (typeof moved === 'object') return { finding: moved, records, end: head }
@@ -88,7 +86,7 @@ export async function verifyChain(needs: WalkNeeds, chain: string, expected: rea
     }
     records += rows.length
     onRecords(rows.length)
-    const unlike = await unlikeSigned(needs, rows, from, expected)
+    const unlike = await findMismatch(needs, rows, from, expected)
     if (unlike) return { finding: unlike, records, end: head }
     if (rows.length < pageSize) break
     await nextSlice()
@@ -102,7 +100,7 @@ export async function verifyChain(needs: WalkNeeds, chain: string, expected: rea
   return { records, end: head }
 }
 
-/** What shows that a record is not the one that we put after that head. */
+/** Why a record can't be the one that we wrote after that head. Undefined if it is. */
 export function wrongWith(row: LinkedRow, head: Head, key: AuditKey): string | undefined {
   if (row.position !== head.position + 1)
     return `it was removed, and maybe others: the next one there is ${row.position}`
@@ -112,8 +110,8 @@ export function wrongWith(row: LinkedRow, head: Head, key: AuditKey): string | u
   return undefined
 }
 
-/** Whether what was signed, or named by another chain, is what stands there. */
-async function unlikeSigned(
+/** Compares the records with signed heads and with heads that other chains name. */
+async function findMismatch(
   { queries, chains, key }: WalkNeeds,
   rows: readonly LinkedRow[],
   from: number,
