@@ -7,7 +7,7 @@ import { createAuditKeyStore } from './audit/audit-key-store.ts'
 import { auditListStore } from './call-log/audit-list-store.ts'
 import { callSeriesStore } from './call-log/call-series-store.ts'
 import { auditTailStore } from './audit/audit-tail-store.ts'
-import { createAuditStore } from './audit/audit-store.ts'
+import { createAuditLog } from './audit/audit-log.ts'
 import { unchainedRecordStore } from './audit/unchained-record-store.ts'
 import { createCallbackStore } from './callbacks/callback-store.ts'
 import { createConnectFlowStore } from './connections/connect-flow-store.ts'
@@ -36,8 +36,8 @@ import type { Clock } from './platform/clock.ts'
 import type { Database } from './platform/database/database.ts'
 import type { Vault } from './platform/vault/vault.ts'
 
-export function createStores(needs: { database: Database; vault: Vault; clock: Clock }) {
-  const { vault } = needs
+export function createStores({ database, vault, clock }: { database: Database; vault: Vault; clock: Clock }) {
+  const auditKeys = createAuditKeyStore(vault)
   return {
     agents: agentStore,
     users: userStore,
@@ -65,10 +65,10 @@ export function createStores(needs: { database: Database; vault: Vault; clock: C
     accessRequests: accessRequestStore,
     mutedAgents: mutedAgentStore,
     legacyV1: createLegacyV1Store(vault),
-    audit: createAuditStore(needs),
+    audit: createAuditLog({ database, auditChains: auditChainStore, auditKeys, clock }),
     auditChains: auditChainStore,
     unchainedRecords: unchainedRecordStore,
-    auditKeys: createAuditKeyStore(vault),
+    auditKeys,
     auditList: auditListStore,
     callSeries: callSeriesStore,
     auditTail: auditTailStore,

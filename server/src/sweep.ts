@@ -1,7 +1,6 @@
 import type { AccessRequestStore } from './access-requests/access-request-store.ts'
 import type { MutedAgentStore } from './access-requests/muted-agent-store.ts'
-import { measureRetention } from './audit/retention-metrics.ts'
-import { dropOldRecords, usualRetentionMs } from './audit/retention.ts'
+import { dropOldRecords, measureRetention, usualRetentionMs } from './audit/retention.ts'
 import type { RetentionNeeds, RetentionResult } from './audit/retention.ts'
 import type { CallbackStore } from './callbacks/callback-store.ts'
 import type { ConnectFlowStore } from './connections/connect-flow-store.ts'

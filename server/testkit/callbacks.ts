@@ -4,7 +4,7 @@ import { mock } from 'node:test'
 import type { TestContext } from 'node:test'
 import { sql } from 'kysely'
 import { Webhook } from 'standardwebhooks'
-import { createAuditStore } from '../src/audit/audit-store.ts'
+import { createStores } from '../src/stores.ts'
 import { mintCallbackSecret } from '../src/callbacks/callback.ts'
 import type { CallbackPayload, CallbackState } from '../src/callbacks/callback.ts'
 import { createCallbackStore } from '../src/callbacks/callback-store.ts'
@@ -62,7 +62,7 @@ export async function startCallbackTest(
   const { body: provider } = await service.call('POST', '/v4/providers', { token: service.adminToken, body })
   const providerId = String(provider.provider_id)
   const callbacks = createCallbackStore(vault)
-  const audit = createAuditStore({ database, vault, clock: clock.now })
+  const { audit } = createStores({ database, vault, clock: clock.now })
 
   const ask: CallbackTest['ask'] = async (url, asking = agentId) => {
     const now = clock.now()

@@ -1,5 +1,5 @@
 /** The use case that the proxy calls before every call, on a service under test. */
-import { createAuditStore } from '../src/audit/audit-store.ts'
+import { createStores } from '../src/stores.ts'
 import { createConnectionStore } from '../src/connections/connection-store.ts'
 import { createFormerTokenStore } from '../src/connections/former-token-store.ts'
 import { createFreshToken } from '../src/connections/fresh-token.ts'
@@ -20,7 +20,7 @@ export function freshTokenOf({ config, database, vault, egress, clock, log }: Te
     refreshes: createRefreshStore(vault),
     revocations: createRevocationStore(vault),
     formerTokens: createFormerTokenStore(vault),
-    audit: createAuditStore({ database, vault, clock: clock.now }),
+    audit: createStores({ database, vault, clock: clock.now }).audit,
     clock: clock.now,
     log: createLog(config, { write: (line) => log.push(line) }),
   })

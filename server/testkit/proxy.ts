@@ -1,7 +1,7 @@
 /** The real pipeline of a proxied call, with an upstream and a credential of the test's own at its end. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { agentStore } from '../src/agents/agent-store.ts'
-import type { AuditLog } from '../src/audit/audit-store.ts'
+import type { AuditLog } from '../src/audit/audit-log.ts'
 import { createCallsInFlight } from '../src/grants/calls-in-flight.ts'
 import type { CallsInFlight } from '../src/grants/calls-in-flight.ts'
 import { createLog } from '../src/platform/operations/log.ts'

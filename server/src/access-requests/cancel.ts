@@ -1,5 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { CallbackStore } from '../callbacks/callback-store.ts'
 import type { PushStore } from '../devices/push-store.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -13,7 +13,7 @@ export interface CancelNeeds {
   accessRequests: AccessRequestStore
   callbacks: CallbackStore
   pushes: PushStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

@@ -1,5 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import { judgeCallbackUrl, mintCallbackSecret } from '../callbacks/callback.ts'
 import type { CallbackStore } from '../callbacks/callback-store.ts'
 import { readMethods } from '../grants/method.ts'
@@ -35,7 +35,7 @@ export interface CreateNeeds extends NotifyNeeds, SandboxRequestNeeds {
   users: UserStore
   accessRequests: AccessRequestStore
   callbacks: CallbackStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

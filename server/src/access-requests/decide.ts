@@ -1,7 +1,7 @@
 /** What approving and denying have in common: who may, how a device's signature counts, and what both leave behind. */
 import { approvalMessage } from '@sallyport/protocol/approval-message'
 import type { Verdict } from '@sallyport/protocol/approval-message'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { CallbackStore } from '../callbacks/callback-store.ts'
 import type { Challenge, Signed } from '../devices/challenge.ts'
 import { mayDecide as deviceMayDecide } from '../devices/device.ts'
@@ -27,7 +27,7 @@ export interface DecideNeeds extends TakeSignatureNeeds {
   accessRequests: AccessRequestStore
   callbacks: CallbackStore
   pushes: PushStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
   /** A callback may be due. */
   onDecided: () => void

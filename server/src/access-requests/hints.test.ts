@@ -5,7 +5,7 @@ import { startAccessTest } from '../../testkit/access-requests.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { agentStore } from '../agents/agent-store.ts'
 import type { Database } from '../platform/database/database.ts'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import { createStores } from '../stores.ts'
 import { createAccessRequest } from './create.ts'
 
@@ -37,7 +37,7 @@ onBothDatabases('hints', (engine) => {
           return work(tx.withPlugin(watch))
         }),
     }
-    const audit: AuditStore = {
+    const audit: AuditWriter = {
       append: (_watched, record) => {
         kinds.push('record')
         return stores.audit.append(transaction, record)

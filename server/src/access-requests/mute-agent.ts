@@ -1,4 +1,4 @@
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { PushStore } from '../devices/push-store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
@@ -16,7 +16,7 @@ export interface MuteNeeds {
 
 export interface BlockNeeds extends MuteNeeds {
   database: Database
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

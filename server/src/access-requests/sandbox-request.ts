@@ -3,7 +3,7 @@
  * nobody is asked (spec v4, What 6 and Rules 5). What it names narrows the sandbox, and can't reach beyond the echo.
  */
 import { echoPath } from '@sallyport/protocol/sandbox'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Grant } from '../grants/grant.ts'
 import { coversPathPattern } from '../grants/path-pattern.ts'
 import type { Queries } from '../platform/database/database.ts'
@@ -15,7 +15,7 @@ import type { DecideNeeds } from './decide.ts'
 
 export interface SandboxRequestNeeds extends Pick<DecideNeeds, 'providers' | 'callbacks' | 'pushes'> {
   accessRequests: AccessRequestStore
-  audit: AuditStore
+  audit: AuditWriter
   /** Starts a sandbox, within the limit for that; it takes the place of the agent's older one. */
   openSandbox: (tx: Queries, request: AccessRequest, requestId: string, now: Date) => Promise<Grant>
 }

@@ -1,4 +1,4 @@
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -8,7 +8,7 @@ import type { AgentStore } from './agent-store.ts'
 export interface DisableAgentNeeds {
   database: Database
   agents: AgentStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

@@ -1,5 +1,5 @@
 import { selfRegistered } from '@sallyport/protocol/agents'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import { addressBlock } from '../platform/limits/client-address.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
@@ -16,7 +16,7 @@ export interface RegisterNeeds {
   config: Pick<Config, 'registrationsPerMinute' | 'registrationsPerDay' | 'registrationsPerDayWide'>
   database: Database
   agents: AgentStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

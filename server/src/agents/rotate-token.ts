@@ -1,4 +1,4 @@
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../platform/database/database.ts'
@@ -13,7 +13,7 @@ export interface RotateTokenNeeds {
   config: Pick<Config, 'tokenRotationsPerHour'>
   database: Database
   agents: AgentStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

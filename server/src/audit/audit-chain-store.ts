@@ -9,7 +9,7 @@ import { recordColumns, recordValues } from './audit-hash.ts'
 import type { Head, RecordRow } from './audit-hash.ts'
 import { insertPair, insertingPairs, pairListsOf, pairsIn } from './audit-pair-store.ts'
 import type { PairLists } from './audit-pair-store.ts'
-import type { SignedHead } from './signed-head.ts'
+import type { SignedHead } from './chain-heads.ts'
 
 interface SignedRow {
   chain: string

@@ -18,7 +18,7 @@ import { newMasterKey } from '../platform/vault/master-keys.ts'
 import { openVault } from '../platform/vault/vault.ts'
 import { auditChainStore } from './audit-chain-store.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
-import { createAuditStore } from './audit-store.ts'
+import { createStores } from '../stores.ts'
 import { unchainedRecordStore } from './unchained-record-store.ts'
 import { verifyAudit } from './verify-audit.ts'
 
@@ -30,7 +30,7 @@ const event = 'keys.rotated'
 async function recordOn(database: Database) {
   const clock = fixedClock().now
   const vault = await openVault({ database, readMasterKeys: () => [masterKey], clock })
-  const audit = createAuditStore({ database, vault, clock })
+  const { audit } = createStores({ database, vault, clock })
   return { database, vault, ...audit }
 }
 

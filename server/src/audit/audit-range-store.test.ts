@@ -11,12 +11,12 @@ import type { AuditScope } from './audit-range-store.ts'
 import { auditListStore } from '../call-log/audit-list-store.ts'
 import type { AuditRecord } from './audit-record.ts'
 import { callSeriesStore } from '../call-log/call-series-store.ts'
-import { createAuditStore } from './audit-store.ts'
+import { createStores } from '../stores.ts'
 
 async function startLists(t: TestContext, engine: Engine) {
   const service = await startService(t, engine)
   const { database, clock } = service
-  const audit = createAuditStore({ ...service, clock: clock.now })
+  const { audit } = createStores({ ...service, clock: clock.now })
   const put = (tx: Queries, record: Partial<AuditRecord>) => {
     clock.advance(0.001)
     return audit.append(tx, { event: 'proxy.attempt', at: clock.now(), ...record })

@@ -6,14 +6,14 @@ import { startService } from '../../testkit/service.ts'
 import { countTurns } from '../../testkit/turns.ts'
 import type { Engine } from '../platform/database/database.ts'
 import { auditListStore } from '../call-log/audit-list-store.ts'
-import { createAuditStore } from './audit-store.ts'
+import { createStores } from '../stores.ts'
 
 /** An agent with so many users, a minute between two of its records. */
 async function startWithUsers(t: TestContext, engine: Engine, users: number) {
   const service = await startService(t, engine)
   const { database, clock } = service
   const { queries } = database
-  const audit = createAuditStore({ ...service, clock: clock.now })
+  const { audit } = createStores({ ...service, clock: clock.now })
   const agentId = 'agt_a'
   /** Newest first. */
   const made: string[] = []

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { measureRetention } from './retention.ts'
 import { createMetrics } from '../platform/operations/metrics.ts'
-import { measureRetention } from './retention-metrics.ts'
 
 test('what retention removed is added up, and the backlog is that of the last run', async () => {
   const metrics = createMetrics()

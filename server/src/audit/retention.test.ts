@@ -11,7 +11,7 @@ import { createLog } from '../platform/operations/log.ts'
 import { auditChainStore } from './audit-chain-store.ts'
 import { emptyChain, linked } from './audit-hash.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
-import { createAuditStore } from './audit-store.ts'
+import { createStores } from '../stores.ts'
 import { unchainedRecordStore } from './unchained-record-store.ts'
 import { dropOldRecords } from './retention.ts'
 import { verifyAudit } from './verify-audit.ts'
@@ -22,7 +22,7 @@ async function startKeeping(t: TestContext, engine: Engine, days: string | undef
   const service = await startService(t, engine, days === undefined ? {} : { SALLYPORT_AUDIT_RETENTION_DAYS: days })
   const { database, clock, vault } = service
   const { queries } = database
-  let audit = createAuditStore({ ...service, clock: clock.now })
+  let audit = createStores({ ...service, clock: clock.now }).audit
   const record = async (count: number) => {
     for (let made = 0; made < count; made++) await audit.append(queries, { event: 'keys.rotated', at: clock.now() })
   }
@@ -37,7 +37,7 @@ async function startKeeping(t: TestContext, engine: Engine, days: string | undef
       onProgress: () => undefined,
     })
   }
-  const restart = () => (audit = createAuditStore({ ...service, clock: clock.now }))
+  const restart = () => (audit = createStores({ ...service, clock: clock.now }).audit)
   const rows = async () => (await queries.selectFrom('audit_records').select('position').execute()).length
   return { ...service, queries, record, verify, rows, restart, signHead: () => audit.signHeads() }
 }

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import { inBatches, rowsPerBatch } from '../platform/database/batches.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
+import type { Metrics } from '../platform/operations/metrics.ts'
 import type { Log } from '../platform/operations/log.ts'
 import { nextSlice } from '../platform/event-loop/time-slices.ts'
 import type { AuditChainStore } from './audit-chain-store.ts'
@@ -14,7 +15,7 @@ import { chainKindOf, emptyChain } from './audit-hash.ts'
 import type { ChainKind, Head } from './audit-hash.ts'
 import type { AuditKey, AuditKeyStore } from './audit-key-store.ts'
 import type { UnchainedRecordStore } from './unchained-record-store.ts'
-import { isSignedBy, signHead } from './signed-head.ts'
+import { isSignedBy, signHead } from './chain-heads.ts'
 import { wrongWith } from './verify-chain.ts'
 
 export interface RetentionNeeds {
@@ -145,4 +146,17 @@ async function dropBeginning(
   }
   if (!end) return { count: 0, isMore: false }
   return { count: await auditChains.putStub(tx, signHead('stub', end, clock(), key.privateKey)), isMore }
+}
+
+/** Call the returned function with the result of each run. */
+export function measureRetention({ counter, gauge }: Metrics): (result: RetentionResult) => void {
+  let backlog = 0
+  const removedTotal = counter('sallyport_audit_retention_removed_total', 'Records that retention has deleted', [])
+  // Every process has the same backlog, so several are combined by their maximum, not their sum.
+  const help = 'Records past their retention that the last run left, estimated'
+  gauge('sallyport_audit_retention_backlog', help, () => backlog, 'max')
+  return ({ removed, left }) => {
+    removedTotal.inc(removed)
+    backlog = left
+  }
 }

@@ -12,10 +12,10 @@ import type { LinkedRow } from './audit-chain-store.ts'
 import { emptyChain, linked, macOf } from './audit-hash.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
 import type { AuditKey } from './audit-key-store.ts'
-import { createAuditStore } from './audit-store.ts'
+import { createStores } from '../stores.ts'
 import { unchainedRecordStore } from './unchained-record-store.ts'
-import { signHead } from './signed-head.ts'
-import type { SignedHead } from './signed-head.ts'
+import { signHead } from './chain-heads.ts'
+import type { SignedHead } from './chain-heads.ts'
 import { verifyAudit } from './verify-audit.ts'
 
 async function startRecording(t: TestContext, engine: Engine) {
@@ -23,7 +23,7 @@ async function startRecording(t: TestContext, engine: Engine) {
   const { database, clock, vault } = service
   const { queries } = database
   const needs = { database, vault, clock: clock.now }
-  let audit = createAuditStore(needs)
+  let audit = createStores(needs).audit
   const verify = async (...kept: SignedHead[]) => {
     const key = await createAuditKeyStore(vault).find(queries)
     assert.ok(key)
@@ -49,7 +49,7 @@ async function startRecording(t: TestContext, engine: Engine) {
       }
     },
     /** Another process, or this one after a kill. */
-    restart: () => (audit = createAuditStore(needs)),
+    restart: () => (audit = createStores(needs).audit),
     put: (rows: LinkedRow[]) => database.transaction((tx) => auditChainStore.insert(tx, rows)),
     rowsOf: (chain: string) => auditChainStore.listAfter(queries, chain, 0, 1000),
     chainNames: async () => (await auditChainStore.listHeads(queries)).map(({ chain }) => chain),

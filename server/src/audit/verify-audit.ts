@@ -4,10 +4,9 @@ import type { Database } from '../platform/database/database.ts'
 import type { AuditChainStore } from './audit-chain-store.ts'
 import type { Head } from './audit-hash.ts'
 import type { AuditKey } from './audit-key-store.ts'
-import { namedHeads, namedUnchained } from './chain-start.ts'
+import { isSignedBy, namedHeads, namedUnchained } from './chain-heads.ts'
+import type { SignedHead } from './chain-heads.ts'
 import type { UnchainedRecordStore, OutsideRecord } from './unchained-record-store.ts'
-import { isSignedBy } from './signed-head.ts'
-import type { SignedHead } from './signed-head.ts'
 import { asExpected, verifyChain } from './verify-chain.ts'
 import type { Expected, Finding } from './verify-chain.ts'
 
@@ -63,7 +62,7 @@ export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[
   }
   const walk = { queries, chains: store, key, pageSize, onRecords }
   for (const chain of [...all].sort()) {
-    const { finding } = await verifyChain(walk, chain, beyondStub(expected.get(chain) ?? [], removedOf(stubs, chain)))
+    const finding = await verifyChain(walk, chain, beyondStub(expected.get(chain) ?? [], removedOf(stubs, chain)))
     if (finding) findings.push(finding)
   }
   const { outside, unlisted, unchained } = await findUnchained(needs)

@@ -8,8 +8,8 @@ import type { AuditChainStore, LinkedRow } from './audit-chain-store.ts'
 import { emptyChain, hashText, linked, macOf } from './audit-hash.ts'
 import type { Head } from './audit-hash.ts'
 import type { AuditKey } from './audit-key-store.ts'
-import { isSignedBy } from './signed-head.ts'
-import type { SignedHead } from './signed-head.ts'
+import { isSignedBy } from './chain-heads.ts'
+import type { SignedHead } from './chain-heads.ts'
 
 export interface Finding {
   chain: string
@@ -32,38 +32,33 @@ export interface WalkNeeds {
   onRecords: (count: number) => void
 }
 
-interface Walk {
-  finding?: Finding
-  records: number
-  end: Head
-}
-
-export async function verifyChain(needs: WalkNeeds, chain: string, expected: readonly Expected[]): Promise<Walk> {
+/** Undefined if nothing is wrong. */
+export async function verifyChain(
+  needs: WalkNeeds,
+  chain: string,
+  expected: readonly Expected[],
+): Promise<Finding | undefined> {
   const { queries, chains, key, pageSize, onRecords } = needs
-  let records = 0
   let head = emptyChain(chain)
   let isSealed = true
   let last: LinkedRow | undefined
-  const stopped = (position: number, words: string, row?: LinkedRow): Walk => ({
-    finding: { chain, position, auditId: row?.audit_id, words },
-    records,
-    end: head,
-  })
+  const finding = (position: number, words: string, row?: LinkedRow): Finding => {
+    return { chain, position, auditId: row?.audit_id, words }
+  }
 
   /** Skips to the stub, if there is one after the current position. */
   const skip = async (): Promise<Finding | boolean> => {
     const stub = await chains.findStub(queries, chain)
     if (!stub || stub.position <= head.position) return false
     if (!isSignedBy(key.publicKey, 'stub', stub)) {
-      const words = 'the stub that stands for removed records was not signed by this service'
-      return { chain, position: stub.position, auditId: undefined, words }
+      return finding(stub.position, 'the stub that stands for removed records was not signed by this service')
     }
     head = { chain, position: stub.position, hash: stub.hash }
     return true
   }
 
   const skipped = await skip()
-  if (typeof skipped === 'object') return { finding: skipped, records, end: head }
+  if (typeof skipped === 'object') return skipped
   for (;;) {
     const rows = await chains.listAfter(queries, chain, head.position, pageSize)
     const [first] = rows
@@ -71,33 +66,32 @@ export async function verifyChain(needs: WalkNeeds, chain: string, expected: rea
       // Retention may have deleted records meanwhile.
       const moved = await skip()
       if (moved === true) continue
-      if (typeof moved === 'object') return { finding: moved, records, end: head }
+      if (typeof moved === 'object') return moved
     }
     const from = head.position + 1
     for (const row of rows) {
       const wrong = wrongWith(row, head, key)
       if (wrong !== undefined) {
         const missing = row.position !== head.position + 1
-        return stopped(head.position + 1, wrong, missing ? undefined : row)
+        return finding(head.position + 1, wrong, missing ? undefined : row)
       }
       head = { chain, position: row.position, hash: row.hash }
       isSealed = row.mac !== null
       last = row
     }
-    records += rows.length
     onRecords(rows.length)
     const unlike = await findMismatch(needs, rows, from, expected)
-    if (unlike) return { finding: unlike, records, end: head }
+    if (unlike) return unlike
     if (rows.length < pageSize) break
     await nextSlice()
   }
   const beyond = expected.filter(({ position }) => position > head.position).sort((a, b) => a.position - b.position)[0]
   if (beyond) {
     const count = beyond.position - head.position
-    return stopped(head.position + 1, `${count} or more records after this place were removed: ${beyond.says}`)
+    return finding(head.position + 1, `${count} or more records after this place were removed: ${beyond.says}`)
   }
-  if (!isSealed) return stopped(head.position, 'what the service wrote after it in the same commit was removed', last)
-  return { records, end: head }
+  if (!isSealed) return finding(head.position, 'what the service wrote after it in the same commit was removed', last)
+  return undefined
 }
 
 /** Why a record can't be the one that we wrote after that head. Undefined if it is. */

@@ -1,4 +1,4 @@
-/** Records as rows for a spreadsheet (RFC 4180). What a spreadsheet would take for a formula is marked as text. */
+/** Records as CSV (RFC 4180). Values that a spreadsheet would read as a formula get an apostrophe. */
 import type { AuditRecord } from '@sallyport/protocol/audit'
 
 const plain = [
@@ -17,7 +17,7 @@ const plain = [
 const ofCalls = ['method', 'host', 'path', 'code']
 const ofResults = ['status', 'bytes', 'ms', 'redactions']
 
-/** Full-width signs count too where a spreadsheet reads them as the others. */
+/** Some spreadsheets also read full-width signs. */
 const formula = /^[\s\p{Cc}]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u
 
 export const csvHeader = csvLine([...plain, ...ofCalls, ...ofResults, 'detail', 'result', 'hops'])

@@ -1,4 +1,4 @@
-/** Reads the record for those whom it concerns, newest first. */
+/** Lists audit records, newest first. A call is one record with its hops and its outcome. */
 import { sql } from 'kysely'
 import { followUps } from '@sallyport/protocol/audit'
 import type { AuditEvent, AuditOutcome } from '@sallyport/protocol/audit'
@@ -21,17 +21,17 @@ export interface AuditFilter {
   outcome?: AuditOutcome | undefined
   since?: Date | undefined
   until?: Date | undefined
-  /** Words that all stand in the method, host and path of a call. */
+  /** Calls whose method, host and path contain all these words. */
   words?: readonly string[] | undefined
 }
 
-/** A record with those that belong to it. */
+/** A record with its follow-ups. */
 export interface ListedRecord extends RecordRow {
   followUps: RecordRow[]
 }
 
-/** So many records are looked at for one page: a filter that matches nothing goes on with the next one. */
-const mostLookedAt = 5_000
+/** Read for one page at most: if the filter matches few, the search continues with the next page. */
+const maxRead = 5_000
 export const outcomeOf = sql<AuditOutcome>`coalesce(
   (select o.outcome from audit_records o where o.audit_id = r.audit_id and o.event = 'proxy.outcome' limit 1),
   r.outcome,
@@ -43,12 +43,12 @@ interface Wanted {
 }
 
 export interface AuditListPage extends Page<ListedRecord> {
-  /** How many records were looked at, at most. */
+  /** Upper bound of how many records were read. */
   looked: number
 }
 
 export const auditListStore = {
-  /** A page may hold fewer records than it could, or none, before the end: what was looked at held no more. */
+  /** A page can have fewer records than the limit, or none, before the end of the list. */
   list: async (
     queries: Queries,
     scope: AuditScope,
@@ -61,14 +61,14 @@ export const auditListStore = {
     let cursor: string | null = before ?? null
     let looked = 0
     await inBatches(async () => {
-      // Words are sought in what was read, so each statement reads all that it looks at.
+      // Words are searched for here and not by the database, so all candidates are read.
       const rowsWanted = words ? rowsPerBatch : limit - found.length
       const wanted = { limit: rowsWanted, before: cursor ?? undefined }
       const piece = await readPiece(queries, ranges, { scope, filter, wanted })
       found.push(...(words ? piece.rows.filter(({ detail }) => holdsWords(detail, words)) : piece.rows))
       cursor = piece.nextCursor
       looked += piece.looked
-      return cursor !== null && found.length < limit && looked < mostLookedAt ? 'more' : 'done'
+      return cursor !== null && found.length < limit && looked < maxRead ? 'more' : 'done'
     })
     const rows = found.slice(0, limit)
     const nextCursor = found.length > limit ? (rows.at(-1)?.audit_id ?? null) : cursor
@@ -99,7 +99,7 @@ interface PieceWanted {
   wanted: Wanted
 }
 
-/** What matches among the next records, complete down to the cursor. */
+/** Matches among the next records, complete down to the cursor. */
 async function readPiece(
   queries: Queries,
   ranges: readonly Range[],
@@ -107,7 +107,7 @@ async function readPiece(
 ): Promise<Piece<RecordRow> & { looked: number }> {
   const { since, until } = filter
   let looked = 0
-  // The statements of a piece share what may be looked at for it; each can still fill it.
+  // The statements of a piece share the number of rows that it may read. Each can still fill the page.
   const share = Math.max(limit, Math.ceil(rowsPerBatch / piecesOf(ranges)))
   const piece = await readInPieces<RecordRow>(
     ranges,

@@ -6,14 +6,14 @@ import { startAccessTest } from '../../testkit/access-requests.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
 import type { AuditRecord } from '../audit/audit-record.ts'
-import { createAuditStore } from '../audit/audit-store.ts'
-import { headText } from '../audit/signed-head.ts'
+import { createStores } from '../stores.ts'
+import { headText } from '../audit/chain-heads.ts'
 import type { Engine } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 
 async function startReading(t: TestContext, engine: Engine) {
   const service = await startService(t, engine)
-  const audit = createAuditStore({ ...service, clock: service.clock.now })
+  const { audit } = createStores({ ...service, clock: service.clock.now })
   const agent = await service.registerAgent()
   const user = await service.logIn({ email: 'ada@example.com' })
   const get = async (path: string, token = service.adminToken, accept = 'application/json') =>

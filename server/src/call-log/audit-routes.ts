@@ -27,7 +27,7 @@ interface AuditRouteNeeds {
 }
 
 const tags = ['Audit']
-/** To read so many, with what belongs to them, and to write them as JSON or CSV takes two milliseconds. */
+/** Reading and encoding that many takes two milliseconds. */
 const exportPage = 25
 
 export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
@@ -53,8 +53,8 @@ export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
     })
   }
 
-  /** A page at a time, as fast as the caller takes them and may read, and as long as the caller may have them. */
-  async function* everything(request: FastifyRequest, filter: AuditFilter, before: string | undefined) {
+  /** Page by page, with backpressure and within the caller's read budget. Checks before each page that the caller is still authorized. */
+  async function* allPages(request: FastifyRequest, filter: AuditFilter, before: string | undefined) {
     for (let cursor = before; ;) {
       await reads.untilLeft(readerKey(request))
       const { records, nextCursor } = await page(request, filter, { limit: exportPage, before: cursor })
@@ -95,12 +95,12 @@ export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
         throw new ServiceError('invalid_field', { field: 'limit', message: 'An export takes no limit.' })
       }
       const end = exports.begin(readerKey(request))
-      const lines = form.lines(everything(request, filter, query.cursor))
+      const lines = form.lines(allPages(request, filter, query.cursor))
       const stream = Readable.from(lines, { objectMode: false }).once('close', end)
-      // Also where nobody has begun to read it.
+      // Even if nobody has begun to read it.
       reply.raw.once('close', () => stream.destroy())
       void reply.type(form.type).header('content-disposition', `attachment; filename="${form.file}"`)
-      // A stream passes by the schema, which speaks of JSON.
+      // The schema describes JSON and does not apply to a stream.
       return reply.send(stream as unknown as AuditPage)
     },
   )
@@ -137,7 +137,7 @@ export function momentOf<Field extends string>(query: { [name in Field]?: string
   const text = query[field]
   if (text === undefined) return undefined
   const value = new Date(text)
-  // The format knows leap seconds, a Date does not.
+  // The schema's format accepts leap seconds, a Date does not.
   if (Number.isNaN(value.getTime())) throw new ServiceError('invalid_field', { field })
   return value
 }

@@ -1,9 +1,9 @@
-/** How records are shown. An agent sees what it did itself and what came of it, not who stood on the other side. */
+/** How records are shown. An agent sees what it did and the results, not who the user is. */
 import type { AuditEvent, AuditOutcome, AuditRecord } from '@sallyport/protocol/audit'
 import type { RecordRow } from '../audit/audit-hash.ts'
 import type { ListedRecord } from './audit-list-store.ts'
 
-/** That somebody muted or blocked it is nothing that an agent is told. */
+/** Not that a user muted or blocked it. */
 export const agentEvents = [
   'agent.registered',
   'agent.token_rotated',
@@ -21,7 +21,7 @@ export const agentEvents = [
   'proxy.refused',
 ] as const satisfies AuditEvent[]
 
-/** Of all but its calls an agent is shown these facts alone: no device, no account, no signature. */
+/** Details that an agent is shown of records other than its calls: no device, account or signature. */
 const agentFacts = new Set(['access_request_id', 'provider_id', 'provider', 'slug', 'by', 'delivery_id', 'host'])
 for (const name of ['attempts', 'error', 'name']) agentFacts.add(name)
 
@@ -66,7 +66,7 @@ function timeOf({ at }: RecordRow): string {
   return new Date(at).toISOString()
 }
 
-/** Whoever can write to the database can write what is no JSON; verify finds it, and reading goes on. */
+/** Somebody may have put invalid JSON into the database. `audit verify` finds it; reading continues. */
 function factsOf({ detail }: RecordRow): Record<string, unknown> {
   try {
     return JSON.parse(detail) as Record<string, unknown>

@@ -1,9 +1,9 @@
 /**
- * The log of calls. A call is on disk, and counted, before `begin` resolves; it is refused there if anything it stands
- * on has ended since it was judged. How it ended follows with the next commit.
+ * The log of calls. A call is counted and on disk before `begin` resolves. It is refused there if its grant, or anything
+ * the grant depends on, has ended since it was authorized. The outcome follows with the next commit.
  *
- * Entries that come at about the same time share a commit. `transactional.ts` says what a commit does.
- * `single-statement.ts` does the same in one step where it can, and leaves every other case to it.
+ * Entries that arrive at about the same time share a commit. `transactional.ts` says what a commit does.
+ * `single-statement.ts` does the same in one step if it can, and leaves every other case to it.
  */
 import type { AuditRecord } from '../audit/audit-record.ts'
 import type { Queries } from '../platform/database/database.ts'
@@ -20,22 +20,22 @@ import type { TransactionalNeeds } from './transactional.ts'
 export type CallLogNeeds = TransactionalNeeds & SingleStatementNeeds & { log: Log }
 
 export interface CallLog {
-  /** Takes the call from its agent's rate, counts it on its grant and records it. Resolves once that is durable. */
+  /** Counts the call against its agent's rate and its grant, and records it. Resolves once that is durable. */
   begin: (call: LoggedCall) => Promise<void>
-  /** The same, unless `settled` has a result. Both are one transaction: what `settled` wrote is undone with a refusal. */
-  beginUnless: <T>(call: LoggedCall, settled: (tx: Queries) => Promise<T | undefined>) => Promise<T | undefined>
-  /** Another request of the same call. A redirect counts as a call; a repetition with a renewed token does not. */
+  /** The same, unless `find` has a result. Both are one transaction: a refusal rolls back what `find` wrote. */
+  beginUnless: <T>(call: LoggedCall, find: (tx: Queries) => Promise<T | undefined>) => Promise<T | undefined>
+  /** Another request of the same call. A redirect counts as a call, a retry with a renewed token does not. */
   hop: (call: LoggedCall, why: 'redirect' | 'token_renewed') => Promise<void>
-  /** After a wait: throws unless the call can still be made. */
+  /** Throws unless the call can still be made. For use after a wait. */
   assertStillUsable: (call: LoggedCall) => Promise<void>
-  /** Resolves once it is durable. `also` is part of the same transaction. A failure is logged: the call has happened. */
+  /** Resolves once it is durable. `also` runs in the same transaction. Never rejects: a failure is only logged. */
   end: (
     call: LoggedCall,
     outcome: 'answered' | 'failed',
     detail: NonNullable<AuditRecord['detail']>,
     also?: (tx: Queries) => Promise<void>,
   ) => Promise<void>
-  /** Resolves once everything handed in so far is durable, or has failed. */
+  /** Resolves once all entries so far are durable or have failed. */
   flush: () => Promise<void>
 }
 
@@ -48,7 +48,7 @@ export function createCallLog(needs: CallLogNeeds, mode: CallLogMode = 'single-s
   const { write, assertStillUsable } = createTransactional(needs, prepaid)
   const group = createGroupCommit(database, write, {
     fastWrite: mode === 'single-statement' ? createSingleStatement(needs, prepaid) : undefined,
-    // A call that began twice would count twice. An end that is written twice is the same end.
+    // A beginning must not be written twice, it would count twice. Writing an end is idempotent.
     mayRepeat: ({ kind }: Entry) => kind === 'end',
   })
 
@@ -68,9 +68,9 @@ export function createCallLog(needs: CallLogNeeds, mode: CallLogMode = 'single-s
       }
     },
 
-    beginUnless: (call, settled) =>
+    beginUnless: (call, find) =>
       inTransaction(async (tx) => {
-        const result = await settled(tx)
+        const result = await find(tx)
         if (result === undefined) await writeAlone(tx, { call, kind: 'begin', detail: call.facts })
         else if ((await needs.agents.findCurrent(tx, [call.tokenHash])).size === 0) {
           throw new ServiceError('unauthenticated')
@@ -93,7 +93,7 @@ export function createCallLog(needs: CallLogNeeds, mode: CallLogMode = 'single-s
           })
         }
       } catch (error) {
-        // The call is on record; how it ended stays unknown, and its answer is not withheld for that.
+        // The call itself is recorded. Its outcome stays unknown, and its answer is sent all the same.
         const ids = { request_id: call.requestId, agent_id: call.agentId, audit_id: call.auditId }
         log.error({ ...ids, err: error }, 'an outcome could not be put on record')
       }
@@ -103,7 +103,7 @@ export function createCallLog(needs: CallLogNeeds, mode: CallLogMode = 'single-s
   }
 }
 
-/** The cached standing serves other calls too: they are then refused before they reach a commit. */
+/** The cached standing is shared by other calls: they are then refused before they reach a commit. */
 function noteExhausted({ standing: { grant } }: LoggedCall): void {
   grant.calls = Math.max(grant.calls, grant.maxCalls ?? 0)
 }

@@ -1,4 +1,4 @@
-/** Finds calls by where they went, as people write it: "post api.example.com/items". */
+/** Searches calls by method, host and path, as in "post api.example.com/items". */
 
 export function wordsIn(text: string | undefined): string[] | undefined {
   const words = text
@@ -8,7 +8,7 @@ export function wordsIn(text: string | undefined): string[] | undefined {
   return words && words.length > 0 ? words : undefined
 }
 
-/** `detail` is what the record holds of a call; what is no such thing holds no words. */
+/** `detail` is the detail of a record. One that is not of a call contains no words. */
 export function holdsWords(detail: string, words: readonly string[]): boolean {
   const place = placeIn(detail)
   return words.every((word) => place.includes(word) || place.includes(asInUrl(word)))
@@ -27,7 +27,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Paths are on record as they were sent. */
+/** Paths are recorded percent-encoded. */
 function asInUrl(word: string): string {
   return encodeURI(word.toWellFormed()).toLowerCase()
 }

@@ -7,7 +7,7 @@ import type { Engine } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { AuditRecord } from '../audit/audit-record.ts'
 import { callSeriesStore } from './call-series-store.ts'
-import { createAuditStore } from '../audit/audit-store.ts'
+import { createStores } from '../stores.ts'
 import { createCountCalls } from './count-calls.ts'
 
 const noon = Date.parse('2026-11-15T12:00:00.000Z')
@@ -18,7 +18,7 @@ function after(seconds: number): string {
 
 async function startCounting(t: TestContext, engine: Engine) {
   const service = await startService(t, engine)
-  const audit = createAuditStore({ ...service, clock: service.clock.now })
+  const { audit } = createStores({ ...service, clock: service.clock.now })
   const user = await service.logIn({ email: 'ada@example.com' })
   const { userId } = user
   const put = (seconds: number, record: Partial<AuditRecord> = {}, tx = service.database.queries) =>
@@ -93,7 +93,7 @@ onBothDatabases('calls over time', (engine) => {
     await database.transaction(async (tx) => {
       for (let seconds = 0; seconds < 2_100; seconds++) await put(seconds, {}, tx)
     })
-    const bounds = { mostCounted: 2_000, atOnce: 100 }
+    const bounds = { maxRecords: 2_000, batchSize: 100 }
     const countCalls = createCountCalls({ database, callSeries: callSeriesStore }, bounds)
     const count = async (since: number, until: number, buckets: number) => {
       const span = { since: new Date(noon + since * 1000), until: new Date(noon + until * 1000), buckets }

@@ -1,4 +1,4 @@
-/** Reads the calls on record for counting, newest first, so many at a time. */
+/** Reads recorded calls for counting, newest first, in batches. */
 import { sql } from 'kysely'
 import type { AuditEvent, AuditOutcome } from '@sallyport/protocol/audit'
 import type { Queries } from '../platform/database/database.ts'
@@ -17,12 +17,12 @@ export interface SeriesRow {
   connectionId: string | null
   provider: string | null
   outcome: AuditOutcome | null
-  /** Of what stands for several refusals: how many of which kind. */
+  /** The detail of a record that stands for several refusals. */
   summary: string | null
 }
 
 export const callSeriesStore = {
-  /** All that was looked at, calls or not, so that whoever goes on knows from where. */
+  /** All records that were read, calls or not: the last one is the cursor of the next batch. */
   read: async (
     queries: Queries,
     scope: AuditScope,

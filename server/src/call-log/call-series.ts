@@ -1,4 +1,4 @@
-/** Counts calls over time: parts of equal length between two instants, whatever clock on a wall the reader has. */
+/** Counts calls over time, in buckets of equal length between two instants. Independent of time zones. */
 import type { AuditOutcome } from '@sallyport/protocol/audit'
 
 export interface Span {
@@ -11,7 +11,7 @@ export interface CountedCall {
   grantId: string | null
   at: number
   outcome: AuditOutcome
-  /** How many it stands for. */
+  /** A record may stand for several calls. */
   count: number
 }
 
@@ -22,7 +22,7 @@ export interface Series {
   counts: Record<AuditOutcome, number[]>
 }
 
-/** Where each part begins: whole milliseconds, and together exactly the span. */
+/** Where each bucket begins, in whole milliseconds. */
 export function startsOf({ since, until, buckets }: Span): Date[] {
   const length = until.getTime() - since.getTime()
   return Array.from(
@@ -31,7 +31,7 @@ export function startsOf({ since, until, buckets }: Span): Date[] {
   )
 }
 
-/** Which part an instant falls into; undefined outside of the span. */
+/** The bucket of an instant. Undefined outside of the span. */
 export function bucketOf({ since, until, buckets }: Span, at: number): number | undefined {
   if (at < since.getTime() || at >= until.getTime()) return undefined
   return Math.floor(((at - since.getTime()) * buckets) / (until.getTime() - since.getTime()))

@@ -1,6 +1,6 @@
 /**
- * Counts the calls on record over time. However many there are, so many of the newest are looked at, in pieces between
- * which others have their turn; the answer says from when on nothing is missing.
+ * Counts recorded calls over time. Only the newest records are read, up to a limit, in batches with other work in between.
+ * The result says from when on it is complete.
  */
 import { auditOutcomes } from '@sallyport/protocol/audit'
 import type { AuditOutcome } from '@sallyport/protocol/audit'
@@ -22,52 +22,50 @@ interface CountNeeds {
 export interface CallCounts {
   series: Series[]
   omitted: number
-  /** Null where everything on record was counted. */
+  /** Null if all records were counted. */
   completeSince: Date | null
-  /** How many records were looked at, at most. */
+  /** Upper bound of how many records were read. */
   looked: number
 }
 
 type Of = Pick<AuditFilter, 'agentId' | 'grantId' | 'connectionId' | 'provider'>
 
-const bounds = { mostCounted: 20_000, atOnce: rowsPerBatch }
-const mostSeries = 200
+const bounds = { maxRecords: 20_000, batchSize: rowsPerBatch }
+const maxSeries = 200
 
-export function createCountCalls({ database, callSeries }: CountNeeds, { mostCounted, atOnce } = bounds) {
+export function createCountCalls({ database, callSeries }: CountNeeds, { maxRecords, batchSize } = bounds) {
   return async (scope: AuditScope, of: Of, span: Span, isByGrant: boolean): Promise<CallCounts> => {
     const series = new Map<string | null, Series>()
     if (!isByGrant) series.set(null, emptySeries(null, span.buckets))
     let oldest: SeriesRow | undefined
     let looked = 0
-    for (; looked < mostCounted; looked += atOnce) {
-      const wanted = { limit: atOnce, before: oldest?.auditId }
+    for (; looked < maxRecords; looked += batchSize) {
+      const wanted = { limit: batchSize, before: oldest?.auditId }
       const rows = await callSeries.read(database.queries, scope, span, wanted)
       for (const row of rows) {
         const { grantId, at, outcome } = row
         if (!isCall(row) || !isOf(row, of) || !isOutcome(outcome)) continue
         addTo(series, span, isByGrant ? grantId : null, { grantId, at, outcome, count: countOf(row) })
       }
-      if (rows.length < atOnce) break
+      if (rows.length < batchSize) break
       oldest = rows.at(-1)
       await nextSlice()
     }
     const busiest = [...series.values()].sort((a, b) => b.total - a.total)
     return {
-      series: busiest.slice(0, mostSeries),
-      omitted: Math.max(0, busiest.length - mostSeries),
-      completeSince: looked < mostCounted ? null : completeFrom(oldest, span),
-      looked: Math.min(looked + atOnce, mostCounted),
+      series: busiest.slice(0, maxSeries),
+      omitted: Math.max(0, busiest.length - maxSeries),
+      completeSince: looked < maxRecords ? null : completeFrom(oldest, span),
+      looked: Math.min(looked + batchSize, maxRecords),
     }
   }
 }
-
-export type CountCalls = ReturnType<typeof createCountCalls>
 
 function isCall({ event }: SeriesRow): boolean {
   return event === 'proxy.attempt' || event === 'proxy.refused'
 }
 
-/** Whoever can write to the database can write anything; verify finds it. */
+/** Somebody may have changed the database: `audit verify` finds that. */
 function isOutcome(text: string | null): text is AuditOutcome {
   return (auditOutcomes as readonly (string | null)[]).includes(text)
 }
@@ -81,7 +79,7 @@ function isOf(row: SeriesRow, { agentId, grantId, connectionId, provider }: Of):
   )
 }
 
-/** A record of refusals that were only counted says how many they were. */
+/** A record of several refusals has their number in its detail. */
 function countOf({ summary }: SeriesRow): number {
   if (summary === null) return 1
   try {
@@ -92,7 +90,7 @@ function countOf({ summary }: SeriesRow): number {
   }
 }
 
-/** What was not looked at has smaller ids, and so times that are smaller but for a moment. */
+/** Records that were not read have smaller ids, so their times are earlier, up to a small difference. */
 function completeFrom(oldest: SeriesRow | undefined, { since, until }: Span): Date {
   const from = (oldest?.at ?? until.getTime()) + idSlackMs
   return new Date(Math.min(Math.max(from, since.getTime()), until.getTime()))

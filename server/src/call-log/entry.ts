@@ -4,17 +4,17 @@ import { recordedNames } from '../grants/standing.ts'
 import type { Standing } from '../grants/standing.ts'
 import type { Rate } from './prepaid-calls.ts'
 
-/** What the log has to know of a call. */
+/** What the log needs to know of a call. */
 export interface LoggedCall {
   agentId: string
-  /** Of the token that the call came with. */
+  /** Hash of the token that the call came with. */
   tokenHash: Buffer
   standing: Standing
   auditId: string
   requestId: string
   destination: { host: string }
   route: { rate?: Rate }
-  /** What is recorded of where it goes. */
+  /** What is recorded of its destination. */
   facts: NonNullable<AuditRecord['detail']>
 }
 
@@ -26,12 +26,12 @@ export interface Entry {
   detail: NonNullable<AuditRecord['detail']>
 }
 
-/** Whether it takes one call from the grant and the rate. A renewed token belongs to a request that was counted. */
+/** Whether it counts against the grant and the rate. A retry with a renewed token belongs to a counted request. */
 export function isCounted({ kind }: Entry): boolean {
   return kind === 'begin' || kind === 'redirect'
 }
 
-/** Whether it goes out after a wait for the upstream: everything the call stands on is read again. */
+/** Whether it is sent after a wait for the upstream, so that authority has to be checked again. */
 export function isHop({ kind }: Entry): boolean {
   return kind === 'redirect' || kind === 'token_renewed'
 }
@@ -48,7 +48,7 @@ export function toRecord({ call, kind, outcome, detail }: Entry, at: Date): Audi
   return { auditId, event: events[kind], at, requestId, agentId, ...recordedNames(standing), outcome, detail }
 }
 
-/** The connections of these calls whose last use is due to be written. */
+/** Connections of these calls whose time of last use is due to be updated. */
 export function connectionsToMark(calls: readonly LoggedCall[], at: Date): NonNullable<Standing['connection']>[] {
   const before = at.getTime() - useMarkedEveryMs
   return calls.flatMap(({ standing: { connection } }) =>

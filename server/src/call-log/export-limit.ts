@@ -1,18 +1,18 @@
-/** Bounds how many exports run at once in this process: for each caller, for all agents, and for all people. */
+/** Limits how many exports run in this process: per caller, for all agents, and for all users and admins. */
 import { ServiceError } from '../platform/errors.ts'
 
-export const mostExports = { perCaller: 2, perGroup: 4 }
+const maxExports = { perCaller: 2, perGroup: 4 }
 const retryAfterSeconds = 5
 
-/** `begin` throws where too many run already. Call what it returns once the export has ended, however it did. */
+/** `begin` throws if too many are running. Call the returned function when the export has ended. */
 export function createExportLimit(): { begin: (caller: string) => () => void } {
   const running = new Map<symbol, string>()
   return {
     begin: (caller) => {
-      // Anyone can register any number of agents: they never take the places of people.
+      // Anyone can register any number of agents, so they have a limit separate from users.
       const group = [...running.values()].filter((other) => isAgent(other) === isAgent(caller))
       const own = group.filter((other) => other === caller)
-      if (own.length >= mostExports.perCaller || group.length >= mostExports.perGroup) {
+      if (own.length >= maxExports.perCaller || group.length >= maxExports.perGroup) {
         const message = 'Too many exports are running. Let one end, wait as Retry-After says, then ask again.'
         throw new ServiceError('rate_limited', { retryAfterSeconds, message })
       }

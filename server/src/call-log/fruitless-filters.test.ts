@@ -7,12 +7,12 @@ import { startService } from '../../testkit/service.ts'
 import { countTurns } from '../../testkit/turns.ts'
 import type { Engine } from '../platform/database/database.ts'
 import { auditListStore } from './audit-list-store.ts'
-import { createAuditStore } from '../audit/audit-store.ts'
+import { createStores } from '../stores.ts'
 
 /** 5 600 records, of which only the oldest matches anything. */
 async function startSearching(t: TestContext, engine: Engine, settings = {}) {
   const service = await startService(t, engine, settings)
-  const audit = createAuditStore({ ...service, clock: service.clock.now })
+  const { audit } = createStores({ ...service, clock: service.clock.now })
   const { agentId, token } = await service.registerAgent()
   const at = () => {
     service.clock.advance(1)

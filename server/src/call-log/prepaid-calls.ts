@@ -1,13 +1,13 @@
 /**
- * The rate of calls is settled in the database, for all instances together. Each instance takes a few calls of an agent
- * in advance, so that not every call has to write there; a crash loses an agent no more than those.
+ * Call rates are kept in the database, for all instances together. Each instance takes a few calls of an agent in advance,
+ * so that not every call has to write there. A crash loses no more than those.
  */
 import type { Queries } from '../platform/database/database.ts'
 import { setBounded } from '../platform/cache/memoize.ts'
 import { takeFromLimit, tryTakeFromLimit } from '../platform/limits/rate-limits.ts'
 import type { RateLimit } from '../platform/limits/rate-limits.ts'
 
-/** Of an agent's burst, so much is taken in advance. */
+/** The part of an agent's burst that is taken in advance. */
 const share = 1 / 20
 
 export interface Rate {
@@ -15,28 +15,28 @@ export interface Rate {
   limit: RateLimit
 }
 
-/** Undefined, or resolves, where the agent may make one call more; otherwise rate_limited. */
+/** Rejects with rate_limited if the agent may not make another call. Undefined if a prepaid call was used. */
 export type TakeCall = (tx: Queries, rate: Rate, now: Date) => Promise<void> | undefined
 
 export interface PrepaidCalls {
   take: TakeCall
-  /** What is to be taken so that all these calls may be made. Undefined where one statement can't take it. */
+  /** What to take for all these calls. Undefined if one statement can't do it. */
   plan: (rates: readonly Rate[]) => PlannedTaking | undefined
 }
 
 export interface PlannedTaking {
-  /** Each is to be taken from once, as many as it says. */
   keys: readonly string[]
   limit: RateLimit
+  /** To be taken for each key. */
   calls: number
-  /** To be told whether it was. */
+  /** Call it with whether they were taken. */
   ended: (isTaken: boolean) => void
 }
 
 const noLimit: RateLimit = { burst: 0, periodMs: 0 }
 
 export function createPrepaidCalls(): PrepaidCalls {
-  const fewOf = ({ burst }: RateLimit) => Math.floor(burst * share)
+  const chunkOf = ({ burst }: RateLimit) => Math.floor(burst * share)
   const left = new Map<string, number>()
   const spend = (key: string): boolean => {
     const calls = left.get(key) ?? 0
@@ -47,12 +47,12 @@ export function createPrepaidCalls(): PrepaidCalls {
     setBounded(left, key, (left.get(key) ?? 0) + calls)
   }
   const takeMore = async (tx: Queries, key: string, limit: RateLimit, now: Date) => {
-    const few = fewOf(limit)
-    if (few > 1 && (await tryTakeFromLimit(tx, key, limit, now, few))) {
-      add(key, few - 1)
+    const chunk = chunkOf(limit)
+    if (chunk > 1 && (await tryTakeFromLimit(tx, key, limit, now, chunk))) {
+      add(key, chunk - 1)
       return
     }
-    // A call that came at the same time may have taken more than it needs.
+    // A concurrent call may have taken more than it needs.
     if (!spend(key)) await takeFromLimit(tx, key, limit, now)
   }
 
@@ -73,7 +73,7 @@ export function createPrepaidCalls(): PrepaidCalls {
         wanted.set(rate.key, (wanted.get(rate.key) ?? 0) + 1)
         if (rate.limit.burst !== limit.burst || rate.limit.periodMs !== limit.periodMs) isPossible = false
       }
-      const calls = limit ? Math.max(1, fewOf(limit)) : 0
+      const calls = limit ? Math.max(1, chunkOf(limit)) : 0
       const ended = (isTaken: boolean) => {
         if (isTaken) for (const [key, count] of wanted) add(key, calls - count)
         else for (const key of spent) add(key, 1)

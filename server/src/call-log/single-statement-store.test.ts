@@ -12,7 +12,7 @@ import { proxyTo } from '../../testkit/proxy.ts'
 import { startService } from '../../testkit/service.ts'
 import { auditChainStore } from '../audit/audit-chain-store.ts'
 import { createAuditKeyStore } from '../audit/audit-key-store.ts'
-import { createAuditStore } from '../audit/audit-store.ts'
+import { createStores } from '../stores.ts'
 import { unchainedRecordStore } from '../audit/unchained-record-store.ts'
 import { verifyAudit } from '../audit/verify-audit.ts'
 import type { Grant } from '../grants/grant.ts'
@@ -148,7 +148,7 @@ onBothDatabases('calls of the service that are recorded in one step', (engine) =
 test('whoever ends a grant and then puts it on record does not wait for calls that wait for it', async (t) => {
   const service = await startService(t, 'postgres')
   const { database, vault, clock } = service
-  const audit = createAuditStore({ database, vault, clock: clock.now })
+  const { audit } = createStores({ database, vault, clock: clock.now })
   const proxy = await proxyTo(service, {}, { audit })
   let sent = 0
   const { runSingleStatement } = database

@@ -1,6 +1,6 @@
 /**
- * Calls are counted, taken from their rates and recorded in one step, outside of any transaction. If one of them may not
- * be made, the step fails as a whole and nothing has happened.
+ * Counts calls, takes them from their rates and records them in one step. If one of them may not be made, the step fails
+ * as a whole and nothing is written.
  */
 import { sql } from 'kysely'
 import { insertingRecords, listsOf, notesOf } from '../audit/audit-chain-store.ts'
@@ -47,7 +47,7 @@ const statement = preparedText((queries: Queries, values: Values) => {
   const areAll = sql`(select count(*) from counted) = ${grantCount} and (select count(*) from taken) = ${keyCount}
     and (select count(*) from current) = ${tokenCount}`
   // Divide by zero to abort the statement: SQL has no RAISE outside of functions. The insert has to read the result, or
-  // it would not be computed.
+  // PostgreSQL would not compute it.
   return insertingRecords(values, {
     with: sql`
       counted as (${counted}),

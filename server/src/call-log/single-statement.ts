@@ -2,7 +2,7 @@
  * Writes entries of the call log in one step: one statement on PostgreSQL, one batch of prepared statements on SQLite.
  * It succeeds only if no entry would be refused. Otherwise nothing is written, and transactional.ts says why.
  */
-import type { AuditLog } from '../audit/audit-store.ts'
+import type { AuditLog } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { Refusals } from '../platform/database/group-commit.ts'
@@ -13,7 +13,7 @@ import type { SingleStatementStore } from './single-statement-store.ts'
 
 export interface SingleStatementNeeds {
   database: Database
-  audit: Pick<AuditLog, 'appendAtOnce'>
+  audit: Pick<AuditLog, 'appendInOneStep'>
   singleStatements: SingleStatementStore
   clock: Clock
 }
@@ -36,7 +36,7 @@ export function createSingleStatement(
     const records = entries.map((entry) => toRecord(entry, at))
     let isDone = false
     try {
-      isDone = await audit.appendAtOnce(records, (rows) => singleStatements.insert(database, rows, counted, taking, at))
+      isDone = await audit.appendInOneStep(records, (rows) => singleStatements.insert(database, rows, counted, taking, at))
       if (!isDone) return undefined
       await database.durable()
       for (const connection of used) connection.lastUsedAt = at

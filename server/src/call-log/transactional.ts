@@ -3,7 +3,7 @@
  * entry that is refused leaves the others alone.
  */
 import type { AgentStore } from '../agents/agent-store.ts'
-import type { AuditLog } from '../audit/audit-store.ts'
+import type { AuditLog } from '../audit/audit-log.ts'
 import type { ConnectionStore } from '../connections/connection-store.ts'
 import type { GrantStore } from '../grants/grant-store.ts'
 import type { StandingStore } from '../grants/standing-store.ts'
@@ -39,13 +39,13 @@ export function createTransactional(needs: TransactionalNeeds, prepaid: Pick<Pre
     }
   }
 
-  /** Why the call was not counted. */
+  /** Throws the reason why the call was not counted. */
   const explain = async (tx: Queries, call: LoggedCall, at: Date) => {
     await assertStillUsable(tx, call, at, { mayBeExhausted: false })
     throw new ServiceError('grant_not_found', { field: 'grant_id' })
   }
 
-  /** Each entry's refusal in its place: token, rate, then the grant and what it stands on. */
+  /** The refusal of each entry, by index: of the token, the rate, then the grant and what it depends on. */
   const judgeAll = async (tx: Queries, entries: readonly Entry[], at: Date) => {
     const refusals: (ServiceError | undefined)[] = entries.map(() => undefined)
     const settle = async (index: number, work: Promise<unknown>) => {
@@ -84,7 +84,7 @@ export function createTransactional(needs: TransactionalNeeds, prepaid: Pick<Pre
       const calls = accepted.filter(isCounted).map(({ call }) => call)
       for (const connection of connectionsToMark(calls, at)) {
         await needs.connections.markUsed(tx, connection.connectionId, at)
-        // The cached standing serves other calls too.
+        // The cached standing is shared by other calls.
         connection.lastUsedAt = at
       }
       const records = accepted.map((entry) => toRecord(entry, at))
@@ -94,7 +94,7 @@ export function createTransactional(needs: TransactionalNeeds, prepaid: Pick<Pre
   }
 }
 
-/** The call that used up its grant can continue. */
+/** A call that used up its grant can continue. */
 const begun = { mayBeExhausted: true }
 
 async function refusalOf(work: Promise<unknown>): Promise<ServiceError | undefined> {

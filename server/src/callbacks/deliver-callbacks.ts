@@ -2,7 +2,7 @@
  * Sends what decided access requests left in the outbox, signed as Standard Webhooks says, at least once and with one
  * `webhook-id`. It trusts nothing of the receiver: its answer counts by its status, and what it says is not kept.
  */
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import { retryTime } from '../platform/backoff.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
@@ -20,7 +20,7 @@ export interface DeliverCallbacksNeeds {
   database: Database
   egress: Egress
   callbacks: CallbackStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
   log: Log
 }

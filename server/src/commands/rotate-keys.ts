@@ -1,4 +1,4 @@
-import { createAuditStore } from '../audit/audit-store.ts'
+import { createStores } from '../stores.ts'
 import { newMasterKey } from '../platform/vault/master-keys.ts'
 import { rotateKeys } from '../platform/vault/rotate.ts'
 import { openVault } from '../platform/vault/vault.ts'
@@ -10,7 +10,7 @@ export function rotateMasterKey(env: NodeJS.ProcessEnv): Promise<number> {
   return withDatabase(env, async ({ source, database, clock }) => {
     const vault = await openVault({ database, readMasterKeys: source.read, clock })
     const { resealed } = await rotateKeys({ database, vault, source, sealedColumns, newMasterKey, clock, onProgress })
-    const audit = createAuditStore({ database, vault, clock })
+    const { audit } = createStores({ database, vault, clock })
     await audit.append(database.queries, { event: 'keys.rotated', at: clock(), detail: { resealed } })
     onProgress('Done. Nothing is sealed under the old master key any more.')
     if (!source.write) onProgress('Take the old key out of SALLYPORT_MASTER_KEY now.')

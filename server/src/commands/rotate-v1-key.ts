@@ -1,4 +1,4 @@
-import { createAuditStore } from '../audit/audit-store.ts'
+import { createStores } from '../stores.ts'
 import { createServiceKeyStore } from '../legacy-v1/service-key-store.ts'
 import { rotateServiceKey } from '../legacy-v1/service-keys.ts'
 import { openVault } from '../platform/vault/vault.ts'
@@ -8,7 +8,7 @@ import { withDatabase } from './with-database.ts'
 export function rotateV1Key(env: NodeJS.ProcessEnv): Promise<number> {
   return withDatabase(env, async ({ config, source, database, clock }) => {
     const vault = await openVault({ database, readMasterKeys: source.read, clock })
-    const audit = createAuditStore({ database, vault, clock })
+    const { audit } = createStores({ database, vault, clock })
     const serviceKeys = createServiceKeyStore(vault)
     const { keyId, publicKey, fingerprint } = await rotateServiceKey({ config, database, serviceKeys, audit, clock })
     const lines = [

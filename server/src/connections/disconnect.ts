@@ -1,4 +1,4 @@
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -16,7 +16,7 @@ export interface DisconnectNeeds {
   connections: ConnectionStore
   revocations: RevocationStore
   formerTokens: FormerTokenStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
   revokeRemotely: RevokeRemotely
 }

@@ -2,7 +2,7 @@
  * The way back from a provider's consent page. A connection is made only in a browser that is signed in as the user
  * who started it: whoever opens somebody else's link, with whatever account, connects nothing.
  */
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -28,7 +28,7 @@ export interface FinishConnectNeeds extends KeepConnectionNeeds {
   config: Pick<Config, 'baseUrl'>
   oauth: OAuth
   connectFlows: ConnectFlowStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
   log: Log
 }

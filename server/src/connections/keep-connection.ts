@@ -1,4 +1,4 @@
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
 import type { Tokens } from '../platform/oauth/oauth-client.ts'
@@ -18,7 +18,7 @@ export interface KeepConnectionNeeds {
   providers: ProviderStore
   connections: ConnectionStore
   formerTokens: FormerTokenStore
-  audit: AuditStore
+  audit: AuditWriter
 }
 
 /** A consent that came through. */

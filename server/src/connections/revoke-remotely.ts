@@ -2,7 +2,7 @@
  * Asks providers to end the tokens of connections that ended here (RFC 7009). The wish is part of the commit that
  * ended the connection; whoever finds it due carries it out, again and again until the provider has answered.
  */
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import { retryTime } from '../platform/backoff.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
@@ -22,7 +22,7 @@ export interface RevokeRemotelyNeeds {
   providers: ProviderStore
   connections: ConnectionStore
   revocations: RevocationStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
   log: Log
 }

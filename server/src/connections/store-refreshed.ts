@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { Log } from '../platform/operations/log.ts'
@@ -15,7 +15,7 @@ export interface StoreRefreshedNeeds {
   refreshes: RefreshStore
   revocations: RevocationStore
   formerTokens: FormerTokenStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
   log: Log
 }

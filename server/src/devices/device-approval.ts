@@ -3,7 +3,7 @@
  * neither ends it nor changes which devices decide; each is judged with the user's row locked, and so one by one.
  */
 import { deviceMessage } from '@sallyport/protocol/approval-message'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { User } from '../sessions/user.ts'
@@ -12,7 +12,7 @@ import { takeSignature } from './take-signature.ts'
 import type { TakeSignatureNeeds } from './take-signature.ts'
 
 export interface DeviceApprovalNeeds extends TakeSignatureNeeds {
-  audit: AuditStore
+  audit: AuditWriter
 }
 
 /** Switches it on. Without a device that decides, nobody could decide anything any more. */

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../platform/database/database.ts'
@@ -14,7 +14,7 @@ export interface IssuePairingCodeNeeds {
   config: Pick<Config, 'baseUrl' | 'pairingCodeSeconds' | 'pairingCodesPerHour'>
   database: Database
   pairingCodes: PairingCodeStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Platform } from '@sallyport/protocol/devices'
 import type { DeviceKey } from '@sallyport/protocol/jwk'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import { addressBlock } from '../platform/limits/client-address.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
@@ -30,7 +30,7 @@ export interface PairNeeds {
   users: UserStore
   devices: DeviceStore
   pairingCodes: PairingCodeStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

@@ -6,7 +6,7 @@
 import type { AuditEvent } from '@sallyport/protocol/audit'
 import { eventTopics } from '@sallyport/protocol/events'
 import type { EndedEvent, EventTopic } from '@sallyport/protocol/events'
-import type { AuditLog } from '../audit/audit-store.ts'
+import type { AuditLog } from '../audit/audit-log.ts'
 import type { AuditTailStore } from '../audit/audit-tail-store.ts'
 import { createRecordFollower } from '../audit/follow-record.ts'
 import type { Device } from '../devices/device.ts'

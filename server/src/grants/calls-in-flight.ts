@@ -1,6 +1,6 @@
 /**
- * The kill switch: a call that is under way ends when its grant does, or when its agent's token is replaced, whichever
- * instance was told. The database is asked, because it alone knows what the other instances were told.
+ * The kill switch: a call in flight ends with its grant, or when its agent's token is replaced, on whichever instance that
+ * happened. So the database is polled.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentStore } from '../agents/agent-store.ts'
@@ -13,8 +13,8 @@ import type { Stop } from '../platform/stop-signal.ts'
 import type { GrantStore } from './grant-store.ts'
 import { refusalFor, whyEnded } from './usable.ts'
 
-/** A query takes only so many parameters. */
-const atOnce = 1_000
+/** The number of parameters of a query is limited. */
+const keysPerQuery = 1_000
 
 interface CallsInFlightNeeds {
   database: Database
@@ -24,11 +24,11 @@ interface CallsInFlightNeeds {
 }
 
 export interface CallsInFlight {
-  /** From now on until it is done the call ends with its grant and its token: the signal's reason is the error to answer with. */
+  /** Until `done`, the call ends with its grant and its token. The signal's reason is the error to answer with. */
   begin: (grantId: string, tokenHash: Buffer) => Stop & { done: () => void }
-  /** Ends the calls whose grants have ended. Asks nothing while there is none, or while it is asking already. */
+  /** Ends the calls whose grants have ended. Does nothing if there are no calls, or if a check is running. */
   check: () => Promise<void>
-  /** Ends every call, also those that begin from now on. Resolves once it is known how each of them ended. */
+  /** Ends every call, also those that begin later. Resolves once all of them are done. */
   endAll: (reason: Error) => Promise<void>
 }
 
@@ -40,7 +40,7 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
   const endThoseOf = async (grantIds: string[]) => {
     const now = clock()
     for (const { grant, provider } of await grants.findEnded(database.queries, grantIds, now)) {
-      // A connection that needs a new sign-in has lost no token that is in use.
+      // A connection that needs a new sign-in does not end calls: the token that they use is still valid.
       const reason = whyEnded({ grant, provider, connection: null, isTokenCurrent: true }, now)
       for (const call of calls.all()) if (reason && call.grantId === grant.grantId) call.abort(refusalFor(reason))
     }
@@ -56,7 +56,7 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
   }
   const inParts = async (keys: string[], end: (part: string[]) => Promise<void>) => {
     const all = [...new Set(keys)]
-    for (let from = 0; from < all.length; from += atOnce) await end(all.slice(from, from + atOnce))
+    for (let from = 0; from < all.length; from += keysPerQuery) await end(all.slice(from, from + keysPerQuery))
   }
 
   return {

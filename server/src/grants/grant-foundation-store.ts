@@ -1,4 +1,4 @@
-/** A grant as it is read: its row, its usage, and what it stands on. */
+/** Reads grants: the row, its usage, and what the grant depends on. */
 import { sql } from 'kysely'
 import type { ConnectionStatus } from '../connections/connection.ts'
 import type {} from '../connections/connection-store.ts'
@@ -56,14 +56,14 @@ const columns = [
 type FoundationRow = Omit<GrantRow, 'receipt' | 'is_signed'> &
   Omit<UsageRow, 'is_open'> & { connection_status: ConnectionStatus | null; user_disabled_at: number | null }
 
-// statusOf (usable.ts) in SQL. Null is neither true nor false, so each part says what it means by it.
+// statusOf (usable.ts) in SQL. Each part handles null explicitly.
 export const isRevoked = sql<boolean>`(grants.revoked_at is not null
   or coalesce(connections.status = 'revoked', false) or users.disabled_at is not null)`
 export const isPast = (now: Date) => sql<boolean>`coalesce(grants.expires_at <= ${now.getTime()}, false)`
 export const isOver = (now: Date) =>
   sql<boolean>`(${isPast(now)} or coalesce(grant_usage.calls >= grants.max_calls, false))`
 
-/** With what it stands on: a connection that ended, or a user who was disabled, ends it too. */
+/** With its connection and user: a grant ends when its connection is revoked or its user disabled. */
 export function foundationOf(queries: Queries) {
   return queries
     .selectFrom('grants')

@@ -1,7 +1,7 @@
 /**
- * Grants in lists: active ones first, then those that have ended, newest first within each part. What was active is
- * judged by the moment when the first page was read, so a grant that ends between two pages stays in its part: it is
- * neither skipped nor listed twice. The status that a list shows is that of now.
+ * Lists grants: active ones first, then those that have ended, newest first within each part. Which part a grant is in
+ * depends on the time when the first page was read: a grant that ends between two pages is neither skipped nor listed
+ * twice. The status that is shown is the current one.
  */
 import { sql } from 'kysely'
 import { pageOf } from '../platform/database/paging.ts'
@@ -22,11 +22,11 @@ export interface GrantPageRequest {
 
 type Query = ReturnType<typeof foundationOf>
 
-/** In the index that finds a user's or an agent's active grants, however many have ended. */
+/** Exactly as in the index that finds active grants, however many have ended. */
 const endsAfter = (at: Date) =>
   sql<boolean>`coalesce(grants.revoked_at, grants.expires_at, 9007199254740991) > ${at.getTime()}`
 
-/** statusOf (usable.ts) for a moment in the past. The call that used a grant up was its last. */
+/** statusOf (usable.ts) at a time in the past. A grant was used up by its last call. */
 const hadEnded = (at: Date) => sql<boolean>`(coalesce(grants.revoked_at <= ${at.getTime()}, false)
   or coalesce(grants.expires_at <= ${at.getTime()}, false)
   or coalesce(users.disabled_at <= ${at.getTime()}, false)

@@ -12,17 +12,17 @@ import type { GrantPageRequest } from './grant-list-store.ts'
 import { closeUsage, countCalls, openUsage } from './grant-usage-store.ts'
 import type { Grant, RevokedBy } from './grant.ts'
 
-/** What is shown of a grant beside its own terms. */
+/** What is shown of a grant besides its terms. */
 export interface GrantDescription {
   agentName: string
-  /** null in the sandbox; the slug also once the provider is deleted. */
+  /** Null in the sandbox. */
   providerSlug: string | null
   providerName: string | null
   accountLabel: string | null
   isSigned: boolean
 }
 
-const mostLookedAt = 1_000
+const maxGrants = 1_000
 
 export const grantStore = {
   insert: async (tx: Queries, grant: Grant, receipt: Receipt | null): Promise<void> => {
@@ -73,13 +73,13 @@ export const grantStore = {
   listOfUser: (queries: Queries, userId: string, page: GrantPageRequest, now: Date): Promise<Page<Grant>> =>
     pageThrough(foundationOf(queries).where('grants.user_id', '=', userId), page, now),
 
-  /** Of the newest grants of this user those that any of these agents have. */
+  /** Those of the user's newest grants that belong to one of these agents. */
   listBetween: async (queries: Queries, userId: string, agentIds: readonly string[]): Promise<Grant[]> => {
     if (agentIds.length === 0) return []
     const newest = foundationOf(queries)
       .where('grants.user_id', '=', userId)
       .orderBy('grants.grant_id', 'desc')
-      .limit(mostLookedAt)
+      .limit(maxGrants)
     const rows = await queries.selectFrom(newest.as('newest')).selectAll().where('agent_id', 'in', agentIds).execute()
     return rows.map(toGrant)
   },
@@ -109,7 +109,7 @@ export const grantStore = {
     )
   },
 
-  /** Those of these grants whose calls in flight have to end (usable.ts). */
+  /** Those whose calls in flight have to end (usable.ts). */
   findEnded: async (
     queries: Queries,
     grantIds: readonly string[],
@@ -134,7 +134,7 @@ export const grantStore = {
 
   countCalls,
 
-  /** False where it was revoked already. */
+  /** False if it was revoked already. */
   revoke: async (tx: Queries, grantId: string, by: RevokedBy, now: Date): Promise<boolean> => {
     const row = await tx
       .updateTable('grants')
@@ -162,7 +162,7 @@ export const grantStore = {
     await closeUsage(tx, revoked)
   },
 
-  /** Grant and access request refer to each other: before the request can be dropped, the grant has to let go of it. */
+  /** Grant and access request refer to each other. Call it before deleting the request. */
   detachRequests: async (tx: Queries, accessRequestIds: readonly string[]): Promise<void> => {
     if (accessRequestIds.length === 0) return
     await tx
@@ -172,7 +172,7 @@ export const grantStore = {
       .execute()
   },
 
-  /** All but those that an access request refers to: the request is dropped first. */
+  /** All but those with an access request, which is deleted first. */
   dropSandboxesEndedBefore: (tx: Queries, before: Date): Promise<number> => {
     const ended = sql`kind = 'sandbox' and expires_at < ${before.getTime()} and access_request_id is null`
     return deleteBatch(tx, 'grants', 'grant_id', ended)

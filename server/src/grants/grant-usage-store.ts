@@ -1,6 +1,6 @@
 /**
- * How often grants are called, and when last. Every call writes here: rows so narrow that many share a page, while the
- * terms of the grant stay untouched.
+ * The number of calls of each grant, and the time of the last one. Every call updates its row, so the table is separate
+ * from the terms of grants and its rows are small.
  */
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
@@ -13,7 +13,7 @@ export interface UsageRow {
   grant_id: string
   calls: number
   last_used_at: number | null
-  /** 0 once the grant is revoked. PostgreSQL lets a call that waited for this row see what is new in it, and only there. */
+  /** 0 once the grant is revoked. After waiting for a row lock, PostgreSQL reads the new version of that row only. */
   is_open: number
 }
 
@@ -23,20 +23,20 @@ declare module '../platform/database/tables.ts' {
   }
 }
 
-/** Every grant has its row, from its beginning to its end. */
+/** Every grant has a row. */
 export async function openUsage(tx: Queries, grantId: string): Promise<void> {
   await tx.insertInto('grant_usage').values({ grant_id: grantId, calls: 0, last_used_at: null, is_open: 1 }).execute()
 }
 
-/** In the transaction that revokes them: it waits for calls that are being counted, and none is counted after it. */
+/** In the transaction that revokes them: it waits for calls that are being counted, and no call is counted after it. */
 export async function closeUsage(tx: Queries, grantIds: readonly string[]): Promise<void> {
   if (grantIds.length === 0) return
   await tx.updateTable('grant_usage').set({ is_open: 0 }).where('grant_id', 'in', grantIds).execute()
 }
 
 /**
- * Counts a call on each of these grants, of which one may stand there several times, where it has one left and all that
- * it stands on is live in this very transaction; false where that is not so.
+ * Counts a call on each of these grants, which may be repeated. False for each that is not usable in this transaction:
+ * no call left, revoked, or agent, user, connection or provider not active.
  */
 export async function countCalls(tx: Queries, grantIds: readonly string[], now: Date): Promise<boolean[]> {
   if (grantIds.length === 0) return []
@@ -54,8 +54,8 @@ export async function countCalls(tx: Queries, grantIds: readonly string[], now: 
   return counted
 }
 
-/** Nothing is counted on a grant that has fewer calls left. */
-// Values, not `exists`: of those PostgreSQL might read a whole table at once, to look up a few rows in it.
+/** whyUnusable (usable.ts) in SQL. Updates nothing if the grant has fewer calls left than `times`. */
+// Scalar subqueries instead of `exists`, for which PostgreSQL might hash a whole table.
 export function countingLiveCalls(tx: Queries, now: number, times: RawBuilder<number>, tokenHash?: Uint8Array) {
   const hasToken = tokenHash === undefined ? sql`` : sql`and token_hash = ${tokenHash}`
   return tx
@@ -78,12 +78,12 @@ export function countingLiveCalls(tx: Queries, now: number, times: RawBuilder<nu
 
 const one = sql.lit(1)
 
-/** One after the other: without a list of what it changed SQLite needs no table of its own for each statement. */
+/** One update per call: with `returning`, SQLite would need a temporary table for each statement. */
 const countEach = preparedBatch<{ grantId: string; now: number }>((tx, { grantId, now }) =>
   countingLiveCalls(tx, now, one).where('grant_id', '=', grantId),
 )
 
-/** The same for agents whose token is still this one. */
+/** The same if the agent's token is still this one. */
 const countEachWithToken = preparedBatch<{ grantId: string; tokenHash: Uint8Array; now: number }>(
   (tx, { grantId, tokenHash, now }) => countingLiveCalls(tx, now, one, tokenHash).where('grant_id', '=', grantId),
 )
@@ -99,7 +99,7 @@ export function noteOfCallsWithToken(
   )
 }
 
-/** On SQLite, as a note: each time it changes the grant's row, or none. */
+/** On SQLite: each run changes one row, or none if the call is not counted. */
 function noteOfCalls(queries: Queries, grantIds: readonly string[], now: number): BatchStatement {
   return countEach(
     queries,
@@ -108,9 +108,8 @@ function noteOfCalls(queries: Queries, grantIds: readonly string[], now: number)
 }
 
 /**
- * PostgreSQL judges agents, users and connections as they were when a statement began, however long it then waited for
- * a row: so the waiting is over before the one that judges begins. In order, so that of two none waits for the other in
- * turn.
+ * Locks the rows first: a PostgreSQL statement sees other tables as of its own beginning, however long it then waits for a
+ * row lock. In a fixed order to avoid deadlocks.
  */
 const waitForRows = preparedForKeys<object, object>((tx, _values, grantIds) =>
   tx

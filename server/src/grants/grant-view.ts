@@ -3,7 +3,7 @@ import type { Grant } from './grant.ts'
 import type { GrantDescription } from './grant-store.ts'
 import { statusOf } from './usable.ts'
 
-/** Whose account it is concerns its user; to the agent it is a connection. */
+/** Only its user sees whose account it is. */
 export function grantView(grant: Grant, description: GrantDescription, reader: 'agent' | 'user', now: Date): GrantView {
   return {
     grant_id: grant.grantId,

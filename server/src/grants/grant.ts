@@ -2,20 +2,19 @@ import { ServiceError } from '../platform/errors.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
 import { coversAnyPath } from './path-pattern.ts'
 
-/** A standing yes: this agent, these hosts, methods and paths, until then. */
+/** What an agent may call: hosts, methods and paths, for how long and how often. */
 export interface Grant {
   grantId: string
   agentId: string
-  /** What stands behind it. */
   kind: 'sandbox' | 'connection'
-  /** Who approved it, with which account: null in the sandbox, where nobody is asked. */
+  /** Who approved it, for which connection. Null in the sandbox, which needs no approval. */
   userId: string | null
   connectionId: string | null
-  /** null where the sandbox was started without one. */
+  /** Null if the sandbox was started without one. */
   accessRequestId: string | null
-  /** Patterns as api-hosts.ts keeps them; in the sandbox one host, as a URL writes it. */
+  /** Patterns of api-hosts.ts. In the sandbox one host, as in a URL. */
   allowedHosts: string[]
-  /** null: any. */
+  /** Null: any. */
   allowedMethods: string[] | null
   allowedPaths: string[] | null
   maxCalls: number | null
@@ -25,23 +24,23 @@ export interface Grant {
   expiresAt: Date | null
   revokedAt: Date | null
   revokedBy: RevokedBy | null
-  /** What it stands on has ended: its connection is revoked or its user disabled. That is read, never written. */
+  /** Its connection is revoked or its user disabled. Computed, not stored. */
   isCutOff: boolean
 }
 
-/** Its user, its agent, or a new sandbox that took its place. */
+/** Its user, its agent, or a new sandbox that replaced it. */
 export type RevokedBy = 'user' | 'agent' | 'sandbox'
 export type GrantStatus = 'active' | 'revoked' | 'expired'
 
-/** The part of a call that a grant speaks of. */
+/** The part of a call that a grant limits. */
 export interface GrantedCall {
   host: string
-  /** Its own, and those that it names to override it. */
+  /** Its own, and those of method overrides. */
   methods: readonly string[]
   path: string
 }
 
-/** Whether the grant can be used at all is for usable.ts to say. */
+/** Whether the grant can be used at all is decided in usable.ts. */
 export function assertGrantCovers(grant: Grant, { host, methods, path }: GrantedCall): void {
   if (!coversHost(grant, host)) throw new ServiceError('host_not_allowed', { field: 'url' })
   if (!coversMethods(grant, methods)) {
@@ -56,9 +55,15 @@ function coversMethods({ allowedMethods }: Grant, methods: readonly string[]): b
     : methods.every((method) => allowedMethods.includes(method))
 }
 
-/** The sandbox stands for one URL, written in one way. */
+/** In the sandbox host and path have to be equal to the ones of its URL. */
 export function coversHost({ kind, allowedHosts }: Grant, host: string): boolean {
   return kind === 'sandbox' ? allowedHosts.includes(host) : allowedHosts.some((entry) => matchesHost(entry, host))
+}
+
+/** Whether the outer entry covers every host that the inner one does. */
+export function coversHostPattern(outer: string, inner: string): boolean {
+  // `*.b.a` is matched like a host below `*.a`, and whatever matches it matches every host below `*.b.a`.
+  return matchesHost(outer, inner)
 }
 
 function coversCallPath({ kind, allowedPaths }: Grant, path: string): boolean {

@@ -2,7 +2,7 @@ import { ServiceError } from '../platform/errors.ts'
 
 const methodName = /^[A-Za-z]{1,20}$/
 
-/** In upper case. TRACE would send the credential back, CONNECT would open a way past all that is judged here. */
+/** In upper case. TRACE would echo the credential, CONNECT would open a tunnel past every check. */
 export function readMethod(text: string, field: string): string {
   const name = text.toUpperCase()
   if (!methodName.test(text) || name === 'CONNECT' || name === 'TRACE') {

@@ -1,6 +1,6 @@
 /**
- * Which paths a grant covers. A pattern is a prefix by whole segments; a segment `*` stands for any one. Under a path
- * limit a call's path must read in one way only: whatever an upstream might read as another path is covered by nothing.
+ * Which paths a grant covers. A pattern is a prefix of whole segments; `*` matches any one segment. A path that an upstream
+ * might read as another path is covered by no pattern.
  */
 import { unescapeUnreserved } from '@sallyport/protocol/percent-encoding'
 import { ServiceError } from '../platform/errors.ts'
@@ -16,12 +16,12 @@ export function readPathPatterns(texts: readonly string[], field: string): strin
   return [...new Set(texts.map((text, index) => readPathPattern(text, `${field}.${index}`)))]
 }
 
-/** The pattern as it is kept: without a slash at its end, and with nothing escaped that needs no escape. */
+/** Normalized: without a slash at its end, and without unnecessary escapes. */
 export function readPathPattern(text: string, field: string): string {
   const refuse = (message: string) => new ServiceError('invalid_field', { field, message: `"${field}" ${message}` })
   if (text.length > maxPatternLength) throw refuse(`is longer than ${maxPatternLength} characters.`)
   if (!text.startsWith('/')) throw refuse('is no path. Begin it with a slash.')
-  // Dot segments, a query, a fragment, blanks and backslashes would all be written otherwise in a URL.
+  // URL.parse changes dot segments, queries, fragments, blanks and backslashes.
   if (URL.parse(`https://host.example${text}`)?.pathname !== text) {
     throw refuse('is not written as in a URL: no query, no fragment, no dots for folders, in ASCII.')
   }
@@ -34,13 +34,13 @@ export function readPathPattern(text: string, field: string): string {
   return `/${segments.join('/')}`
 }
 
-/** Whether a call's path, as a URL writes it, lies under one of the patterns. */
+/** Whether one of the patterns matches a call's path, as written in its URL. */
 export function coversAnyPath(patterns: readonly string[], path: string): boolean {
   const segments = segmentsOf(path)
   return segments !== undefined && patterns.some((pattern) => covers(segmentsOfPattern(pattern), segments))
 }
 
-/** Whether all that the inner pattern covers is covered by the outer one. */
+/** Whether the outer pattern covers every path that the inner one does. */
 export function coversPathPattern(outer: string, inner: string): boolean {
   return coversAnyPath([outer], inner)
 }
@@ -52,10 +52,10 @@ function covers(wide: string[] | null, narrow: string[]): boolean {
   return wide.every((segment, index) => segment === '*' || segment === narrow[index])
 }
 
-/** Nothing in it is escaped, and no segment begins with a dot. */
+/** Fast check: no escapes, and no segment begins with a dot. */
 const plainPath = /^(?:\/[\w~-][\w.~-]*)+\/?$/
 
-/** Undefined where the path has an empty segment inside, or one that could be read as something else. */
+/** Undefined if the path has an empty segment, or one that could be read in another way. */
 function segmentsOf(path: string): string[] | undefined {
   if (!path.startsWith('/')) return undefined
   const parts = path.slice(1).split('/')
@@ -65,17 +65,17 @@ function segmentsOf(path: string): string[] | undefined {
   return segments.every(readsInOneWay) ? segments : undefined
 }
 
-/** What some server might take for a slash, for the folder above, or for an escape to be undone once more. */
+/** False if some server might read a slash, a parent folder or another escape in it. */
 function readsInOneWay(segment: string): boolean {
   const text = decoded(segment)
   if (text === undefined || text === '') return false
-  // Look-alikes of dot, slash and per cent are folded into the ASCII ones by some, blanks and what nobody sees are
-  // dropped, and `;` cuts a segment short, as do a `?` and a `#` that are read once more.
+  // Some servers fold look-alikes of dot, slash and percent into ASCII, drop blanks and invisible characters, or cut a
+  // segment at `;`, or at `?` and `#` after decoding twice.
   const folded = text.normalize('NFKC').replace(/[\s\p{Cf}]+/gu, '')
   return !/[/\\%]/.test(folded) && !/\p{Cc}/u.test(text) && !/^\.{1,2}(?:[;?#]|$)/.test(folded)
 }
 
-/** Undefined where an escape is cut short or is not UTF-8, as an overlong writing of a slash is not. */
+/** Undefined if an escape is incomplete or not UTF-8, such as an overlong slash. */
 function decoded(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ServiceError } from '../platform/errors.ts'
-import { coversHostPattern } from './host-pattern.ts'
+import { coversHostPattern } from './grant.ts'
 import { readMethod, readMethods } from './method.ts'
 import { coversAnyPath, coversPathPattern, readPathPattern, readPathPatterns } from './path-pattern.ts'
 

@@ -1,5 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -10,11 +10,11 @@ import type { GrantStore } from './grant-store.ts'
 export interface RevokeGrantNeeds {
   database: Database
   grants: GrantStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 
-/** Who a grant belongs to: the user who approved it, and the agent that has it. */
+/** The user who approved a grant, or the agent that has it. */
 export type GrantParty = { user: User } | { agent: Agent }
 
 export function findOfParty(
@@ -28,7 +28,7 @@ export function findOfParty(
     : grants.findOfAgent(queries, party.agent.agentId, grantId)
 }
 
-/** Its user takes it back, or its agent gives it up. Doing so again changes nothing. */
+/** Its user revokes it, or its agent gives it up. Idempotent. */
 export async function revokeGrant(
   { database, grants, audit, clock }: RevokeGrantNeeds,
   party: GrantParty,

@@ -49,9 +49,9 @@ const findStanding = cacheByVersion(async (queries: Queries, grantId: string): P
 })
 
 export const standingStore = {
-  /** How often it was called, and when last, may be of a moment ago, except in a transaction. */
+  /** The number of calls and the time of the last one may be slightly out of date, except in a transaction. */
   find: (queries: Queries, agentId: string, grantId: string) => {
-    // Another agent's grant is none.
+    // Another agent's grant does not exist for this one.
     const own = (standing: Standing | undefined) => (standing?.grant.agentId === agentId ? standing : undefined)
     const found = findStanding(queries, grantId)
     return found instanceof Promise ? found.then(own) : own(found)

@@ -3,7 +3,7 @@ import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import type { Injection, ProviderSource, ProviderStatus } from '../providers/provider.ts'
 import type { Grant } from './grant.ts'
 
-/** The part of a connection that decides whether its token may be used as it is. */
+/** The part of a connection that decides whether its token can be used without a refresh. */
 export type StandingConnection = Pick<
   Connection,
   | 'connectionId'
@@ -27,18 +27,18 @@ export interface StandingProvider {
   apiHosts: string[]
   injection: Injection
   allowRange: boolean
-  /** As it is sealed: another one means another secret. */
+  /** Encrypted. If it differs, so does the secret. */
   sealedClientSecret: Uint8Array | null
 }
 
-/** All that a call stands on, as it is at this moment. Connection and provider are null in the sandbox. */
+/** Everything that the authority of a call depends on, as of now. Connection and provider are null in the sandbox. */
 export interface Standing {
   grant: Grant
   connection: StandingConnection | null
   provider: StandingProvider | null
 }
 
-/** Whom and what a record of a call concerns, beside its agent. Calls that no user approved are kept for a shorter time. */
+/** Ids for the record of a call, besides its agent's. Records of calls that no user approved have a shorter retention. */
 export function recordedNames({ grant, connection, provider }: Standing) {
   return {
     isKeptBriefly: grant.userId === null,

@@ -1,6 +1,6 @@
 /**
- * What makes a grant usable. This is the rule. SQL repeats parts of it to count calls, filter lists and stop calls in
- * flight; usable.test.ts holds each of those forms against this one.
+ * The rule for whether a grant is usable. SQL repeats parts of it to count calls, filter lists and stop calls in flight;
+ * usable.test.ts compares each of those with this one.
  */
 import type { ConnectionStatus } from '../connections/connection.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -24,7 +24,7 @@ export type Unusable =
   | 'connection_needs_reauth'
   | 'grant_exhausted'
 
-/** Why no call can begin; of several reasons the first. Undefined if one can. */
+/** Why no call can begin: the first reason of several. Undefined if one can. */
 export function whyUnusable(state: GrantState, now: Date): Unusable | undefined {
   const { grant, connection, provider, isTokenCurrent } = state
   if (!isTokenCurrent) return 'unauthenticated'

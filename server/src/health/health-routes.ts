@@ -1,6 +1,6 @@
 import { HealthReply } from '@sallyport/protocol/health'
-import { headText } from '../audit/signed-head.ts'
-import type { SignedHead } from '../audit/signed-head.ts'
+import { headText } from '../audit/chain-heads.ts'
+import type { SignedHead } from '../audit/chain-heads.ts'
 import type {} from '../authenticate.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'

@@ -15,7 +15,7 @@ import {
 } from '@sallyport/protocol/v1/bodies'
 import { maxAuthCiphertextBytes, maxCiphertextBytes, readEnvelope } from '@sallyport/protocol/v1/envelope'
 import { hasRepeatedMember } from '@sallyport/protocol/v1/json-members'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../platform/database/database.ts'
@@ -40,7 +40,7 @@ export interface LegacyV1Needs {
   config: Config
   database: Database
   legacyV1: LegacyV1Store
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

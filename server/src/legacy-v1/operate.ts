@@ -4,7 +4,7 @@
  */
 import type { AuditEvent } from '@sallyport/protocol/audit'
 import type { AuditRecord } from '../audit/audit-record.ts'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import type { AuthenticateNeeds, Caller } from './authenticate-client.ts'
@@ -14,7 +14,7 @@ import type { IssuedChallenge, IssueNeeds, Recipient } from './issue-challenge.t
 
 export interface OperateNeeds extends AuthenticateNeeds, IssueNeeds {
   config: AuthenticateNeeds['config'] & IssueNeeds['config']
-  audit: AuditStore
+  audit: AuditWriter
 }
 
 export interface Operation {

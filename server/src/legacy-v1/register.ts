@@ -4,7 +4,7 @@
  * it but that there is one more challenge, which the stranger can't read.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import { addressBlock } from '../platform/limits/client-address.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
@@ -31,7 +31,7 @@ export interface RegisterNeeds extends IssueNeeds {
   database: Database
   clients: ClientStore
   challenges: V1ChallengeStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

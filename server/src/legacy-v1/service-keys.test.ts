@@ -9,7 +9,7 @@ import { authPayload, keyPair, refusal, register, seal, succeed } from '../../te
 import { startService } from '../../testkit/service.ts'
 import type { TestService } from '../../testkit/service.ts'
 import { stored } from '../../testkit/stored.ts'
-import { createAuditStore } from '../audit/audit-store.ts'
+import { createStores } from '../stores.ts'
 import { Secret } from '../platform/secret.ts'
 import { importPrivateKey, importPublicKey, openParts, sealParts } from './envelope-crypto.ts'
 import { createRsaQueue } from './rsa-queue.ts'
@@ -18,7 +18,7 @@ import { rotateServiceKey } from './service-keys.ts'
 
 /** As `sallyport-server v1-key rotate` does beside the service. */
 function rotate({ config, database, vault, clock }: TestService) {
-  const audit = createAuditStore({ database, vault, clock: clock.now })
+  const { audit } = createStores({ database, vault, clock: clock.now })
   return rotateServiceKey({ config, database, serviceKeys: createServiceKeyStore(vault), audit, clock: clock.now })
 }
 

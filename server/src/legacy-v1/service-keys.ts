@@ -5,7 +5,7 @@
  */
 import { randomBytes, webcrypto } from 'node:crypto'
 import { fromPem, publicKeyFingerprint, toPem } from '@sallyport/protocol/v1/public-key'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../platform/database/database.ts'
@@ -76,7 +76,7 @@ export function overlapStart({ v1KeyOverlapHours }: Pick<Config, 'v1KeyOverlapHo
 }
 
 /** Hands out a new key from now on; envelopes for the former one are opened for as long as the setting says. */
-export async function rotateServiceKey(needs: ServiceKeyNeeds & { audit: AuditStore }): Promise<PublishedKey> {
+export async function rotateServiceKey(needs: ServiceKeyNeeds & { audit: AuditWriter }): Promise<PublishedKey> {
   const { database, serviceKeys, audit, clock } = needs
   const key = await newServiceKey()
   await database.transaction(async (tx) => {

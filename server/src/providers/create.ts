@@ -1,4 +1,4 @@
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -24,7 +24,7 @@ import { assertNotReserved, slugFrom } from './slug.ts'
 export interface CreateProviderNeeds extends FindMetadataNeeds, RegisterClientNeeds {
   database: Database
   providers: ProviderStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

@@ -1,4 +1,4 @@
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -9,7 +9,7 @@ import type { ProviderStore } from './provider-store.ts'
 export interface EnableNeeds {
   database: Database
   providers: ProviderStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

@@ -2,7 +2,7 @@
  * An agent proposes a provider that nobody here has looked at. Nothing of it is trusted: its addresses are a stranger's
  * for good, they stay within one site, and how often anything may be asked is limited before anybody is asked.
  */
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../platform/database/database.ts'
@@ -28,7 +28,7 @@ export interface ProposeNeeds extends FindMetadataNeeds {
   config: Pick<Config, 'baseUrl' | 'proposals' | 'proposalsPerDay' | 'proposalsPerDayInAll'>
   database: Database
   providers: ProviderStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

@@ -1,11 +1,11 @@
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Queries } from '../platform/database/database.ts'
 import type { ProviderStore } from './provider-store.ts'
 
 interface ReplaceIncompleteNeeds {
   providers: ProviderStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

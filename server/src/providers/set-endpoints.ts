@@ -2,7 +2,7 @@
  * An admin sets all endpoints of a proposal that lacks some. They are judged as the proposal's own would have been: its addresses
  * stay a stranger's, because the provider is still one that an agent proposed. Endpoints that are set never change.
  */
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -19,7 +19,7 @@ import { assertOneSite } from './site.ts'
 export interface SetEndpointsNeeds extends FindMetadataNeeds, RegisterClientNeeds {
   database: Database
   providers: ProviderStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

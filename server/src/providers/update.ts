@@ -2,7 +2,7 @@
  * An admin corrects a provider. Grants keep the hosts that a person approved: a host that is added here reaches none of
  * them, and one that is removed is refused by the policy from the next call on.
  */
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import type { Egress } from '../platform/egress/egress.ts'
@@ -15,7 +15,7 @@ export interface UpdateProviderNeeds {
   database: Database
   egress: Pick<Egress, 'judgeUrl'>
   providers: ProviderStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

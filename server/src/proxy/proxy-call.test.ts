@@ -6,8 +6,8 @@ import { onBothDatabases } from '../../testkit/databases.ts'
 import { proxyTo, textResponse, upstreamToken } from '../../testkit/proxy.ts'
 import { startService } from '../../testkit/service.ts'
 import type { AuditRecord } from '../audit/audit-record.ts'
-import { createAuditStore } from '../audit/audit-store.ts'
-import type { AuditLog } from '../audit/audit-store.ts'
+import { createStores } from '../stores.ts'
+import type { AuditLog } from '../audit/audit-log.ts'
 import { grantStore } from '../grants/grant-store.ts'
 import { ServiceError } from '../platform/errors.ts'
 
@@ -129,7 +129,7 @@ onBothDatabases('a proxied call', (engine) => {
 
   test('is answered although its outcome could not be put on record, and the log says so', async (t) => {
     const service = await startService(t, engine)
-    const real = createAuditStore({ ...service, clock: service.clock.now })
+    const { audit: real } = createStores({ ...service, clock: service.clock.now })
     const assertFits = (records: readonly AuditRecord[]) => {
       if (records.some(({ event }) => event === 'proxy.outcome')) throw new Error('disk full')
     }
@@ -139,9 +139,9 @@ onBothDatabases('a proxied call', (engine) => {
         assertFits(records)
         real.appendAll(tx, records)
       },
-      appendAtOnce: async (records, insert) => {
+      appendInOneStep: async (records, insert) => {
         assertFits(records)
-        return real.appendAtOnce(records, insert)
+        return real.appendInOneStep(records, insert)
       },
     }
     const { call } = await proxyTo(service, {}, { audit })

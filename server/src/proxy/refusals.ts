@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@sallyport/protocol/errors'
 import type { AuditRecord } from '../audit/audit-record.ts'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../platform/database/database.ts'
@@ -12,7 +12,7 @@ import type { RecordBudget } from './record-budget.ts'
 interface RefusalNeeds {
   config: Pick<Config, 'refusalRecordsPerMinute'>
   database: Database
-  audit: AuditStore
+  audit: AuditWriter
   budget: RecordBudget
   clock: Clock
 }

@@ -1,6 +1,6 @@
 import { echoPath } from '@sallyport/protocol/sandbox'
 import type { Agent } from '../agents/agent.ts'
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Grant } from '../grants/grant.ts'
 import type { GrantStore } from '../grants/grant-store.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -16,7 +16,7 @@ export interface StartSandboxNeeds {
   database: Database
   grants: GrantStore
   sandboxes: SandboxStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

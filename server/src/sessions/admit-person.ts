@@ -3,7 +3,7 @@
  * somebody to a user only where the provider verified it, an admin gave it to that user, and the user has no identity
  * yet. (A user who signed up has an identity from the first moment: an address without one came from an admin.)
  */
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Config } from '../config/config.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
@@ -17,7 +17,7 @@ export interface AdmitPersonNeeds {
   config: Pick<Config, 'signup'>
   users: UserStore
   identities: IdentityStore
-  audit: AuditStore
+  audit: AuditWriter
 }
 
 /** What is written on record beside the event itself. */

@@ -1,4 +1,4 @@
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -8,7 +8,7 @@ import type { UserStore } from './user-store.ts'
 export interface DisableUserNeeds {
   database: Database
   users: UserStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
 }
 

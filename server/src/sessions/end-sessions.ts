@@ -1,4 +1,4 @@
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
@@ -11,7 +11,7 @@ export interface EndSessionsNeeds {
   config: Pick<Config, 'sessionIdleSeconds'>
   database: Database
   sessions: SessionStore
-  audit: AuditStore
+  audit: AuditWriter
   clock: Clock
   /** Codes that pair a device with this user, and that one of these sessions may have asked for. */
   endPairingCodes: (tx: Queries, userId: string) => Promise<void>

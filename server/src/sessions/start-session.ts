@@ -1,4 +1,4 @@
-import type { AuditStore } from '../audit/audit-store.ts'
+import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Config } from '../config/config.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { newId } from '../platform/ids.ts'
@@ -11,7 +11,7 @@ import type { User } from './user.ts'
 export interface StartSessionNeeds {
   config: Pick<Config, 'sessionSeconds'>
   sessions: SessionStore
-  audit: AuditStore
+  audit: AuditWriter
 }
 
 export interface SessionStart {

@@ -10,20 +10,15 @@ import { isRolledBack } from '../platform/database/failures.ts'
 import { newId } from '../platform/ids.ts'
 import { redacted } from '../platform/secret.ts'
 import { issuedTokenPattern, issuedTokenPrefix } from '../platform/tokens.ts'
-import type { Vault } from '../platform/vault/vault.ts'
-import { auditChainStore } from './audit-chain-store.ts'
-import type { LinkedRow } from './audit-chain-store.ts'
+import type { AuditChainStore, LinkedRow } from './audit-chain-store.ts'
 import { chainKindOf, emptyChain, linked, macOf } from './audit-hash.ts'
 import type { ChainKind, Head, RecordRow } from './audit-hash.ts'
-import { createAuditKeyStore } from './audit-key-store.ts'
-import type { AuditKey } from './audit-key-store.ts'
+import type { AuditKey, AuditKeyStore } from './audit-key-store.ts'
 import type { AuditRecord } from './audit-record.ts'
-import { headsToName, namedHeads, startDetail } from './chain-start.ts'
-import { createMutex } from './mutex.ts'
-import { signHead } from './signed-head.ts'
-import type { SignedHead } from './signed-head.ts'
+import { headsToName, namedHeads, signHead, startDetail } from './chain-heads.ts'
+import type { SignedHead } from './chain-heads.ts'
 
-export interface AuditStore {
+export interface AuditWriter {
   /** Resolves immediately to the record's audit_id. The record is written at the end of the transaction. */
   append: (tx: Queries, record: AuditRecord) => Promise<string>
 }
@@ -36,14 +31,14 @@ export interface Committed {
   isCertain: boolean
 }
 
-export interface AuditLog extends AuditStore {
+export interface AuditLog extends AuditWriter {
   /** Several records, in an open transaction. */
   appendAll: (tx: Queries, records: readonly AuditRecord[]) => void
   /**
    * The same with a function that inserts the rows in a transaction of its own. Resolves to false if nothing was written.
    * Other records wait meanwhile, so it must not wait for a lock of a transaction that has yet to append: a deadlock.
    */
-  appendAtOnce: (
+  appendInOneStep: (
     records: readonly AuditRecord[],
     insert: (rows: readonly LinkedRow[]) => Promise<unknown> | undefined,
   ) => Promise<boolean>
@@ -63,15 +58,15 @@ type Chains = ReadonlyMap<ChainKind, Chain>
 
 interface AuditNeeds {
   database: Database
-  vault: Vault
+  auditChains: AuditChainStore
+  auditKeys: AuditKeyStore
   clock: Clock
 }
 
-export function createAuditStore(needs: AuditNeeds): AuditLog {
-  const { database, clock } = needs
-  const keys = createAuditKeyStore(needs.vault)
+export function createAuditLog(needs: AuditNeeds): AuditLog {
+  const { database, auditChains, clock } = needs
   const waiting = new WeakMap<Queries, LinkedRow[]>()
-  const mutex = createMutex()
+  const takeLock = createLock()
   /** As of the last commit. Empty before the first record and after a commit with an unknown result. */
   const chains = new Map<ChainKind, Chain>()
   const commitListeners: ((committed: Committed) => void)[] = []
@@ -99,7 +94,7 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
     let release: (() => void) | undefined
     const run = async () => {
       waiting.delete(tx)
-      release = await mutex.take()
+      release = await takeLock()
       next = await link(tx, added)
     }
     const ended = (result: CommitResult) => {
@@ -117,13 +112,13 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
     const bases = new Map(chains)
     for (const kind of kindsIn(added)) if (!bases.has(kind)) bases.set(kind, await startChain(tx, kind))
     const next = linkTo(bases, added)
-    await auditChainStore.insert(tx, added)
+    await auditChains.insert(tx, added)
     return next
   }
 
-  const appendAtOnce: AuditLog['appendAtOnce'] = async (records, insert) => {
+  const appendInOneStep: AuditLog['appendInOneStep'] = async (records, insert) => {
     const rows = records.map(toRow)
-    const release = await mutex.take()
+    const release = await takeLock()
     if (kindsIn(rows).some((kind) => !chains.has(kind))) {
       release()
       return false
@@ -151,21 +146,21 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
   /** The first record names the heads of the other chains, so that cutting one short is detected. It is signed immediately. */
   const startChain = async (tx: Queries, kind: ChainKind): Promise<Chain> => {
     const now = clock()
-    const key = await keys.findOrMake(tx, now)
-    const starts = await auditChainStore.listStarts(tx)
-    const heads = headsToName(await auditChainStore.listHeads(tx), starts.flatMap(namedHeads))
-    const unchained = await auditChainStore.countUnchained(tx)
+    const key = await needs.auditKeys.findOrMake(tx, now)
+    const starts = await auditChains.listStarts(tx)
+    const heads = headsToName(await auditChains.listHeads(tx), starts.flatMap(namedHeads))
+    const unchained = await auditChains.countUnchained(tx)
     const detail = startDetail(heads, unchained)
     const row = toRow({ event: 'audit.chain_started', at: now, detail })
     const head = linked(emptyChain(newId(kind, now)), row)
     place(row, head)
     row.mac = macOf(key.macKey, head)
-    await auditChainStore.insert(tx, [row])
-    await auditChainStore.insertHead(tx, signHead('head', head, now, key.privateKey))
+    await auditChains.insert(tx, [row])
+    await auditChains.insertHead(tx, signHead('head', head, now, key.privateKey))
     return { head, signedPosition: head.position, key }
   }
 
-  const append: AuditStore['append'] = async (queries, record) => {
+  const append: AuditWriter['append'] = async (queries, record) => {
     const row = toRow(record)
     if (!collect(queries, row)) {
       if (queries.isTransaction) throw new Error('a record came after the end of its transaction')
@@ -181,7 +176,7 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
         if (!collect(tx, toRow(record))) throw new Error('a record came after the end of its transaction')
       }
     },
-    appendAtOnce,
+    appendInOneStep,
     onCommit: (listener) => {
       commitListeners.push(listener)
     },
@@ -190,7 +185,7 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
       for (const [kind, { head, signedPosition, key }] of [...chains]) {
         if (signedPosition === head.position) continue
         const signed = signHead('head', head, clock(), key.privateKey)
-        await database.transaction((tx) => auditChainStore.insertHead(tx, signed))
+        await database.transaction((tx) => auditChains.insertHead(tx, signed))
         // The chain may have grown meanwhile, or a new one may have begun.
         const now = chains.get(kind)
         if (now?.head.chain === signed.chain) chains.set(kind, { ...now, signedPosition: signed.position })
@@ -198,6 +193,20 @@ export function createAuditStore(needs: AuditNeeds): AuditLog {
       }
       return signedHeads
     },
+  }
+}
+
+/** Resolves, in the order of the calls, to the function that releases the lock. */
+function createLock(): () => Promise<() => void> {
+  let last: Promise<void> = Promise.resolve()
+  return async () => {
+    const before = last
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    last = promise
+    await before
+    return () => {
+      resolve(undefined)
+    }
   }
 }
 

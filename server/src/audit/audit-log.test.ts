@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { recorded } from '../../testkit/audit.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
-import { createAuditStore } from './audit-store.ts'
+import { createStores } from '../stores.ts'
 
 const at = new Date('2026-11-15T12:00:00.000Z')
 
@@ -11,7 +11,7 @@ onBothDatabases('the record', (engine) => {
   test('keeps what it was given, in order, each under its own audit_id unless it belongs to another', async (t) => {
     const service = await startService(t, engine)
     const { queries } = service.database
-    const audit = createAuditStore({ ...service, clock: service.clock.now })
+    const { audit } = createStores({ ...service, clock: service.clock.now })
     const first = await audit.append(queries, { event: 'keys.rotated', at })
     const detail = { names: ['é', '"', '\u0000', '\u2028'], count: 2 ** 53 - 1, none: null }
     const second = await audit.append(queries, {
@@ -47,7 +47,7 @@ onBothDatabases('the record', (engine) => {
 
   test('of what was undone is undone with it', async (t) => {
     const service = await startService(t, engine)
-    const audit = createAuditStore({ ...service, clock: service.clock.now })
+    const { audit } = createStores({ ...service, clock: service.clock.now })
     const undone = service.database.transaction(async (tx) => {
       await audit.append(tx, { event: 'keys.rotated', at })
       throw new Error('undone')
