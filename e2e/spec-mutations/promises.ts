@@ -82,7 +82,7 @@ export const promises: Mutation[] = [
   {
     row: 'https served directly',
     file: 'server/src/platform/http/security-headers.ts',
-    from: '...(isHttps && {',
-    to: '...(!isHttps && {',
+    from: "baseUrl.protocol === 'https:'",
+    to: "baseUrl.protocol !== 'https:'",
   },
 ]

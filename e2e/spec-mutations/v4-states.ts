@@ -213,8 +213,8 @@ export const v4States: Mutation[] = [
   {
     row: 'Limits: proxy time-outs',
     file: 'server/src/proxy/judge.ts',
-    from: 'timeoutMs: input.timeoutMs ?? usualMs,',
-    to: 'timeoutMs: usualMs,',
+    from: 'timeoutMs: input.timeoutMs ?? defaultMs,',
+    to: 'timeoutMs: defaultMs,',
   },
   {
     row: 'Limits: challenge lifetime',

@@ -50,7 +50,7 @@ import { proposalRoutes } from './providers/proposal-routes.ts'
 import { providerRoutes } from './providers/provider-routes.ts'
 import { connectionRoute } from './proxy/connection-route.ts'
 import { createCredentials } from './proxy/credentials.ts'
-import { ServiceStopped } from './proxy/flight.ts'
+import { CallAborted } from './proxy/flight.ts'
 import { createCallLog } from './call-log/call-log.ts'
 import { createAgentLoad } from './proxy/load.ts'
 import { measureCalls, measureCallLog } from './proxy/proxy-metrics.ts'
@@ -189,7 +189,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
     },
     checkCallsInFlight: callsInFlight.check,
     checkListeners: listeners.check,
-    cutOffCalls: () => callsInFlight.endAll(new ServiceStopped()).then(callLog.flush),
+    cutOffCalls: () => callsInFlight.endAll(new CallAborted('service_stopped')).then(callLog.flush),
     outsideEnded: outside.ended,
     ownerLoginUrl: async () => {
       const { loginToken } = await issueLoginToken(needs, { handle: ownerHandle }, {})

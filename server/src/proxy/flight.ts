@@ -46,19 +46,14 @@ export interface Flight {
   failed: (error: Error) => Promise<void>
 }
 
-/** The caller closed the connection: nobody reads the answer any more. */
-export class CallerGone extends Error {
-  constructor() {
-    super('the caller has hung up')
-    this.name = 'CallerGone'
-  }
-}
+/** The caller closed the connection, or the service stopped: nobody reads the answer any more. */
+export class CallAborted extends Error {
+  readonly code: 'caller_gone' | 'service_stopped'
 
-/** The call was under way when the service stopped. */
-export class ServiceStopped extends Error {
-  constructor() {
-    super('the service stopped')
-    this.name = 'ServiceStopped'
+  constructor(code: CallAborted['code']) {
+    super(code)
+    this.name = 'CallAborted'
+    this.code = code
   }
 }
 
@@ -110,7 +105,5 @@ export function startFlight(needs: FlightNeeds, call: Call, keyed: KeyedCall | u
 }
 
 function codeOf(error: unknown): string {
-  if (error instanceof CallerGone) return 'caller_gone'
-  if (error instanceof ServiceStopped) return 'service_stopped'
-  return error instanceof ServiceError ? error.code : 'internal'
+  return error instanceof ServiceError || error instanceof CallAborted ? error.code : 'internal'
 }

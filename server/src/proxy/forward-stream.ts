@@ -1,5 +1,5 @@
 import { ServiceError } from '../platform/errors.ts'
-import { CallerGone } from './flight.ts'
+import { CallAborted } from './flight.ts'
 import type { Flight, Seen } from './flight.ts'
 
 /** Forwards the body of a streamed answer to the caller, and records the outcome when it ends or breaks off. */
@@ -21,7 +21,7 @@ export async function* forwardStream(
     throw error
   } finally {
     // No effect if it ended above. Otherwise the reader has closed the stream.
-    await flight.failed(new CallerGone())
+    await flight.failed(new CallAborted('caller_gone'))
   }
 }
 

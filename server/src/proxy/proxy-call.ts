@@ -12,7 +12,7 @@ import { admit } from './admit.ts'
 import type { AdmitNeeds, Admission } from './admit.ts'
 import type { HeaderNaming } from './answer-headers.ts'
 import type { Call, ProxyInput } from './call.ts'
-import { CallerGone, startFlight } from './flight.ts'
+import { CallAborted, startFlight } from './flight.ts'
 import type { Flight, FlightNeeds } from './flight.ts'
 import type { KeyedCall } from './idempotency.ts'
 import { withIdleTimeout, forwardStream } from './forward-stream.ts'
@@ -61,7 +61,7 @@ export async function proxyCall(
   const room = needs.unsentAnswers.hold(call.agentId, { isSandbox: call.standing.grant.kind === 'sandbox' })
   caller.onClosed(room.release)
   caller.onGone(() => {
-    flight.abort(new CallerGone())
+    flight.abort(new CallAborted('caller_gone'))
   })
   try {
     return call.isStreamed
@@ -142,7 +142,7 @@ async function stream(
     bytes,
     redactions: redactor.count(),
   }))
-  return { ...answer, body, signal: flight.signal, giveUp: () => void flight.failed(new CallerGone()) }
+  return { ...answer, body, signal: flight.signal, giveUp: () => void flight.failed(new CallAborted('caller_gone')) }
 }
 
 /** Rejects immediately on an abort, whatever the upstream does then. */

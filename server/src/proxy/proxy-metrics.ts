@@ -1,8 +1,8 @@
+import type { CallLog } from '../call-log/call-log.ts'
 import type { Standing } from '../grants/standing.ts'
 import type { Metrics } from '../platform/operations/metrics.ts'
 import { isVerified } from '../providers/provider.ts'
-import type { OnOutcome, Outcome } from './flight.ts'
-import type { CallLog } from '../call-log/call-log.ts'
+import type { OnOutcome } from './flight.ts'
 import type { AgentLoad } from './load.ts'
 
 /** When a call passed from one part to the next, by the clock that times answers (`performance.now`). */
@@ -37,26 +37,14 @@ export function measureCalls(metrics: Metrics, load: AgentLoad): CallMetrics {
   const parts = { admission: observe('admission'), upstream: observe('upstream'), answer: observe('answer') }
   gauge('sallyport_proxy_calls_in_flight', 'Proxied calls whose answers are not sent yet', load.inFlight)
 
-  // Looking up a counter by its labels takes longer than counting.
-  const countersOf = new Map<string, Record<Outcome, ReturnType<typeof calls.labels>>>()
-  const answersOf = new Map<string, ReturnType<typeof answers.labels>>()
   return {
     onOutcome: (outcome, standing, seen) => {
       const provider = providerLabel(standing)
-      let counters = countersOf.get(provider)
-      if (!counters) {
-        const of = (one: Outcome) => calls.labels(one, provider)
-        counters = { answered: of('answered'), failed: of('failed'), refused: of('refused') }
-        countersOf.set(provider, counters)
-      }
-      counters[outcome].inc()
+      calls.inc({ outcome, provider })
       if (!seen) return
       if (seen.redactions > 0) redactions.inc(seen.redactions)
       const statusClass = seen.status >= 100 && seen.status < 600 ? `${Math.floor(seen.status / 100)}xx` : 'other'
-      const key = `${statusClass} ${provider}`
-      let answered = answersOf.get(key)
-      if (!answered) answersOf.set(key, (answered = answers.labels(statusClass, provider)))
-      answered.inc()
+      answers.inc({ status_class: statusClass, provider })
     },
     onSent: (elapsedMs, times) => {
       const startedAt = times?.startedAt ?? 0

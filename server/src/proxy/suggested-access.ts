@@ -1,6 +1,6 @@
 /** A refusal says what access would allow the call, in the form that can be posted to /v4/access-requests. */
 import type { ErrorCode } from '@sallyport/protocol/errors'
-import { ServiceError } from '../platform/errors.ts'
+import type { ServiceError } from '../platform/errors.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
 import { matchesRule } from '../providers/presets/api-path.ts'
 import { readingsOf } from '../providers/presets/path-readings.ts'
@@ -45,14 +45,5 @@ export function suggestedAccess(
 
 /** The same refusal, with the access to ask for. */
 export function withSuggestedAccess(error: ServiceError, wanted: SuggestedAccess | undefined): ServiceError {
-  if (!wanted) return error
-  const { code, field, publicMessage, detail, retryAfterSeconds } = error
-  return new ServiceError(code, {
-    ...(field !== undefined && { field }),
-    ...(publicMessage !== undefined && { message: publicMessage }),
-    ...(detail !== undefined && { detail }),
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-    extra: { access_request: wanted },
-    cause: error,
-  })
+  return wanted ? Object.assign(error, { extra: { access_request: wanted } }) : error
 }
