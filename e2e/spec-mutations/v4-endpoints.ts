@@ -243,7 +243,7 @@ export const v4Endpoints: Mutation[] = [
   },
   {
     row: 'Rules 3: headers have string values, and the body is any JSON',
-    file: 'server/src/proxy/outgoing-body.ts',
+    file: 'server/src/proxy/outgoing.ts',
     from: 'return Buffer.from(JSON.stringify(body))',
     to: 'return Buffer.from(String(body))',
   },
