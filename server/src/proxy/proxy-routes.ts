@@ -77,7 +77,7 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
         naming: namingFor(request, needs.config.baseUrl),
       })
       if (answer.kind === 'streamed') return sendStream(reply, answer)
-      // It is JSON already: the schema tells readers of it, and writes nothing.
+      // Already JSON: the schema is for the documentation and does not serialize it.
       const plain: FastifyReply = reply.type('application/json; charset=utf-8')
       const { envelope } = answer
       if (typeof envelope === 'string') return plain.send(Buffer.from(envelope))
@@ -91,7 +91,7 @@ function onceClosed(answer: FastifyReply['raw'], then: () => void): void {
   else answer.once('close', then)
 }
 
-/** A browser says which page calls, or that somebody navigates. Other clients get the upstream's own header names. */
+/** Browsers send one of these headers. Other clients get the upstream's own header names. */
 function namingFor({ headers }: FastifyRequest, { host }: URL): HeaderNaming {
   const { origin, cookie, host: calledAs = host } = headers
   const isBrowser =
@@ -145,8 +145,22 @@ async function sendStream(reply: FastifyReply, answer: ReadableAnswer): Promise<
 }
 
 async function* withTrailers(raw: FastifyReply['raw'], { body, trailers }: ReadableAnswer): AsyncGenerator<Buffer> {
-  yield* body
+  for await (const chunk of body) {
+    yield chunk
+    // `Readable` reads one chunk ahead. The call must not end before the client has taken the last one.
+    if (raw.writableNeedDrain) await drained(raw)
+  }
   raw.addTrailers(trailers())
+}
+
+function drained(raw: FastifyReply['raw']): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      raw.off('drain', done).off('close', done)
+      resolve()
+    }
+    raw.on('drain', done).on('close', done)
+  })
 }
 
 /** The upstream's headers replace defaults of the same name. An `onSend` hook still has the last word. */
