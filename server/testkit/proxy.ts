@@ -17,7 +17,7 @@ import type { Caller, ProxyNeeds, ProxyReply } from '../src/proxy/proxy-call.ts'
 import { createRecordBudget } from '../src/proxy/record-budget.ts'
 import { createRefusals } from '../src/proxy/refusals.ts'
 import type { HeaderList, Route, Upstream, UpstreamRequest } from '../src/proxy/upstream.ts'
-import { joined } from '../src/proxy/whole-answer.ts'
+import { toBuffer } from '../src/proxy/whole-answer.ts'
 import { compileSecrets } from '../src/redaction/secret-forms.ts'
 import { createStores } from '../src/stores.ts'
 import { agentInSandbox } from './sandbox.ts'
@@ -147,7 +147,7 @@ export async function proxyTo(
         await callLog.flush()
       })
       if (answer.kind === 'streamed') throw new Error('the answer is streamed')
-      return opened(joined(answer.envelope))
+      return opened(toBuffer(answer.envelope))
     },
   }
 }
