@@ -65,8 +65,7 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
         loggedIds: request.loggedIds,
         idempotencyKey: readIdempotencyKey(request.headers['idempotency-key']),
         onGone: (then) => {
-          if (reply.raw.closed) then()
-          reply.raw.once('close', () => {
+          onceClosed(reply.raw, () => {
             if (!reply.raw.writableFinished) then()
           })
         },
@@ -86,9 +85,20 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
   )
 }
 
-function onceClosed(answer: FastifyReply['raw'], then: () => void): void {
-  if (answer.closed) then()
-  else answer.once('close', then)
+const closing = new WeakMap<FastifyReply['raw'], (() => void)[]>()
+
+/** All share one listener: Node warns of more than ten. */
+function onceClosed(raw: FastifyReply['raw'], then: () => void): void {
+  const known = closing.get(raw)
+  if (raw.closed) then()
+  else if (known) known.push(then)
+  else {
+    const all = [then]
+    closing.set(raw, all)
+    raw.once('close', () => {
+      for (const one of all) one()
+    })
+  }
 }
 
 /** Browsers send one of these headers. Other clients get the upstream's own header names. */
@@ -121,7 +131,7 @@ async function sendStream(reply: FastifyReply, answer: ReadableAnswer): Promise<
   // The framework does not wait for the end of an answer without a body. Here that end is on record first.
   const isEmpty = status === 204
   if (isEmpty) await buffer(answer.body)
-  const body = isEmpty ? undefined : Readable.from(withTrailers(raw, answer))
+  const body = isEmpty ? undefined : readableOf(raw, answer)
   // Not by `reply.code`, which refuses what is no status of HTTP.
   raw.statusCode = status
   removeSecurityHeaders(reply)
@@ -139,28 +149,28 @@ async function sendStream(reply: FastifyReply, answer: ReadableAnswer): Promise<
     }
     // Even if nobody has begun to read it.
     answer.giveUp()
-    body?.destroy()
   })
   return reply.send(body)
 }
 
-async function* withTrailers(raw: FastifyReply['raw'], { body, trailers }: ReadableAnswer): AsyncGenerator<Buffer> {
-  for await (const chunk of body) {
-    yield chunk
-    // `Readable` reads one chunk ahead. The call must not end before the client has taken the last one.
-    if (raw.writableNeedDrain) await drained(raw)
-  }
-  raw.addTrailers(trailers())
-}
-
-function drained(raw: FastifyReply['raw']): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      raw.off('drain', done).off('close', done)
-      resolve()
+/** A `Readable` reads one chunk ahead. Here it waits: a call is not over before the client has taken the last chunk. */
+function readableOf(raw: FastifyReply['raw'], answer: ReadableAnswer): Readable {
+  let proceed = (): void => undefined
+  const chunks = async function* (): AsyncGenerator<Buffer> {
+    for await (const chunk of answer.body) {
+      yield chunk
+      if (readable.isPaused()) await new Promise<void>((resolve) => (proceed = resolve))
     }
-    raw.on('drain', done).on('close', done)
+    raw.addTrailers(answer.trailers())
+  }
+  const readable: Readable = Readable.from(chunks()).on('resume', () => {
+    proceed()
   })
+  onceClosed(raw, () => {
+    proceed()
+    readable.destroy()
+  })
+  return readable
 }
 
 /** The upstream's headers replace defaults of the same name. An `onSend` hook still has the last word. */
