@@ -94,7 +94,11 @@ export async function startCallLog(
     findings: async () => {
       const key = await stores.auditKeys.find(queries)
       if (!key) throw new Error('nothing is on record')
-      const parts = { chains: stores.auditChains, unchainedRecords: stores.unchainedRecords, onProgress: () => undefined }
+      const parts = {
+        chains: stores.auditChains,
+        unchainedRecords: stores.unchainedRecords,
+        onProgress: () => undefined,
+      }
       return (await verifyAudit({ database, key, ...parts })).findings
     },
   }

@@ -122,7 +122,13 @@ export async function startCalling(
 export async function startOAuthCalling(
   t: Pick<TestContext, 'after'>,
   engine: Engine,
-  { answer, settings, provider, terms, oauth }: Omit<CallingOptions, 'lookup' | 'prepare'> & { oauth?: OAuthServerOptions } = {},
+  {
+    answer,
+    settings,
+    provider,
+    terms,
+    oauth,
+  }: Omit<CallingOptions, 'lookup' | 'prepare'> & { oauth?: OAuthServerOptions } = {},
 ): Promise<Calling & { service: ConnectionTest }> {
   const upstream = await startUpstream(t, answer)
   const clients = endingClients(t)

@@ -47,7 +47,9 @@ export async function counterpartsOf(
   const known = cache.get(party.id)
   cache.delete(party.id)
   const canContinue = known !== undefined && before !== undefined && before <= known.before
-  const result = canContinue ? await continueFrom(queries, party, known, before) : await lookUpAll(queries, party, before)
+  const result = canContinue
+    ? await continueFrom(queries, party, known, before)
+    : await lookUpAll(queries, party, before)
   if (before === undefined || !isCacheable(result.found)) return result
   if (canContinue || (await isSettledBelow(queries, before))) {
     cache.set(party.id, { before, found: result.found })
@@ -89,7 +91,12 @@ async function lookUpAll(queries: Queries, { own, id }: Party, before: string | 
   return { found, looked }
 }
 
-async function continueFrom(queries: Queries, { own, id }: Party, cached: Cached, before: string): Promise<Counterparts> {
+async function continueFrom(
+  queries: Queries,
+  { own, id }: Party,
+  cached: Cached,
+  before: string,
+): Promise<Counterparts> {
   const below = cached.found.findIndex(({ newest }) => newest < before)
   const passed = below === -1 ? cached.found : cached.found.slice(0, below)
   let found = cached.found.slice(passed.length)

@@ -36,7 +36,9 @@ export function createSingleStatement(
     const records = entries.map((entry) => toRecord(entry, at))
     let isDone = false
     try {
-      isDone = await audit.appendInOneStep(records, (rows) => singleStatements.insert(database, rows, counted, taking, at))
+      isDone = await audit.appendInOneStep(records, (rows) =>
+        singleStatements.insert(database, rows, counted, taking, at),
+      )
       if (!isDone) return undefined
       await database.durable()
       for (const connection of used) connection.lastUsedAt = at

@@ -25,7 +25,10 @@ export async function searchLongBody(call: Pick<JudgedCall, 'headers' | 'body'>,
   if (call.body && kind !== undefined) await searchAhead(call.body, kind)
 }
 
-function bodyKindToSearch({ headers, body }: Pick<JudgedCall, 'headers' | 'body'>, isLimited: boolean): BodyKind | undefined {
+function bodyKindToSearch(
+  { headers, body }: Pick<JudgedCall, 'headers' | 'body'>,
+  isLimited: boolean,
+): BodyKind | undefined {
   if (!body || body.length === 0) return undefined
   const kind = kindOf(valueOf(headers, 'content-type'))
   return isLimited || kind === 'form' || kind === 'unknown' ? kind : undefined

@@ -48,7 +48,12 @@ async function kindsOf({ service, agent, grantId, upstream }: Calling): Promise<
     { name: 'dry run', headers, body: to('/short', { dry_run: true }), status: 200 },
     { name: 'streamed', headers, body: to('/short', stream), status: 200 },
     { name: 'streamed without a body', headers, body: to('/empty', stream), status: 204 },
-    { name: 'streamed with a key', headers: { ...keyed, 'idempotency-key': 's' }, body: to('/long', stream), status: 200 },
+    {
+      name: 'streamed with a key',
+      headers: { ...keyed, 'idempotency-key': 's' },
+      body: to('/long', stream),
+      status: 200,
+    },
     { name: 'refused', headers, body: { ...to('/short'), grant_id: 'grt_none' }, status: 404 },
     { name: 'refused, streamed', headers, body: { ...to('/short', stream), grant_id: 'grt_none' }, status: 404 },
     { name: 'failed', headers, body: to('/broken'), status: 502 },

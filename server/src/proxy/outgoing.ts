@@ -1,6 +1,6 @@
 /** Makes the outgoing request of what the caller gave: headers that are dropped or refused, and the body. */
 import { ServiceError } from '../platform/errors.ts'
-import { isJsonText } from '../platform/json-text.ts'
+import { isJsonText } from '../platform/json.ts'
 import { memoizeByText } from '../platform/cache/memoize.ts'
 import type { HeaderList } from './upstream.ts'
 
@@ -112,7 +112,8 @@ function outgoingHeaders(
     if (isNeverSent || hyphened === injected || (isRange && !allowRange)) dropped.push(lower)
     else headers.push([lower, value])
   }
-  if (bytes > maxHeaderBytes) throw invalid('headers', `The headers are longer than ${maxHeaderBytes} characters in all.`)
+  if (bytes > maxHeaderBytes)
+    throw invalid('headers', `The headers are longer than ${maxHeaderBytes} characters in all.`)
   return { headers, dropped }
 }
 

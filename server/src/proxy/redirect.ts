@@ -28,7 +28,11 @@ export function redirected(
     const destination = judgeUrl(url.href, call.route.plainOrigin)
     assertUsable({ ...call.standing, isTokenCurrent: true }, now)
     assertMayCall(call.standing.grant, call.route.rules, { ...next, destination })
-    return { ...next, destination, facts: { method: next.method, ...recordedParts(redactedParts(destination, redactor)) } }
+    return {
+      ...next,
+      destination,
+      facts: { method: next.method, ...recordedParts(redactedParts(destination, redactor)) },
+    }
   } catch (error) {
     if (error instanceof ServiceError) return undefined
     throw error
