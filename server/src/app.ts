@@ -164,7 +164,6 @@ export async function createApp(given: AppNeeds): Promise<App> {
   proxyRoutes(http, {
     ...{ ...needs, refusals, budget, callLog, callsInFlight, load },
     unsentAnswers: createUnsentAnswers(config),
-    // What a call stands on is kept from one call to the next.
     routeOf: memoizeByObject((standing: Standing) =>
       standing.grant.kind === 'sandbox'
         ? sandboxRoute(needs, standing)
