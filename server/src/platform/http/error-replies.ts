@@ -10,7 +10,7 @@ import { Busy } from '../limits/semaphore.ts'
 import { isUnavailable } from '../database/failures.ts'
 import { ServiceError } from '../errors.ts'
 import { faultIn } from './faults.ts'
-import { answerThenClose, answerThenDrain } from './lingering.ts'
+import { answerThenClose, answerThenDrain } from './closing-connections.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -18,7 +18,7 @@ import { createHttpListener, maxHeaderBytes } from './listener.ts'
 import { logResponses } from './response-log.ts'
 import { securityHeaders, setSecurityHeaders } from './security-headers.ts'
 import { serializerCompiler } from './serialization.ts'
-import { closeConnectionsOnStop } from './stopping.ts'
+import { closeConnectionsOnStop } from './closing-connections.ts'
 import { validatorCompiler } from './validation.ts'
 import { ignoreRangeHeaders } from './whole-answers.ts'
 

@@ -12,7 +12,7 @@ import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { Log } from '../operations/log.ts'
 import { ConfigError } from '../config/settings.ts'
 import { throttleAnonymousWrites } from './throttle-anonymous-writes.ts'
-import { closeIdleConnections } from './idle-connections.ts'
+import { closeIdleConnections } from './closing-connections.ts'
 import { limitPipelining } from './pipelining.ts'
 
 export type ListenerTimeouts = Pick<
