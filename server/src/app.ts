@@ -23,7 +23,7 @@ import { healthRoutes } from './health/health-routes.ts'
 import type { HealthNeeds } from './health/health-routes.ts'
 import { legacyV1Routes } from './legacy-v1/legacy-v1-routes.ts'
 import { migrations } from './migrations/migrations.ts'
-import { createOutside } from './outside.ts'
+import { createBackgroundJobs } from './background-jobs.ts'
 import { pageRoutes } from './page-routes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './config/config.ts'
@@ -89,7 +89,7 @@ export interface App {
   beginStop: () => void
   /** Periodic work; the caller says when. */
   sweep: () => Promise<void>
-  /** What is due outside: providers that have to be asked, callbacks, pushes. */
+  /** Runs background jobs that are due: refreshes, revocations, callbacks, pushes. */
   catchUp: () => Promise<void>
   flushRefusals: () => Promise<void>
   /** Resolves once the outcomes of calls that have ended are on record. */
@@ -103,7 +103,7 @@ export interface App {
   /** Ends the calls that are still under way, and resolves once that is on record. */
   cutOffCalls: () => Promise<void>
   /** Resolves once no refresh, callback or push is under way; none begins. */
-  outsideEnded: () => Promise<void>
+  jobsEnded: () => Promise<void>
   /** A link that signs in the local owner, once. */
   ownerLoginUrl: () => Promise<Secret>
 }
@@ -121,8 +121,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   const refusals = createRefusals({ ...needs, budget })
   const callsInFlight = createCallsInFlight(needs)
   const listeners = createListeners(needs)
-  const outside = await createOutside({ ...needs, vault, metrics })
-  const { freshToken, revokeRemotely } = outside
+  const jobs = await createBackgroundJobs({ ...needs, vault, metrics })
+  const { freshToken, revokeRemotely } = jobs
   const credentialOf = createCredentials({ freshToken, clock })
   const callLog = measureCallLog(createCallLog(needs), metrics)
   const readiness = createReadiness({ ...needs, diskSpace, newestMigration: migrations.length })
@@ -140,7 +140,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
   sessionRoutes(http, { ...needs, endPairingCodes: stores.pairingCodes.dropUnused })
   browserLoginRoutes(http, needs)
   userRoutes(http, needs)
-  deviceRoutes(http, { ...needs, vapidPublicKey: outside.vapidPublicKey })
+  deviceRoutes(http, { ...needs, vapidPublicKey: jobs.vapidPublicKey })
   pushTokenRoutes(http, needs)
   meRoutes(http, needs)
   providerRoutes(http, { ...needs, isConnected: stores.connections.isConnected })
@@ -149,8 +149,8 @@ export async function createApp(given: AppNeeds): Promise<App> {
   connectRoutes(http, needs)
   deviceFlowRoutes(http, needs)
   connectionRoutes(http, { ...needs, freshToken, revokeRemotely })
-  const deciding = { ...needs, openSandbox: openSandbox.bind(null, needs), onDecided: outside.kickCallbacks }
-  accessRequestRoutes(http, { ...deciding, onCreated: outside.kickPushes })
+  const deciding = { ...needs, openSandbox: openSandbox.bind(null, needs), onDecided: jobs.kickCallbacks }
+  accessRequestRoutes(http, { ...deciding, onCreated: jobs.kickPushes })
   decisionRoutes(http, deciding)
   mutedAgentRoutes(http, needs)
   grantRoutes(http, needs)
@@ -179,7 +179,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
     metrics,
     beginStop: readiness.beginStop,
     sweep: sweep.run,
-    catchUp: outside.catchUp,
+    catchUp: jobs.catchUp,
     flushRefusals: () => refusals.flush(),
     settle: callLog.flush,
     signRecord: async () => {
@@ -189,7 +189,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
     checkCallsInFlight: callsInFlight.check,
     checkListeners: listeners.check,
     cutOffCalls: () => callsInFlight.endAll(new CallAborted('service_stopped')).then(callLog.flush),
-    outsideEnded: outside.ended,
+    jobsEnded: jobs.ended,
     ownerLoginUrl: async () => {
       const { loginToken } = await issueLoginToken(needs, { handle: ownerHandle }, {})
       return loginUrl(config, loginToken)

@@ -40,8 +40,8 @@ const minuteMs = 60_000
 const killSwitchMs = 500
 /** Whoever listens is told within about a second. */
 const listenersMs = 1_000
-/** A stop may last this much longer for what is under way outside: the tokens of a refresh exist nowhere else. */
-const outsidePatienceMs = 20_000
+/** How much longer a stop may take for background jobs: the tokens of a refresh that is lost are lost for good. */
+const jobsPatienceMs = 20_000
 /** A call that is cut off takes as long as it takes to put that on record. */
 const cutOffPatienceMs = 5_000
 
@@ -220,12 +220,12 @@ function startTimers(
     }
     return { run, timer: setInterval(run, ms).unref() }
   }
-  const dueOutside = every(10_000, 'what is due outside', app.catchUp)
+  const dueJobs = every(10_000, 'background jobs', app.catchUp)
   // What the process before this one left undone waits no longer than it has to.
-  dueOutside.run()
+  dueJobs.run()
   return {
     timers: [
-      dueOutside.timer,
+      dueJobs.timer,
       every(10 * minuteMs, 'the sweep', app.sweep).timer,
       every(10_000, 'asking the database for the time', clock.adjust).timer,
       every(minuteMs, 'recording refusals', app.flushRefusals).timer,
@@ -271,7 +271,7 @@ async function endCalls(running: Running, signal: string | undefined): Promise<v
   const cutOff = app.cutOffCalls()
   app.http.server.closeAllConnections()
   await Promise.race([Promise.all([closed, cutOff]), sleep(cutOffPatienceMs)])
-  await Promise.race([app.outsideEnded(), sleep(outsidePatienceMs)])
+  await Promise.race([app.jobsEnded(), sleep(jobsPatienceMs)])
   for (const work of [app.flushRefusals, app.signRecord]) {
     // Without its database it stops all the same.
     await work().catch((error: unknown) => {

@@ -103,7 +103,7 @@ export async function startService(
   prepare?.(app)
   scope.after(async () => {
     await app.http.close()
-    await app.outsideEnded()
+    await app.jobsEnded()
     await egress.close()
     await database.close()
   })

@@ -89,7 +89,7 @@ onBothDatabases('a stop', (engine) => {
     const held = service.oauth.fault.hold(oauthPaths.token)
     const begun = check(one)
     await held.arrived
-    const ended = service.app.outsideEnded()
+    const ended = service.app.jobsEnded()
     // A call that was cut off goes on behind its socket; what it would begin now, nobody would wait for.
     assert.equal((await check(other)).body.error.code, 'provider_unavailable')
     held.release()

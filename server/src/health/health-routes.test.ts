@@ -57,7 +57,7 @@ onBothDatabases('health', (engine) => {
     await asked({ callback_url })
     await approve(id)
     // A receiver that can not be found: the delivery was tried, and waits for the next time.
-    await service.app.outsideEnded()
+    await service.app.jobsEnded()
     clock.advance(3_600)
     const body = { ...acme, provider_name: 'Proposed', slug: 'proposed' }
     await call('POST', '/v4/providers', { token: adminToken, body })

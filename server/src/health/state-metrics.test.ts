@@ -12,7 +12,7 @@ onBothDatabases('metrics', (engine) => {
     const { asked, approve, database } = service
     const callback_url = 'https://receiver.invalid/hook'
     await approve(await asked({ callback_url }))
-    await service.app.outsideEnded()
+    await service.app.jobsEnded()
     await database.queries.updateTable('connections').set({ status: 'needs_reauth' }).execute()
     const text = await service.app.metrics.text()
     assert.match(

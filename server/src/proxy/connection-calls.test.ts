@@ -100,7 +100,7 @@ onBothDatabases('a call on an account', (engine) => {
       },
     })
     const { body } = await calling.proxy()
-    await calling.service.app.outsideEnded()
+    await calling.service.app.jobsEnded()
     const eventsOf = (events: RecordedEvent[] = []) => events.map(({ event, audit_id }) => [event, audit_id])
     assert.deepEqual(seen.map(eventsOf), [[['proxy.attempt', body.audit_id]]])
     assert.deepEqual(eventsOf(await recorded(calling.service, 'proxy.')), [

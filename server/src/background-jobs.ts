@@ -1,4 +1,4 @@
-/** What is asked or told outside beside the calls themselves: refreshes, revocations, callbacks, pushes. */
+/** Calls to other services besides proxied ones: token refreshes, revocations, callbacks, pushes. */
 import { createDeliverCallbacks } from './callbacks/deliver-callbacks.ts'
 import type { DeliverCallbacksNeeds } from './callbacks/deliver-callbacks.ts'
 import { createFreshToken } from './connections/fresh-token.ts'
@@ -14,12 +14,12 @@ import { createPush } from './platform/push/push.ts'
 import { openVapidKey } from './platform/push/vapid-key.ts'
 import type { Vault } from './platform/vault/vault.ts'
 
-type OutsideNeeds = Omit<FreshTokenNeeds, 'onRefresh'> &
+type JobNeeds = Omit<FreshTokenNeeds, 'onRefresh'> &
   RevokeRemotelyNeeds &
   DeliverCallbacksNeeds &
   Omit<DeliverPushesNeeds, 'push'> & { config: Config; vault: Vault; metrics: Metrics }
 
-export async function createOutside(needs: OutsideNeeds) {
+export async function createBackgroundJobs(needs: JobNeeds) {
   const { config, metrics } = needs
   const refreshes = metrics.counter('sallyport_token_refreshes_total', 'Token refreshes by outcome', ['outcome'])
   const { freshToken, refreshesEnded } = createFreshToken({
@@ -45,7 +45,7 @@ export async function createOutside(needs: OutsideNeeds) {
     catchUp: async () => {
       await Promise.all([askProviders(), callbacks.due(), pushes.due()])
     },
-    /** Resolves once nothing is under way; nothing begins any more. */
+    /** Starts nothing more; resolves once nothing is running. */
     ended: async () => {
       await Promise.all([refreshesEnded(), callbacks.ended(), pushes.ended()])
     },
