@@ -1,7 +1,6 @@
 /** What an approval grants. It can only narrow: hosts, methods, paths and calls lie within what was asked for. */
 import type { Connection } from '../connections/connection.ts'
-import { coversHostPattern } from '../grants/grant.ts'
-import { readMethods } from '../grants/method.ts'
+import { coversHostPattern, readMethods } from '../grants/grant.ts'
 import { coversPathPattern, readPathPatterns } from '../grants/path-pattern.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { readApiHosts } from '../providers/api-hosts.ts'

@@ -48,7 +48,7 @@ export const auditChainStore = {
       await insertAll(tx, listsOf(rows))
       return
     }
-    for (const note of notesOf(rows)) await runBatch(note)
+    for (const statement of insertStatements(rows)) await runBatch(statement)
   },
 
   insertHead: async (tx: Queries, head: SignedHead): Promise<void> => {
@@ -194,7 +194,7 @@ function toSignedRow({ chain, position, hash, at, signature }: SignedHead): Sign
 export type AuditChainStore = typeof auditChainStore
 
 /** The inserts on SQLite. */
-export function notesOf(rows: readonly LinkedRow[]): BatchStatement[] {
+export function insertStatements(rows: readonly LinkedRow[]): BatchStatement[] {
   return [
     { text: insertOne, rows: rows.map(valuesOf) },
     { text: insertPair, rows: pairsIn(rows) },

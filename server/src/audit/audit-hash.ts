@@ -1,4 +1,6 @@
-/** The hash chain: the hash of a record covers its chain, its position, its columns and the hash of the record before. */
+/**
+ * The hash chain: the hash of a record covers its chain, its position, its columns and the hash of the record before.
+ */
 import { createHmac, hash } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 
@@ -73,7 +75,9 @@ export function linked({ chain, position, hash: before }: Head, row: RecordRow):
   return { chain, position: position + 1, hash: hash('sha256', text, 'buffer') }
 }
 
-/** Anyone can compute hashes, only the service a MAC. The one at the end of each commit covers all records before it. */
+/**
+ * Anyone can compute hashes, only the service a MAC. The one at the end of each commit covers all records before it.
+ */
 export function macOf(macKey: KeyObject, { hash: last }: Head): Buffer {
   return createHmac('sha256', macKey).update(last).digest()
 }

@@ -1,4 +1,6 @@
-/** The key of the audit log. It is stored encrypted: access to the database is not enough to sign or to compute MACs. */
+/**
+ * The key of the audit log. It is stored encrypted: access to the database is not enough to sign or to compute MACs.
+ */
 import { createPrivateKey, createPublicKey, createSecretKey, generateKeyPairSync, hkdfSync } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import type { Queries } from '../platform/database/database.ts'

@@ -35,8 +35,9 @@ export interface AuditLog extends AuditWriter {
   /** Several records, in an open transaction. */
   appendAll: (tx: Queries, records: readonly AuditRecord[]) => void
   /**
-   * The same with a function that inserts the rows in a transaction of its own. Resolves to false if nothing was written.
-   * Other records wait meanwhile, so it must not wait for a lock of a transaction that has yet to append: a deadlock.
+   * The same with a function that inserts the rows in a transaction of its own. Resolves to false if nothing was
+   * written. Other records wait meanwhile, so it must not wait for a lock of a transaction that has yet to append: a
+   * deadlock.
    */
   appendInOneStep: (
     records: readonly AuditRecord[],
@@ -143,7 +144,10 @@ export function createAuditLog(needs: AuditNeeds): AuditLog {
     }
   }
 
-  /** The first record names the heads of the other chains, so that cutting one short is detected. It is signed immediately. */
+  /**
+   * The first record names the heads of the other chains, so that cutting one short is detected. It is signed
+   * immediately.
+   */
   const startChain = async (tx: Queries, kind: ChainKind): Promise<Chain> => {
     const now = clock()
     const key = await needs.auditKeys.findOrMake(tx, now)

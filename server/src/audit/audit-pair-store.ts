@@ -15,7 +15,10 @@ declare module '../platform/database/tables.ts' {
   }
 }
 
-/** Lists show follow-ups with the record that they belong to. Exactly the condition of the partial indexes, or they are not used. */
+/**
+ * Lists show follow-ups with the record that they belong to. Exactly the condition of the partial indexes, or they are
+ * not used.
+ */
 export const isListed = sql<boolean>`event not in (${sql.raw(followUps.map((event) => `'${event}'`).join(', '))})`
 const unlisted: ReadonlySet<string> = new Set(followUps)
 
@@ -23,8 +26,8 @@ type Own = 'agent_id' | 'user_id'
 
 export const auditPairStore = {
   /**
-   * A batch of the other sides of somebody's pairs, each with the newest common record below `before`: the next ones in
-   * the order of their ids, or those with the given ids.
+   * A batch of the other sides of a user's or an agent's pairs, each with the newest common record below `before`: the
+   * next ones in the order of their ids, or those with the given ids.
    */
   listCounterparts: (
     queries: Queries,

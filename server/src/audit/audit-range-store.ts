@@ -1,6 +1,6 @@
 /**
- * Somebody's records are several ranges of an index, each in order: of an agent, those without a user and those with each
- * of its users. Lists merge these ranges, so no other records are read.
+ * The records of a user or an agent are several ranges of an index, each in order: of an agent, those without a user
+ * and those with each of its users. Lists merge these ranges, so no other records are read.
  */
 import type { AuditEvent } from '@sallyport/protocol/audit'
 import { PostgresAdapter } from 'kysely'
@@ -116,8 +116,8 @@ export function piecesOf(ranges: readonly Range[]): number {
 }
 
 /**
- * Reads more ranges than one statement merges: a few at a time, with other work in between, and no further down than the
- * rows found so far. Stops if all other ranges are below that.
+ * Reads more ranges than one statement merges: a few at a time, with other work in between, and no further down than
+ * the rows found so far. Stops if all other ranges are below that.
  */
 export async function readInPieces<Row>(
   ranges: readonly Range[],

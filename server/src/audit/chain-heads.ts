@@ -1,6 +1,6 @@
 /**
- * Heads of chains. The service signs them: a head says how long a chain is, a stub how much of it retention has deleted.
- * The first record of a chain names the heads of the other chains, and how many records are on no chain.
+ * Heads of chains. The service signs them: a head says how long a chain is, a stub how much of it retention has
+ * deleted. The first record of a chain names the heads of the other chains, and how many records are on no chain.
  */
 import { sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'

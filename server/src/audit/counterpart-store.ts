@@ -1,7 +1,7 @@
 /**
- * The other sides of an agent's or a user's records, ordered by their newest common record. That takes one index look-up
- * for each, so if there are many the result is cached for the next page, which looks up only those whose newest record
- * is on the pages before.
+ * The other sides of an agent's or a user's records, ordered by their newest common record. That takes one index
+ * look-up for each, so if there are many the result is cached for the next page, which looks up only those whose newest
+ * record is on the pages before.
  */
 import { inBatches, rowsPerBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'

@@ -1,6 +1,6 @@
 /**
- * Polls for new records. Each record is returned once and none is skipped: on PostgreSQL a sequence number is taken before
- * the commit, so a smaller one can appear after a larger one. Missing numbers are looked for again until their
+ * Polls for new records. Each record is returned once and none is skipped: on PostgreSQL a sequence number is taken
+ * before the commit, so a smaller one can appear after a larger one. Missing numbers are looked for again until their
  * transactions must have ended.
  */
 import type { Clock } from '../platform/clock.ts'

@@ -1,6 +1,6 @@
 /**
- * Records that a walk along the chains does not find: on no chain (from before there were chains), outside of their chain
- * (inserted by somebody else), or missing from lists (somebody deleted their pair).
+ * Records that a walk along the chains does not find: on no chain (from before there were chains), outside of their
+ * chain (not inserted by the service), or missing from lists (their pair was deleted).
  */
 import { sql } from 'kysely'
 import type { Queries } from '../platform/database/database.ts'

@@ -34,7 +34,9 @@ export interface Verdict {
 
 const maxShown = 20
 
-/** `kept` are heads that were kept outside of the service: only they reveal that a whole older database was restored. */
+/**
+ * `kept` are heads that were kept outside of the service: only they reveal that a whole older database was restored.
+ */
 export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[] = []): Promise<Verdict> {
   const { database, chains: store, key, onProgress, pageSize = 1000 } = needs
   const { queries } = database

@@ -1,6 +1,6 @@
 /**
- * Verifies one chain from its beginning, or from its stub, and stops at the first record that was tampered with. It trusts
- * nothing but the key. While the service is running there may be more records than expected, never fewer.
+ * Verifies one chain from its beginning, or from its stub, and stops at the first record that was tampered with. It
+ * trusts nothing but the key. While the service is running there may be more records than expected, never fewer.
  */
 import type { Queries } from '../platform/database/database.ts'
 import { nextSlice } from '../platform/event-loop/time-slices.ts'

@@ -53,7 +53,10 @@ export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
     })
   }
 
-  /** Page by page, with backpressure and within the caller's read budget. Checks before each page that the caller is still authorized. */
+  /**
+   * Page by page, with backpressure and within the caller's read budget. Checks before each page that the caller is
+   * still authorized.
+   */
   async function* allPages(request: FastifyRequest, filter: AuditFilter, before: string | undefined) {
     for (let cursor = before; ;) {
       await reads.untilLeft(readerKey(request))

@@ -1,6 +1,6 @@
 /**
- * The log of calls. A call is counted and on disk before `begin` resolves. It is refused there if its grant, or anything
- * the grant depends on, has ended since it was authorized. The outcome follows with the next commit.
+ * The log of calls. A call is counted and on disk before `begin` resolves. It is refused there if its grant, or
+ * anything the grant depends on, has ended since it was authorized. The outcome follows with the next commit.
  *
  * Entries that arrive at about the same time share a commit. `transactional.ts` says what a commit does.
  * `single-statement.ts` does the same in one step if it can, and leaves every other case to it.

@@ -1,6 +1,6 @@
 /**
- * Counts recorded calls over time. Only the newest records are read, up to a limit, in batches with other work in between.
- * The result says from when on it is complete.
+ * Counts recorded calls over time. Only the newest records are read, up to a limit, in batches with other work in
+ * between. The result says from when on it is complete.
  */
 import { auditOutcomes } from '@sallyport/protocol/audit'
 import type { AuditOutcome } from '@sallyport/protocol/audit'

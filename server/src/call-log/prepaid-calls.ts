@@ -1,6 +1,6 @@
 /**
- * Call rates are kept in the database, for all instances together. Each instance takes a few calls of an agent in advance,
- * so that not every call has to write there. A crash loses no more than those.
+ * Call rates are kept in the database, for all instances together. Each instance takes a few calls of an agent in
+ * advance, so that not every call has to write there. A crash loses no more than those.
  */
 import type { Queries } from '../platform/database/database.ts'
 import { setBounded } from '../platform/cache/memoize.ts'

@@ -1,15 +1,15 @@
 /**
- * Counts calls, takes them from their rates and records them in one step. If one of them may not be made, the step fails
- * as a whole and nothing is written.
+ * Counts calls, takes them from their rates and records them in one step. If one of them may not be made, the step
+ * fails as a whole and nothing is written.
  */
 import { sql } from 'kysely'
-import { insertingRecords, listsOf, notesOf } from '../audit/audit-chain-store.ts'
+import { insertingRecords, listsOf, insertStatements } from '../audit/audit-chain-store.ts'
 import type { LinkedRow, RecordLists } from '../audit/audit-chain-store.ts'
-import { noteOfUses } from '../connections/connection-store.ts'
-import { countingLiveCalls, noteOfCallsWithToken } from '../grants/grant-usage-store.ts'
+import { markUsedStatement } from '../connections/connection-store.ts'
+import { countingLiveCalls, countStatementWithToken } from '../grants/grant-usage-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { listOf, preparedText } from '../platform/database/prepared.ts'
-import { noteOfTakings, takingFromLimits, timesOf } from '../platform/limits/rate-limits.ts'
+import { takeStatement, takingFromLimits, timesOf } from '../platform/limits/rate-limits.ts'
 import type { Times } from '../platform/limits/rate-limits.ts'
 import type { PlannedTaking } from './prepaid-calls.ts'
 
@@ -75,10 +75,10 @@ export const singleStatementStore = {
     if (engine === 'sqlite') {
       return runBatchTransaction([
         // Check the most frequent failure first: an agent may well be at its rate.
-        { ...noteOfTakings(queries, keys, taken), mustChange: true },
-        { ...noteOfCallsWithToken(queries, calls, at), mustChange: true },
-        noteOfUses(connectionIds, at),
-        ...notesOf(rows),
+        { ...takeStatement(queries, keys, taken), mustChange: true },
+        { ...countStatementWithToken(queries, calls, at), mustChange: true },
+        markUsedStatement(connectionIds, at),
+        ...insertStatements(rows),
       ])
     }
     if (connectionIds.length > 0) return undefined

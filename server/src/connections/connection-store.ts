@@ -65,7 +65,7 @@ const markUsed = prepared(
 )
 
 /** On SQLite, in the batch that puts their calls on record. */
-export function noteOfUses(connectionIds: readonly string[], at: number): BatchStatement {
+export function markUsedStatement(connectionIds: readonly string[], at: number): BatchStatement {
   return {
     text: 'update connections set last_used_at = ? where connection_id = ?',
     rows: Array.from(new Set(connectionIds), (connectionId) => [at, connectionId]),

@@ -1,6 +1,6 @@
 /**
- * The kill switch: a call in flight ends with its grant, or when its agent's token is replaced, on whichever instance that
- * happened. So the database is polled.
+ * The kill switch: a call in flight ends with its grant, or when its agent's token is replaced, on whichever instance
+ * that happened. So the database is polled.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentStore } from '../agents/agent-store.ts'

@@ -1,4 +1,7 @@
-/** The cursor of a list of grants. A list has two parts: grants that were active when its first page was read, then the rest. */
+/**
+ * The cursor of a list of grants. A list has two parts: grants that were active when its first page was read, then the
+ * rest.
+ */
 export interface GrantCursor {
   part: GrantListPart
   /** When the first page was read. */

@@ -42,12 +42,12 @@ export async function countCalls(tx: Queries, grantIds: readonly string[], now: 
   if (grantIds.length === 0) return []
   const at = now.getTime()
   const runBatch = batchRunnerOf(tx)
-  if (runBatch) return (await runBatch(noteOfCalls(tx, grantIds, at))).map((changes) => changes === 1)
+  if (runBatch) return (await runBatch(countStatement(tx, grantIds, at))).map((changes) => changes === 1)
   await waitForRows(tx, {}, [...new Set(grantIds)])
   const counted: boolean[] = []
   for (const wave of groupsWithUniqueKeys([...grantIds.entries()], ([, grantId]) => grantId)) {
     const ids = wave.map(([, grantId]) => grantId)
-    const rows = await countTogether(tx, { now: at }, ids)
+    const rows = await countAll(tx, { now: at }, ids)
     const through = new Set(rows.map((row) => row.grant_id))
     for (const [index, grantId] of wave) counted[index] = through.has(grantId)
   }
@@ -88,7 +88,7 @@ const countEachWithToken = preparedBatch<{ grantId: string; tokenHash: Uint8Arra
   (tx, { grantId, tokenHash, now }) => countingLiveCalls(tx, now, one, tokenHash).where('grant_id', '=', grantId),
 )
 
-export function noteOfCallsWithToken(
+export function countStatementWithToken(
   queries: Queries,
   calls: readonly { grantId: string; tokenHash: Uint8Array }[],
   now: number,
@@ -100,7 +100,7 @@ export function noteOfCallsWithToken(
 }
 
 /** On SQLite: each run changes one row, or none if the call is not counted. */
-function noteOfCalls(queries: Queries, grantIds: readonly string[], now: number): BatchStatement {
+function countStatement(queries: Queries, grantIds: readonly string[], now: number): BatchStatement {
   return countEach(
     queries,
     grantIds.map((grantId) => ({ grantId, now })),
@@ -108,8 +108,8 @@ function noteOfCalls(queries: Queries, grantIds: readonly string[], now: number)
 }
 
 /**
- * Locks the rows first: a PostgreSQL statement sees other tables as of its own beginning, however long it then waits for a
- * row lock. In a fixed order to avoid deadlocks.
+ * Locks the rows first: a PostgreSQL statement sees other tables as of its own beginning, however long it then waits
+ * for a row lock. In a fixed order to avoid deadlocks.
  */
 const waitForRows = preparedForKeys<object, object>((tx, _values, grantIds) =>
   tx
@@ -120,7 +120,7 @@ const waitForRows = preparedForKeys<object, object>((tx, _values, grantIds) =>
     .forNoKeyUpdate(),
 )
 
-const countTogether = preparedForKeys<{ now: number }, { grant_id: string }>(
+const countAll = preparedForKeys<{ now: number }, { grant_id: string }>(
   (tx, { now }, grantIds) => countingLiveCalls(tx, now, one).where(grantIds.holds('grant_id')).returning('grant_id'),
   { leavesCachesValid: true },
 )

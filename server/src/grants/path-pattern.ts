@@ -1,6 +1,6 @@
 /**
- * Which paths a grant covers. A pattern is a prefix of whole segments; `*` matches any one segment. A path that an upstream
- * might read as another path is covered by no pattern.
+ * Which paths a grant covers. A pattern is a prefix of whole segments; `*` matches any one segment. A path that an
+ * upstream might read as another path is covered by no pattern.
  */
 import { unescapeUnreserved } from '@sallyport/protocol/percent-encoding'
 import { ServiceError } from '../platform/errors.ts'

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ServiceError } from '../platform/errors.ts'
-import { coversHostPattern } from './grant.ts'
-import { readMethod, readMethods } from './method.ts'
+import { coversHostPattern, readMethod, readMethods } from './grant.ts'
 import { coversAnyPath, coversPathPattern, readPathPattern, readPathPatterns } from './path-pattern.ts'
 
 function refused(field: string) {

@@ -38,7 +38,9 @@ export interface Standing {
   provider: StandingProvider | null
 }
 
-/** Ids for the record of a call, besides its agent's. Records of calls that no user approved have a shorter retention. */
+/**
+ * Ids for the record of a call, besides its agent's. Records of calls that no user approved have a shorter retention.
+ */
 export function recordedNames({ grant, connection, provider }: Standing) {
   return {
     isKeptBriefly: grant.userId === null,

@@ -1,6 +1,6 @@
 /**
- * The rule for whether a grant is usable. SQL repeats parts of it to count calls, filter lists and stop calls in flight;
- * usable.test.ts compares each of those with this one.
+ * The rule for whether a grant is usable. SQL repeats parts of it to count calls, filter lists and stop calls in
+ * flight; usable.test.ts compares each of those with this one.
  */
 import type { ConnectionStatus } from '../connections/connection.ts'
 import { ServiceError } from '../platform/errors.ts'

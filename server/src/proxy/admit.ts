@@ -1,7 +1,7 @@
 /** Admits a call: authorizes it and records the attempt. Or records the refusal and says what access to ask for. */
 import type { Agent, CallingAgent } from '../agents/agent.ts'
 import type { CallLog } from '../call-log/call-log.ts'
-import { readMethod } from '../grants/method.ts'
+import { readMethod } from '../grants/grant.ts'
 import { recordedNames } from '../grants/standing.ts'
 import type { Standing } from '../grants/standing.ts'
 import { ServiceError } from '../platform/errors.ts'

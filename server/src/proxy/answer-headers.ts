@@ -117,7 +117,9 @@ function needsPrefix(key: string, { prefixed }: HeaderNaming): boolean {
   return alwaysPrefixed.has(key) || (prefixed && isForBrowsers)
 }
 
-/** Absolute, because a client would resolve a relative one against our URL. Undefined if it is invalid or leads to us. */
+/**
+ * Absolute, because a client would resolve a relative one against our URL. Undefined if it is invalid or leads to us.
+ */
 function locationFor(value: string, base: URL, ownHosts: readonly string[]): string | undefined {
   // Header values are read as Latin-1, one character per byte. By custom the bytes are UTF-8.
   const url = URL.parse(Buffer.from(value, 'latin1').toString(), base.href)

@@ -1,6 +1,6 @@
 /**
- * Batch requests: calls inside a call. The body is searched for anything that could be the path of a credential endpoint,
- * and refused if it can't be searched.
+ * Batch requests: calls inside a call. The body is searched for anything that could be the path of a credential
+ * endpoint, and refused if it can't be searched.
  */
 import { namesCredentialField } from '../providers/presets/credential-fields.ts'
 import { isForAnyPlace, matchesRule } from '../providers/presets/api-path.ts'

@@ -1,6 +1,6 @@
 /**
- * The decrypted credentials of connections, cached. Each call reads the current version from the database, so a token or
- * client secret that was replaced is never taken from the cache.
+ * The decrypted credentials of connections, cached. Each call reads the current version from the database, so a token
+ * or client secret that was replaced is never taken from the cache.
  */
 import { isRefreshDue } from '../connections/connection.ts'
 import type { FreshTokenOf } from '../connections/fresh-token.ts'
@@ -11,7 +11,7 @@ import { Secret } from '../platform/secret.ts'
 import { compileSecrets } from '../redaction/secret-forms.ts'
 import type { Credential } from './upstream.ts'
 
-interface Kept {
+interface Cached {
   version: number
   sealedClientSecret: Uint8Array | null
   headerName: string
@@ -26,7 +26,7 @@ export type CredentialOf = (
 ) => Credential | Promise<Credential>
 
 export function createCredentials({ freshToken, clock }: { freshToken: FreshTokenOf; clock: Clock }): CredentialOf {
-  const kept = new Map<string, Kept>()
+  const cache = new Map<string, Cached>()
   const open = async (
     { connectionId }: StandingConnection,
     { sealedClientSecret, injection }: StandingProvider,
@@ -37,11 +37,11 @@ export function createCredentials({ freshToken, clock }: { freshToken: FreshToke
     const credential: Credential = {
       header: { name: injection.name, value: new Secret(`${injection.prefix}${accessToken.reveal()}`) },
       forms,
-      newestForms: () => kept.get(connectionId)?.credential.forms ?? forms,
+      newestForms: () => cache.get(connectionId)?.credential.forms ?? forms,
       version,
       wasAwaited: false,
     }
-    setBounded(kept, connectionId, {
+    setBounded(cache, connectionId, {
       version,
       sealedClientSecret,
       headerName: injection.name,
@@ -51,14 +51,14 @@ export function createCredentials({ freshToken, clock }: { freshToken: FreshToke
     return { ...credential, wasAwaited: true }
   }
   return (connection, provider, refused) => {
-    const known = kept.get(connection.connectionId)
+    const known = cache.get(connection.connectionId)
     const isGood = known && isSame(known, connection, provider) && !isRefreshDue(connection, clock(), refused)
     return isGood ? known.credential : open(connection, provider, refused)
   }
 }
 
 function isSame(
-  known: Kept,
+  known: Cached,
   { version }: StandingConnection,
   { sealedClientSecret, injection }: StandingProvider,
 ): boolean {

@@ -1,6 +1,6 @@
 /**
- * Says whether a call would be allowed, without making, counting or recording it. It counts against the agent's rate and
- * calls in flight as the call would.
+ * Says whether a call would be allowed, without making, counting or recording it. It counts against the agent's rate
+ * and calls in flight as the call would.
  */
 import { errorKinds } from '@sallyport/protocol/errors'
 import type { DryRunReply } from '@sallyport/protocol/proxy'

@@ -26,8 +26,8 @@ export async function* forwardStream(
 }
 
 /**
- * Aborts the call if the upstream sends nothing for that long. Applied to the upstream's own bytes, because the redactor
- * may hold some of them back for a while.
+ * Aborts the call if the upstream sends nothing for that long. Applied to the upstream's own bytes, because the
+ * redactor may hold some of them back for a while.
  */
 export async function* withIdleTimeout(
   body: AsyncIterable<Uint8Array>,

@@ -245,8 +245,8 @@ const concludeKey = prepared<
 const readAgainMs = 60_000
 
 /**
- * How much each agent has stored. The sum is read once a minute, and this instance adds what it stores in between. A sum
- * for every call would take longer the more is stored, and a counter in the database would be a lock to wait for.
+ * How much each agent has stored. The sum is read once a minute, and this instance adds what it stores in between. A
+ * sum for every call would take longer the more is stored, and a counter in the database would be a lock to wait for.
  */
 function createShares() {
   const shares = new Map<string, { bytes: number; readAt: number }>()

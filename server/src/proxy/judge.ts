@@ -1,6 +1,6 @@
 /** Decides whether a call may be made. Everything it depends on is read from the database now; nothing is written. */
 import type { CallingAgent } from '../agents/agent.ts'
-import { readMethod } from '../grants/method.ts'
+import { readMethod } from '../grants/grant.ts'
 import type { Standing } from '../grants/standing.ts'
 import type { StandingStore } from '../grants/standing-store.ts'
 import { assertUsable } from '../grants/usable.ts'

@@ -25,8 +25,8 @@ export function outgoing(given: GivenRequest, rules: { injects: string; allowRan
 }
 
 /**
- * Credentials, framing and client addresses are set by us. Encodings would let a credential come back in a form that the
- * redactor can't read. Some servers take a path or host from a header instead of the URL.
+ * Credentials, framing and client addresses are set by us. Encodings would let a credential come back in a form that
+ * the redactor can't read. Some servers take a path or host from a header instead of the URL.
  */
 const neverSent = new Set([
   'a-im',
@@ -122,8 +122,8 @@ function refused(name: string, message: string): ServiceError {
 }
 
 /**
- * A string as it is, base64 as its bytes, an object as a form if its type says so, else as JSON. Adds a content type if the
- * caller gave none, except to bytes, whose type is not known.
+ * A string as it is, base64 as its bytes, an object as a form if its type says so, else as JSON. Adds a content type if
+ * the caller gave none, except to bytes, whose type is not known.
  */
 function outgoingBody(given: GivenRequest, headers: HeaderList): Buffer | undefined {
   const { body, bodyBase64 } = given

@@ -1,7 +1,7 @@
 /**
  * Finds parameters that change what a call means: method overrides, and credentials beside ours. Frameworks normalize
- * names in different ways, so all spellings are searched for. The text is searched for these names only and never parsed
- * as a whole, which would take too long.
+ * names in different ways, so all spellings are searched for. The text is searched for these names only and never
+ * parsed as a whole, which would take too long.
  */
 import { ServiceError } from '../platform/errors.ts'
 import { endOfMemberName, endOfPairName, isPartName, longestSpelling, searchFor } from './parameter-names.ts'
@@ -28,8 +28,8 @@ const overrideNames = [
   'x_method_override',
 ]
 /**
- * From RFC 6750 §2.2 and §2.3, and other common names. Google's APIs take any header, such as Authorization or Range, from
- * `$httpHeaders`.
+ * From RFC 6750 §2.2 and §2.3, and other common names. Google's APIs take any header, such as Authorization or Range,
+ * from `$httpHeaders`.
  */
 const credentialNames = ['access_token', 'oauth_token', 'bearer_token', '$httpheaders']
 const overrides: ReadonlySet<string> = new Set(overrideNames)

@@ -101,7 +101,10 @@ function isAboutCredentials(field: 'url' | 'body'): ServiceError {
   })
 }
 
-/** WebDAV's COPY and MOVE have a second path in a header, and so have the object stores of Google, Amazon, Azure and OpenStack. */
+/**
+ * WebDAV's COPY and MOVE have a second path in a header, and so have the object stores of Google, Amazon, Azure and
+ * OpenStack.
+ */
 const secondPath = /^(?:destination|x-copy-from|x-(?:amz|goog|ms)-(?:copy|rename)-source)$/
 
 function assertStaysInPath({ allowedPaths }: Grant, headers: HeaderList): void {

@@ -1,6 +1,6 @@
 /**
- * One proxied call, step by step: authorize, record, get the token, send, redact, record the outcome. Nothing reaches an
- * upstream before the attempt is committed, and nothing comes back that did not pass the redactor.
+ * One proxied call, step by step: authorize, record, get the token, send, redact, record the outcome. Nothing reaches
+ * an upstream before the attempt is committed, and nothing comes back that did not pass the redactor.
  */
 import type { CallingAgent } from '../agents/agent.ts'
 import type { Hold } from '../platform/limits/byte-budget.ts'

@@ -1,7 +1,7 @@
 /**
- * Bounds how much agents can make the service store without a user's approval: records of sandbox calls and refusals, and
- * stored answers of sandbox calls with an Idempotency-Key. The budget is in bytes per day, for each agent and for all
- * agents together. All instances share it: each takes a chunk from the database and spends it in memory.
+ * Bounds how much agents can make the service store without a user's approval: records of sandbox calls and refusals,
+ * and stored answers of sandbox calls with an Idempotency-Key. The budget is in bytes per day, for each agent and for
+ * all agents together. All instances share it: each takes a chunk from the database and spends it in memory.
  */
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'

@@ -1,6 +1,6 @@
 /**
- * Sends a call and returns the final answer. After a 401 it is sent once more with a renewed token; redirects are followed
- * if the caller asked for that. Every request is recorded before it goes out.
+ * Sends a call and returns the final answer. After a 401 it is sent once more with a renewed token; redirects are
+ * followed if the caller asked for that. Every request is recorded before it goes out.
  */
 import type { ErrorCode } from '@sallyport/protocol/errors'
 import type { CallLog } from '../call-log/call-log.ts'

@@ -1,6 +1,6 @@
 /**
- * A streamed answer: the upstream's own status, headers and body, redacted, in constant memory. Headers that would act on
- * our origin get a prefix (`answer-headers.ts`).
+ * A streamed answer: the upstream's own status, headers and body, redacted, in constant memory. Headers that would act
+ * on our origin get a prefix (`answer-headers.ts`).
  */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { StopSignal } from '../platform/stop-signal.ts'

@@ -1,6 +1,6 @@
 /**
- * Bounds the memory of buffered answers, from their first byte until they are sent, per agent and in total: a client that
- * does not read its answers must not use up the memory of all. Streamed answers need none: they have backpressure.
+ * Bounds the memory of buffered answers, from their first byte until they are sent, per agent and in total: a client
+ * that does not read its answers must not use up the memory of all. Streamed answers need none: they have backpressure.
  */
 import { createByteBudget } from '../platform/limits/byte-budget.ts'
 import type { Hold } from '../platform/limits/byte-budget.ts'
@@ -43,8 +43,8 @@ export function noRoom(message: string): ServiceError {
 }
 
 /**
- * After the upstream has answered, so it must not look repeatable. Its room is released immediately for the other answers
- * that are coming in, or all of them would fail together.
+ * After the upstream has answered, so it must not look repeatable. Its room is released immediately for the other
+ * answers that are coming in, or all of them would fail together.
  */
 export function noRoomForAnswer(room: Hold): ServiceError {
   room.resize(0)

@@ -1,6 +1,6 @@
 /**
- * A buffered answer in its envelope. Everything passes the redactor first. A JSON body is then checked and copied into the
- * envelope as it is, without being parsed into objects and written again.
+ * A buffered answer in its envelope. Everything passes the redactor first. A JSON body is then checked and copied into
+ * the envelope as it is, without being parsed into objects and written again.
  */
 import { isUtf8 } from 'node:buffer'
 import { decodeWhole } from '../platform/egress/decoding.ts'

@@ -67,7 +67,7 @@ function takingAgain({ time, takenMs, latest, impossible }: Times): RawBuilder<u
 }
 
 /** The same for SQLite, as a batch statement: each run changes the bucket's row, or none if the bucket is empty. */
-export function noteOfTakings(queries: Queries, keys: readonly string[], times: Times): BatchStatement {
+export function takeStatement(queries: Queries, keys: readonly string[], times: Times): BatchStatement {
   return takeEach(
     queries,
     keys.map((key) => ({ ...times, key })),
