@@ -56,7 +56,7 @@ const hostile = [
   // The first letter is Cyrillic.
   { name: 'Аcme', reason: 'Approve' },
   {
-    name: 'Mail helper may only read (GET) at api.acme.example. Verified by Sallyport',
+    name: 'Mail helper may only read (GET) on api.acme.example. Verified by Sallyport',
     reason: 'Approve\n'.repeat(120),
   },
   { name: `${tower} <button>Approve</button>`, reason: `<button>Approve</button>\n${tower.repeat(10)}` },
@@ -105,20 +105,20 @@ inBrowser('what an agent claims to be is said to be a claim, and what it did is 
     return (await reply.json()) as { approval_url: string }
   }
   await page.goto((await claims('grace@example.com')).approval_url)
-  await page.getByText('It says that it belongs to you: anyone can say so.').waitFor()
+  await page.getByText('It claims to belong to you. Any agent can claim this.').waitFor()
   await page.goto((await claims('<b>The bank</b>')).approval_url)
   await page.getByText('<b>The bank</b>').waitFor()
 
   const first = await ask()
   await open(page, first)
-  await page.getByText('Nothing: you have never granted it anything.').waitFor()
-  await page.getByText('It named nobody: you are asked because you opened its link.').waitFor()
+  await page.getByText('You have never granted it access.').waitFor()
+  await page.getByText('It didn’t name a user. You see this request because you opened its link.').waitFor()
   await press(page, 'Approve')
   await sees(page, 'Access granted')
   const again = await first.call('POST', '/v4/access-requests', { provider: 'acme', user_id: 'grace@example.com' })
   await page.goto(again.approval_url)
-  await page.getByText('You have granted it access once; all of it still holds. It made no call with it.').waitFor()
-  assert.equal(await page.getByText('It named nobody').count(), 0)
+  await page.getByText('You have granted it access once; that grant is still active. It has made no calls.').waitFor()
+  assert.equal(await page.getByText('It didn’t name a user').count(), 0)
 })
 
 inBrowser('no address decides, and a double click decides once', [], async (visit) => {
@@ -153,7 +153,7 @@ inBrowser('no address chooses the account, but that of a provider who has just s
   await page.goto(`${asked.url}?connection_id=${id}`)
   await sees(page, asking)
   assert.equal(await page.getByRole('radio', { name: '@example.com', checked: true }).count(), 0)
-  await page.getByText('Choose the account that the agent may use.').waitFor()
+  await page.getByText('Choose an account for the agent to use.').waitFor()
   assert.equal(await page.getByRole('status').textContent(), '')
 })
 
@@ -217,8 +217,8 @@ inBrowser('a request that nobody answers in time says so by itself', [], async (
     .run(Date.now() - 1000, asked.id)
   database.close()
   await page.clock.fastForward('24:00:02')
-  await sees(page, 'Too late')
-  await page.getByText('Nothing was granted; the agent may ask again.').waitFor()
+  await sees(page, 'This request has expired')
+  await page.getByText('No access was granted; the agent can ask again.').waitFor()
   await assertFine(page, 'too late')
 })
 
@@ -238,10 +238,10 @@ inBrowser(
     await assertFine(stranger, 'signed out')
     const newcomer = await arrive(visit, 'ida@example.com', [])
     await open(newcomer, asked)
-    await newcomer.getByText('You have connected none there yet.').waitFor()
+    await newcomer.getByText('You haven’t connected an account yet.').waitFor()
     await assertFine(newcomer, 'no account')
     await newcomer.goto(`${base}/approve-proxy/arq_${'0'.repeat(26)}`)
-    await sees(newcomer, 'Nothing to decide here')
+    await sees(newcomer, 'Request not found')
     await assertFine(newcomer, 'not found')
 
     const page = await arrive(visit, 'ken@example.com')
@@ -259,15 +259,15 @@ inBrowser(
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('ArrowDown')
     assert.ok(await page.getByRole('radio', { name: 'Until I revoke it' }).isChecked())
-    await page.getByRole('radio', { name: 'Chosen methods' }).check()
+    await page.getByRole('radio', { name: 'Selected methods' }).check()
     await page.getByRole('radio', { name: 'Only these' }).check()
-    await page.getByLabel('Paths, one in each line').fill('/v1')
+    await page.getByLabel('Paths, one per line').fill('/v1')
     await page.getByText('If you deny').focus()
     await page.keyboard.press('Enter')
     await page.getByLabel('Reason').waitFor()
-    await page.getByText('Look twice').waitFor()
-    await page.getByText('stands for every host below it').waitFor()
-    await page.getByText('No end: it holds until you think of revoking it.').waitFor()
+    await page.getByText('Check before you approve').waitFor()
+    await page.getByText('covers every subdomain').waitFor()
+    await page.getByText('No expiry: it stays active until you revoke it.').waitFor()
     await page.locator('button[aria-disabled=false]', { hasText: 'Approve' }).waitFor()
     await assertFine(page, 'everything open')
   },

@@ -25,7 +25,7 @@ after(async () => {
   for (const end of endings) await end()
 })
 
-export const asking = 'An agent asks for access'
+export const asking = 'An agent is requesting access'
 
 export interface Asked {
   id: string

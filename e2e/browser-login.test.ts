@@ -34,7 +34,7 @@ inBrowser('a person signs in with a provider, and is sent back to the page', [no
   assert.ok(names.includes('svc_session') && !names.includes('svc_login'), names.join())
   await page.goto(`${base}/account`)
   // Until its list of sessions is there, the page would ask for it when it is signed out.
-  await page.getByText('This one', { exact: true }).waitFor()
+  await page.getByText('This session', { exact: true }).waitFor()
   await press(page, 'Sign out')
   await sees(page, 'Sign in')
   await follow(page, byGitHub)
@@ -49,7 +49,7 @@ inBrowser('a person who refuses reads so, and can choose again', [notSignedIn], 
   await press(page, 'Sign in')
   await press(page, 'Refuse')
   await sees(page, 'Sign in')
-  await hears(page, 'Access was refused at the provider.')
+  await hears(page, 'Access was denied at the provider.')
   assert.equal(page.url(), `${base}/`)
   await page.reload()
   await sees(page, 'Sign in')
@@ -69,7 +69,7 @@ inBrowser('every result that an address names is a sentence, and none becomes ma
   assert.equal(heard.size, codes.size)
   for (const code of ['<img src=x onerror=alert(1)>', 'constructor', '__proto__', '', 'x'.repeat(3000)]) {
     await page.goto(`${base}/?error=${encodeURIComponent(code)}`)
-    await hears(page, /^That did not work\. Please start again\.$/)
+    await hears(page, /^Something went wrong\. Please start again\.$/)
     assert.equal(await page.locator('main img, [role=status] *').count(), 0)
   }
 })
@@ -95,7 +95,7 @@ const resume = '/v4/oauth/resume'
 
 inBrowser('a connection that waits goes on after a sign-in with a token', [notSignedIn], async (visit) => {
   const page = await visit(`${base}/?connect=waiting`)
-  await page.getByText('Once you are signed in, your account will be connected.').waitFor()
+  await page.getByText('After you sign in, your account will be connected.').waitFor()
   await page.getByLabel('Sign-in link or login token').fill((await issueLink('emmy@example.com')).login_url)
   await press(page, 'Continue')
   const goesOn = page.waitForRequest(`${base}${resume}`)
@@ -132,7 +132,7 @@ inBrowser('whoever was asked to decide comes back from a provider to do so', [no
   const id = `arq_${'0'.repeat(26)}`
   const page = await visit(`${base}/?decide=${id}`)
   await follow(page, byGitHub)
-  await sees(page, 'Nothing to decide here')
+  await sees(page, 'Request not found')
   assert.equal(page.url(), `${base}/approve-proxy/${id}`)
 })
 

@@ -48,7 +48,7 @@ async function holds(page: Page, expected: RegExp[]): Promise<void> {
   await eventually(isThere, `the list does not hold ${expected.join(' and ')} alone`)
 }
 
-const refused = /^Mail helper tried to delete .*\/api\/x, refused: you did not allow this method\./
+const refused = /^Mail helper tried to delete .*\/api\/x, refused: this method isn’t allowed by the grant\./
 const unknown = /^Mail helper tried to read .*\/api\/nothing, answered 404\./
 const written = /^Report writer read .*\/api\/whoami, answered 200\./
 
@@ -57,23 +57,23 @@ inBrowser('records are found by an address and by the controls, with the keyboar
   const page = await person.open('/activity?outcome=refused&kind=nonsense&span=%3Cb%3E', 'Activity', visit)
   await holds(page, [refused])
   assert.equal(await page.getByLabel('Outcome').inputValue(), 'refused')
-  assert.equal(await page.getByLabel('What').inputValue(), '')
+  assert.equal(await page.getByLabel('Type').inputValue(), '')
   await assertAccessible(page)
 
-  await page.getByRole('button', { name: 'Show everything' }).click()
+  await page.getByRole('button', { name: 'Clear filters' }).click()
   await page.locator('h1:focus').waitFor()
   assert.equal(page.url(), `${base}/activity`)
   await lines(page).nth(49).waitFor()
 
-  await page.getByLabel('What').selectOption('Approvals')
-  await holds(page, [/^You gave access to Report writer\./, /^You gave access to Mail helper\./])
+  await page.getByLabel('Type').selectOption('Approvals')
+  await holds(page, [/^You granted access to Report writer\./, /^You granted access to Mail helper\./])
   assert.equal(page.url(), `${base}/activity?kind=access_request.approved`)
-  await page.getByLabel('What').selectOption('Everything')
+  await page.getByLabel('Type').selectOption('All types')
   await page.getByLabel('Agent').selectOption('Report writer')
-  await page.getByLabel('What').selectOption('Calls')
+  await page.getByLabel('Type').selectOption('Calls')
   await holds(page, [written])
 
-  await page.getByLabel('Agent').selectOption('Every agent')
+  await page.getByLabel('Agent').selectOption('All agents')
   const search = page.getByRole('searchbox')
   await search.fill('get /api/nothing')
   await search.press('Enter')
@@ -86,7 +86,7 @@ inBrowser('records are found by an address and by the controls, with the keyboar
   assert.equal(await search.inputValue(), 'get /api/nothing')
   await search.fill('nothing at all')
   await search.press('Enter')
-  await page.getByText('Nothing on record').waitFor()
+  await page.getByText('No activity').waitFor()
   await assertAccessible(page)
 })
 
@@ -103,17 +103,23 @@ inBrowser('the chart tells the figures; one record is read, and one comes back t
   // The last outcome is on record a moment after its attempt.
   await eventually(async () => (await figure(page, 'Answered')) === manyCalls + 1, 'not all answers are counted')
   assert.deepEqual([await figure(page, 'Refused'), await figure(page, 'Failed')], [1, 0])
-  await page.getByText(`Of the grant ${grant}`).waitFor()
+  await page.getByText(`Grant ${grant}`).waitFor()
   await page.getByRole('radio', { name: '7 days' }).focus()
   await page.keyboard.press('ArrowLeft')
   await page.getByRole('radio', { name: '24 hours', checked: true }).waitFor()
   assert.equal(page.url(), `${base}/activity?span=day&grant_id=${grant}`)
 
   await show(page, 'answered 404').click()
-  await sees(page, 'On record')
-  await page.getByRole('heading', { name: 'What came of it' }).waitFor()
+  await sees(page, 'Call details')
+  await page.getByRole('heading', { name: 'Result' }).waitFor()
   const facts = await page.getByRole('main').innerText()
-  for (const fact of [/Outcome\s+Answered/, /Took\s+\d+ ms/, /status\s+404/, /path\s+\/api\/nothing/, /method\s+GET/]) {
+  for (const fact of [
+    /Outcome\s+Answered/,
+    /Duration\s+\d+ ms/,
+    /status\s+404/,
+    /path\s+\/api\/nothing/,
+    /method\s+GET/,
+  ]) {
     assert.match(facts, fact)
   }
   assert.doesNotMatch(facts, /bearer|authorization/i)
@@ -192,11 +198,11 @@ inBrowser('nothing of others is shown, and no text of theirs breaks the page', [
   await assertFits(page)
   await assertAccessible(page)
   await show(page, 'answered 404').click()
-  await sees(page, 'On record')
-  await page.getByText('What was asked').waitFor()
+  await sees(page, 'Call details')
+  await page.getByRole('heading', { name: 'Details', exact: true }).waitFor()
   await assertFits(page)
   assert.equal(await page.locator('main img, main script, main b').count(), 0)
-  assert.equal(await page.title(), 'On record · Sallyport')
+  assert.equal(await page.title(), 'Call details · Sallyport')
 
   const { body } = await victim.person.call('GET', '/v4/audit?limit=1')
   await page.goto(`${base}/activity/${body.records[0].audit_id}`)
@@ -204,6 +210,6 @@ inBrowser('nothing of others is shown, and no text of theirs breaks the page', [
   assert.doesNotMatch(await page.getByRole('main').innerText(), /Mail helper|Report writer|ada@example/)
   await page.goto(`${base}/activity?grant_id=${victim.grant}&agent_id=${'x'.repeat(3000)}`)
   await sees(page, 'Activity')
-  await page.getByRole('button', { name: 'Show everything' }).waitFor()
+  await page.getByRole('button', { name: 'Clear filters' }).waitFor()
   await assertFits(page)
 })

@@ -33,7 +33,7 @@ async function openAccount(page: Page): Promise<void> {
   await page.getByRole('link', { name: /^Signed in as / }).click()
   await sees(page, 'Account')
   // Until its list is there, the page would ask for it in a session that a test has ended meanwhile.
-  await sessionRows(page).filter({ hasText: 'This one' }).waitFor()
+  await sessionRows(page).filter({ hasText: 'This session' }).waitFor()
 }
 
 function sessionRows(page: Page): Locator {
@@ -99,13 +99,13 @@ inBrowser('a link that makes the browser somebody else’s says so first', [], a
   await page.goto('about:blank')
   await page.goto((await issueLink('eve@example.com')).login_url)
   await sees(page, 'Sign in as eve?')
-  await page.getByText('You are signed in as hedy.').waitFor()
+  await page.getByText('You’re signed in as hedy.').waitFor()
   await press(page, 'Not now')
   await showsWho(page, 'hedy')
   await page.goto('about:blank')
   await page.goto((await issueLink('hedy@example.com')).login_url)
   await sees(page, 'Sign in as hedy?')
-  assert.equal(await page.getByText('You are signed in as').count(), 0)
+  assert.equal(await page.getByText('You’re signed in as').count(), 0)
 })
 
 const failed = ['404 /assets/', 'Failed to fetch dynamically imported module']
@@ -114,9 +114,9 @@ inBrowser('a page that is older than the service says so, and loads again', fail
   const page = await signIn(visit, 'ida@example.com')
   await page.route(/assets\/grants-/, (route) => route.fulfill({ status: 404 }))
   await page.getByRole('link', { name: 'Grants' }).click()
-  await page.getByRole('heading', { name: 'This page failed' }).waitFor()
+  await page.getByRole('heading', { name: 'Something went wrong' }).waitFor()
   await page.unroute(/assets\/grants-/)
-  await press(page, 'Load it again')
+  await press(page, 'Reload')
   await sees(page, 'Grants')
 })
 
@@ -137,7 +137,7 @@ inBrowser('of a double click the second half does nothing', [sessionIsOver], asy
   const box = await end.first().boundingBox()
   assert.ok(box)
   await page.mouse.click(box.x + 5, box.y + 5)
-  await hears(page, 'has ended')
+  await hears(page, 'was ended')
   await end.nth(1).waitFor({ state: 'detached' })
   // The second half falls on the row that has moved up.
   const next = await end.first().boundingBox()
@@ -160,7 +160,7 @@ inBrowser('a token can be pasted, with the keyboard alone', [notSignedIn, tooLon
   await field.focus()
   await page.keyboard.type('<b>garbage</b>')
   await page.keyboard.press('Enter')
-  await page.getByRole('alert').filter({ hasText: 'That is no login token' }).waitFor()
+  await page.getByRole('alert').filter({ hasText: 'That’s not a login token' }).waitFor()
   assert.equal(await field.getAttribute('aria-invalid'), 'true')
   await field.fill(`sp_login_${'x'.repeat(500)}`)
   await page.keyboard.press('Enter')
@@ -183,7 +183,7 @@ inBrowser('signing out ends the session and forgets the cookie', [notSignedIn], 
   await openAccount(page)
   await press(page, 'Sign out')
   await sees(page, 'Sign in')
-  await hears(page, 'You are signed out.')
+  await hears(page, 'You’re signed out.')
   assert.deepEqual(await page.context().cookies(), [])
   assert.equal(await me(), 401)
   await page.reload()
@@ -206,7 +206,7 @@ inBrowser('signing out everywhere ends the session of another browser', over, as
   await press(second, 'Sign out everywhere')
   await press(second, 'End all sessions')
   await sees(second, 'Sign in')
-  await hears(second, 'You are signed out everywhere.')
+  await hears(second, 'You’re signed out everywhere.')
   await press(first, 'Sign out')
   await sees(first, 'Your session has ended')
 })
@@ -216,9 +216,9 @@ inBrowser('one session of the list can be ended', [sessionIsOver], async (visit)
   const second = await signIn(visit, 'maria@example.com')
   await openAccount(second)
   await second.getByRole('button', { name: /^End the session/ }).click()
-  await hears(second, 'has ended')
+  await hears(second, 'was ended')
   await second.locator('h2:focus', { hasText: 'Your sessions' }).waitFor()
-  await sessionRows(second).filter({ hasText: 'This one' }).waitFor()
+  await sessionRows(second).filter({ hasText: 'This session' }).waitFor()
   assert.equal(await sessionRows(second).count(), 1)
   await first.reload()
   await sees(first, 'Sign in')
@@ -234,7 +234,7 @@ inBrowser('a lost connection is said, and the same click works again', [notSigne
   await sees(page, 'Sign in as ada?')
   await page.context().setOffline(true)
   await press(page, 'Sign in')
-  await hears(page, 'No answer from the service')
+  await hears(page, 'The service isn’t responding')
   await page.context().setOffline(false)
   await press(page, 'Sign in')
   await sees(page, 'Home')
@@ -257,7 +257,7 @@ inBrowser("the service's refusal is shown in its words, with the request id", ['
   // A bearer counts before the cookie, and an agent has no session to end.
   await page.setExtraHTTPHeaders({ authorization: `Bearer ${agent.access_token}` })
   await press(page, 'Sign out')
-  await hears(page, /^This call takes a user's session, not an agent token\. \(req_[0-9a-z]+\)$/)
+  await hears(page, /^This call requires a user's session, not an agent token\. \(req_[0-9a-z]+\)$/)
 })
 
 inBrowser('the commands are those of the start screen, and the page fits a phone', [], async (visit) => {

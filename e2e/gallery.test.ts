@@ -92,8 +92,8 @@ const views: Shown[] = [
     name: 'connections-code',
     address: () => '/connections/new',
     act: async (page) => {
-      await page.getByRole('button', { name: 'Connect Acme Mail with a code' }).click()
-      await page.getByRole('img', { name: /camera of a phone/ }).waitFor()
+      await page.getByRole('button', { name: 'Use a code to connect Acme Mail' }).click()
+      await page.getByRole('img', { name: /QR code for the same address/ }).waitFor()
     },
   },
   { name: 'grants', address: () => '/grants' },
@@ -114,7 +114,7 @@ const views: Shown[] = [
         .getByRole('link', { name: /answered 200/ })
         .first()
         .click()
-      await page.getByRole('heading', { name: 'On record' }).waitFor()
+      await page.getByRole('heading', { name: 'Call details' }).waitFor()
     },
   },
   { name: 'devices', address: () => '/devices' },

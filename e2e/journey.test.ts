@@ -61,7 +61,7 @@ inBrowser('from the start screen to a call that is refused again', [], async (vi
   await page.getByRole('checkbox', { name: 'api.beta.example' }).uncheck()
   await page.getByRole('radio', { name: 'Only read' }).check()
   await page.getByRole('radio', { name: '1 hour' }).check()
-  await page.getByLabel('How many calls at most').fill('3')
+  await page.getByLabel('Call limit').fill('3')
   await press(page, 'Approve')
   await sees(page, 'Access granted')
 
@@ -69,7 +69,7 @@ inBrowser('from the start screen to a call that is refused again', [], async (vi
   const { allowed_hosts, allowed_methods, max_calls } = (await agent.grants().page()).grants[0] ?? assert.fail()
   assert.deepEqual([allowed_hosts, allowed_methods, max_calls], [[oauth.host], ['GET'], 3])
 
-  await page.getByRole('link', { name: 'To your grants' }).click()
+  await page.getByRole('link', { name: 'View grants' }).click()
   await sees(page, 'Grants')
   await goTo(page, 'Activity')
   const line = (text: string) => page.getByRole('main').getByRole('link', { name: text })
@@ -79,10 +79,10 @@ inBrowser('from the start screen to a call that is refused again', [], async (vi
   await line(read).waitFor()
   const narrowed = agent.proxy({ grant_id: grantId, url: whoami, method: 'POST' })
   assert.equal(await refusal(narrowed), 'method_not_allowed')
-  await line('refused: you did not allow this method.').waitFor()
+  await line('refused: this method isn’t allowed by the grant.').waitFor()
 
   await line(read).click()
-  await sees(page, 'On record')
+  await sees(page, 'Call details')
   await page.getByText(read).waitFor()
   await page.getByRole('link', { name: grantId }).waitFor()
   assert.match(await page.getByRole('main').innerText(), /Outcome\s+Answered/)
@@ -90,7 +90,7 @@ inBrowser('from the start screen to a call that is refused again', [], async (vi
   await goTo(page, 'Grants')
   await press(page, 'Revoke the access of Mail helper')
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
-  await hears(page, 'The access is revoked.')
+  await hears(page, 'Access revoked.')
   await page.locator('h1:focus').waitFor()
   await goTo(page, 'Activity')
   assert.equal(await refusal(agent.proxy({ grant_id: grantId, url: whoami, method: 'GET' })), 'grant_revoked')
@@ -122,7 +122,7 @@ inBrowser('who is told no, too late, or somebody else’s affair', ['404 /v4/acc
   assert.equal(change.run(Date.now() - 1000, late.access_request_id).changes, 1)
   database.close()
   await page.goto(late.approval_url)
-  await sees(page, 'Too late')
+  await sees(page, 'This request has expired')
   assert.equal(await page.getByRole('button', { name: 'Approve' }).count(), 0)
   await assert.rejects(other.waitForGrant(late.access_request_id), AccessExpired)
 
@@ -130,7 +130,7 @@ inBrowser('who is told no, too late, or somebody else’s affair', ['404 /v4/acc
   const stranger = await arrive(visit, 'mallory')
   const theirs = await stranger.open('/', 'Home')
   await theirs.goto(foreign.approval_url)
-  await sees(theirs, 'Nothing to decide here')
+  await sees(theirs, 'Request not found')
   assert.doesNotMatch(await theirs.getByRole('main').innerText(), /Another agent|Beta|grace/)
   const decision = { connection_id: await stranger.connect('mallory') }
   for (const verb of ['approve', 'deny']) {

@@ -30,7 +30,7 @@ export function addressOf(accessRequestId: string): string {
 export function ToList() {
   return (
     <a href="#" className="inline-flex min-h-10 items-center font-semibold text-accent">
-      What else waits
+      Other requests
     </a>
   )
 }

@@ -18,12 +18,15 @@ export function Answered({ request, answer: { grant, signed } }: { request: Acce
           </p>
         ) : (
           <p>
-            <Theirs>{request.agent.name}</Theirs> was granted nothing. It is silent for a day.
+            <Theirs>{request.agent.name}</Theirs> was not granted access. It is muted for a day.
           </p>
         )}
       </Card>
       {signed && (
-        <Section title="What this device signed" note="The service keeps it. Anybody can check it without the service.">
+        <Section
+          title="What this device signed"
+          note="The service stores it. Anyone can verify it without the service."
+        >
           <Card>
             <Facts>
               <Fact name="Text">

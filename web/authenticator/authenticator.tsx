@@ -42,10 +42,10 @@ function Paired({ kept, onForgotten }: { kept: KeptDevice; onForgotten: () => un
 function Insecure() {
   return (
     <Frame>
-      <View title="This address is not safe enough">
+      <View title="This page needs https">
         <Notice tone="bad">
-          A browser makes keys only for pages that came over https, or from its own machine. Open the authenticator at
-          the https address of this service.
+          Browsers create keys only for pages loaded over https or from localhost. Open the authenticator at this
+          service’s https address.
         </Notice>
       </View>
     </Frame>

@@ -38,14 +38,14 @@ export function Decide({ device, accessRequestId, onForgotten }: DecideProps) {
   if (request.data && answer) return <Answered request={request.data} answer={answer} />
   if (isProblem(problem, 'not_found')) {
     return (
-      <View title="Nothing to decide here" lead="This request is not for you, or it does not exist.">
+      <View title="Request not found" lead="It doesn’t exist, or it isn’t addressed to you.">
         <ToList />
       </View>
     )
   }
   if (problem) {
     return (
-      <View title="An agent asks for access">
+      <View title="An agent is requesting access">
         <Trouble
           problem={problem}
           again={() => Promise.all([request.refetch(), accounts.refetch()])}
@@ -63,8 +63,8 @@ export function Decide({ device, accessRequestId, onForgotten }: DecideProps) {
 const outcomes = {
   approved: 'Already approved',
   denied: 'Already denied',
-  expired: 'Too late',
-  cancelled: 'Taken back',
+  expired: 'This request has expired',
+  cancelled: 'Cancelled by the agent',
   pending: '',
 }
 
@@ -74,7 +74,7 @@ function Settled({ request: { status, decided_at: decidedAt, expires_at: expires
       title={outcomes[status]}
       lead={
         <>
-          There is nothing to decide any more, since <Moment at={decidedAt ?? expiresAt} />.
+          There is nothing left to decide. Closed <Moment at={decidedAt ?? expiresAt} />.
         </>
       }
     >

@@ -17,21 +17,21 @@ export function OtherDevices({ device, me }: { device: DeviceClient; me: MeReply
   const waiting = (devices.data ?? []).filter(({ key }) => key !== null && !key.enrolled)
   const lift = async () => {
     await device.liftDeviceApproval()
-    say('You can decide in the console again.')
+    say('You can approve in the console again.')
     await queries.invalidateQueries()
   }
   if (!isRequired && waiting.length === 0) return null
   return (
-    <Section title="What this device alone can do">
+    <Section title="Manage approvals">
       {waiting.map((other) => (
         <WaitingDevice key={other.device_id} device={device} other={other} />
       ))}
       {isRequired && (
         <Card>
           <div className="flex flex-wrap items-center justify-between gap-3">
-            <p className="text-sm">You approve on devices only.</p>
-            <Confirm opener="Switch off" title="Decide without a device?" verb="Sign and switch off" act={lift}>
-              <p>Whoever is signed in to the console as you can then approve what agents ask for.</p>
+            <p className="text-sm">You approve on your devices only.</p>
+            <Confirm opener="Turn off" title="Approve without a device?" verb="Sign and turn off" act={lift}>
+              <p>Anyone signed in to the console as you will be able to approve requests.</p>
             </Confirm>
           </div>
         </Card>
@@ -46,18 +46,18 @@ function WaitingDevice({ device, other }: { device: DeviceClient; other: Device 
   const thumbprint = other.key?.thumbprint ?? ''
   const enrol = async () => {
     await device.enrol(other.device_id, thumbprint)
-    say('The other device may decide from now on.')
+    say('The other device can approve now.')
     await queries.invalidateQueries({ queryKey: ['devices'] })
   }
   return (
     <Card>
       <div className="space-y-3 text-sm">
         <p>
-          <Theirs>{other.device_name ?? 'A device without a name'}</Theirs> wants to decide, too. Compare its key with
-          the one that it shows itself:
+          <Theirs>{other.device_name ?? 'Unnamed device'}</Theirs> wants to approve requests too. Compare this key with
+          the one shown on that device:
         </p>
         <code className="block font-mono text-xs break-all">{thumbprint}</code>
-        <Action act={enrol}>It is the same: let it decide</Action>
+        <Action act={enrol}>Keys match: allow it to approve</Action>
       </div>
     </Card>
   )

@@ -14,7 +14,7 @@ export function Pair({ code, onPaired }: { code: string; onPaired: () => unknown
   const pair = async () => {
     setProblem(undefined)
     if (pairingCode.trim() === '') {
-      setProblem('Type the code that the console shows you.')
+      setProblem('Enter the code shown in the console.')
       return
     }
     try {
@@ -33,7 +33,7 @@ export function Pair({ code, onPaired }: { code: string; onPaired: () => unknown
       })
     } catch (error) {
       if (!isProblem(error, 'not_found', 'expired', 'invalid_field')) throw error
-      setProblem('This code does not work. It may be mistyped, used already, or older than 10 minutes.')
+      setProblem('This code doesn’t work. It may be mistyped, already used, or more than 10 minutes old.')
       return
     }
     await onPaired()
@@ -41,19 +41,19 @@ export function Pair({ code, onPaired }: { code: string; onPaired: () => unknown
   return (
     <View
       title="Pair this device"
-      lead="Requests of agents then ring here, and you decide on them by a signature of this device."
+      lead="You’ll be notified here when an agent requests access, and this device signs your decision."
     >
       {code !== '' && (
         <Notice>
-          The code came with the link that you opened. Pair only if you have just made it in your own console: this
-          browser becomes a device of whoever made the code.
+          The code came from the link you opened. Pair only if you just created it in your own console: this browser
+          becomes a device of the user who created the code.
         </Notice>
       )}
       <Card>
         <div className="space-y-5">
           <Field
             label="Pairing code"
-            note="In the console, under Devices, choose “Pair a device”. Scan the code that it shows, or type it here."
+            note="In the console, open Devices and choose “Pair a device”. Scan the code or type it here."
             value={pairingCode}
             problem={problem}
             autoComplete="off"
@@ -64,7 +64,7 @@ export function Pair({ code, onPaired }: { code: string; onPaired: () => unknown
             }}
           />
           <Field
-            label="Name of this device"
+            label="Device name"
             value={name}
             maxLength={200}
             onChange={(event) => {
@@ -77,8 +77,8 @@ export function Pair({ code, onPaired }: { code: string; onPaired: () => unknown
         </div>
       </Card>
       <p className="text-sm text-quiet">
-        A key is made in this browser and can’t be taken out of it, not even by this page. If you clear the browser’s
-        data, it is gone, and you pair again.
+        The key is created in this browser and can’t be exported, not even by this page. If you clear the browser’s
+        data, the key is lost and you need to pair again.
       </p>
     </View>
   )

@@ -57,10 +57,10 @@ export function Question({ device, request, accounts, onAnswer }: QuestionProps)
 
   return (
     <View
-      title="An agent asks for access"
+      title="An agent is requesting access"
       lead={
         <>
-          The request ends <Ago at={request.expires_at} />.
+          The request expires <Ago at={request.expires_at} />.
         </>
       }
     >
@@ -88,13 +88,13 @@ export function Question({ device, request, accounts, onAnswer }: QuestionProps)
           </div>
         </Card>
       ) : (
-        <Notice>You have no account there that can be used. Connect one in the console; then approve here.</Notice>
+        <Notice>You have no usable account with this provider. Connect one in the console, then approve here.</Notice>
       )}
       {canApprove && <Summary request={request} choices={choices} decided={decided} accounts={accounts} />}
       {decided.decision && (
         <details className="text-sm">
           <summary className="font-medium text-accent">What this device will sign</summary>
-          <p className="mt-2 text-quiet">Your yes, for this request alone, over exactly these terms:</p>
+          <p className="mt-2 text-quiet">Your approval of this request, with exactly these terms:</p>
           <pre className="mt-2 overflow-x-auto rounded-lg bg-raised p-3 text-xs whitespace-pre-wrap" tabIndex={0}>
             {canonicalJson(decided.decision)}
           </pre>

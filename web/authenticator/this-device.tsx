@@ -29,29 +29,29 @@ export function ThisDevice({ device, kept, me, record, onForgotten }: ThisDevice
         <Card>
           <dl className="space-y-3 text-sm">
             <Fact name="Name">
-              <Theirs>{record.device_name ?? 'without a name'}</Theirs>
+              <Theirs>{record.device_name ?? 'Unnamed device'}</Theirs>
             </Fact>
-            <Fact name="Decides for">
+            <Fact name="Approves for">
               <Theirs>{user.name ?? user.email ?? user.user_id}</Theirs>
             </Fact>
             <Fact name="Paired">
               <Moment at={record.created_at} />
             </Fact>
-            <Fact name="Its key">
+            <Fact name="Key">
               <Thumbprint kept={kept} />
             </Fact>
-            <Fact name="May decide">
-              {isEnrolled ? <Badge tone="good">yes, by signature</Badge> : <Badge tone="warn">not yet</Badge>}
+            <Fact name="Can approve">
+              {isEnrolled ? <Badge tone="good">yes</Badge> : <Badge tone="warn">not yet</Badge>}
             </Fact>
-            <Fact name="Rings">
+            <Fact name="Notifications">
               <Ringing device={device} kept={kept} isRinging={record.push} />
             </Fact>
           </dl>
           {!isEnrolled && (
             <div className="mt-4">
               <Notice>
-                You approve on devices only, so one that may decide has to agree to this one first. Open the
-                authenticator there, and compare the key.
+                You approve on your devices only, so a device that can already approve must confirm this one. Open the
+                authenticator there and compare the key.
               </Notice>
             </div>
           )}
@@ -85,17 +85,17 @@ function Thumbprint({ kept }: { kept: KeptDevice }) {
 function Ringing({ device, kept, isRinging }: Pick<ThisDeviceProps, 'device' | 'kept'> & { isRinging: boolean }) {
   const queries = useQueryClient()
   const { say, complain } = useSay()
-  if (isRinging) return <Badge tone="good">yes</Badge>
-  if (!canRing()) return <>This browser knows no push messages. Keep the page open instead.</>
+  if (isRinging) return <Badge tone="good">on</Badge>
+  if (!canRing()) return <>This browser doesn’t support push notifications. Keep this page open instead.</>
   const switchOn = async () => {
     if (!(await ring(device, kept))) {
-      complain('The browser was not allowed to notify you. Allow it in its settings for this site.')
+      complain('Notifications are blocked. Allow them for this site in your browser’s settings.')
       return
     }
-    say('Requests ring here from now on.')
+    say('Notifications are on.')
     await queries.invalidateQueries({ queryKey: ['me'] })
   }
-  return <Action act={switchOn}>Let requests ring here</Action>
+  return <Action act={switchOn}>Turn on notifications</Action>
 }
 
 function Remove({ device, onForgotten }: Pick<ThisDeviceProps, 'device' | 'onForgotten'>) {
@@ -106,7 +106,7 @@ function Remove({ device, onForgotten }: Pick<ThisDeviceProps, 'device' | 'onFor
   }
   return (
     <Confirm opener="Remove this device" title="Remove this device?" verb="Remove" act={remove}>
-      <p>It is shown nothing any more and decides nothing. Its key is deleted; to use it again, you pair it anew.</p>
+      <p>It will no longer see or approve requests. Its key is deleted; to use it again, pair it again.</p>
     </Confirm>
   )
 }

@@ -16,7 +16,7 @@ export function Trouble({ problem, again, onForgotten }: TroubleProps) {
       <Notice tone="bad">
         <p className="font-semibold">This device is no longer paired.</p>
         <p className="mt-1">
-          It was removed in the console. It is shown nothing, and what it signs counts for nothing.
+          It was removed in the console. It no longer sees requests, and its signatures aren’t accepted.
         </p>
         <div className="mt-3">
           <Action
@@ -34,10 +34,10 @@ export function Trouble({ problem, again, onForgotten }: TroubleProps) {
   const isOffline = isProblem(problem, 'no_answer', 'timeout')
   return (
     <Notice>
-      <p className="font-semibold">{isOffline ? 'You are offline, or the service is.' : describeProblem(problem)}</p>
-      {isOffline && (
-        <p className="mt-1">Nothing can be shown or decided until there is a connection. Nothing is lost.</p>
-      )}
+      <p className="font-semibold">
+        {isOffline ? 'You’re offline, or the service can’t be reached.' : describeProblem(problem)}
+      </p>
+      {isOffline && <p className="mt-1">Requests will appear again once you’re connected. Nothing is lost.</p>}
       <div className="mt-3">
         <Action act={again}>Try again</Action>
       </div>

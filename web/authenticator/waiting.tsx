@@ -50,7 +50,7 @@ export function Waiting({ device, kept, onForgotten }: WaitingProps) {
 
 function Requests({ requests }: { requests: AccessRequest[] }) {
   if (requests.length === 0) {
-    return <Empty title="Nothing waits">When an agent asks you for access, it appears here by itself.</Empty>
+    return <Empty title="No pending requests">When an agent requests access, it appears here automatically.</Empty>
   }
   return (
     <ul className="space-y-3">
@@ -61,7 +61,8 @@ function Requests({ requests }: { requests: AccessRequest[] }) {
             className="block rounded-xl border border-line bg-surface p-4 shadow-xs hover:bg-raised"
           >
             <span className="block">
-              <Theirs>{request.agent.name}</Theirs> asks for your account at <Theirs>{request.provider_name}</Theirs>
+              <Theirs>{request.agent.name}</Theirs> is requesting access to your account at{' '}
+              <Theirs>{request.provider_name}</Theirs>
             </span>
             {request.reason && (
               <span dir="auto" className="mt-1 line-clamp-2 text-sm wrap-anywhere text-quiet">
@@ -69,7 +70,7 @@ function Requests({ requests }: { requests: AccessRequest[] }) {
               </span>
             )}
             <span className="mt-2 block text-sm text-quiet">
-              Asked <Ago at={request.created_at} />
+              Requested <Ago at={request.created_at} />
             </span>
           </a>
         </li>

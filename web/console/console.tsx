@@ -46,7 +46,7 @@ export function Console() {
                 <Route path="/devices/*?" component={Devices.View} />
                 <Route path="/account" component={Account.View} />
                 <Route>
-                  <View title="There is nothing here" lead="The address leads nowhere." />
+                  <View title="Page not found" lead="There is no page at this address." />
                 </Route>
               </Switch>
             </Shell>

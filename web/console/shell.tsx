@@ -70,7 +70,7 @@ function WaitingCount() {
   return (
     <span className="absolute start-[calc(50%+0.375rem)] top-1 rounded-full bg-accent px-1.5 text-[0.6875rem] leading-4 font-semibold text-on-accent tabular-nums lg:static lg:ms-auto">
       {waiting > 99 ? '99+' : waiting}
-      <span className="sr-only"> {waiting === 1 ? 'request waits' : 'requests wait'}</span>
+      <span className="sr-only"> {waiting === 1 ? 'pending request' : 'pending requests'}</span>
     </span>
   )
 }

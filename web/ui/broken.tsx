@@ -22,15 +22,15 @@ export function render(page: React.ReactNode): void {
 function Broken() {
   return (
     <main className="mx-auto max-w-xl space-y-4 px-4 py-16">
-      <h1 className="text-2xl font-semibold tracking-tight">This page failed</h1>
-      <p>It may be older than the service by now. Nothing was changed. Load it again.</p>
+      <h1 className="text-2xl font-semibold tracking-tight">Something went wrong</h1>
+      <p>This page may be out of date. Nothing was changed. Reload to try again.</p>
       <button
         className={buttonLook('main')}
         onClick={() => {
           location.reload()
         }}
       >
-        Load it again
+        Reload
       </button>
     </main>
   )

@@ -9,7 +9,7 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
       say('Copied.')
     } catch {
       // Also where the page came over plain http from another machine, which has no clipboard.
-      complain('The browser did not let the page copy. Select the text instead.')
+      complain('The browser blocked copying. Select the text and copy it yourself.')
     }
   }
   return (

@@ -34,7 +34,7 @@ export function Pages<Page, Item>({ query, recordsOf, empty, look = 'space-y-3',
       {items.length > 0 && <ul className={look}>{items.map(children)}</ul>}
       {items.length === 0 && !query.hasNextPage && empty}
       {items.length === 0 && query.hasNextPage && (
-        <p className="py-4 text-center text-sm text-quiet">Nothing so far. There is more to look through.</p>
+        <p className="py-4 text-center text-sm text-quiet">No matches so far. There is more to search.</p>
       )}
       {query.hasNextPage && (
         <div className="mt-4 text-center">

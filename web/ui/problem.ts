@@ -2,9 +2,9 @@
 import { SallyportError } from '@sallyport/sdk'
 
 export function describeProblem(problem: unknown): string {
-  if (!(problem instanceof SallyportError)) return 'Something went wrong in this page. Please reload it.'
+  if (!(problem instanceof SallyportError)) return 'Something went wrong on this page. Please reload it.'
   if (problem.code === 'no_answer' || problem.code === 'timeout') {
-    return 'No answer from the service. Check that it runs and that you are connected.'
+    return 'The service isn’t responding. Check that it’s running and that you’re online.'
   }
   return problem.requestId ? `${problem.message} (${problem.requestId})` : problem.message
 }

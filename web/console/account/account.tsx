@@ -22,7 +22,7 @@ export function Account() {
               , <bdi>{about}</bdi>
             </>
           )}
-          , a user here since <Moment at={user.created_at} />.
+          , member since <Moment at={user.created_at} />.
         </>
       }
     >
@@ -31,17 +31,17 @@ export function Account() {
       <Section title="More">
         <ul className="divide-y divide-line overflow-hidden rounded-xl border border-line bg-surface">
           <Elsewhere href="/authenticator" name="Authenticator" isOutside>
-            Opened on a phone, it becomes a device that tells you of requests and signs your answers. You pair it under{' '}
+            Open it on your phone to be notified of requests and to sign your decisions. Pair it under{' '}
             <Link href="/devices" className="text-accent underline">
               Devices
             </Link>
             .
           </Elsewhere>
           <Elsewhere href="/docs" name="API reference" isOutside>
-            Every call of the service, for people who write agents and programs.
+            Every endpoint of the service, for developers of agents and programs.
           </Elsewhere>
           <Elsewhere href="/admin" name="Admin">
-            For whoever runs this service and has its admin token.
+            For administrators who have the admin token.
           </Elsewhere>
         </ul>
       </Section>

@@ -7,9 +7,9 @@ export function Sandbox() {
   return (
     <Section title="Try the sandbox">
       <p className="max-w-prose text-sm text-quiet">
-        See a credential being kept from an agent. Pasted into a terminal, these lines register an agent, start its
-        sandbox and call an echo through the proxy. The echo answers with what reached it; where it shows the
-        credential, the agent reads <code>[REDACTED]</code>.
+        See how a credential is kept from an agent. Paste these lines into a terminal: they register an agent, start its
+        sandbox and call an echo endpoint through the proxy. The echo returns the request it received, and the agent
+        sees <code>[REDACTED]</code> in place of the credential.
       </p>
       <div className="space-y-3 rounded-xl border border-line bg-surface p-4 sm:p-5">
         <pre className="space-y-2 font-mono text-xs whitespace-pre-wrap">

@@ -26,7 +26,7 @@ export function Sessions() {
     await service.sessions.revoke(id)
     await queries.invalidateQueries({ queryKey: ['sessions'] })
     heading.current?.focus()
-    say(`The session of ${formatMoment(since)} has ended.`)
+    say(`The session from ${formatMoment(since)} was ended.`)
   }
   return (
     <Section
@@ -54,7 +54,7 @@ function SessionRow({ session, end }: { session: Session; end: () => Promise<voi
     <li className="flex min-h-16 flex-wrap items-center justify-between gap-x-6 gap-y-2 px-4 py-3 sm:px-5">
       <dl className="flex flex-wrap gap-x-8 gap-y-1 text-sm [&_dt]:text-quiet">
         <div>
-          <dt>Since</dt>
+          <dt>Started</dt>
           <dd>
             <Moment at={since} />
           </dd>
@@ -66,16 +66,16 @@ function SessionRow({ session, end }: { session: Session; end: () => Promise<voi
           </dd>
         </div>
         <div>
-          <dt>Ends</dt>
+          <dt>Expires</dt>
           <dd>
             <Moment at={until} />
           </dd>
         </div>
       </dl>
       {current ? (
-        <Badge tone="good">This one</Badge>
+        <Badge tone="good">This session</Badge>
       ) : (
-        <Action act={end} label={`End the session of ${formatMoment(since)}`}>
+        <Action act={end} label={`End the session from ${formatMoment(since)}`}>
           End
         </Action>
       )}
@@ -98,7 +98,7 @@ function SignOut() {
       <Action
         act={async () => {
           await service.auth.logout()
-          await leave('You are signed out.')
+          await leave('You’re signed out.')
         }}
       >
         Sign out
@@ -109,10 +109,10 @@ function SignOut() {
         verb="End all sessions"
         act={async () => {
           await service.auth.logoutAll()
-          await leave('You are signed out everywhere.')
+          await leave('You’re signed out everywhere.')
         }}
       >
-        <p>All sessions in the list end, this one too. To sign in again you need a new link.</p>
+        <p>This ends every session in the list, including this one. You’ll need a new link to sign in again.</p>
       </Confirm>
     </div>
   )

@@ -31,11 +31,11 @@ function List() {
   return (
     <View
       title="Activity"
-      lead="Every use of your accounts is on record before it happens."
+      lead="Every use of your accounts is recorded before it happens."
       actions={<Exports filters={filters} />}
     >
       <Tabs
-        label="How far back"
+        label="Time range"
         tabs={spans}
         chosen={filters.span}
         onChoose={(span) => {

@@ -60,7 +60,7 @@ function Drawn({ reply: { series, starts, complete_since: completeSince } }: { r
       </ul>
       <svg
         role="img"
-        aria-label={`Calls over time: ${count(sum(totals.map(({ total }) => total)), 'call')}, at most ${most} in one part of the chart`}
+        aria-label={`Calls over time: ${count(sum(totals.map(({ total }) => total)), 'call')}, at most ${most} per bar`}
         viewBox={`0 0 ${stacks.length * step} ${height}`}
         className="h-32 w-full"
         preserveAspectRatio="none"
@@ -75,7 +75,7 @@ function Drawn({ reply: { series, starts, complete_since: completeSince } }: { r
       </p>
       {completeSince && (
         <p className="text-sm text-quiet">
-          There are very many calls: not all before {formatMoment(completeSince)} are counted.
+          There are too many calls to count them all: counts before {formatMoment(completeSince)} are incomplete.
         </p>
       )}
     </div>

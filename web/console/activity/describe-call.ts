@@ -6,8 +6,8 @@ import type { Part, Words } from '../../ui/words.ts'
 /** Done, and tried. */
 const verbs: Record<string, readonly [string, string]> = {
   GET: ['read', 'read'],
-  HEAD: ['looked at', 'look at'],
-  OPTIONS: ['asked about', 'ask about'],
+  HEAD: ['checked', 'check'],
+  OPTIONS: ['queried', 'query'],
   POST: ['sent to', 'send to'],
   PUT: ['wrote to', 'write to'],
   PATCH: ['changed', 'change'],
@@ -31,7 +31,7 @@ export function describeCall(record: AuditRecord, who: Part): Words {
     return [who, ` tried to ${tried} `, place, `, refused: ${why}.`]
   }
   if (outcome === 'failed') return [who, ` tried to ${tried} `, place, `, failed: ${reasonOf(result ?? {})}.`]
-  return [who, ` began to ${tried} `, place, '; how it ended is not on record.']
+  return [who, ` began to ${tried} `, place, '; the result is unknown.']
 }
 
 function verbOf({ method }: AuditRecord['detail']): readonly [string, string] {
@@ -39,37 +39,37 @@ function verbOf({ method }: AuditRecord['detail']): readonly [string, string] {
 }
 
 function placeOf({ host, path }: AuditRecord['detail']): Part {
-  if (typeof host !== 'string') return 'somewhere'
+  if (typeof host !== 'string') return 'an unknown host'
   return theirs(host + (typeof path === 'string' && path !== '/' ? path : ''))
 }
 
 const reasons: Record<string, string> = {
-  host_not_allowed: 'you did not allow this host',
-  method_not_allowed: 'you did not allow this method',
-  path_not_allowed: 'you did not allow this path',
+  host_not_allowed: 'this host isn’t allowed by the grant',
+  method_not_allowed: 'this method isn’t allowed by the grant',
+  path_not_allowed: 'this path isn’t allowed by the grant',
   grant_revoked: 'the grant was revoked',
-  grant_expired: 'the grant had ended',
-  grant_exhausted: 'its calls were used up',
+  grant_expired: 'the grant had expired',
+  grant_exhausted: 'its call limit was reached',
   grant_not_found: 'it has no such grant',
   agent_disabled: 'the agent is disabled',
-  credential_endpoint: 'it is about credentials, or leaves lasting access behind',
-  address_not_allowed: 'the address may not be reached from here',
-  invalid_url: 'the address is not one that can be called',
-  connection_needs_reauth: 'the account needs you to sign in again',
-  rate_limited: 'too many calls at once',
+  credential_endpoint: 'this endpoint handles credentials or creates lasting access',
+  address_not_allowed: 'the address is not allowed',
+  invalid_url: 'the URL is invalid',
+  connection_needs_reauth: 'you need to sign in to the account again',
+  rate_limited: 'too many calls',
   upstream_unreachable: 'the host could not be reached',
-  upstream_tls_error: 'the host did not prove that it is the one',
-  upstream_body_too_large: 'the answer was too large',
-  upstream_encoding_unsupported: 'the answer could not be read, so it was not passed on',
-  upstream_timeout: 'no answer came in time',
-  provider_unavailable: 'the provider did not renew the token',
-  caller_gone: 'the agent hung up',
+  upstream_tls_error: 'the host’s TLS certificate could not be verified',
+  upstream_body_too_large: 'the response was too large',
+  upstream_encoding_unsupported: 'the response could not be decoded, so it was not forwarded',
+  upstream_timeout: 'the host did not respond in time',
+  provider_unavailable: 'the provider did not refresh the token',
+  caller_gone: 'the agent disconnected',
   service_stopped: 'the service was stopped',
-  internal: 'something went wrong here',
+  internal: 'an internal error occurred',
 }
 
 /** A code that has no words yet is still a fact. */
 export function reasonOf({ code }: Record<string, unknown>): string {
-  if (typeof code !== 'string') return 'the reason is not on record'
+  if (typeof code !== 'string') return 'unknown reason'
   return Object.hasOwn(reasons, code) ? (reasons[code] ?? code) : code.replaceAll('_', ' ')
 }

@@ -54,21 +54,24 @@ test('a call that came to nothing says why', () => {
   const place = 'api.acme.example/v1/messages'
   const refused = { ...call, event: 'proxy.refused' as const, outcome: 'refused' as const }
   const why = { ...call.detail, code: 'method_not_allowed' }
-  says({ ...refused, detail: why }, `Mail helper tried to read ${place}, refused: you did not allow this method.`)
+  says(
+    { ...refused, detail: why },
+    `Mail helper tried to read ${place}, refused: this method isn’t allowed by the grant.`,
+  )
   const many = { code: 'host_not_allowed', count: 1200 }
-  says({ ...refused, detail: many }, 'Mail helper was refused 1,200 more times: you did not allow this host.')
+  says({ ...refused, detail: many }, 'Mail helper was refused 1,200 more times: this host isn’t allowed by the grant.')
   says(
     { ...refused, detail: { code: 'grant_not_found' } },
-    'Mail helper tried to call somewhere, refused: it has no such grant.',
+    'Mail helper tried to call an unknown host, refused: it has no such grant.',
   )
   const failed = { ...call, outcome: 'failed' as const }
   says(
     { ...failed, result: { code: 'upstream_timeout' } },
-    `Mail helper tried to read ${place}, failed: no answer came in time.`,
+    `Mail helper tried to read ${place}, failed: the host did not respond in time.`,
   )
   says({ ...failed, result: { code: 'brand_new' } }, `Mail helper tried to read ${place}, failed: brand new.`)
-  says({ ...failed, result: null }, `Mail helper tried to read ${place}, failed: the reason is not on record.`)
-  says({ ...call, outcome: 'unknown' }, `Mail helper began to read ${place}; how it ended is not on record.`)
+  says({ ...failed, result: null }, `Mail helper tried to read ${place}, failed: unknown reason.`)
+  says({ ...call, outcome: 'unknown' }, `Mail helper began to read ${place}; the result is unknown.`)
 })
 
 test('an account is named as its person knows it, or by its provider', () => {
@@ -81,11 +84,11 @@ test('an account is named as its person knows it, or by its provider', () => {
   says({ event: 'connection.revoked', detail: { connection_id: 'con_2' } }, 'You disconnected an account.')
   says(
     { event: 'connection.refused', detail: { code: 'access_denied' } },
-    'An account was not connected: access was refused there.',
+    'An account was not connected: access was denied at the provider.',
   )
   says(
     { event: 'connection.refused', detail: { code: 'constructor' } },
-    'An account was not connected: it did not work.',
+    'An account was not connected: unknown reason.',
   )
 })
 
@@ -93,23 +96,23 @@ test('a decision says whose access it was about, and whether a device signed it'
   const about = { agent_id: 'agt_1', agent_name: 'Mail helper' }
   says(
     { ...about, event: 'access_request.created', detail: { provider: 'acme' } },
-    'Mail helper asked for access to acme.',
+    'Mail helper requested access to acme.',
   )
   says(
     { ...about, event: 'access_request.approved', detail: { receipt: { signed: false } } },
-    'You gave access to Mail helper.',
+    'You granted access to Mail helper.',
   )
   const signed = { receipt: { signed: true } }
   says(
     { ...about, event: 'access_request.approved', detail: signed },
-    'You gave access to Mail helper, with a device’s signature.',
+    'You granted access to Mail helper, signed by a device.',
   )
   says(
     { ...about, event: 'access_request.denied', detail: { blocked: true } },
     'You denied access to Mail helper and blocked it.',
   )
   says({ ...about, event: 'grant.revoked', detail: { by: 'user' } }, 'You revoked the access of Mail helper.')
-  says({ ...about, event: 'grant.revoked', detail: { by: 'agent' } }, 'Mail helper gave its access up.')
+  says({ ...about, event: 'grant.revoked', detail: { by: 'agent' } }, 'Mail helper gave up its access.')
   says({ agent_id: 'agt_2', event: 'agent.blocked' }, 'You blocked an agent (agt_2).')
 })
 

@@ -41,38 +41,38 @@ const sentences: Record<Exclude<Event, CallEvent>, Describe> = {
   'agent.token_rotated': (_record, who) => [who, ' got a new token'],
   'agent.disabled': (_record, who) => [who, ' was disabled'],
   'agent.blocked': (_record, who) => ['You blocked ', who],
-  'agent.unmuted': (_record, who) => ['You let ', who, ' ask again'],
-  'user.created': says('Your user was made'),
+  'agent.unmuted': (_record, who) => ['You unmuted ', who],
+  'user.created': says('Your user was created'),
   'user.disabled': says('Your user was disabled'),
-  'identity.linked': (record) => ['A way to sign in was linked to you', ...naming(record, 'via')],
-  'login_token.issued': says('A sign-in link was made for you'),
+  'identity.linked': (record) => ['A sign-in method was linked to your user', ...naming(record, 'via')],
+  'login_token.issued': says('A sign-in link was created for you'),
   'session.started': says('You signed in'),
-  'session.revoked': says('A session of yours was ended'),
+  'session.revoked': says('One of your sessions was ended'),
   'provider.created': (record) => provider(record, 'was added'),
   'provider.proposed': (record, who) => [who, ' proposed the provider ', ...slugOf(record)],
-  'provider.updated': (record) => provider(record, 'was changed'),
-  'provider.credentials_changed': (record) => provider(record, 'got other credentials'),
-  'provider.rediscovered': (record) => provider(record, 'was asked anew for its addresses'),
-  'provider.enabled': (record) => provider(record, 'was switched on'),
-  'provider.disabled': (record) => provider(record, 'was switched off'),
-  'provider.deleted': (record) => provider(record, 'was removed'),
+  'provider.updated': (record) => provider(record, 'was updated'),
+  'provider.credentials_changed': (record) => provider(record, 'got new credentials'),
+  'provider.rediscovered': (record) => provider(record, 'had its endpoints rediscovered'),
+  'provider.enabled': (record) => provider(record, 'was enabled'),
+  'provider.disabled': (record) => provider(record, 'was disabled'),
+  'provider.deleted': (record) => provider(record, 'was deleted'),
   'connection.created': (record, _who, names) => ['You connected ', ...accountOf(record, names)],
-  'connection.renewed': (record, _who, names) => ['You signed in again with ', ...accountOf(record, names)],
+  'connection.renewed': (record, _who, names) => ['You reconnected ', ...accountOf(record, names)],
   'connection.refused': (record) => [`An account was not connected: ${connectReasonOf(record)}`],
-  'connection.refreshed': (record, _who, names) => ['The token of ', ...accountOf(record, names), ' was renewed'],
+  'connection.refreshed': (record, _who, names) => ['The token for ', ...accountOf(record, names), ' was refreshed'],
   'connection.needs_reauth': (record, _who, names) => [
-    'Sign in again with ',
+    'Sign in again to ',
     ...accountOf(record, names),
-    ': the provider no longer accepts it',
+    ': the provider no longer accepts its token',
   ],
   'connection.revoked': (record, _who, names) => ['You disconnected ', ...accountOf(record, names)],
   'connection.revoked_remotely': (record, _who, names) =>
     textOf(record, 'outcome') === 'done'
-      ? ['The provider ended the tokens of ', ...accountOf(record, names), ' too']
-      : ['The provider did not end the tokens of ', ...accountOf(record, names)],
-  'access_request.created': (record, who) => [who, ' asked for access', ...naming(record, 'provider', ' to ')],
+      ? ['The provider revoked the tokens of ', ...accountOf(record, names), ' too']
+      : ['The provider did not revoke the tokens of ', ...accountOf(record, names)],
+  'access_request.created': (record, who) => [who, ' requested access', ...naming(record, 'provider', ' to ')],
   'access_request.approved': (record, who) => [
-    'You gave access to ',
+    'You granted access to ',
     who,
     isSigned(record.detail['receipt']) ? byDevice : '',
   ],
@@ -82,27 +82,31 @@ const sentences: Record<Exclude<Event, CallEvent>, Describe> = {
     record.detail['blocked'] === true ? ' and blocked it' : '',
     textOf(record, 'device_id') === undefined ? '' : byDevice,
   ],
-  'access_request.cancelled': (_record, who) => [who, ' took its request back'],
+  'access_request.cancelled': (_record, who) => [who, ' cancelled its request'],
   'grant.revoked': (record, who) =>
-    textOf(record, 'by') === 'agent' ? [who, ' gave its access up'] : ['You revoked the access of ', who],
-  'pairing_code.issued': says('You asked for a code to pair a device'),
+    textOf(record, 'by') === 'agent' ? [who, ' gave up its access'] : ['You revoked the access of ', who],
+  'pairing_code.issued': says('You created a pairing code'),
   'device.paired': says('A device was paired'),
-  'device.enrolled': says('A device may decide from now on'),
+  'device.enrolled': says('A device was allowed to approve'),
   'device.revoked': says('A device was removed'),
-  'device_approval.required': says('You decide on your devices only from now on'),
-  'device_approval.lifted': says('You decide here, too, from now on'),
-  'device_approval.reset': says('Whoever runs this service let you decide without a device again'),
-  'callback.delivered': (record, who) => [who, ' was told of your answer', ...naming(record, 'host', ' at ')],
-  'callback.failed': (record, who) => [who, ' could not be told of your answer', ...naming(record, 'host', ' at ')],
+  'device_approval.required': says('You turned on “Approve on device only”'),
+  'device_approval.lifted': says('You turned off “Approve on device only”'),
+  'device_approval.reset': says('An administrator turned off “Approve on device only” for you'),
+  'callback.delivered': (record, who) => [who, ' was notified of your decision', ...naming(record, 'host', ' at ')],
+  'callback.failed': (record, who) => [
+    who,
+    ' could not be notified of your decision',
+    ...naming(record, 'host', ' at '),
+  ],
   'sandbox.started': (_record, who) => [who, ' started its sandbox'],
-  'v1.registered': says('A client of the v1 protocol registered'),
-  'v1.refreshed': says('A client of the v1 protocol got a new challenge'),
-  'v1.key_rotated': says('A client of the v1 protocol changed its key'),
-  'v1.saved': says('A client of the v1 protocol saved values'),
-  'v1.read': says('A client of the v1 protocol read values'),
-  'v1.service_key_rotated': says('The service’s key for the v1 protocol was replaced'),
-  'keys.rotated': (record) => ['The keys of the database were replaced', ...resealed(record)],
-  'audit.chain_started': says('The service began a new part of its record'),
+  'v1.registered': says('A v1 client registered'),
+  'v1.refreshed': says('A v1 client got a new challenge'),
+  'v1.key_rotated': says('A v1 client changed its key'),
+  'v1.saved': says('A v1 client saved values'),
+  'v1.read': says('A v1 client read values'),
+  'v1.service_key_rotated': says('The service’s v1 key was rotated'),
+  'keys.rotated': (record) => ['The database keys were rotated', ...resealed(record)],
+  'audit.chain_started': says('The service started a new audit chain'),
 }
 
 function agentOf({ agent_name: name, agent_id: id }: AuditRecord): Part {
@@ -137,7 +141,7 @@ function textOf({ detail }: AuditRecord, fact: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-const byDevice = ', with a device’s signature'
+const byDevice = ', signed by a device'
 
 function isSigned(receipt: unknown): boolean {
   return typeof receipt === 'object' && receipt !== null && 'signed' in receipt && receipt.signed === true
@@ -148,19 +152,19 @@ function resealed({ detail }: AuditRecord): Words {
 }
 
 const connectReasons: Record<string, string> = {
-  access_denied: 'access was refused there',
-  invalid_state: 'the session ended before the provider answered',
-  wrong_user: 'somebody else came back',
-  wrong_account: 'it was another account than the one to be renewed',
-  invalid_response: 'the provider’s answer could not be trusted',
-  token_refused: 'the provider gave no token',
-  weak_token: 'the provider’s token is too short to be kept safe',
-  provider_unavailable: 'the provider did not answer',
-  provider_disabled: 'the provider is switched off here',
-  provider_error: 'the provider did not accept the request',
+  access_denied: 'access was denied at the provider',
+  invalid_state: 'the attempt expired before the provider responded',
+  wrong_user: 'another user completed it',
+  wrong_account: 'you signed in with a different account',
+  invalid_response: 'the provider’s response was invalid',
+  token_refused: 'the provider did not issue a token',
+  weak_token: 'the provider’s token is too short to redact reliably',
+  provider_unavailable: 'the provider did not respond',
+  provider_disabled: 'the provider is disabled',
+  provider_error: 'the provider rejected the request',
 }
 
 function connectReasonOf(record: AuditRecord): string {
   const code = textOf(record, 'code') ?? ''
-  return Object.hasOwn(connectReasons, code) ? (connectReasons[code] ?? '') : 'it did not work'
+  return Object.hasOwn(connectReasons, code) ? (connectReasons[code] ?? '') : 'unknown reason'
 }

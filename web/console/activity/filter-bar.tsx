@@ -41,8 +41,8 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
           }}
         />
         <Select
-          label="What"
-          all="Everything"
+          label="Type"
+          all="All types"
           choices={kinds}
           value={filters.kind}
           onChange={(kind) => {
@@ -60,7 +60,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
         />
         <Select
           label="Agent"
-          all="Every agent"
+          all="All agents"
           choices={agentId && !(agentId in agents) ? { ...agents, [agentId]: agentId } : agents}
           value={agentId}
           onChange={(agent) => {
@@ -72,17 +72,17 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
         <p className="flex flex-wrap items-center gap-3 text-sm text-quiet">
           {grantId && (
             <span>
-              Of the grant <code className="font-mono text-xs">{grantId}</code>
+              Grant <code className="font-mono text-xs">{grantId}</code>
             </span>
           )}
           {connectionId && (
             <span>
-              Of the account <code className="font-mono text-xs">{connectionId}</code>
+              Account <code className="font-mono text-xs">{connectionId}</code>
             </span>
           )}
           {provider && (
             <span>
-              At <bdi>{provider}</bdi>
+              Provider <bdi>{provider}</bdi>
             </span>
           )}
           <Action
@@ -93,7 +93,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
               focusHeading()
             }}
           >
-            Show everything
+            Clear filters
           </Action>
         </p>
       )}

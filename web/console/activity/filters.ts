@@ -10,7 +10,7 @@ export const outcomes = {
   answered: 'Answered',
   failed: 'Failed',
   refused: 'Refused',
-  unknown: 'Not known',
+  unknown: 'Unknown',
 } as const satisfies Record<NonNullable<AuditRecord['outcome']>, string>
 
 /** The kinds of records that people look for. */
@@ -22,7 +22,7 @@ export const kinds = {
   'access_request.denied': 'Denials',
   'grant.revoked': 'Revoked grants',
   'connection.created': 'Connected accounts',
-  'connection.needs_reauth': 'Accounts to sign in to again',
+  'connection.needs_reauth': 'Accounts that need sign-in',
   'device.paired': 'Paired devices',
   'session.started': 'Sign-ins',
 } as const satisfies Partial<Record<AuditRecord['event'], string>>

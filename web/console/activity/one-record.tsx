@@ -19,7 +19,7 @@ export function OneRecord({ id }: { id: string }) {
   })
   return (
     <View
-      title="On record"
+      title={record.data?.event.startsWith('proxy.') ? 'Call details' : 'Activity details'}
       actions={
         <Link href="/activity" className="font-semibold text-accent">
           All activity
@@ -42,11 +42,11 @@ function Whole({ record }: { record: AuditRecord }) {
             <Sentence words={describeRecord(record, names)} />
           </p>
           <Facts>
-            <Fact name="When">
+            <Fact name="Time">
               <Moment at={record.at} />
             </Fact>
             {record.concluded_at && (
-              <Fact name="Took">{Date.parse(record.concluded_at) - Date.parse(record.at)} ms</Fact>
+              <Fact name="Duration">{Date.parse(record.concluded_at) - Date.parse(record.at)} ms</Fact>
             )}
             {outcome && <Fact name="Outcome">{outcomes[outcome]}</Fact>}
             {agentId && (
@@ -79,10 +79,10 @@ function Whole({ record }: { record: AuditRecord }) {
           </Facts>
         </div>
       </Card>
-      <Details title="What was asked" facts={record.detail} />
-      {record.result && <Details title="What came of it" facts={record.result} />}
+      <Details title="Details" facts={record.detail} />
+      {record.result && <Details title="Result" facts={record.result} />}
       {record.hops.map(({ at, detail }, index) => (
-        <Details key={`${at} ${index}`} title="A further request of the same call" facts={detail} />
+        <Details key={`${at} ${index}`} title="Follow-up request" facts={detail} />
       ))}
     </>
   )

@@ -24,9 +24,7 @@ export function Records({ filters }: { filters: Filters }) {
       query={records}
       look="divide-y divide-line rounded-xl border border-line bg-surface"
       recordsOf={(page) => page.records}
-      empty={
-        <Empty title="Nothing on record">Nothing matches in this time. Look further back, or at everything.</Empty>
-      }
+      empty={<Empty title="No activity">Nothing matches. Choose a longer time range or clear the filters.</Empty>}
     >
       {(record) => (
         <li key={record.audit_id}>

@@ -16,17 +16,17 @@ export function AddProvider({ admin }: { admin: AdminClient }) {
   const presets = useQuery({ queryKey: ['admin', 'presets'], queryFn: () => admin.providers.presets() })
   const create = async (body: CreateProviderBody) => {
     const { provider_name: name } = await admin.providers.create(body)
-    say(`${name} is set up.`)
+    say(`${name} was added.`)
     await queries.invalidateQueries({ queryKey: ['admin', 'providers'] })
   }
   const matches = ({ provider_name: name, preset }: Preset) =>
     `${name} ${preset}`.toLowerCase().includes(search.trim().toLowerCase())
   return (
-    <Section title="Add one">
+    <Section title="Add a provider">
       <Card>
         <div className="space-y-3">
           <Field
-            label="Search what is known beforehand"
+            label="Search providers"
             type="search"
             value={search}
             onChange={(event) => {
@@ -55,7 +55,7 @@ export function AddProvider({ admin }: { admin: AdminClient }) {
             )}
           </Loaded>
           <details className="rounded-lg border border-line p-3">
-            <summary className="font-medium">One of your own</summary>
+            <summary className="font-medium">Custom provider</summary>
             <div className="mt-3">
               <OwnProvider create={create} />
             </div>

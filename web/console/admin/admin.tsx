@@ -37,7 +37,7 @@ export function Admin() {
               setAdmin(undefined)
             }}
           >
-            Forget the token
+            Lock admin
           </Action>
         </span>
       </nav>
@@ -90,16 +90,16 @@ function AdminToken({ onGiven }: { onGiven: (admin: AdminClient) => void }) {
     setProblem(undefined)
     const admin = await adminWith(token.trim())
     if (admin) onGiven(admin)
-    else setProblem('The service does not know this token. An admin token begins with sp_admin_.')
+    else setProblem('This token is not valid. Admin tokens start with sp_admin_.')
   }
   return (
-    <View title="Administration" lead="For whoever runs this service.">
+    <View title="Administration" lead="For the administrators of this service.">
       <Card>
         <Form>
           <Field
             label="Admin token"
             type="password"
-            note="The start screen says which file it is in. It stays in this page’s memory: reload the page and it is gone."
+            note="The service prints the path of the file that holds it when it starts. It is kept only in this page’s memory: if you reload, enter it again."
             value={token}
             problem={problem}
             autoComplete="off"

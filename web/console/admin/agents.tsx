@@ -16,7 +16,7 @@ export function Agents({ admin }: { admin: AdminClient }) {
   return (
     <View
       title="Agents"
-      lead="Whatever registered here. Nobody has verified their names; without a grant they can do nothing."
+      lead="All registered agents. Their names are not verified. Without a grant they can’t do anything."
     >
       <Pages query={agents} recordsOf={(page) => page.agents} empty={<Empty title="No agent has registered yet" />}>
         {(agent) => <AgentCard key={agent.agent_id} admin={admin} agent={agent} />}
@@ -28,10 +28,11 @@ export function Agents({ admin }: { admin: AdminClient }) {
 function AgentCard({ admin, agent }: { admin: AdminClient; agent: Agent }) {
   const queries = useQueryClient()
   const { say } = useSay()
+  const isClaimed = agent.owner_user_id !== 'self-registered'
   const disable = async () => {
     await admin.agents.disable(agent.agent_id)
     await queries.invalidateQueries({ queryKey: ['admin', 'agents'] })
-    say('The agent is disabled. Its next call is refused.')
+    say('The agent is disabled. Its calls are refused from now on.')
   }
   return (
     <li>
@@ -43,7 +44,12 @@ function AgentCard({ admin, agent }: { admin: AdminClient; agent: Agent }) {
               {agent.status === 'disabled' && <Badge tone="bad">disabled</Badge>}
             </p>
             <p className="text-sm text-quiet">
-              Registered <Moment at={agent.created_at} />, owner as it says: <bdi>{agent.owner_user_id}</bdi>
+              {isClaimed ? 'Registered' : 'Self-registered'} <Moment at={agent.created_at} />
+              {isClaimed && (
+                <>
+                  , claimed owner: <bdi>{agent.owner_user_id}</bdi>
+                </>
+              )}
             </p>
             <p className="font-mono text-xs text-quiet">{agent.agent_id}</p>
           </div>
@@ -56,8 +62,8 @@ function AgentCard({ admin, agent }: { admin: AdminClient; agent: Agent }) {
               act={disable}
             >
               <p>
-                Its token stops working and its streams end, for everybody who granted it something. There is no way
-                back: it would have to register anew and ask again.
+                Its token stops working and its streams end, for every user who granted it access. This can’t be undone:
+                the agent would have to register and request access again.
               </p>
             </Confirm>
           )}

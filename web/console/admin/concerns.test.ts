@@ -15,7 +15,7 @@ const well: HealthReply = {
   providers: { pending_credentials: 0 },
   audit: { last_head: null },
   push: { web: true, apns: false, fcm: false },
-  findings: [{ what: 'settings', level: 'well', words: 'all are understood' }],
+  findings: [{ what: 'settings', level: 'well', words: 'valid' }],
 }
 
 const told = (changes: Partial<HealthReply>) =>
@@ -33,28 +33,24 @@ test('what is wrong comes before what is to be known', () => {
   const database = { ...well.database, migration: 5 }
   assert.deepEqual(told({ findings, database, providers: { pending_credentials: 1 } }), [
     'bad TLS: it expired',
-    'bad database: its tables are at step 5 of 7; a restart brings them on',
+    'bad database: its schema is at migration 5 of 7; restart the service to migrate it',
     'warn legacy v1: anyone may register',
-    'warn providers: 1 waits for credentials',
+    'warn providers: 1 needs credentials',
   ])
 })
 
 test('a database that a newer version has changed is one', () => {
   const [one] = told({ database: { ...well.database, migration: 8 } })
-  assert.match(one ?? '', /a newer one has been at work here$/)
+  assert.match(one ?? '', /a newer version has migrated it$/)
 })
 
 test('what is due is one only when it stays so', () => {
   const due = (at: string) =>
     told({ outboxes: { callbacks: { waiting: 9, due: 3, oldest_due_at: at }, pushes: empty } })
   assert.deepEqual(due('2026-01-01T11:56:00Z'), [])
-  assert.deepEqual(due('2026-01-01T11:50:00Z'), [
-    'warn callbacks to agents: 3 are due and not under way, the oldest for 10 minutes',
-  ])
+  assert.deepEqual(due('2026-01-01T11:50:00Z'), ['warn callbacks to agents: 3 are overdue, the oldest by 10 minutes'])
 })
 
 test('accounts that wait for their people are one', () => {
-  assert.deepEqual(told({ connections: { needs_reauth: 2 } }), [
-    'warn accounts: 2 have to be signed in to again by whoever connected them',
-  ])
+  assert.deepEqual(told({ connections: { needs_reauth: 2 } }), ['warn accounts: 2 need the user to sign in again'])
 })

@@ -28,8 +28,8 @@ function ofDatabase({ database: { migration, newest_migration: newest } }: Healt
   if (migration === newest) return []
   const words =
     migration < newest
-      ? `its tables are at step ${migration} of ${newest}; a restart brings them on`
-      : `its tables are at step ${migration}, and this version knows ${newest}: a newer one has been at work here`
+      ? `its schema is at migration ${migration} of ${newest}; restart the service to migrate it`
+      : `its schema is at migration ${migration}, but this version knows only ${newest}: a newer version has migrated it`
   return [{ tone: 'bad', what: 'database', words }]
 }
 
@@ -40,7 +40,7 @@ function ofOutboxes({ outboxes }: HealthReply, now: number): Concern[] {
     const { due, oldest_due_at: oldest } = outboxes[name]
     if (oldest === null || now - Date.parse(oldest) < patienceMs) return []
     const minutes = Math.floor((now - Date.parse(oldest)) / 60_000)
-    const words = `${count(due, 'is', 'are')} due and not under way, the oldest for ${count(minutes, 'minute')}`
+    const words = `${count(due, 'is', 'are')} overdue, the oldest by ${count(minutes, 'minute')}`
     return [{ tone: 'warn', what: outboxNames[name], words }]
   })
 }
@@ -55,8 +55,8 @@ function ofPeople({ providers, connections }: HealthReply): Concern[] {
           {
             tone: 'warn' as const,
             what: 'providers',
-            words: `${count(pending, 'waits', 'wait')} for credentials`,
-            link: { href: '/admin', text: 'Give them' },
+            words: `${count(pending, 'needs', 'need')} credentials`,
+            link: { href: '/admin', text: 'Add credentials' },
           },
         ]),
     ...(stale === 0
@@ -65,7 +65,7 @@ function ofPeople({ providers, connections }: HealthReply): Concern[] {
           {
             tone: 'warn' as const,
             what: 'accounts',
-            words: `${count(stale, 'has', 'have')} to be signed in to again by whoever connected them`,
+            words: `${count(stale, 'needs', 'need')} the user to sign in again`,
           },
         ]),
   ]

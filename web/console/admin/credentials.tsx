@@ -20,7 +20,9 @@ export function Credentials({ redirectUri, verb, act }: CredentialsProps) {
   const save = async () => {
     const isMissing = clientId.trim() === ''
     setFault(
-      isMissing ? { field: 'client_id', text: 'The provider shows it where you registered the client.' } : undefined,
+      isMissing
+        ? { field: 'client_id', text: 'Enter the client ID. The provider shows it where you registered the OAuth app.' }
+        : undefined,
     )
     if (isMissing) return
     try {
@@ -38,13 +40,13 @@ export function Credentials({ redirectUri, verb, act }: CredentialsProps) {
     <Form>
       <div className="space-y-1">
         <label htmlFor={id} className="text-sm font-semibold">
-          Register the client there with this redirect address
+          Redirect URL to register with the provider
         </label>
         <input id={id} readOnly className={`${inputLook} font-mono text-xs`} value={redirectUri} />
       </div>
       <div className="grid gap-4 sm:grid-cols-2">
         <Field
-          label="Client id"
+          label="Client ID"
           value={clientId}
           problem={fault?.field === 'client_id' ? fault.text : undefined}
           autoComplete="off"

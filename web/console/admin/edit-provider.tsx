@@ -7,13 +7,13 @@ const fields = [
   { name: 'provider_name', label: 'Name' },
   {
     name: 'api_hosts',
-    label: 'API hosts',
-    note: 'Where tokens may go, separated by spaces. Existing grants do not reach a host that you add: people approve it in a new request. A host that you remove is refused with the next call.',
+    label: 'Allowed API hosts',
+    note: 'Hosts that tokens may be sent to, separated by spaces. Existing grants don’t cover hosts you add: users approve them in a new request. Calls to a host you remove are refused immediately.',
   },
   {
     name: 'scopes',
     label: 'Scopes',
-    note: 'Separated by spaces. Accounts that are connected already keep theirs until they sign in again with others.',
+    note: 'Separated by spaces. Connected accounts keep their scopes until the user signs in again.',
   },
 ] as const
 

@@ -16,8 +16,10 @@ export function Health({ admin }: { admin: AdminClient }) {
     refetchInterval: 15_000,
   })
   return (
-    <View title="Health" lead="How this service fares, asked for anew while you look.">
-      {health.isError && health.data && <Notice tone="bad">No answer now. This is what it was last.</Notice>}
+    <View title="Health" lead="Service status, updated live.">
+      {health.isError && health.data && (
+        <Notice tone="bad">The service isn’t responding. This is its last known status.</Notice>
+      )}
       <Loaded query={health}>{(reply) => <Report health={reply} />}</Loaded>
     </View>
   )
@@ -42,12 +44,12 @@ function Concerns({ health }: { health: HealthReply }) {
   return (
     <Section title="Needs attention">
       {concerns.length === 0 ? (
-        <Notice tone="good">Nothing. All is well.</Notice>
+        <Notice tone="good">Nothing. All checks passed.</Notice>
       ) : (
         <ul className="divide-y divide-line rounded-xl border border-line bg-surface">
           {concerns.map(({ tone, what, words, link }) => (
             <li key={what} className="flex flex-wrap items-baseline gap-x-3 gap-y-1 px-4 py-3 text-sm">
-              <Badge tone={tone}>{tone === 'bad' ? 'wrong' : 'to be known'}</Badge>
+              <Badge tone={tone}>{tone === 'bad' ? 'Problem' : 'Notice'}</Badge>
               <p className="min-w-0 flex-1 basis-60 wrap-anywhere">
                 <span className="font-semibold">{capital(what)}</span>: {words}.
               </p>
@@ -71,7 +73,7 @@ function Running({ health }: { health: HealthReply }) {
   const { database, push } = health
   const reached = (Object.keys(channels) as (keyof typeof channels)[]).filter((name) => push[name])
   return (
-    <Section title="What runs">
+    <Section title="Version and runtime">
       <Card>
         <Facts>
           <Fact name="Version">{health.version}</Fact>
@@ -80,9 +82,9 @@ function Running({ health }: { health: HealthReply }) {
           </Fact>
           <Fact name="Processes">{health.workers}</Fact>
           <Fact name="Database">
-            {engines[database.engine]}, step {database.migration} of {database.newest_migration}
+            {engines[database.engine]}, migration {database.migration} of {database.newest_migration}
           </Fact>
-          <Fact name="Notifies">{reached.map((name) => channels[name]).join(', ') || 'no device'}</Fact>
+          <Fact name="Push notifications">{reached.map((name) => channels[name]).join(', ') || 'none'}</Fact>
         </Facts>
       </Card>
     </Section>
@@ -95,14 +97,14 @@ function Deliveries({ health: { outboxes } }: { health: HealthReply }) {
     { name: 'Notifications to devices', ...outboxes.pushes },
   ]
   return (
-    <Section title="What is being delivered">
+    <Section title="Deliveries">
       <Card>
         <table className="w-full text-sm">
           <thead className="text-left text-quiet">
             <tr>
-              <th className="font-normal">To whom</th>
+              <th className="font-normal">Type</th>
               <th className="px-3 text-right font-normal">Waiting</th>
-              <th className="text-right font-normal">Due</th>
+              <th className="text-right font-normal">Due now</th>
             </tr>
           </thead>
           <tbody className="tabular-nums">
@@ -131,7 +133,7 @@ function Fine({ health: { findings } }: { health: HealthReply }) {
   const fine = findings.filter(({ level }) => level === 'well')
   if (fine.length === 0) return null
   return (
-    <Section title="Looked at, and fine">
+    <Section title="Passed checks">
       <Card>
         <Facts>
           {fine.map(({ what, words }) => (
@@ -149,12 +151,14 @@ function Fine({ health: { findings } }: { health: HealthReply }) {
 function SignedHead({ health: { audit } }: { health: HealthReply }) {
   return (
     <Section
-      title="The record"
-      note="Keep its newest signed head somewhere else: audit verify --head then shows whether anything before it is missing or changed."
+      title="Audit log"
+      note="Store the newest signed head somewhere else: audit verify --head then shows whether any earlier record is missing or was changed."
     >
       <Card>
         {audit.last_head === null ? (
-          <p className="text-sm text-quiet">None is signed yet. One is, each minute in which something is recorded.</p>
+          <p className="text-sm text-quiet">
+            No signed head yet. One is created every minute in which something is recorded.
+          </p>
         ) : (
           <div className="flex flex-wrap items-center justify-between gap-3">
             <div className="min-w-0 flex-1 basis-60 space-y-1 text-sm">

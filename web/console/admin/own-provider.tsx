@@ -4,11 +4,11 @@ import { listOf, ProviderFields } from './provider-fields.tsx'
 
 const fields = [
   { name: 'provider_name', label: 'Name' },
-  { name: 'slug', label: 'Short name, for addresses', note: 'Lower-case letters, digits and hyphens.' },
-  { name: 'issuer_url', label: 'Issuer', note: 'Its https address; the rest is read from its metadata.' },
+  { name: 'slug', label: 'Slug', note: 'Lower-case letters, digits and hyphens.' },
+  { name: 'issuer_url', label: 'Issuer URL', note: 'https URL. The endpoints are read from its metadata.' },
   { name: 'scopes', label: 'Scopes', note: 'Separated by spaces.' },
-  { name: 'api_hosts', label: 'Hosts of its API', note: 'Where tokens may go, separated by spaces.' },
-  { name: 'client_id', label: 'Client id' },
+  { name: 'api_hosts', label: 'Allowed API hosts', note: 'Hosts that tokens may be sent to, separated by spaces.' },
+  { name: 'client_id', label: 'Client ID' },
   { name: 'client_secret', label: 'Client secret', type: 'password' },
 ] as const
 
@@ -28,7 +28,7 @@ export function OwnProvider({ create }: { create: (body: CreateProviderBody) => 
       }}
       button={(add) => (
         <Action look="main" submits act={add}>
-          Add it
+          Add provider
         </Action>
       )}
     />

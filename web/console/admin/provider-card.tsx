@@ -8,7 +8,7 @@ import { Credentials } from './credentials.tsx'
 import { EditProvider } from './edit-provider.tsx'
 import { ProviderEndpoints } from './provider-endpoints.tsx'
 
-const sources = { admin: 'set up by an admin', preset: 'a preset', proposal: 'proposed by an agent' }
+const sources = { admin: 'added by an admin', preset: 'preset', proposal: 'proposed by an agent' }
 
 export function ProviderCard({ admin, provider }: { admin: AdminClient; provider: ProviderDetails }) {
   const queries = useQueryClient()
@@ -36,16 +36,16 @@ export function ProviderCard({ admin, provider }: { admin: AdminClient; provider
               {!provider.verified && <Badge tone="warn">unverified</Badge>}
             </p>
             <p className="text-sm text-quiet">
-              <code className="font-mono">{provider.slug}</code>, {sources[provider.source]}, tokens go to{' '}
-              <span className="wrap-anywhere">{provider.api_hosts.join(', ') || 'no host'}</span>
+              <code className="font-mono">{provider.slug}</code>, {sources[provider.source]}, allowed API hosts:{' '}
+              <span className="wrap-anywhere">{provider.api_hosts.join(', ') || 'none'}</span>
             </p>
             {needsEndpoints && (
               <p className="text-sm text-warn">
-                The agent did not say where this provider is reached. Set its endpoints, or delete the proposal.
+                The agent’s proposal has no endpoints. Set them, or delete the proposal.
               </p>
             )}
             {provider.registration_error && !needsEndpoints && (
-              <p className="text-sm text-warn">Automatic registration gave no client: {provider.registration_error}</p>
+              <p className="text-sm text-warn">Automatic client registration failed: {provider.registration_error}</p>
             )}
           </div>
           <div className="flex flex-wrap gap-2">
@@ -59,9 +59,9 @@ export function ProviderCard({ admin, provider }: { admin: AdminClient; provider
                 openerLabel={`Disable ${name}`}
                 title="Disable this provider?"
                 verb="Disable"
-                act={() => change(() => admin.providers.disable(id), 'Disabled: no call goes there any more.')}
+                act={() => change(() => admin.providers.disable(id), 'Disabled. Calls to it are refused.')}
               >
-                <p>No account can be connected there and no call goes out until it is enabled again.</p>
+                <p>No account can be connected and no call is sent to it until you enable it again.</p>
               </Confirm>
             )}
             <Confirm
@@ -71,43 +71,43 @@ export function ProviderCard({ admin, provider }: { admin: AdminClient; provider
               verb="Delete"
               act={() => change(() => admin.providers.delete(id), 'Deleted.')}
             >
-              <p>It goes only while no account is connected there. There is no way back.</p>
+              <p>You can delete it only while no account is connected. This can’t be undone.</p>
             </Confirm>
           </div>
         </div>
         {!needsEndpoints && (
           <details className="mt-3">
-            <summary className="text-sm font-medium text-accent">Change its name, hosts or scopes</summary>
+            <summary className="text-sm font-medium text-accent">Edit name, hosts or scopes</summary>
             <div className="mt-3">
               <EditProvider
                 // Shown anew once another admin has changed any of it: what was read before must not be sent.
                 key={JSON.stringify([name, provider.api_hosts, provider.scopes])}
                 provider={provider}
-                act={(changes) => change(() => admin.providers.update(id, changes), 'The changes are saved.')}
+                act={(changes) => change(() => admin.providers.update(id, changes), 'Changes saved.')}
               />
             </div>
           </details>
         )}
         {needsEndpoints ? (
           <details className="mt-3" open={status === 'pending_credentials'}>
-            <summary className="text-sm font-medium text-accent">Set its endpoints</summary>
+            <summary className="text-sm font-medium text-accent">Set endpoints</summary>
             <div className="mt-3">
               <ProviderEndpoints
-                act={(endpoints) => change(() => admin.providers.setEndpoints(id, endpoints), 'The endpoints are set.')}
+                act={(endpoints) => change(() => admin.providers.setEndpoints(id, endpoints), 'Endpoints saved.')}
               />
             </div>
           </details>
         ) : (
           <details className="mt-3" open={status === 'pending_credentials'}>
             <summary className="text-sm font-medium text-accent">
-              {provider.client_id ? 'Change its credentials' : 'Give it credentials'}
+              {provider.client_id ? 'Change credentials' : 'Add credentials'}
             </summary>
             <div className="mt-3">
               <Credentials
                 redirectUri={provider.redirect_uri}
                 verb="Save"
                 act={(credentials) =>
-                  change(() => admin.providers.setCredentials(id, credentials), 'The credentials are kept.')
+                  change(() => admin.providers.setCredentials(id, credentials), 'Credentials saved.')
                 }
               />
             </div>

@@ -6,11 +6,11 @@ import { ProviderFields } from './provider-fields.tsx'
 const fields = [
   {
     name: 'issuer_url',
-    label: 'Issuer',
-    note: 'Its https address; the rest is read from its metadata. Or give both addresses below.',
+    label: 'Issuer URL',
+    note: 'https URL. The endpoints are read from its metadata. Or enter both endpoints below.',
   },
-  { name: 'authorization_url', label: 'Authorization address' },
-  { name: 'token_url', label: 'Token address' },
+  { name: 'authorization_url', label: 'Authorization URL' },
+  { name: 'token_url', label: 'Token URL' },
 ] as const
 
 type Name = (typeof fields)[number]['name']

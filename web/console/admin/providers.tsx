@@ -13,7 +13,7 @@ export function Providers({ admin }: { admin: AdminClient }) {
   return (
     <View
       title="Providers"
-      lead="Where people can connect accounts. Each takes a client that you register there, with the address shown beside it."
+      lead="Services where users can connect accounts. Register an OAuth app with the provider, using the redirect URL shown."
     >
       <Loaded query={providers}>
         {(all) => {
@@ -22,7 +22,7 @@ export function Providers({ admin }: { admin: AdminClient }) {
           return (
             <>
               {waiting.length > 0 && (
-                <Section title="Waiting for credentials" note="Agents proposed these, or their setup is not finished.">
+                <Section title="Waiting for credentials" note="Proposed by agents, or not fully configured.">
                   <ul className="space-y-3">
                     {waiting.map((provider) => (
                       <ProviderCard key={provider.provider_id} admin={admin} provider={provider} />
@@ -31,9 +31,9 @@ export function Providers({ admin }: { admin: AdminClient }) {
                 </Section>
               )}
               <AddProvider admin={admin} />
-              <Section title="Set up">
+              <Section title="Configured">
                 {others.length === 0 ? (
-                  <Empty title="No provider yet">Add one above: people can then connect their accounts there.</Empty>
+                  <Empty title="No providers yet">Add one above so that users can connect their accounts.</Empty>
                 ) : (
                   <ul className="space-y-3">
                     {others.map((provider) => (

@@ -19,10 +19,10 @@ export function Users({ admin }: { admin: AdminClient }) {
     getNextPageParam: ({ next_cursor: cursor }) => (cursor === null ? undefined : { cursor }),
   })
   return (
-    <View title="Users" lead="People sign in with a link that works once, or with the browser logins you have set up.">
+    <View title="Users" lead="Users sign in with a one-time link, or with the login providers you have configured.">
       <SignInLink admin={admin} />
-      <Section title="Everybody">
-        <Pages query={users} recordsOf={(page) => page.users} empty={<Empty title="Nobody has signed in yet" />}>
+      <Section title="All users">
+        <Pages query={users} recordsOf={(page) => page.users} empty={<Empty title="No users yet" />}>
           {(user) => <UserCard key={user.user_id} admin={admin} user={user} />}
         </Pages>
       </Section>
@@ -49,15 +49,15 @@ function SignInLink({ admin }: { admin: AdminClient }) {
       setFault(found)
       return
     }
-    say('The link is made. It signs in once.')
+    say('Link created. It works once.')
     await queries.invalidateQueries({ queryKey: ['admin', 'users'] })
   }
   return (
-    <Card label="A sign-in link">
+    <Card label="Sign-in link">
       <Form>
         <div className="grid gap-4 sm:grid-cols-2">
           <Field
-            label="E-mail address"
+            label="Email address"
             type="email"
             value={email}
             problem={fault?.field === 'email' ? fault.text : undefined}
@@ -67,7 +67,7 @@ function SignInLink({ admin }: { admin: AdminClient }) {
             }}
           />
           <Field
-            label="Name, for somebody new"
+            label="Name (new users)"
             value={name}
             problem={fault?.field === 'name' ? fault.text : undefined}
             autoComplete="off"
@@ -77,19 +77,19 @@ function SignInLink({ admin }: { admin: AdminClient }) {
           />
         </div>
         <Action look="main" submits act={issue}>
-          Make a sign-in link
+          Create sign-in link
         </Action>
         {issued && (
           <div className="space-y-1">
             <label htmlFor="login-url" className="text-sm font-semibold">
-              Send this link to them, and to nobody else
+              Send this link to the user and no one else
             </label>
             <div className="flex gap-2">
               <input id="login-url" readOnly className={`${inputLook} font-mono text-xs`} value={issued.login_url} />
               <CopyButton text={issued.login_url} label="Copy the link" />
             </div>
             <p className="text-sm text-quiet">
-              It works until <Moment at={issued.expires_at} /> and is shown this once.
+              It expires <Moment at={issued.expires_at} /> and is shown only once.
             </p>
           </div>
         )}
@@ -123,7 +123,7 @@ function UserCard({ admin, user }: { admin: AdminClient; user: User }) {
                   <bdi>{user.email}</bdi>,{' '}
                 </>
               )}
-              here since <Moment at={user.created_at} />
+              member since <Moment at={user.created_at} />
             </p>
             <p className="font-mono text-xs text-quiet">{user.user_id}</p>
           </div>
@@ -131,15 +131,18 @@ function UserCard({ admin, user }: { admin: AdminClient; user: User }) {
             <div className="flex flex-wrap gap-2">
               {user.require_device_approval && (
                 <Confirm
-                  opener="Devices lost"
-                  openerLabel={`${name} has lost their devices`}
-                  title="Let them decide without a device?"
-                  verb="Lift the requirement"
+                  opener="Lost devices"
+                  openerLabel={`Lost devices: ${name}`}
+                  title="Let this user approve without a device?"
+                  verb="Remove requirement"
                   act={() =>
-                    change(() => admin.users.resetDeviceApproval(user.user_id), 'They can decide in the console again.')
+                    change(
+                      () => admin.users.resetDeviceApproval(user.user_id),
+                      'The user can approve in the console again.',
+                    )
                   }
                 >
-                  <p>Only when you know that it is they who ask: this is what a thief would ask for.</p>
+                  <p>Confirm the user’s identity first: an attacker would ask for exactly this.</p>
                 </Confirm>
               )}
               <Confirm
@@ -148,11 +151,11 @@ function UserCard({ admin, user }: { admin: AdminClient; user: User }) {
                 title="Disable this user?"
                 verb="Disable"
                 act={() =>
-                  change(() => admin.users.disable(user.user_id), 'The user is disabled, and their grants ended.')
+                  change(() => admin.users.disable(user.user_id), 'The user is disabled and their grants have ended.')
                 }
               >
                 <p>
-                  <Theirs>{name}</Theirs> is signed out everywhere, and no agent can act for them any more.
+                  <Theirs>{name}</Theirs> will be signed out everywhere, and no agent can act for them anymore.
                 </p>
               </Confirm>
             </div>

@@ -54,14 +54,14 @@ export function Accounts({ provider, providerName, accounts, chosen, onChoose, o
       ))}
       {accounts.length === 0 && (
         <p className="px-2 text-sm text-quiet">
-          You have connected none there yet. Once there is one, you choose here what the agent may do with it.
+          You haven’t connected an account yet. Connect one, then choose what the agent may do with it.
         </p>
       )}
       <div className="flex flex-wrap gap-2 px-2 pt-1">
         <Action look={active.length === 0 ? 'main' : 'plain'} act={connect('browser')}>
           {accounts.length > 0 ? 'Connect another account' : 'Connect an account'}
         </Action>
-        {about?.device_flow && <Action act={connect('device')}>With a code on another device</Action>}
+        {about?.device_flow && <Action act={connect('device')}>Use a code on another device</Action>}
       </div>
     </Choices>
   )

@@ -10,7 +10,7 @@ const narrow: Terms = {
   methods: ['GET'],
   paths: ['/v1/mail'],
   calls: 5,
-  lasting: 'for 1 hour from now',
+  lasting: 'for 1 hour',
   hasEnd: true,
 }
 const wide: Terms = {
@@ -26,12 +26,12 @@ const wide: Terms = {
 test('a sentence says who may do what, where, with what, how long and how often', () => {
   assert.equal(
     plainText(sentence('Mail helper', 'ada@example.com', narrow)),
-    'Mail helper may only read (GET) at api.acme.example, below /v1/mail, with the account ada@example.com, ' +
-      'for 1 hour from now, 5 calls at most.',
+    'Mail helper may only read (GET) on api.acme.example, under /v1/mail, using the account ada@example.com, ' +
+      'for 1 hour, up to 5 calls.',
   )
   assert.equal(
     plainText(sentence('Mail helper', 'ada@example.com', wide)),
-    'Mail helper may read, change and delete (any method) at a.example and *.b.example, with the account ' +
+    'Mail helper may read, change and delete (any method) on a.example and *.b.example, using the account ' +
       'ada@example.com, until you revoke it.',
   )
 })
@@ -55,7 +55,7 @@ test('fifty hosts and paths leave the sentence one that is read', () => {
   const many = (start: string) => Array.from({ length: 50 }, (_, index) => `${start}${index}`)
   const terms = { ...narrow, hosts: many('h'), paths: many(`/${'p'.repeat(1000)}`) }
   const text = plainText(sentence('A', 'b', terms))
-  assert.match(text, / at h0, h1, h2, h3, h4, and 45 others, below \/p/)
+  assert.match(text, / on h0, h1, h2, h3, h4, and 45 others, under \/p/)
   assert.ok(text.length < 1000)
 })
 
@@ -79,7 +79,7 @@ test('what is wide is worth a second look: the provider, a wildcard, any method,
   assert.deepEqual(risksOf({ verified: true }, narrow), [])
   const risks = risksOf({ verified: false }, wide).map(plainText)
   assert.equal(risks.length, 4)
-  for (const [index, words] of [/Nobody here answers/, /^\*\.b\.example stands/, /^Any method/, /^No end/].entries()) {
+  for (const [index, words] of [/is unverified/, /^\*\.b\.example covers/, /^Any method/, /^No expiry/].entries()) {
     assert.match(risks[index] ?? '', words)
   }
 })

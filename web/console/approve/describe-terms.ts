@@ -24,11 +24,7 @@ export function termsOf(asked: Asked, decision: ApproveBody, { lasting }: Choice
     paths: decision.allowed_paths ?? asked.paths,
     calls: decision.max_calls ?? asked.max_calls,
     lasting:
-      end === undefined
-        ? endless
-        : lasting === 'date'
-          ? `until ${formatMoment(end)}`
-          : `for ${lastings[lasting]} from now`,
+      end === undefined ? endless : lasting === 'date' ? `until ${formatMoment(end)}` : `for ${lastings[lasting]}`,
     hasEnd: end !== undefined,
   }
 }
@@ -58,13 +54,13 @@ export function sentence(agent: string, account: string, terms: Terms): Words {
     theirs(shortened(agent, longestName)),
     ` may ${doing(methods)} (`,
     ...(methods ? listOf(methods) : ['any method']),
-    ') at ',
+    ') on ',
     ...listOfFew(hosts),
-    ...(paths ? [', below ', ...listOfFew(paths.map((path) => shortened(path, longestPath)))] : []),
-    ', with the account ',
+    ...(paths ? [', under ', ...listOfFew(paths.map((path) => shortened(path, longestPath)))] : []),
+    ', using the account ',
     theirs(shortened(account, longestName)),
     `, ${lasting}`,
-    calls === null ? '.' : `, ${count(calls, 'call')} at most.`,
+    calls === null ? '.' : `, up to ${count(calls, 'call')}.`,
   ]
 }
 
@@ -75,15 +71,15 @@ export function doing(methods: Terms['methods']): string {
   return canRead && canChange ? 'read, change and delete' : canRead ? 'only read' : 'change and delete'
 }
 
-export const unverifiedProvider = 'Nobody here answers for this provider: an agent proposed it, and chose its name.'
+export const unverifiedProvider = 'This provider is unverified: an agent proposed it and chose its name.'
 
 /** What makes an approval a wide one. */
 export function risksOf(request: Pick<AccessRequest, 'verified'>, terms: Terms): Words[] {
   const wide = terms.hosts.filter(isWildcard)
   return [
     ...(request.verified ? [] : [[unverifiedProvider]]),
-    ...(wide.length === 0 ? [] : [[...listOfFew(wide), ' stands for every host below it, whoever runs them.']]),
-    ...(terms.methods === null ? [['Any method: it could change and delete whatever the account can.']] : []),
-    ...(terms.hasEnd ? [] : [['No end: it holds until you think of revoking it.']]),
+    ...(wide.length === 0 ? [] : [[...listOfFew(wide), ' covers every subdomain, no matter who runs it.']]),
+    ...(terms.methods === null ? [['Any method: it can change and delete anything the account can.']] : []),
+    ...(terms.hasEnd ? [] : [['No expiry: it stays active until you revoke it.']]),
   ]
 }

@@ -5,14 +5,16 @@ import { count } from '../../ui/words.ts'
 export type History = NonNullable<AccessRequest['history']>
 
 export function describeHistory({ grants, active_grants: active, calls }: History): string {
-  if (grants === 0) return 'Nothing: you have never granted it anything.'
-  const made = calls === 0 ? 'no call' : count(calls, 'call')
-  return `You have granted it access ${times(grants)}; ${holding(grants, active)}. It made ${made} with it.`
+  if (grants === 0) return 'You have never granted it access.'
+  const made = calls === 0 ? 'no calls' : count(calls, 'call')
+  return `You have granted it access ${times(grants)}; ${holding(grants, active)}. It has made ${made}.`
 }
 
 function holding(grants: number, active: number): string {
-  if (active === 0) return 'none of it holds any more'
-  return active === grants ? 'all of it still holds' : `${active} of them still ${active === 1 ? 'holds' : 'hold'}`
+  if (grants === 1) return active === 0 ? 'that grant has ended' : 'that grant is still active'
+  if (active === 0) return 'all of those grants have ended'
+  if (active === grants) return 'all of those grants are still active'
+  return `${active} of those grants ${active === 1 ? 'is' : 'are'} still active`
 }
 
 function times(number: number): string {

@@ -8,11 +8,11 @@ export interface Denial {
 export function IfDenied({ denial, onChange }: { denial: Denial; onChange: (denial: Denial) => void }) {
   return (
     <details className="rounded-xl border border-line bg-surface px-4 py-3">
-      <summary className="text-sm font-semibold">If you deny: say why, or silence this agent</summary>
+      <summary className="text-sm font-semibold">If you deny: give a reason or block this agent</summary>
       <div className="space-y-3 pt-3">
         <Lines
           label="Reason"
-          note="Told to the agent. It can be left empty."
+          note="Optional. Shown to the agent."
           name="reason"
           maxLength={1000}
           value={denial.reason}
@@ -27,7 +27,7 @@ export function IfDenied({ denial, onChange }: { denial: Denial; onChange: (deni
           onChange={({ target }) => {
             onChange({ ...denial, isBlocking: target.checked })
           }}
-          label="Don’t notify me of this agent again"
+          label="Don’t notify me about this agent again"
         />
       </div>
     </details>

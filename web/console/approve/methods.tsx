@@ -17,12 +17,12 @@ export function Methods({ asked, choices, onChange }: PartProps) {
   })
   const canChoose = eachMethod.length > 1
   return (
-    <Choices legend="What they may do">
+    <Choices legend="Permissions">
       {readingMethods && (
         <Choice {...radio('reading')} label="Only read" note={<bdi>{lists.format(readingMethods)}</bdi>} />
       )}
       {asked.methods ? (
-        <Choice {...radio('asked')} label="All that it asks for" note={<bdi>{lists.format(asked.methods)}</bdi>} />
+        <Choice {...radio('asked')} label="Everything it asked for" note={<bdi>{lists.format(asked.methods)}</bdi>} />
       ) : (
         <Choice
           {...radio('asked')}
@@ -30,7 +30,7 @@ export function Methods({ asked, choices, onChange }: PartProps) {
           note={<span className="font-medium text-warn">any method</span>}
         />
       )}
-      {canChoose && <Choice {...radio('some')} label="Chosen methods" />}
+      {canChoose && <Choice {...radio('some')} label="Selected methods" />}
       {choices.methods === 'some' && (
         <div role="group" aria-label="Methods" className="flex flex-wrap gap-x-4 pl-7">
           {eachMethod.map((method) => (

@@ -16,8 +16,7 @@ export function SignedOut({ id }: { id: string }) {
   return (
     <View title={hasEnded ? 'Your session has ended' : 'Sign in to decide'}>
       <p className="max-w-prose">
-        An agent’s access request waits here for an answer. You see what it asks for, and decide, once you are signed
-        in. Then you come back to this page.
+        An agent is requesting access. Sign in to see the request and decide. You’ll come back to this page.
       </p>
       <Link href={`/?${new URLSearchParams({ decide: id })}`} className={buttonLook('main')}>
         Sign in
@@ -29,10 +28,10 @@ export function SignedOut({ id }: { id: string }) {
 export function NotFound({ user }: { user: User }) {
   const forgetEverything = useForgetEverything()
   return (
-    <View title="Nothing to decide here">
+    <View title="Request not found">
       <p className="max-w-prose">
-        This access request is not for you, or it does not exist. You are signed in as <bdi>{nameOf(user)}</bdi>:
-        perhaps it waits for somebody else.
+        This access request doesn’t exist, or it isn’t addressed to you. You’re signed in as <bdi>{nameOf(user)}</bdi>;
+        it may be meant for another user.
       </p>
       <Action
         act={async () => {
@@ -40,7 +39,7 @@ export function NotFound({ user }: { user: User }) {
           await forgetEverything(null)
         }}
       >
-        Sign in as somebody else
+        Sign in as another user
       </Action>
     </View>
   )
@@ -53,11 +52,14 @@ export function Settled({ user, request }: { user: User; request: AccessRequest 
   const told: Record<AccessRequest['status'], [title: string, text: string]> = {
     approved: [
       'Already approved',
-      isMine ? `You approved this request: ${at}.` : `This request was approved: ${at}, not by you.`,
+      isMine ? `You approved this request: ${at}.` : `Another user approved this request: ${at}.`,
     ],
-    denied: ['Already denied', `This request was denied: ${at}. Nothing was granted.`],
-    expired: ['Too late', `Nobody answered this request in time: ${at}. Nothing was granted; the agent may ask again.`],
-    cancelled: ['Taken back', `The agent took this request back: ${at}. Nothing was granted.`],
+    denied: ['Already denied', `This request was denied: ${at}. No access was granted.`],
+    expired: [
+      'This request has expired',
+      `It expired without a decision: ${at}. No access was granted; the agent can ask again.`,
+    ],
+    cancelled: ['Cancelled by the agent', `The agent cancelled this request: ${at}. No access was granted.`],
     pending: ['', ''],
   }
   const [title, text] = told[status]
@@ -76,7 +78,7 @@ export function Granted({ grant }: { grant: Grant }) {
           <Sentence words={sentence(grant.agent.name, labelOf(grant), termsOfGrant(grant, formatMoment))} />
         </p>
       </Card>
-      <p>The agent learns of it by itself: you can close this page.</p>
+      <p>The agent is notified automatically. You can close this page.</p>
       <Revoking />
     </View>
   )
@@ -86,7 +88,7 @@ export function Denied({ isBlocked }: { isBlocked: boolean }) {
   return (
     <View
       title="Denied"
-      lead={`Nothing was granted. You are not notified of this agent ${isBlocked ? 'again' : 'for a day'}.`}
+      lead={`No access was granted. You won’t be notified about this agent ${isBlocked ? 'again' : 'for a day'}.`}
     >
       <p>
         You can change that under{' '}
@@ -103,13 +105,13 @@ export function Denied({ isBlocked }: { isBlocked: boolean }) {
 function Revoking() {
   return (
     <>
-      <p>You can revoke it at any time; the agent’s next call is refused then.</p>
+      <p>You can revoke it at any time. Calls after that are refused.</p>
       <Links>
         <Link href="/grants" className={buttonLook('main')}>
-          To your grants
+          View grants
         </Link>
         <Link href="/" className={buttonLook('plain')}>
-          To Home
+          Back to Home
         </Link>
       </Links>
     </>
@@ -120,7 +122,7 @@ function ToHome() {
   return (
     <Links>
       <Link href="/" className={buttonLook('plain')}>
-        To Home
+        Back to Home
       </Link>
     </Links>
   )

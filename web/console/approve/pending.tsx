@@ -29,7 +29,7 @@ interface PendingProps {
   onOutcome: (outcome: Outcome) => void
 }
 
-export const asking = 'An agent asks for access'
+export const asking = 'An agent is requesting access'
 
 export function Pending(props: PendingProps) {
   const { user, request, accounts, preferred } = props
@@ -69,7 +69,7 @@ export function Pending(props: PendingProps) {
       title={asking}
       lead={
         <>
-          You are signed in as <bdi className="font-medium text-ink">{nameOf(user)}</bdi>. The request ends{' '}
+          You’re signed in as <bdi className="font-medium text-ink">{nameOf(user)}</bdi>. The request expires{' '}
           <Ago at={request.expires_at} />.
         </>
       }
@@ -84,7 +84,7 @@ export function Pending(props: PendingProps) {
       >
         <h2 className="text-lg font-semibold">What you allow</h2>
         {isOnDevice ? (
-          <Notice>You approve on your devices only: open this request there. Denying works here, too.</Notice>
+          <Notice>You approve on your devices only: open this request there. You can still deny it here.</Notice>
         ) : (
           <Card>
             <div className="space-y-6">
@@ -123,8 +123,8 @@ export function Pending(props: PendingProps) {
 
 /** Refusals after which the page is another one. */
 const explanations: Record<string, string> = {
-  request_not_pending: 'The request was decided meanwhile, or its time is over.',
-  device_signature_required: 'You approve on your devices only: decide there.',
+  request_not_pending: 'This request has already been decided or has expired.',
+  device_signature_required: 'You approve on your devices only: approve it there.',
   connection_needs_reauth: 'The provider no longer accepts this account. Connect it again.',
 }
 

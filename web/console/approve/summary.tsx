@@ -23,7 +23,7 @@ export function Summary({ request, choices, decided, accounts }: SummaryProps) {
     <section aria-label="What you would grant" aria-live="polite" className="space-y-3">
       {risks.length > 0 && (
         <Notice>
-          <p className="font-semibold">Look twice</p>
+          <p className="font-semibold">Check before you approve</p>
           <ul className="mt-1 list-disc space-y-1 pl-5">
             {risks.map((risk) => (
               <li key={plainText(risk)}>

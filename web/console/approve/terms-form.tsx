@@ -30,7 +30,7 @@ export function TermsForm(props: PartProps) {
 function Hosts({ asked, choices, onChange }: PartProps) {
   const { hosts, hasWildcard } = offerOf(asked)
   return (
-    <Choices legend="Where its calls may go">
+    <Choices legend="Allowed hosts">
       <div className="max-h-80 overflow-y-auto">
         {hosts.map((host) => (
           <Choice
@@ -46,14 +46,14 @@ function Hosts({ asked, choices, onChange }: PartProps) {
               })
             }}
             label={<bdi>{host}</bdi>}
-            note={isWildcard(host) && <span className="font-medium text-warn">every host below it</span>}
+            note={isWildcard(host) && <span className="font-medium text-warn">all subdomains</span>}
           />
         ))}
       </div>
       {hasWildcard && (
         <div className="px-2 pt-1">
           <Field
-            label="Instead of a wildcard, single hosts below it"
+            label="Or specific subdomains instead of a wildcard"
             name="hostsBelow"
             value={choices.hostsBelow}
             placeholder={hosts.find(isWildcard)?.replace('*', 'name')}
@@ -75,13 +75,13 @@ function Paths({ asked: { paths }, choices, onChange }: PartProps) {
     onChange({ ...choices, paths: chosen })
   }
   return (
-    <Choices legend="Which paths">
+    <Choices legend="Allowed paths">
       <Choice
         type="radio"
         name="paths"
         checked={choices.paths === 'asked'}
         onChange={choose('asked')}
-        label={paths ? 'All that it asks for' : 'Any path'}
+        label={paths ? 'Everything it asked for' : 'Any path'}
         note={paths && <Sentence words={listOfFew(paths.map((path) => shortened(path, 120)))} />}
       />
       <Choice
@@ -89,12 +89,12 @@ function Paths({ asked: { paths }, choices, onChange }: PartProps) {
         name="paths"
         checked={choices.paths === 'some'}
         onChange={choose('some')}
-        label="Only these, and what lies below them"
+        label="Only these paths and everything under them"
       />
       {choices.paths === 'some' && (
         <div className="pl-9">
           <Lines
-            label="Paths, one in each line"
+            label="Paths, one per line"
             name="somePaths"
             value={choices.somePaths}
             onChange={(somePaths) => {
@@ -109,7 +109,7 @@ function Paths({ asked: { paths }, choices, onChange }: PartProps) {
 
 function HowLong({ choices, onChange }: PartProps) {
   return (
-    <Choices legend="For how long">
+    <Choices legend="Duration">
       {(Object.keys(lastings) as Lasting[]).map((lasting) => (
         <Choice
           key={lasting}
@@ -120,13 +120,13 @@ function HowLong({ choices, onChange }: PartProps) {
             onChange({ ...choices, lasting })
           }}
           label={lastings[lasting]}
-          note={lasting === 'revoked' && <span className="font-medium text-warn">no end</span>}
+          note={lasting === 'revoked' && <span className="font-medium text-warn">no expiry</span>}
         />
       ))}
       {choices.lasting === 'date' && (
         <div className="max-w-64 pl-9">
           <Field
-            label="It ends"
+            label="Expires"
             type="datetime-local"
             name="date"
             value={choices.date}
@@ -144,8 +144,8 @@ function Calls({ asked: { max_calls: most }, choices, onChange }: PartProps) {
   return (
     <div className="max-w-64">
       <Field
-        label="How many calls at most"
-        note={most === null ? 'Empty means as many as it likes.' : `It asks for ${most.toLocaleString('en')}.`}
+        label="Call limit"
+        note={most === null ? 'Leave blank for no limit.' : `It asked for ${most.toLocaleString('en')}.`}
         name="calls"
         inputMode="numeric"
         autoComplete="off"

@@ -78,7 +78,7 @@ test('paths lie below those that were asked for, by whole segments', () => {
     refuses(asked, { paths: 'some', somePaths: path }, 'somePaths', /did not ask for this path/)
   }
   refuses(asked, { paths: 'some', somePaths: ' ' }, 'somePaths', /at least one path/)
-  refuses(asks(), { paths: 'some', somePaths: 'v1' }, 'somePaths', /begins with a slash/)
+  refuses(asks(), { paths: 'some', somePaths: 'v1' }, 'somePaths', /must start with a slash/)
 })
 
 test('it ends when was chosen, in the reader’s zone, and never in the past', () => {
@@ -87,8 +87,8 @@ test('it ends when was chosen, in the reader’s zone, and never in the past', (
   assert.equal(end({ lasting: 'month' }), '2026-12-16T10:00:00.000Z')
   assert.equal(end({ lasting: 'revoked' }), undefined)
   assert.equal(end({ lasting: 'date', date: '2027-01-01T12:30' }), new Date('2027-01-01T12:30').toISOString())
-  refuses(asks(), { lasting: 'date' }, 'date', /Choose the day/)
-  refuses(asks(), { lasting: 'date', date: '2026-01-01T00:00' }, 'date', /in the past/)
+  refuses(asks(), { lasting: 'date' }, 'date', /Choose an expiry/)
+  refuses(asks(), { lasting: 'date', date: '2026-01-01T00:00' }, 'date', /has passed/)
 })
 
 test('calls are a whole number, no more than was asked for', () => {

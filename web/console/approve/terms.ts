@@ -22,7 +22,7 @@ export const lastings = {
   hour: '1 hour',
   day: '1 day',
   month: '30 days',
-  date: 'Until a date',
+  date: 'Until a date I choose',
   revoked: 'Until I revoke it',
 }
 export type Lasting = keyof typeof lastings
@@ -91,7 +91,7 @@ export function decisionOf(asked: Asked, choices: Choices, accounts: readonly Ac
   const paths = choices.paths === 'some' ? linesIn(choices.somePaths) : undefined
   const until = endOf(choices, now)
   const calls = choices.calls.trim()
-  if (!account) return { missing: { name: 'account', text: 'Choose the account that the agent may use.' } }
+  if (!account) return { missing: { name: 'account', text: 'Choose an account for the agent to use.' } }
   const missing =
     missingHosts(asked, hosts) ??
     (methods?.length === 0 ? { name: 'someMethods' as const, text: 'Choose at least one method.' } : undefined) ??
@@ -142,9 +142,9 @@ function missingHosts(asked: Asked, hosts: readonly string[]): Missing | undefin
 
 function missingPaths({ paths }: Asked, chosen: readonly string[]): Missing | undefined {
   const refuse = (text: string): Missing => ({ name: 'somePaths', text })
-  if (chosen.length === 0) return refuse('Write at least one path, or choose the others.')
+  if (chosen.length === 0) return refuse('Enter at least one path, or choose the other option.')
   const odd = chosen.find((path) => !path.startsWith('/'))
-  if (odd !== undefined) return refuse(`A path begins with a slash: ${odd}`)
+  if (odd !== undefined) return refuse(`A path must start with a slash: ${odd}`)
   const strange = chosen.find((path) => paths !== null && !paths.some((one) => isBelow(one, path)))
   return strange === undefined ? undefined : refuse(`It did not ask for this path: ${strange}`)
 }
@@ -160,7 +160,7 @@ function isBelow(pattern: string, path: string): boolean {
 
 function missingDate(until: number | undefined, now: number): Missing | undefined {
   if (until === undefined || until > now) return undefined
-  const text = Number.isNaN(until) ? 'Choose the day and the time when it ends.' : 'The end lies in the past.'
+  const text = Number.isNaN(until) ? 'Choose an expiry date and time.' : 'That date has passed.'
   return { name: 'date', text }
 }
 
@@ -169,7 +169,7 @@ const manyCalls = 1_000_000_000
 function missingCalls({ max_calls: most }: Asked, calls: string): Missing | undefined {
   const limit = most ?? manyCalls
   if (calls === '' || (/^\d+$/.test(calls) && Number(calls) >= 1 && Number(calls) <= limit)) return undefined
-  return { name: 'calls', text: `The number of calls is a whole number from 1 to ${limit}.` }
+  return { name: 'calls', text: `The call limit must be a whole number from 1 to ${limit}.` }
 }
 
 /** One that stands to be chosen among no others is chosen. */

@@ -16,31 +16,29 @@ export function Wish({ user, request }: { user?: User; request: AccessRequest })
   return (
     <Card>
       <dl className="divide-y divide-line [&>div]:py-4 [&>div:first-child]:pt-0 [&>div:last-child]:pb-0">
-        <Fact name="Who asks">
+        <Fact name="Agent">
           <p className="text-lg">
             <Theirs>{agent.name}</Theirs>
           </p>
           <AboutAgent {...(user && { user })} request={request} />
         </Fact>
-        <Fact name="For your account at">
+        <Fact name="Provider">
           <p className="text-lg">
-            <Theirs>{name || 'an unknown provider'}</Theirs>
+            <Theirs>{name || 'Unknown provider'}</Theirs>
           </p>
           {provider === null ? (
-            <Aside>This provider was removed here: the request can only be denied.</Aside>
+            <Aside>This provider has been deleted. You can only deny the request.</Aside>
           ) : (
             !verified && <Aside>{unverifiedProvider}</Aside>
           )}
-          {verified && provider !== null && (
-            <p className="mt-1 text-sm text-quiet">Whoever runs this service has set it up and answers for it.</p>
-          )}
+          {verified && provider !== null && <p className="mt-1 text-sm text-quiet">Set up by your administrator.</p>}
         </Fact>
         <Why reason={request.reason} />
-        <Fact name="What it wants">
+        <Fact name="Requested access">
           <Wants request={request} />
         </Fact>
         {request.history && (
-          <Fact name="What it did before">
+          <Fact name="Past activity">
             <Before history={request.history} />
           </Fact>
         )}
@@ -56,27 +54,27 @@ function AboutAgent({ user, request: { agent, user_hint: hint } }: { user?: User
   return (
     <div className="mt-1 space-y-1 text-sm text-quiet">
       <p>
-        <Badge tone="warn">Unverified</Badge> This is what it calls itself. It registered here by itself, as any agent
-        may: <Moment at={agent.registered_at} />.
+        <Badge tone="warn">Unverified</Badge> The agent chose this name. It registered itself, as any agent can:{' '}
+        <Moment at={agent.registered_at} />.
       </p>
       {owner !== null && (
         <p>
-          It says that it belongs to{' '}
+          It claims to belong to{' '}
           {agent.registration?.claims_you ? (
-            'you: anyone can say so.'
+            'you. Any agent can claim this.'
           ) : (
-            <Sentence words={[theirs(owner), '; nobody has checked that.']} />
+            <Sentence words={[theirs(owner), '. This is not verified.']} />
           )}
         </p>
       )}
-      {hint === null && <p>It named nobody: you are asked because you opened its link.</p>}
+      {hint === null && <p>It didn’t name a user. You see this request because you opened its link.</p>}
       {hint !== null && namesAnother && (
         <p>
           <Sentence
             words={[
               'It asked for ',
               theirs(hint),
-              ', who is not known here. You are asked because you opened its link.',
+              ', who is not a user here. You see this request because you opened its link.',
             ]}
           />
         </p>
@@ -108,9 +106,7 @@ function Why({ reason }: { reason: string | null }) {
   const id = useId()
   return (
     <Fact name="Why" id={id}>
-      <p className="text-sm text-quiet">
-        {reason ? 'In the agent’s own words, which nobody has checked:' : 'It gave no reason.'}
-      </p>
+      <p className="text-sm text-quiet">{reason ? 'In the agent’s own words, not verified:' : 'No reason given.'}</p>
       {reason && (
         <blockquote
           dir="auto"
@@ -129,16 +125,16 @@ function Wants({ request }: { request: AccessRequest }) {
   const { hosts, methods, paths, max_calls: calls } = request
   return (
     <dl className="space-y-1.5 text-sm">
-      <Want name="Hosts" texts={hosts} none="it named none" isWide={isWildcard} wide="every host below" />
+      <Want name="Hosts" texts={hosts} none="Not specified" isWide={isWildcard} wide="all subdomains" />
       <Want
         name="Methods"
         texts={methods}
-        none="it named none"
+        none="Not specified"
         isWide={(method) => !isReading(method)}
         wide="can change or delete"
       />
-      <Want name="Paths" texts={paths} none="any" />
-      <Want name="Calls" texts={calls === null ? null : [calls.toLocaleString('en')]} none="any number" />
+      <Want name="Paths" texts={paths} none="Any" />
+      <Want name="Calls" texts={calls === null ? null : [calls.toLocaleString('en')]} none="No limit" />
     </dl>
   )
 }
@@ -160,7 +156,7 @@ function Want({ name, texts, none, isWide, wide }: WantProps) {
       <dd className="min-w-0">
         <div
           className="flex max-h-40 flex-wrap gap-x-2 gap-y-1 overflow-auto"
-          {...(isLong && { tabIndex: 0, role: 'group', 'aria-label': `${name} that it asks for` })}
+          {...(isLong && { tabIndex: 0, role: 'group', 'aria-label': `Requested ${name.toLowerCase()}` })}
         >
           {texts?.map((text) => (
             <span key={text} className="min-w-0">

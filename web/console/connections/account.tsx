@@ -24,13 +24,13 @@ export function Account({ account, grants, onSignIn, onCode }: AccountProps) {
     <Card>
       <div className="space-y-4">
         <div className="flex flex-wrap items-start justify-between gap-2">
-          <h3 className="min-w-0">{label === null ? 'Account without a name' : <Theirs>{label}</Theirs>}</h3>
-          <Badge tone={needsSignIn ? 'warn' : 'good'}>{needsSignIn ? 'Needs sign-in again' : 'Healthy'}</Badge>
+          <h3 className="min-w-0">{label === null ? 'Unnamed account' : <Theirs>{label}</Theirs>}</h3>
+          <Badge tone={needsSignIn ? 'warn' : 'good'}>{needsSignIn ? 'Sign-in needed' : 'Healthy'}</Badge>
         </div>
         {needsSignIn && (
           <Notice>
-            The provider no longer accepts what is kept here. Until you sign in again, agents can’t use this account;
-            what you allowed them stays.
+            The provider no longer accepts the stored token. Agents can’t use this account until you sign in again. Your
+            grants are kept.
           </Notice>
         )}
         <Facts>
@@ -38,7 +38,7 @@ export function Account({ account, grants, onSignIn, onCode }: AccountProps) {
             <Moment at={since} />
           </Fact>
           <Fact name="Last used">{lastUsed === null ? 'never' : <Ago at={lastUsed} />}</Fact>
-          <Fact name="In use by">{grants.length === 0 ? 'no agent' : <Users account={account} grants={grants} />}</Fact>
+          <Fact name="Used by">{grants.length === 0 ? 'no agents' : <Users account={account} grants={grants} />}</Fact>
           {scopes.length > 0 && (
             <Fact name="Scopes">
               <span className="text-quiet">{scopes.join(' ')}</span>
@@ -52,8 +52,8 @@ export function Account({ account, grants, onSignIn, onCode }: AccountProps) {
             </Action>
           )}
           {needsSignIn && onCode && (
-            <Action act={() => onCode(account)} label={`Sign in again with a code: ${name}`}>
-              With a code
+            <Action act={() => onCode(account)} label={`Use a code to sign in again: ${name}`}>
+              Use a code
             </Action>
           )}
           <Disconnect account={account} grants={grants} />

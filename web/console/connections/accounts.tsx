@@ -20,7 +20,7 @@ export function Accounts({ onStart }: AccountsProps) {
   return (
     <View
       title="Connections"
-      lead="Your accounts at other services. Agents use them as far as you allow; none of them ever sees a key."
+      lead="Your accounts with other services. Agents use them only as far as you allow, and never see a token."
       actions={
         <Link href="/connections/new" className={buttonLook('main')}>
           Connect an account
@@ -30,8 +30,8 @@ export function Accounts({ onStart }: AccountsProps) {
       <Loaded query={connections}>
         {(accounts) =>
           accounts.length === 0 ? (
-            <Empty title="No account is connected yet">
-              <p>Connect one, and agents can ask you to use it. Nothing is allowed until you say so.</p>
+            <Empty title="No accounts connected yet">
+              <p>Connect one so that agents can request access to it. Nothing is allowed until you approve.</p>
             </Empty>
           ) : (
             <Loaded query={grants}>
@@ -62,7 +62,7 @@ function Group({ group, grants, onStart }: AccountsProps & { group: ProviderAcco
     <section className="space-y-3">
       <h2 className="flex flex-wrap items-center gap-2 text-base">
         <Theirs>{name}</Theirs>
-        {!isVerified && <Badge tone="warn">nobody answers for it</Badge>}
+        {!isVerified && <Badge tone="warn">unverified</Badge>}
       </h2>
       <ul className="grid gap-4 xl:grid-cols-2">
         {accounts.map((account) => (

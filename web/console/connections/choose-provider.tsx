@@ -17,7 +17,7 @@ export function ChooseProvider({ onStart }: { onStart: Start }) {
   return (
     <View
       title="Connect an account"
-      lead="You sign in at the provider and come back. What it hands over stays here, sealed; no agent ever sees it."
+      lead="You sign in with the provider and come back. Its tokens are stored here, encrypted; agents never see them."
       actions={
         <Link href="/connections" className={buttonLook('plain')}>
           Back
@@ -34,13 +34,13 @@ function Search({ providers, onStart }: { providers: Provider[]; onStart: Start 
   const found = inOrder(providers).filter((provider) => matches(provider, wanted))
   if (providers.length === 0) {
     return (
-      <Empty title="No provider is set up here yet">
+      <Empty title="No providers configured yet">
         <p>
-          Whoever runs this service adds one on the{' '}
+          An administrator can add one on the{' '}
           <Link href="/admin" className="font-semibold text-accent underline">
             admin page
           </Link>
-          ; an agent can propose one, too.
+          . An agent can propose one too.
         </p>
       </Empty>
     )
@@ -60,7 +60,7 @@ function Search({ providers, onStart }: { providers: Provider[]; onStart: Start 
       <p aria-live="polite" className="sr-only">
         {wanted !== '' && `${found.length} found`}
       </p>
-      {found.length === 0 && <p className="text-quiet">None is called so.</p>}
+      {found.length === 0 && <p className="text-quiet">No matches</p>}
       <ul className="divide-y divide-line rounded-xl border border-line bg-surface empty:hidden">
         {found.map((provider) => (
           <li key={provider.provider_id}>
@@ -80,7 +80,7 @@ function Row({ provider, onStart }: { provider: Provider; onStart: Start }) {
       <div className="min-w-0 grow basis-56">
         <p className="flex flex-wrap items-center gap-2">
           <Theirs>{providerName}</Theirs>
-          {!verified && <Badge tone="warn">nobody answers for it</Badge>}
+          {!verified && <Badge tone="warn">unverified</Badge>}
         </p>
         <p className="text-sm text-quiet">
           <bdi>{URL.parse(issuer ?? '')?.host ?? issuer}</bdi>
@@ -88,8 +88,8 @@ function Row({ provider, onStart }: { provider: Provider; onStart: Start }) {
       </div>
       <div className="flex flex-wrap gap-2">
         {provider.device_flow && (
-          <Action look="bare" act={start('device')} label={`Connect ${providerName} with a code`}>
-            With a code
+          <Action look="bare" act={start('device')} label={`Use a code to connect ${providerName}`}>
+            Use a code
           </Action>
         )}
         <Action act={start('browser')} label={`Connect ${providerName}`}>

@@ -42,7 +42,7 @@ export function DeviceFlow({ begun, onConnected, onAgain, onBack }: DeviceFlowPr
       title="Enter this code"
       lead={
         <>
-          Open the page of <Theirs>{wish.providerName}</Theirs> on any device, sign in there, and enter the code.
+          Open <Theirs>{wish.providerName}</Theirs> on any device, sign in, and enter the code.
         </>
       }
       actions={<Action act={onBack}>Back</Action>}
@@ -62,7 +62,7 @@ function Instructions({ flow }: Pick<DeviceFlowProps['begun'], 'flow'>) {
     <div className="grid items-center gap-6 sm:grid-cols-[minmax(0,1fr)_auto]">
       <div className="space-y-4">
         <p>
-          <span className="block text-sm text-quiet">The code</span>
+          <span className="block text-sm text-quiet">Code</span>
           <bdi translate="no" className="block font-mono text-3xl font-semibold tracking-widest sm:text-4xl">
             {code}
           </bdi>
@@ -74,13 +74,13 @@ function Instructions({ flow }: Pick<DeviceFlowProps['begun'], 'flow'>) {
           <CopyButton text={code} label="Copy the code" />
         </div>
         <p className="text-sm text-quiet">
-          Or type the address: <bdi className="text-ink">{page}</bdi>
+          Or go to: <bdi className="text-ink">{page}</bdi>
         </p>
       </div>
       {target.length <= longestInCode && (
         <div className="mx-auto w-44 sm:mx-0">
           <Suspense>
-            <QrCode text={target} label="The same address, for the camera of a phone" />
+            <QrCode text={target} label="QR code for the same address" />
           </Suspense>
         </div>
       )}
@@ -99,7 +99,7 @@ function Progress({ until }: { until: string }) {
         <div className="h-full w-1/3 animate-wander rounded-full bg-accent" />
       </div>
       <p className="text-sm text-quiet">
-        Waiting for you to enter it. This page goes on by itself. The code’s time is over <Ago at={until} />.
+        Waiting for you to enter it. This page continues automatically. Code expires <Ago at={until} />.
       </p>
     </div>
   )
@@ -108,6 +108,6 @@ function Progress({ until }: { until: string }) {
 function reasonOf(state: Exclude<FlowState, { status: 'waiting' }>): string {
   if (state.status === 'failed') return describeProblem(state.problem)
   return state.status === 'denied'
-    ? 'Access was refused at the provider. Nothing was changed.'
-    : 'The code’s time is over. Nothing was changed.'
+    ? 'Access was denied at the provider. Nothing was changed.'
+    : 'The code has expired. Nothing was changed.'
 }

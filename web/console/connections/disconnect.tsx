@@ -32,10 +32,10 @@ export function Disconnect({ account, grants }: { account: Connection; grants: G
         {label === null ? 'Your account' : <Theirs>{label}</Theirs>} at <Theirs>{provider}</Theirs>
       </p>
       {grants.length === 0 ? (
-        <p>No agent may use it now. What is kept of it here is deleted.</p>
+        <p>No agent can use it now. Its stored tokens are deleted.</p>
       ) : (
         <>
-          <p>What is kept of it here is deleted. This ends {count(grants.length, 'grant')} at once and for good:</p>
+          <p>Its stored tokens are deleted. This permanently ends {count(grants.length, 'grant')} now:</p>
           <ul className="list-disc space-y-1 ps-5">
             {grants.map((grant) => (
               <li key={grant.grant_id}>
@@ -50,8 +50,8 @@ export function Disconnect({ account, grants }: { account: Connection; grants: G
 }
 
 const afterwards: Record<NonNullable<Connection['remote_revocation']>, string> = {
-  done: 'The provider has ended its tokens too.',
-  pending: 'The provider will be asked to end its tokens too, as soon as it answers.',
-  failed: 'The provider did not end its tokens: remove the access in your settings there.',
-  unsupported: 'The provider has no way to be told: remove the access in your settings there.',
+  done: 'The provider has revoked its tokens too.',
+  pending: 'The provider will be asked to revoke its tokens too.',
+  failed: 'The provider did not revoke its tokens: remove the access in your account settings there.',
+  unsupported: 'The provider doesn’t support revocation: remove the access in your account settings there.',
 }

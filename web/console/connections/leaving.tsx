@@ -15,13 +15,13 @@ export function Leaving({ begun, onTrust, onBack }: LeavingProps) {
     <View title="Do you trust this provider?">
       <Notice>{begun.warning}</Notice>
       <p>
-        You would leave for <bdi className="font-semibold wrap-anywhere">{host}</bdi> and be asked there to sign in.
+        You’ll be sent to <bdi className="font-semibold wrap-anywhere">{host}</bdi> and asked to sign in there.
       </p>
       <div className="flex flex-wrap gap-2">
         <Action look="main" act={onBack}>
           Back
         </Action>
-        <Action act={onTrust}>Go on</Action>
+        <Action act={onTrust}>Continue</Action>
       </div>
     </View>
   )

@@ -13,23 +13,23 @@ const platforms = { ios: 'iPhone or iPad', android: 'Android', web: 'Browser' }
 export function DeviceCard({ device, isRequired }: { device: Device; isRequired: boolean }) {
   const queries = useQueryClient()
   const { say, complain } = useSay()
-  const name = device.device_name ?? 'A device without a name'
+  const name = device.device_name ?? 'Unnamed device'
   const remove = async () => {
     try {
       await service.devices.revoke(device.device_id)
     } catch (problem) {
       if (!isProblem(problem, 'device_signature_required')) throw problem
-      complain('You approve on devices only: remove it in the authenticator of a device that decides.')
+      complain('You approve on your devices only: remove it from the authenticator on a device that can approve.')
       return
     }
     await queries.invalidateQueries({ queryKey: ['devices'] })
-    say('The device is out. What it signs counts for nothing.')
+    say('The device was removed. Its signatures are no longer accepted.')
   }
   const enrol = async () => {
     await service.devices.enrol(device.device_id)
     await queries.invalidateQueries({ queryKey: ['devices'] })
     focusHeading()
-    say('The device may decide from now on.')
+    say('The device can approve now.')
   }
   return (
     <Card>
@@ -37,9 +37,9 @@ export function DeviceCard({ device, isRequired }: { device: Device; isRequired:
         <div className="min-w-0 space-y-1">
           <p className="flex flex-wrap items-center gap-2">
             <Theirs>{name}</Theirs>
-            {device.key?.enrolled && <Badge tone="good">decides</Badge>}
-            {device.key && !device.key.enrolled && <Badge tone="warn">waits to decide</Badge>}
-            {device.push && <Badge>rings</Badge>}
+            {device.key?.enrolled && <Badge tone="good">Can approve</Badge>}
+            {device.key && !device.key.enrolled && <Badge tone="warn">Can’t approve yet</Badge>}
+            {device.push && <Badge>Notifications on</Badge>}
           </p>
           <p className="text-sm text-quiet">
             {platforms[device.platform]}, paired <Moment at={device.created_at} />, last seen{' '}
@@ -51,13 +51,13 @@ export function DeviceCard({ device, isRequired }: { device: Device; isRequired:
             </p>
           )}
           {device.key && !device.key.enrolled && isRequired && (
-            <p className="text-sm">A device that decides has to agree to it first: open the authenticator there.</p>
+            <p className="text-sm">A device that can approve must confirm it first: open the authenticator there.</p>
           )}
         </div>
         <div className="flex flex-wrap gap-2">
           {device.key && !device.key.enrolled && !isRequired && (
-            <Action label={`Let ${name} decide`} act={enrol}>
-              Let it decide
+            <Action label={`Allow it to approve: ${name}`} act={enrol}>
+              Allow it to approve
             </Action>
           )}
           <Confirm
@@ -68,8 +68,8 @@ export function DeviceCard({ device, isRequired }: { device: Device; isRequired:
             act={remove}
           >
             <p>
-              <Theirs>{name}</Theirs> is out at once: it is shown nothing any more and decides nothing. What it approved
-              before stays granted until you revoke it.
+              <Theirs>{name}</Theirs> immediately loses access: it no longer sees or approves requests. Grants it
+              approved stay active until you revoke them.
             </p>
           </Confirm>
         </div>

@@ -14,12 +14,12 @@ export function DeviceOnly({ user, devices }: { user: User; devices: Device[] })
     await service.auth.changeMe({ require_device_approval: true })
     await queries.invalidateQueries({ queryKey: ['me'] })
     focusHeading()
-    say('From now on only a device of yours can approve.')
+    say('From now on, only your devices can approve.')
   }
   return (
     <Section
       title="Approve on device only"
-      note="Then a console that somebody else got into can approve nothing: a device has to sign each approval."
+      note="Even someone who gets into your console can’t approve: a device has to sign each approval."
     >
       <Card>
         <div className="flex flex-wrap items-center justify-between gap-4">
@@ -27,27 +27,27 @@ export function DeviceOnly({ user, devices }: { user: User; devices: Device[] })
             <p>{user.require_device_approval ? <Badge tone="good">on</Badge> : <Badge>off</Badge>}</p>
             <p className="text-sm text-quiet">
               {deciding.length === 0 ? (
-                'It takes a device that decides. Pair one first.'
+                'Pair a device that can approve first.'
               ) : (
                 <>
-                  What would decide:{' '}
+                  Devices that can approve:{' '}
                   {deciding.map(({ device_id: id, device_name: name }, index) => (
                     <span key={id}>
                       {index > 0 && ', '}
-                      <Theirs>{name ?? 'a device without a name'}</Theirs>
+                      <Theirs>{name ?? 'Unnamed device'}</Theirs>
                     </span>
                   ))}
-                  . Remove whatever you don’t know.
+                  . Remove any you don’t recognize.
                 </>
               )}
             </p>
             {user.require_device_approval && (
-              <p className="text-sm">It is switched off in the authenticator of a device that decides.</p>
+              <p className="text-sm">Turn it off in the authenticator on a device that can approve.</p>
             )}
           </div>
           {!user.require_device_approval && (
             <Action act={switchOn} isHeld={deciding.length === 0}>
-              Switch on
+              Turn on
             </Action>
           )}
         </div>

@@ -17,15 +17,15 @@ export function Devices() {
   return (
     <View
       title="Devices"
-      lead="A paired device rings when an agent asks you for something, and decides by signing with a key that never leaves it."
+      lead="A paired device notifies you when an agent requests access, and signs your decision with a key that never leaves it."
     >
       <PairDevice known={devices.data?.length} />
       <Section title="Paired">
         <Loaded query={devices}>
           {(paired) =>
             paired.length === 0 ? (
-              <Empty title="No device yet">
-                Pair your phone: open the camera, scan the code that “Pair a device” shows, and follow the page.
+              <Empty title="No devices yet">
+                To pair your phone, choose “Pair a device”, scan the code with the camera, and follow the instructions.
               </Empty>
             ) : (
               <ul className="space-y-3">

@@ -15,8 +15,8 @@ export function MutedAgents() {
   })
   return (
     <Section
-      title="Agents that don’t reach you"
-      note="When you deny a request, its agent is silent for a day; or for good, if you say so."
+      title="Muted agents"
+      note="When you deny a request, its agent is muted for a day, or permanently if you block it."
     >
       <Loaded query={muted}>
         {(agents) =>
@@ -57,19 +57,19 @@ function Muted({ agent }: { agent: MutedAgent }) {
           <p className="text-sm text-quiet">
             {agent.muted_until ? (
               <>
-                Silent until <Moment at={agent.muted_until} />
+                Muted until <Moment at={agent.muted_until} />
               </>
             ) : (
-              'Silent for good: neither notified nor listed'
+              'Muted permanently: its requests are neither notified nor listed'
             )}
           </p>
         </div>
         <div className="flex gap-2">
           <Action
-            label={`Hear it again: ${agent.name}`}
-            act={() => change(() => service.mutedAgents.unmute(agent.agent_id), 'The agent can reach you again.')}
+            label={`Unmute ${agent.name}`}
+            act={() => change(() => service.mutedAgents.unmute(agent.agent_id), 'The agent is unmuted.')}
           >
-            Hear it again
+            Unmute
           </Action>
           {!agent.blocked && (
             <Action

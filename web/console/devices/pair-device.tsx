@@ -29,16 +29,19 @@ export function PairDevice({ known }: { known: number | undefined }) {
     <Card label="Pair a device">
       <div className="flex flex-wrap items-center gap-6">
         <div className="w-44">
-          <QrCode text={issued.code.pairing_url} label="QR code with the address of the authenticator and the code" />
+          <QrCode
+            text={issued.code.pairing_url}
+            label="QR code with the authenticator’s address and the pairing code"
+          />
         </div>
         <div className="min-w-0 flex-1 basis-60 space-y-3">
-          <p>Scan it with your phone. Or open the authenticator there and type:</p>
+          <p>Scan it with your phone, or open the authenticator there and enter:</p>
           <p className="font-mono text-2xl font-semibold tracking-widest select-all">{issued.code.pairing_code}</p>
           <Remaining until={issued.code.expires_at} onOver={setIssued} />
           <p className="text-sm text-quiet">
-            For this browser:{' '}
+            Or{' '}
             <a className="font-medium text-accent underline" href={issued.code.pairing_url}>
-              make it a device itself
+              pair this browser
             </a>
             .
           </p>
@@ -60,17 +63,17 @@ function Remaining({ until, onOver }: { until: string; onOver: (issued: undefine
   const { say } = useSay()
   useEffect(() => {
     if (left > 0) return
-    say('The code is over. Ask for another one.')
+    say('The code has expired. Create a new one.')
     onOver(undefined)
   }, [left, onOver, say])
   const minutes = Math.floor(left / 60)
   return (
     <p className="text-sm text-quiet">
-      It works once, for another{' '}
+      It works once and expires in{' '}
       <span className="tabular-nums">
         {minutes}:{String(left % 60).padStart(2, '0')}
       </span>{' '}
-      minutes. Show it to nobody.
+      minutes. Don’t share it.
     </p>
   )
 }

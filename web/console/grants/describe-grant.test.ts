@@ -33,28 +33,31 @@ function says(change: Partial<Grant>, text: string): void {
 }
 
 test('a grant says who may do what, where, with which account, until when', () => {
-  const start = 'Mail helper may only read (GET and HEAD) at api.acme.example'
-  says({}, `${start}, with ada@example.com at Acme, until you revoke it.`)
+  const start = 'Mail helper may only read (GET and HEAD) on api.acme.example'
+  says({}, `${start}, using ada@example.com at Acme, until you revoke it.`)
   says(
     { allowed_paths: ['/v1', '/v2'], max_calls: 1, expires_at: tomorrow },
-    `${start}, below /v1 and /v2, with ada@example.com at Acme, 1 call at most, until 2026-01-02.`,
+    `${start}, under /v1 and /v2, using ada@example.com at Acme, up to 1 call, until 2026-01-02.`,
   )
-  says({ account_label: null, provider_name: null }, `${start}, with your account, until you revoke it.`)
+  says({ account_label: null, provider_name: null }, `${start}, using your account, until you revoke it.`)
 })
 
 test('what it may do is no less than its methods let it', () => {
-  const end = 'at api.acme.example, with ada@example.com at Acme, until you revoke it.'
+  const end = 'on api.acme.example, using ada@example.com at Acme, until you revoke it.'
   says({ allowed_methods: null }, `Mail helper may read, change and delete (any method) ${end}`)
   says({ allowed_methods: ['GET', 'POST'] }, `Mail helper may read, change and delete (GET and POST) ${end}`)
   says({ allowed_methods: ['PURGE'] }, `Mail helper may change and delete (PURGE) ${end}`)
 })
 
 test('of one that has ended it says how', () => {
-  const start = 'Mail helper could only read (GET and HEAD) at api.acme.example, with ada@example.com at Acme'
+  const start = 'Mail helper could only read (GET and HEAD) on api.acme.example, using ada@example.com at Acme'
   says({ status: 'expired', expires_at: tomorrow }, `${start}, until 2026-01-02.`)
-  says({ status: 'expired', max_calls: 5, calls: 5 }, `${start}, 5 calls at most, until its calls were used up.`)
+  says({ status: 'expired', max_calls: 5, calls: 5 }, `${start}, up to 5 calls, until its call limit was reached.`)
   says({ status: 'revoked', revoked_at: tomorrow, revoked_by: 'user' }, `${start}, until you revoked it: 2026-01-02.`)
-  says({ status: 'revoked', revoked_at: tomorrow, revoked_by: 'agent' }, `${start}, until it gave it up: 2026-01-02.`)
+  says(
+    { status: 'revoked', revoked_at: tomorrow, revoked_by: 'agent' },
+    `${start}, until the agent gave it up: 2026-01-02.`,
+  )
   says({ status: 'revoked' }, `${start}, until its account was disconnected.`)
 })
 

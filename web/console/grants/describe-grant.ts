@@ -11,11 +11,11 @@ export function describeGrant(grant: Grant, formatMoment: (moment: string) => st
     status === 'active' ? ' may ' : ' could ',
     `${doing(methods)} (`,
     ...(methods ? listOf(methods) : ['any method']),
-    ') at ',
+    ') on ',
     ...listOf(grant.allowed_hosts),
-    ...(paths === null ? [] : [', below ', ...listOf(paths)]),
+    ...(paths === null ? [] : [', under ', ...listOf(paths)]),
     ...accountOf(grant),
-    most === null ? '' : `, ${count(most, 'call')} at most`,
+    most === null ? '' : `, up to ${count(most, 'call')}`,
     `, ${ending(grant, formatMoment)}.`,
   ]
 }
@@ -23,7 +23,7 @@ export function describeGrant(grant: Grant, formatMoment: (moment: string) => st
 function accountOf({ kind, account_label: label, provider_name: provider }: Grant): Words {
   if (kind === 'sandbox') return [', in its sandbox']
   const at: Words = provider === null ? [] : [' at ', theirs(provider)]
-  return label === null ? [', with your account', ...at] : [', with ', theirs(label), ...at]
+  return label === null ? [', using your account', ...at] : [', using ', theirs(label), ...at]
 }
 
 function ending(grant: Grant, formatMoment: (moment: string) => string): string {
@@ -31,11 +31,11 @@ function ending(grant: Grant, formatMoment: (moment: string) => string): string 
   if (status === 'active') return end === null ? 'until you revoke it' : `until ${formatMoment(end)}`
   if (status === 'expired') {
     const isUsedUp = most !== null && calls >= most
-    return isUsedUp || end === null ? 'until its calls were used up' : `until ${formatMoment(end)}`
+    return isUsedUp || end === null ? 'until its call limit was reached' : `until ${formatMoment(end)}`
   }
   if (revoked === null) return 'until its account was disconnected'
   return by === 'agent'
-    ? `until it gave it up: ${formatMoment(revoked)}`
+    ? `until the agent gave it up: ${formatMoment(revoked)}`
     : `until you revoked it: ${formatMoment(revoked)}`
 }
 

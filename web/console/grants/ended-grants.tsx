@@ -18,7 +18,7 @@ export function EndedGrants({ status }: { status: 'expired' | 'revoked' }) {
     <Loaded query={query}>
       {({ pages }) => {
         const grants = pages.flatMap((page) => page.grants)
-        if (grants.length === 0 && !query.hasNextPage) return <Empty title={`Nothing has ${endings[status]} yet`} />
+        if (grants.length === 0 && !query.hasNextPage) return <Empty title={`No grants have ${endings[status]} yet`} />
         return (
           <div className="space-y-4">
             <GrantList grants={grants} />

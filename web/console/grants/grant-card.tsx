@@ -32,7 +32,7 @@ export function GrantCard({ grant }: { grant: Grant }) {
         </p>
         <dl className="flex flex-wrap gap-x-8 gap-y-2 text-sm tabular-nums">
           <Figure name="Calls">{most === null ? count(calls, 'call') : `${calls} of ${count(most, 'call')}`}</Figure>
-          <Figure name="Last call">{lastUsed === null ? 'none yet' : <Ago at={lastUsed} />}</Figure>
+          <Figure name="Last call">{lastUsed === null ? 'Never' : <Ago at={lastUsed} />}</Figure>
           <Figure name="Granted">
             <Ago at={since} />
           </Figure>
@@ -77,5 +77,5 @@ function State({ grant }: { grant: Grant }) {
   const now = useNow()
   if (grant.status === 'revoked') return <Badge>Revoked</Badge>
   if (grant.status === 'expired') return <Badge>Expired</Badge>
-  return endsSoon(grant, now) ? <Badge tone="warn">Ends soon</Badge> : <Badge tone="good">Active</Badge>
+  return endsSoon(grant, now) ? <Badge tone="warn">Expires soon</Badge> : <Badge tone="good">Active</Badge>
 }

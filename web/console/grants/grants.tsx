@@ -14,7 +14,7 @@ type State = keyof typeof states
 export function Grants() {
   const [state, setState] = useState<State>('active')
   return (
-    <View title="Grants" lead="What you have allowed agents to do. You can take each of them back at any time.">
+    <View title="Grants" lead="What you have allowed agents to do. You can revoke any grant at any time.">
       <Tabs label="Which grants" tabs={states} chosen={state} onChoose={setState} />
       {state === 'active' ? <ActiveGrants /> : <EndedGrants key={state} status={state} />}
     </View>
@@ -32,8 +32,8 @@ function ActiveGrants() {
           <>
             {connectionId !== null && <OnlyOne connectionId={connectionId} />}
             {shown.length === 0 ? (
-              <Empty title="Nothing is granted">
-                <p>When an agent asks, you decide on the page that it shows you, or from Home.</p>
+              <Empty title="No active grants">
+                <p>When an agent requests access, you decide on the page it links to, or from Home.</p>
               </Empty>
             ) : (
               <GrantList grants={shown} />
@@ -52,7 +52,7 @@ function OnlyOne({ connectionId }: { connectionId: string }) {
     <Notice tone="calm">
       <div className="flex flex-wrap items-center justify-between gap-2">
         <span>
-          Only those that use{' '}
+          Only grants that use{' '}
           {account ? <Theirs>{account.account_label ?? account.provider_name}</Theirs> : 'one account'}.
         </span>
         <Link href="/grants" className="font-semibold text-accent underline-offset-4 hover:underline">

@@ -15,7 +15,7 @@ export function Revoke({ grant }: { grant: Grant }) {
     await service.grants.revoke(grant.grant_id)
     await queries.invalidateQueries({ queryKey: ['grants'] })
     focusHeading()
-    say('The access is revoked. The agent’s next call is refused.')
+    say('Access revoked. The agent’s calls are refused from now on.')
   }
   return (
     <Confirm
@@ -29,7 +29,7 @@ export function Revoke({ grant }: { grant: Grant }) {
         <Sentence words={describeGrant(grant, formatMoment)} />
       </p>
       <p>
-        It ends at once, with whatever is under way. This can’t be undone: the agent has to ask again, and you decide
+        Access stops now, including calls in progress. This can’t be undone: the agent would have to request access
         again.
       </p>
     </Confirm>

@@ -22,12 +22,12 @@ export function Attention({ connections, grants, now }: AttentionProps) {
         {stale.map(({ connection_id: id, provider_name: provider, account_label: label }) => (
           <Row key={id} href="/connections" action="Sign in again">
             <Theirs>{provider}</Theirs> no longer accepts {label === null ? 'your account' : <Theirs>{label}</Theirs>}.
-            Agents can’t use it until you sign in there again.
+            Agents can’t use it until you sign in again.
           </Row>
         ))}
         {ending.map(({ grant_id: id, agent, expires_at: end }) => (
-          <Row key={id} href="/grants" action="See the grant">
-            The access of <Theirs>{agent.name}</Theirs> ends {end !== null && <Ago at={end} />}. It can ask again.
+          <Row key={id} href="/grants" action="View grant">
+            Access for <Theirs>{agent.name}</Theirs> expires {end !== null && <Ago at={end} />}. It can ask again.
           </Row>
         ))}
       </ul>

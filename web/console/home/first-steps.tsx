@@ -11,14 +11,14 @@ export function FirstSteps() {
   return (
     <ol className="space-y-4">
       <Step number={1} title="Connect an account">
-        <p>You sign in at a provider once. Its keys stay here; agents never see them.</p>
+        <p>Sign in with a provider once. Its tokens stay here; agents never see them.</p>
         <Connect />
       </Step>
       <Step number={2} title="Give an agent this address">
         <p>
-          An agent registers by itself and asks for what it needs. It finds out how in the{' '}
+          The agent registers itself and requests the access it needs, following the{' '}
           <a href="/docs" className="font-semibold text-accent underline">
-            reference
+            API reference
           </a>
           .
         </p>
@@ -29,7 +29,7 @@ export function FirstSteps() {
       </Step>
       <Step number={3} title="Decide when it asks">
         <p>
-          What it asks for appears on this page. You see who asks and why, allow as little as you like, and can revoke
+          Its requests appear on this page. You see who is asking and why, allow as little as you like, and can revoke
           it at any time.
         </p>
       </Step>
@@ -44,7 +44,7 @@ function Connect() {
       {(known) =>
         known.length === 0 ? (
           <p>
-            No provider is set up here yet. Whoever runs this service adds one on the{' '}
+            No providers are configured yet. An administrator can add one on the{' '}
             <Link href="/admin" className="font-semibold text-accent underline">
               admin page
             </Link>

@@ -25,7 +25,7 @@ export function Recent() {
       <Loaded query={records}>
         {(recent) =>
           recent.length === 0 ? (
-            <p className="text-sm text-quiet">Nothing yet. What agents do with your accounts will stand here.</p>
+            <p className="text-sm text-quiet">Nothing yet. What agents do with your accounts will appear here.</p>
           ) : (
             <div className="rounded-xl border border-line bg-surface">
               <ul className="divide-y divide-line">

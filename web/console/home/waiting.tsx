@@ -15,12 +15,12 @@ export function Waiting() {
   return (
     <Section title="Waiting for you">
       <p aria-live="polite" className="sr-only">
-        {requests.data?.length ? `${count(requests.data.length, 'request waits', 'requests wait')} for you.` : ''}
+        {requests.data?.length ? `${count(requests.data.length, 'request is', 'requests are')} waiting for you.` : ''}
       </p>
       <Loaded query={requests}>
         {(waiting) =>
           waiting.length === 0 ? (
-            <p className="text-sm text-quiet">Nothing. What an agent asks for appears here by itself.</p>
+            <p className="text-sm text-quiet">Nothing. New requests appear here automatically.</p>
           ) : (
             <First {...firstOf(waiting)} />
           )
@@ -42,8 +42,7 @@ function First({ shown, behind }: ReturnType<typeof firstOf<AccessRequest>>) {
       </ul>
       {behind > 0 && (
         <p className="text-sm text-quiet">
-          {count(behind, 'more request waits', 'more requests wait')} behind these, and{' '}
-          {behind === 1 ? 'comes' : 'come'} up as you decide. Of each agent the first few are shown.
+          {count(behind, 'more request')} will appear as you decide. Only the first few of each agent are shown.
         </p>
       )}
     </>
@@ -63,19 +62,19 @@ function Request({
       <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
         <div className="min-w-0 grow basis-64 space-y-2">
           <p>
-            <Theirs>{agent.name}</Theirs> asks for access to <Theirs>{provider}</Theirs>
+            <Theirs>{agent.name}</Theirs> is requesting access to <Theirs>{provider}</Theirs>
             {!verified && (
               <>
                 {' '}
-                <Badge tone="warn">nobody answers for it</Badge>
+                <Badge tone="warn">unverified</Badge>
               </>
             )}
           </p>
           {reason === null ? (
-            <p className="text-sm text-quiet">It gave no reason.</p>
+            <p className="text-sm text-quiet">No reason given.</p>
           ) : (
             <figure className="space-y-1">
-              <figcaption className="text-sm text-quiet">Why, in its own words:</figcaption>
+              <figcaption className="text-sm text-quiet">Reason, in the agent’s own words:</figcaption>
               <blockquote
                 dir="auto"
                 className="line-clamp-4 border-s-2 border-edge/50 ps-3 text-sm wrap-anywhere whitespace-pre-line"

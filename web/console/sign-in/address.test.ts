@@ -26,7 +26,7 @@ test('each result has a sentence of its own, and what nobody knows has one too',
   const codes = new Set<string>([...loginErrorCodes, ...connectErrorCodes])
   assert.equal(new Set([...codes].map(describeResult)).size, codes.size)
   for (const code of ['', 'constructor', '__proto__', '<b>']) {
-    assert.equal(describeResult(code), 'That did not work. Please start again.')
+    assert.equal(describeResult(code), 'Something went wrong. Please start again.')
   }
 })
 

@@ -36,20 +36,20 @@ export function loginTokenIn(text: string): string | undefined {
 
 /** What an address says of a sign-in or a connection that did not work. */
 const results: Record<string, string> = {
-  access_denied: 'Access was refused at the provider. Nothing was changed.',
-  invalid_state: 'That attempt took too long, was used already, or began in another browser. Please start again.',
-  invalid_response: 'The provider’s answer could not be trusted, so nothing was changed. Please start again.',
-  not_invited: 'You have no invitation here. Ask whoever runs this service to invite your e‑mail address.',
-  user_disabled: 'This user is disabled. Ask whoever runs this service.',
-  provider_unavailable: 'The provider does not answer just now. Please try again in a while.',
-  provider_error: 'The provider did not accept the request. Whoever runs this service can find out why.',
-  provider_disabled: 'This provider is switched off here. Nothing was connected.',
-  wrong_user: 'Somebody else began to connect that account. Nothing was connected.',
-  wrong_account: 'That was another account than the one to be renewed. Nothing was connected.',
-  token_refused: 'The provider gave no token. Please start again.',
-  weak_token: 'The provider’s token is too short to be kept safe. Nothing was connected.',
+  access_denied: 'Access was denied at the provider. Nothing was changed.',
+  invalid_state: 'That attempt expired, was already used, or was started in another browser. Please start again.',
+  invalid_response: 'The provider’s response was invalid, so nothing was changed. Please start again.',
+  not_invited: 'You haven’t been invited. Ask your administrator to invite your email address.',
+  user_disabled: 'This user is disabled. Contact your administrator.',
+  provider_unavailable: 'The provider isn’t responding. Please try again later.',
+  provider_error: 'The provider rejected the request. Your administrator can find out why.',
+  provider_disabled: 'This provider is disabled. Nothing was connected.',
+  wrong_user: 'Another user started connecting that account. Nothing was connected.',
+  wrong_account: 'You signed in with a different account than the one to reconnect. Nothing was connected.',
+  token_refused: 'The provider did not issue a token. Please start again.',
+  weak_token: 'The provider’s token is too short to redact reliably. Nothing was connected.',
 }
 
 export function describeResult(error: string): string {
-  return (Object.hasOwn(results, error) && results[error]) || 'That did not work. Please start again.'
+  return (Object.hasOwn(results, error) && results[error]) || 'Something went wrong. Please start again.'
 }

@@ -68,7 +68,7 @@ export function useTellArrival({ isReady, isSignedIn }: { isReady: boolean; isSi
       if (isNew) say('The account is connected.')
     }
     // Whoever opens a link for the second time is often signed in already.
-    else if (isLinkOver && isSignedIn) complain(`${linkOver}: it was used already, or its time is over.`)
+    else if (isLinkOver && isSignedIn) complain(`${linkOver}: it has been used or has expired.`)
     else return
     become({ ...arrival, error: null, connectionId: null, isLinkOver: false })
   }, [isReady, isSignedIn, error, connectionId, isNew, isLinkOver, say, complain])

@@ -55,13 +55,12 @@ export function SignInLink({ token }: { token: string }) {
     >
       {present && present.user_id !== user.user_id && (
         <Notice>
-          You are signed in as <bdi className="font-semibold">{nameOf(present)}</bdi>. The link would make this browser
-          somebody else’s: what you connect and approve from then on is theirs.
+          You’re signed in as <bdi className="font-semibold">{nameOf(present)}</bdi>. This link signs you in as a
+          different user: anything you connect or approve afterwards belongs to them.
         </Notice>
       )}
       <p className="max-w-prose">
-        The link works once, until <Moment at={until} />. If somebody sent it to you and you don’t know why, choose “Not
-        now”.
+        The link works once, until <Moment at={until} />. If you didn’t expect this link, choose “Not now”.
       </p>
       <div className="flex flex-wrap gap-2">
         <Action look="main" act={signIn}>

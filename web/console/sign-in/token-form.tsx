@@ -19,7 +19,7 @@ export function TokenForm() {
           offerLoginToken(token)
           return
         }
-        setProblem('That is no login token. One begins with sp_login_.')
+        setProblem('That’s not a login token. They start with sp_login_.')
         input?.focus()
       }}
     >

@@ -27,21 +27,21 @@ export function WaysToSignIn() {
   const search = useSearch()
   if (!providers) return <Loading />
   const waiting =
-    (isConnectWaiting(search) && 'Once you are signed in, your account will be connected.') ||
-    (waitingRequest(search) && 'Once you are signed in, you are shown what the agent asks for.')
-  const byLink = providers.length > 0 ? 'Or with a link that works once:' : 'You sign in with a link that works once.'
+    (isConnectWaiting(search) && 'After you sign in, your account will be connected.') ||
+    (waitingRequest(search) && 'After you sign in, you’ll see the agent’s request.')
+  const byLink = providers.length > 0 ? 'Or use a one-time link:' : 'Sign in with a one-time link.'
   return (
     <View title={isLinkOver ? linkOver : hasEnded ? 'Your session has ended' : 'Sign in'} lead={waiting || undefined}>
-      {isLinkOver && <p>It was used already, or its time is over. Each link signs in once.</p>}
+      {isLinkOver && <p>It has been used or has expired. Each link works once.</p>}
       {providers.length > 0 && <ProviderLinks providers={providers} />}
-      <p>{isLinkOver && providers.length === 0 ? 'For a new one:' : byLink}</p>
+      <p>{isLinkOver && providers.length === 0 ? 'To get a new one:' : byLink}</p>
       <ul className="max-w-prose list-disc space-y-2 pl-5">
         <li>
-          <strong>You run the service:</strong> start it again. Every start on your machine prints a new link in the
-          terminal, which signs you in as owner.
+          <strong>If you run the service:</strong> restart it. Each time it starts on your machine, it prints a new link
+          in the terminal that signs you in as the owner.
         </li>
         <li>
-          <strong>Somebody else runs it:</strong> ask them. An admin makes a link on the{' '}
+          <strong>If someone else runs it:</strong> ask them. An administrator creates a link on the{' '}
           <a href="/admin" className="text-accent underline">
             admin page
           </a>{' '}
