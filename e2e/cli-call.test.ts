@@ -41,7 +41,7 @@ describe('call', () => {
     assert.equal((await cli.run(['call', upstream('/json')])).stdout, '{"name":"Ada","id":9007199254740993}')
     const file = join(cli.home, 'out')
     const written = await cli.run(['call', '-o', file, upstream('/binary')])
-    assert.deepEqual([written.stdout, written.stderr], ['', `${binary.length} bytes are in ${file}\n`])
+    assert.deepEqual([written.stdout, written.stderr], ['', `${binary.length} bytes written to ${file}\n`])
     assert.deepEqual(readFileSync(file), binary)
   })
 
@@ -146,7 +146,7 @@ describe('call', () => {
       const { code, stdout, stderr } = await cli.run(['call', ...words])
       return [code, stdout, stderr]
     }
-    const said = `sallyport: ${host} answered 404\n`
+    const said = `sallyport: ${host} responded with 404\n`
     assert.deepEqual(await outcome('-f', upstream('/missing')), [22, '', said])
     assert.deepEqual(await outcome('-sf', upstream('/broken')), [23, '', ''])
     assert.deepEqual(await outcome('-sSfL', '--compressed', upstream('/missing')), [22, '', said])
@@ -154,7 +154,7 @@ describe('call', () => {
     assert.deepEqual(await outcome('-s', 'https://api.example.com/'), [4, '', ''])
     assert.deepEqual(await outcome('-f', '--compressed', upstream('/hello')), [0, 'hello', ''])
     const range = ['-H', 'Range: bytes=0-1', upstream('/hello')]
-    assert.deepEqual(await outcome(...range), [0, 'hello', 'sallyport: not sent on: range\n'])
+    assert.deepEqual(await outcome(...range), [0, 'hello', 'sallyport: headers not forwarded: range\n'])
     assert.deepEqual(await outcome('-s', ...range), [0, 'hello', ''])
     const file = join(cli.home, 'with-head')
     assert.deepEqual(await outcome('-s', '-i', '-o', file, upstream('/hello')), [0, '', ''])
@@ -174,9 +174,9 @@ describe('call', () => {
     assert.deepEqual(await outcome(upstream('/missing')), [
       22,
       '{"message":"no such thing"}',
-      `sallyport: ${host} answered 404\n`,
+      `sallyport: ${host} responded with 404\n`,
     ])
-    assert.deepEqual(await outcome(upstream('/broken')), [23, 'oh no', `sallyport: ${host} answered 500\n`])
+    assert.deepEqual(await outcome(upstream('/broken')), [23, 'oh no', `sallyport: ${host} responded with 500\n`])
     // Half an answer is none.
     const [code, stdout, stderr] = await outcome(upstream('/hang-up'))
     assert.deepEqual([code, stdout], [8, ''])
@@ -192,7 +192,7 @@ describe('call', () => {
       [
         4,
         '',
-        `sallyport: method_not_allowed: The grant does not cover this method.\nAsk for it: sallyport request acme --host ${host} --method DELETE\n`,
+        `sallyport: method_not_allowed: The grant does not cover this method.\nRequest access: sallyport request acme --host ${host} --method DELETE\n`,
       ],
     )
     const asJson = await cli.run(['call', '--json', '-g', cli.grantId, '-X', 'DELETE', upstream('/hello')])
@@ -205,7 +205,7 @@ describe('call', () => {
     const none = await cli.run(['call', 'https://api.example.com/'])
     assert.equal(
       none.stderr,
-      'sallyport: no_grant: no active grant covers GET api.example.com\nAsk for one: sallyport request PROVIDER --host api.example.com --method GET\n',
+      'sallyport: no_grant: no active grant covers GET api.example.com\nRequest one: sallyport request PROVIDER --host api.example.com --method GET\n',
     )
     const dry = await cli.run(['call', '--dry-run', '-g', cli.grantId, '-X', 'DELETE', upstream('/hello')])
     assert.deepEqual([dry.code, dry.stdout], [4, 'refused: method_not_allowed\n'])
@@ -246,11 +246,11 @@ describe('call', () => {
     const other = await approve((await cli.run(['request', 'acme', '--no-wait'])).stdout.trim(), terms)
     const { code, stderr } = await cli.run(['call', upstream('/hello')])
     assert.equal(code, 2)
-    const first = `${grantId} (acme, ${shared().connectionId}, any method, ends never)`
-    const second = `${other} (acme, ${connectionId}, GET, ends never)`
+    const first = `${grantId} (acme, ${shared().connectionId}, any method, expires never)`
+    const second = `${other} (acme, ${connectionId}, GET, expires never)`
     assert.equal(
       stderr,
-      `sallyport: several_grants: grants for several accounts cover ${host}; say which with --grant: ${second}, ${first}\n`,
+      `sallyport: several_grants: grants for several accounts cover ${host}; choose one with --grant: ${second}, ${first}\n`,
     )
     const { error } = JSON.parse((await cli.run(['call', '--json', upstream('/hello')])).stderr)
     assert.deepEqual(

@@ -59,7 +59,7 @@ test('ids, names and refusals of any text act on no terminal, and open no page',
       [],
     )
   }
-  assert.match(all[2]?.stdout ?? '', /No browser could be opened/)
+  assert.match(all[2]?.stdout ?? '', /Could not open a browser/)
   assert.ok(!readdirSync(cli.home).includes('owned'))
 })
 
@@ -73,10 +73,7 @@ test('no token follows a redirect of the service', async (t) => {
     response.writeHead(307, { location: `${elsewhere}/v4/grants` }).end()
   })
   const { code, stderr } = await homeFor(t, url).run(['grants'])
-  assert.deepEqual(
-    [code, stderr],
-    [1, 'sallyport: unexpected_answer: The answer is 307, and not one of this service.\n'],
-  )
+  assert.deepEqual([code, stderr], [1, 'sallyport: unexpected_answer: Unexpected response with status 307.\n'])
   assert.deepEqual(seen, [])
 })
 
@@ -86,7 +83,7 @@ test('without a home nothing is kept where one happens to stand, the environment
   mkdirSync(place)
   const homeless = await cli.run(['register', 'Helper'], { cwd: place, env: { HOME: '', SALLYPORT_URL: '' } })
   assert.deepEqual([homeless.code, readdirSync(place)], [3, []])
-  assert.match(homeless.stderr, /^sallyport: there is no home folder.*\nSay where: SALLYPORT_CONFIG_DIR\.\n$/)
+  assert.match(homeless.stderr, /^sallyport: no home directory.*\nSet SALLYPORT_CONFIG_DIR\.\n$/)
   const env = { HOME: '', SALLYPORT_URL: 'http://127.0.0.1:1', SALLYPORT_AGENT_TOKEN: token }
   const whoami = await cli.run(['whoami', '--json'], { cwd: place, env })
   const { folder, agent_token_from } = JSON.parse(whoami.stdout)

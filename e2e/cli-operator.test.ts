@@ -20,7 +20,7 @@ describe('an operator', () => {
     const cli = operator()
     const link = await cli.run(['login-link', '--email', 'ada@example.com', '--ttl', '600'])
     assert.match(link.stdout, new RegExp(`^${base}/\\S*#login_token=sp_login_\\w+\n$`))
-    assert.match(link.stderr, /^Signs in usr_\w{26}, once, within the next 10 min\.\n$/)
+    assert.match(link.stderr, /^Signs in usr_\w{26}\. Works once; expires in 10 min\.\n$/)
     const login_token = link.stdout.trim().split('login_token=')[1]
     const signedIn = await service.call('POST', '/v4/auth/login', { body: { login_token } })
     assert.equal(succeeded(signedIn).body.user.email, 'ada@example.com')
@@ -69,7 +69,7 @@ describe('an operator', () => {
       file,
     ])
     assert.match(added.stdout, /^github is active \(prv_\w{26}\)\n$/)
-    assert.match(added.stderr, /^Register its app with this redirect URI: http\S+\/v4\/oauth\/callback\/github\n$/)
+    assert.match(added.stderr, /^Redirect URI to register with the provider: http\S+\/v4\/oauth\/callback\/github\n$/)
     const list = await cli.run(['providers'])
     assert.match(list.stdout, /^github\tGitHub\tactive\tyes\t\S+$/m)
     const edit = (...given: string[]) => cli.run(['providers', 'edit', 'github', ...given])
@@ -82,19 +82,19 @@ describe('an operator', () => {
       'uploads.github.com',
     )
     assert.match(edited.stdout, /^github is active /)
-    assert.match(edited.stderr, /Its tokens may go to: api\.github\.com, ghe\.example\n$/)
+    assert.match(edited.stderr, /Allowed API hosts: api\.github\.com, ghe\.example\n$/)
     assert.match((await cli.run(['providers'])).stdout, /^github\tOur GitHub\t/m)
     const nothing = await edit()
     assert.deepEqual([nothing.code, /nothing to change/.test(nothing.stderr)], [2, true])
     const unknown = await edit('--remove-api-host', 'uploads.github.com')
-    assert.match(unknown.stderr, /^sallyport: "uploads\.github\.com" is not among its hosts: api\.github\.com, /)
-    assert.match((await edit('--add-api-host', '*.com')).stderr, /hosts of strangers/)
+    assert.match(unknown.stderr, /^sallyport: "uploads\.github\.com" is not one of its hosts: api\.github\.com, /)
+    assert.match((await edit('--add-api-host', '*.com')).stderr, /hosts of other organizations/)
     assert.match((await cli.run(['providers', 'disable', 'github'])).stdout, /^github is disabled /)
     assert.match((await cli.run(['providers', 'delete', 'github'])).stdout, /^github is deleted /)
     const gone = await cli.run(['providers', 'enable', 'github'])
     assert.deepEqual(
       [gone.code, gone.stderr],
-      [2, 'sallyport: there is no provider "github"\nSee them: sallyport providers --status all\n'],
+      [2, 'sallyport: no provider "github"\nList providers: sallyport providers --status all\n'],
     )
     assert.ok(!cli.printed().includes(secret))
   })
@@ -125,7 +125,10 @@ test('a receipt is verified without the service: signed, unsigned, tampered with
   const known = await cli.run(['receipt', 'verify', receipt, '--key', thumbprint], offline)
   assert.match(known.stdout, new RegExp(`^Receipt    signed\nKey        ${thumbprint}\nCovers     connection_id`))
   const other = await cli.run(['receipt', 'verify', '-', '--key', 'A'.repeat(43)], { ...offline, input: shown.stdout })
-  assert.deepEqual([other.code, other.stdout.split('\n')[0]], [9, 'Receipt    wrong key: it was signed by another key'])
+  assert.deepEqual(
+    [other.code, other.stdout.split('\n')[0]],
+    [9, 'Receipt    wrong key: it was signed with a different key'],
+  )
   const changed = { ...JSON.parse(shown.stdout), access_request_id: 'arq_01k9x3v7qmf5v8t2w4y6z8abcd' }
   const bad = await cli.run(['receipt', 'verify', '-'], { ...offline, input: JSON.stringify(changed) })
   assert.deepEqual([bad.code, bad.stdout], [9, 'Receipt    invalid: another text was signed\n'])
@@ -138,70 +141,74 @@ test('a receipt is verified without the service: signed, unsigned, tampered with
 describe('wrong input gets one line and the right code', { concurrency: 4 }, () => {
   const token = 'sp_agent_0123456789012345678901234567890123456789012345678'
   const cases: [string[], number, string][] = [
-    [['cal'], 2, 'there is no command "cal"; did you mean "call"?'],
+    [['cal'], 2, 'unknown command "cal"; did you mean "call"?'],
     [
       ['providers', 'ad'],
       2,
-      'there is no command "providers ad" (there is: list, propose, presets, add, edit, endpoints, credentials, enable, disable, rediscover, delete)',
+      'unknown command "providers ad" (available: list, propose, presets, add, edit, endpoints, credentials, enable, disable, rediscover, delete)',
     ],
-    [['--nonsense'], 2, 'there is no option --nonsense'],
-    [['register'], 2, '<name> is missing: what people see when they are asked for approval'],
-    [['register', 'a', 'b'], 2, '"b" is one word too many'],
+    [['--nonsense'], 2, 'unknown option --nonsense'],
+    [['register'], 2, '<name> is missing: name shown to the person who approves'],
+    [['register', 'a', 'b'], 2, '"b" is an unexpected argument'],
     [['register', ''], 2, 'invalid_field: "name" must not be empty.'],
-    [['register', 'x', '--metadata', '{'], 2, '--metadata: this is not JSON'],
+    [['register', 'x', '--metadata', '{'], 2, '--metadata: not valid JSON'],
+    [['request', 'nobody'], 4, 'not_found: No provider has this slug. GET /v4/providers lists the available ones.'],
+    [['request', 'acme', '--timeout', '0'], 2, '--timeout: got "0"; expected a whole number from 1 to 604800'],
     [
-      ['request', 'nobody'],
-      4,
-      'not_found: There is no such provider. GET /v4/providers lists those there are, by their slug.',
+      ['request', 'acme', '--max-calls', '1e3'],
+      2,
+      '--max-calls: got "1e3"; expected a whole number from 1 to 1000000000',
     ],
-    [['request', 'acme', '--timeout', '0'], 2, '--timeout: got "0"; takes a whole number from 1 to 604800'],
-    [['request', 'acme', '--max-calls', '1e3'], 2, '--max-calls: got "1e3"; takes a whole number from 1 to 1000000000'],
-    [['wait', 'arq_nonsense'], 4, 'not_found: There is nothing here, or it is not yours.'],
+    [['wait', 'arq_nonsense'], 4, 'not_found: Not found, or not accessible with this credential.'],
     [['call'], 2, '<url> is missing: an https URL that a grant covers'],
-    [['call', 'nonsense'], 2, '<url>: got "nonsense"; takes an https URL'],
+    [['call', 'nonsense'], 2, '<url>: got "nonsense"; expected an https URL'],
     [['call', '-X'], 2, '-X needs a value (METHOD)'],
-    [['call', '-X', 'GET', '-X', 'PUT', 'https://x.example'], 2, '-X is given twice'],
-    [['call', '-H', 'nonsense', 'https://x.example'], 2, '-H: got "nonsense"; takes "Name: value"'],
-    [['call', '-H', 'a: b\nc: d', 'https://x.example'], 2, String.raw`-H: got "a: b\x0ac: d"; takes "Name: value"`],
-    [['call', '-d', '@/nowhere', 'https://x.example'], 2, '--data: /nowhere can not be read (ENOENT)'],
+    [['call', '-X', 'GET', '-X', 'PUT', 'https://x.example'], 2, '-X was given twice'],
+    [['call', '-H', 'nonsense', 'https://x.example'], 2, '-H: got "nonsense"; expected "Name: value"'],
+    [['call', '-H', 'a: b\nc: d', 'https://x.example'], 2, String.raw`-H: got "a: b\x0ac: d"; expected "Name: value"`],
+    [['call', '-d', '@/nowhere', 'https://x.example'], 2, "--data: /nowhere can't be read (ENOENT)"],
     [
       ['call', '-X', 'GET', '-d', 'x', 'https://x.example'],
       2,
-      'GET takes no body; leave out -X, or put data into the URL with -G',
+      "GET can't have a body; omit -X, or use -G to put the data into the URL",
     ],
     [
       ['call', '--json', '--stream', 'https://x.example'],
       2,
-      '{"error":{"code":"usage","message":"--json has the whole answer in it; leave out --stream, --include, --head and --output","exit_code":2}}',
+      '{"error":{"code":"usage","message":"--json prints the whole response; omit --stream, --include, --head and --output","exit_code":2}}',
     ],
-    [['call', '-g', 'grt_nonsense', 'https://x.example'], 4, 'grant_not_found: This agent has no such grant.'],
-    [['call', '--grnt', 'x', 'https://x.example'], 2, 'there is no option --grnt; did you mean --grant?'],
-    [['grants', '--status', 'lost'], 2, '--status: got "lost"; takes active, revoked, expired'],
-    [['grants', 'revoke', 'grt_nonsense'], 4, 'not_found: There is nothing here, or it is not yours.'],
-    [['receipt', 'verify', '/nowhere'], 2, '<file>: /nowhere can not be read (ENOENT)'],
-    [['receipt', 'show', 'grt_nonsense'], 4, 'not_found: There is nothing here, or it is not yours.'],
+    [['call', '-g', 'grt_nonsense', 'https://x.example'], 4, 'grant_not_found: This agent has no grant with this id.'],
+    [['call', '--grnt', 'x', 'https://x.example'], 2, 'unknown option --grnt; did you mean --grant?'],
+    [['grants', '--status', 'lost'], 2, '--status: got "lost"; expected one of active, revoked, expired'],
+    [['grants', 'revoke', 'grt_nonsense'], 4, 'not_found: Not found, or not accessible with this credential.'],
+    [['receipt', 'verify', '/nowhere'], 2, "<file>: /nowhere can't be read (ENOENT)"],
+    [['receipt', 'show', 'grt_nonsense'], 4, 'not_found: Not found, or not accessible with this credential.'],
     [['agents'], 3, 'this needs an admin token, and profile "default" has none'],
-    [['login-link', '--ttl', '1d'], 2, '--ttl: got "1d"; takes a whole number from 1 to 86400'],
-    [['providers', 'add'], 2, 'there is nothing to add: give --preset, --issuer or --file'],
-    [['providers', 'propose'], 2, '--name is missing: what people see'],
+    [['login-link', '--ttl', '1d'], 2, '--ttl: got "1d"; expected a whole number from 1 to 86400'],
+    [['providers', 'add'], 2, 'nothing to add: use --preset, --issuer or --file'],
+    [['providers', 'propose'], 2, '--name is required: the display name'],
     [
       ['audit', '--since', 'yesterday'],
       2,
-      '--since: got "yesterday"; takes a time such as 2030-01-31T08:00:00Z, or 30m, 12h, 7d',
+      '--since: got "yesterday"; expected a time such as 2030-01-31T08:00:00Z, or 30m, 12h, 7d',
     ],
-    [['audit', '--follow', '--until', '1h'], 2, '--follow goes on; --until would end it'],
-    [['profile', 'use', 'nobody'], 2, 'there is no profile "nobody"'],
-    [['profile', 'set'], 2, 'there is nothing to set: give --url, --agent-token-file or --admin-token-file'],
-    [['whoami', '--profile', '../x'], 2, '"../x" is no name of a profile: letters, digits, dots, hyphens, at most 64'],
-    [['mcp', '--port', '99999'], 2, '--port: got "99999"; takes a whole number from 0 to 65535'],
-    [['completion', 'tcsh'], 2, '<shell>: got "tcsh"; takes bash, zsh, fish'],
+    [['audit', '--follow', '--until', '1h'], 2, "--follow can't be combined with --until"],
+    [['profile', 'use', 'nobody'], 2, 'no profile "nobody"'],
+    [['profile', 'set'], 2, 'nothing to set: use --url, --agent-token-file or --admin-token-file'],
+    [
+      ['whoami', '--profile', '../x'],
+      2,
+      '"../x" is not a valid profile name: use up to 64 letters, digits, dots, underscores and hyphens',
+    ],
+    [['mcp', '--port', '99999'], 2, '--port: got "99999"; expected a whole number from 0 to 65535'],
+    [['completion', 'tcsh'], 2, '<shell>: got "tcsh"; expected one of bash, zsh, fish'],
     [
       ['grants', '--url', 'ftp://x'],
       2,
-      '--url: got "ftp://x"; takes an http or https address without a path or a user',
+      '--url: got "ftp://x"; expected an http or https address without a path or user name',
     ],
-    [['grants', '--url', 'http://localhost:1'], 7, 'no_answer: http://localhost:1 did not answer'],
-    [['call', token], 2, 'a token does not belong on the command line, where others on this machine can read it'],
+    [['grants', '--url', 'http://localhost:1'], 7, 'no_answer: http://localhost:1 did not respond'],
+    [['call', token], 2, "don't pass a token on the command line, where other users of this machine can read it"],
   ]
   for (const [words, code, line] of cases) {
     test(`sallyport ${words.join(' ').replace(token, 'TOKEN')}`, async () => {

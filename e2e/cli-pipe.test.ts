@@ -33,7 +33,7 @@ describe('register', () => {
     assert.match(stdout, agentPattern)
     assert.equal(
       stderr,
-      `✓ Registered "Mail helper" at ${shared().base}\n  Its token is kept in profile "default". Next: sallyport sandbox\n`,
+      `✓ Registered "Mail helper" with ${shared().base}\n  Its token is saved in profile "default". Next: sallyport sandbox\n`,
     )
     const folder = join(cli.home, '.config/sallyport')
     assert.deepEqual(readdirSync(join(folder, 'profiles')), ['default.json'])
@@ -64,7 +64,7 @@ describe('register', () => {
       [
         2,
         '',
-        'sallyport: profile "default" has an agent already, "One"\nInto another: --profile NAME. In its place: --replace.\n',
+        'sallyport: profile "default" already has an agent, "One"\nUse another profile (--profile NAME) or replace it (--replace).\n',
       ],
     )
     const replaced = await cli.run(['register', 'Two', '--replace'])
@@ -78,7 +78,7 @@ describe('register', () => {
     const before = (await service.call('GET', '/v4/agents', { token: service.adminToken })).body.agents.length
     const { code, stderr } = await cli.run(['register', 'Homeless'])
     assert.equal(code, 1)
-    assert.match(stderr, /^sallyport: \/dev\/null\/sallyport\/profiles can not be written to \(ENOTDIR\)\n$/)
+    assert.match(stderr, /^sallyport: \/dev\/null\/sallyport\/profiles can't be written to \(ENOTDIR\)\n$/)
     const { agents } = (await service.call('GET', '/v4/agents', { token: service.adminToken })).body
     assert.equal(agents.length, before)
   })
@@ -120,13 +120,13 @@ describe('profiles', () => {
       const words = env.SALLYPORT_URL === undefined ? ['grants', '--url', elsewhere] : ['grants']
       const { code, stderr } = await cli.run(words, { env })
       assert.equal(code, 3)
-      assert.match(stderr, /^sallyport: profile "default" is for http:.*, and its tokens are not sent to http:/)
+      assert.match(stderr, /^sallyport: profile "default" is for http:.*; its tokens are not sent to http:/)
     }
     assert.deepEqual(heard, [])
     const plain = await cli.run(['grants', '--url', 'http://sallyport.example.com'])
     assert.deepEqual(
       [plain.code, plain.stderr],
-      [2, 'sallyport: --url: plain http is for this machine only; use https for sallyport.example.com\n'],
+      [2, 'sallyport: --url: plain http is allowed only for this machine; use https for sallyport.example.com\n'],
     )
   })
 
@@ -135,11 +135,11 @@ describe('profiles', () => {
     const file = join(cli.home, '.config/sallyport/profiles/default.json')
     chmodSync(file, 0o644)
     const { code, stderr } = await cli.run(['grants'])
-    assert.deepEqual([code, stderr.split('\n')[0]], [3, `sallyport: others can read ${file} (mode 644)`])
+    assert.deepEqual([code, stderr.split('\n')[0]], [3, `sallyport: other users can read ${file} (mode 644)`])
     chmodSync(file, 0o600)
     writeFileSync(file, '{"url"')
     const broken = await cli.run(['grants'])
-    assert.deepEqual([broken.code, broken.stderr.split('\n')[0]], [3, `sallyport: ${file} is not a profile`])
+    assert.deepEqual([broken.code, broken.stderr.split('\n')[0]], [3, `sallyport: ${file} is not a valid profile`])
   })
 
   test('a token from a file or the environment is used, and nothing says it again', async () => {
@@ -181,7 +181,7 @@ describe('profiles', () => {
     writeFileSync(join(folder, 'profiles/default.json'), text, { mode: 0o600 })
     const first = await cli.run(['grants'])
     assert.deepEqual([first.code, inProfile()], [0, false])
-    const moved = 'sallyport: profile "default", which agents read, held the admin token. It is now in '
+    const moved = 'sallyport: profile "default", which agents can read, contained the admin token. It is now in '
     assert.ok(first.stderr.startsWith(`${moved}${join(folder, 'admin/default.json')}. If an agent may`), first.stderr)
     assert.equal((await cli.run(['grants'])).stderr, '')
     assert.equal((await cli.run(['agents', '--limit', '1'])).code, 0)
@@ -194,14 +194,14 @@ describe('request', () => {
     const { approve, registered, base } = shared()
     const cli = watched(await registered())
     const running = cli.start(['request', 'acme', '--method', 'GET', '--reason', 'To read your mail'])
-    const [, id = ''] = /approve-proxy\/(arq_\w+)/.exec(await running.until(/for \d+ h\.\n/)) ?? []
+    const [, id = ''] = /approve-proxy\/(arq_\w+)/.exec(await running.until(/in \d+ h\.\n/)) ?? []
     const grantId = await approve(id)
     const { code, stdout, stderr } = await running.ended
     assert.deepEqual([code, stdout], [0, `${grantId}\n`])
     assert.match(stdout, grantPattern)
     assert.equal(
       stderr,
-      `Somebody has to approve this for Acme. Send them here:\n  ${base}/approve-proxy/${id}\n  The link works for 24 h.\n✓ Approved.\n`,
+      `A person has to approve access to Acme. Send them this link:\n  ${base}/approve-proxy/${id}\n  The link expires in 24 h.\n✓ Approved.\n`,
     )
   })
 
@@ -221,7 +221,7 @@ describe('request', () => {
     const id = (await cli.run(['request', 'acme', '--no-wait'])).stdout.trim()
     await deny(id, 'Not today\u2060')
     const { code, stderr } = await cli.run(['wait', id])
-    assert.deepEqual([code, stderr], [5, 'sallyport: access_denied: It was denied: Not today\\u2060\n'])
+    assert.deepEqual([code, stderr], [5, 'sallyport: access_denied: The access request was denied: Not today\\u2060\n'])
   })
 
   test('nobody in time is 6, a Ctrl-C is 130; the request stays open, and the answer can be waited for later', async () => {
@@ -233,15 +233,15 @@ describe('request', () => {
     assert.match(
       late.stderr,
       new RegExp(
-        `sallyport: pending: nobody has decided yet; the request stays open\nWait on: sallyport wait ${id}\n$`,
+        `sallyport: pending: no decision yet; the request stays open\nContinue waiting: sallyport wait ${id}\n$`,
       ),
     )
     const running = cli.start(['request', 'acme'])
-    const [, other = ''] = /approve-proxy\/(arq_\w+)/.exec(await running.until(/for 24 h\.\n/)) ?? []
+    const [, other = ''] = /approve-proxy\/(arq_\w+)/.exec(await running.until(/in 24 h\.\n/)) ?? []
     running.signal('SIGINT')
     const stopped = await running.ended
     assert.deepEqual([stopped.code, stopped.stdout], [130, ''])
-    const said = `sallyport: stopped waiting; the request stays open\nWait on: sallyport wait ${other}\n`
+    const said = `sallyport: stopped waiting; the request stays open\nContinue waiting: sallyport wait ${other}\n`
     assert.equal(stopped.stderr.slice(-said.length), said)
     const grantLater = cli.start(['wait', id, '--json'])
     const grantId = await approve(id)

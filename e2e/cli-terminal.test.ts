@@ -37,7 +37,7 @@ describe('on a terminal', () => {
     const cli = await person()
     const { stdout } = await cli.runInTerminal(['grants'])
     const plain = [
-      `GRANT                           PROVIDER  STATUS  METHODS  HOSTS            CALLS  ENDS`,
+      `GRANT                           PROVIDER  STATUS  METHODS  HOSTS            CALLS  EXPIRES`,
       `${cli.grantId}  acme      active  any      ${host.padEnd(15)}  0      never`,
     ]
     assert.equal(stdout.replace(colours, ''), `${plain.join('\n')}\n`)
@@ -79,7 +79,7 @@ describe('on a terminal', () => {
     assert.equal(JSON.parse(stdout).body, hostileText)
     assert.match(
       (await cli.runInTerminal(['call', upstream('/binary')])).stdout,
-      /^\(8 bytes of application\/octet-stream, not for a terminal; take them with --output FILE\)\n$/,
+      /^\(8 bytes of application\/octet-stream, not shown on a terminal; use --output FILE\)\n$/,
     )
   })
 
@@ -93,7 +93,7 @@ describe('on a terminal', () => {
     const { approve, base } = shared()
     const cli = await person()
     const running = cli.startInTerminal(['request', 'acme'])
-    const seen = await running.until(/Waiting for an answer, 0:\d\d.*Waiting for an answer/s)
+    const seen = await running.until(/Waiting for a decision, 0:\d\d.*Waiting for a decision/s)
     const [, id = ''] = /approve-proxy\/(arq_\w+)/.exec(seen) ?? []
     const grantId = await approve(id)
     const { code, stdout } = await running.ended
@@ -104,7 +104,7 @@ describe('on a terminal', () => {
       .replace(new RegExp(`(?:[⠀-⣿] Waiting[^\\r]*\\r${escape}\\[K)+`, 'gu'), '')
     assert.equal(
       left.replace(colours, ''),
-      `Somebody has to approve this for Acme. Send them here:\n  ${base}/approve-proxy/${id}\n  The link works for 24 h.\n✓ Approved.\n${grantId}\n`,
+      `A person has to approve access to Acme. Send them this link:\n  ${base}/approve-proxy/${id}\n  The link expires in 24 h.\n✓ Approved.\n${grantId}\n`,
     )
   })
 

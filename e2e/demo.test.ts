@@ -117,7 +117,7 @@ describe('a demo that runs', () => {
     assert.match(refused.stdout(), /no longer valid: grant_revoked/)
     await user('POST', `/v4/access-requests/${id}/deny`, { reason: 'not today' })
     assert.equal(await refused.ended(), 0, refused.stderr())
-    assert.match(refused.stdout(), /It was denied: not today/)
+    assert.match(refused.stdout(), /The access request was denied: not today/)
   })
 
   test('a narrower approval shows: what was not granted is refused, and the rest works', async (t) => {

@@ -43,7 +43,7 @@ test('over HTTP only loopback names, no page of another origin, and whoever has 
   assert.equal((statSync(file).mode & 0o777).toString(8), '600')
   assert.equal(
     server.seen(),
-    `${url}\nClients send "Authorization: Bearer …" with the token of ${file}. Ctrl-C ends it.\n`,
+    `${url}\nClients send "Authorization: Bearer …" with the token from ${file}. Press Ctrl-C to stop.\n`,
   )
   const bearer = { authorization: `Bearer ${token}` }
   const statuses = {
@@ -87,7 +87,7 @@ test('over HTTP only loopback names, no page of another origin, and whoever has 
   const busy = await cli.run(['mcp', '--http', '--port', new URL(url).port])
   assert.deepEqual(
     [busy.code, busy.stderr],
-    [1, `sallyport: can not listen on 127.0.0.1:${new URL(url).port} (EADDRINUSE)\n`],
+    [1, `sallyport: can't listen on 127.0.0.1:${new URL(url).port} (EADDRINUSE)\n`],
   )
   server.signal('SIGINT')
   assert.equal((await server.ended).code, 0)
@@ -109,7 +109,7 @@ test('without a token the tools say how to get one, and use it once it is there;
   assert.equal(providers.isError, undefined)
   const grants = await client.callTool({ name: 'list_grants', arguments: {} })
   assert.equal(grants.isError, true)
-  assert.match(JSON.stringify(grants.content), /an agent has to be registered for this MCP server/)
+  assert.match(JSON.stringify(grants.content), /register an agent for this MCP server/)
   await cli.run(['register', 'Late'])
   assert.equal((await client.callTool({ name: 'list_grants', arguments: {} })).isError, undefined)
   await client.close()

@@ -46,7 +46,7 @@ overEachTransport(shared, ({ connect, cli, server }) => {
     const { facts } = await use('sandbox')
     const { text, isError } = await use('read_api', { grant_id: facts.grant_id, url: facts.echo_url })
     assert.equal(isError, undefined)
-    assert.match(text, /answered 200/)
+    assert.match(text, /responded with 200/)
     assert.match(text, /"authorization":"Bearer \[REDACTED\]"/)
     const listed = await use('list_grants')
     assert.deepEqual(

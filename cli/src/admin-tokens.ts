@@ -32,7 +32,7 @@ export function openAdminTokens(place: Place) {
       try {
         rmSync(fileOf(profile), { force: true })
       } catch (error) {
-        throw new CommandFailure(exitCodes.unexpected, `${fileOf(profile)} can not be removed (${codeOf(error)})`)
+        throw new CommandFailure(exitCodes.unexpected, `${fileOf(profile)} can't be removed (${codeOf(error)})`)
       }
     },
   }
@@ -45,7 +45,7 @@ function parse(file: string, text: string): AdminToken {
   } catch {
     // Said below.
   }
-  throw new CommandFailure(exitCodes.credential, `${file} does not hold an admin token`, {
-    hint: 'Remove it, and keep the token again: sallyport profile set --admin-token-file FILE',
+  throw new CommandFailure(exitCodes.credential, `${file} doesn't contain an admin token`, {
+    hint: 'Delete it and save the token again: sallyport profile set --admin-token-file FILE',
   })
 }

@@ -20,8 +20,8 @@ const issuedToken = /sp_(?:admin|agent|connect|device|login|prelogin|sandbox|ses
 export function refuseTokens(words: string[]): void {
   if (!words.some((word) => issuedToken.test(word))) return
   throw usageError(
-    'a token does not belong on the command line, where others on this machine can read it',
-    'Put it into the environment (SALLYPORT_AGENT_TOKEN, SALLYPORT_ADMIN_TOKEN), or: sallyport profile set --help',
+    "don't pass a token on the command line, where other users of this machine can read it",
+    'Set SALLYPORT_AGENT_TOKEN or SALLYPORT_ADMIN_TOKEN, or save it in a profile: sallyport profile set --help',
   )
 }
 
@@ -61,7 +61,7 @@ export function parseWords(command: Command, words: string[]): Parsed {
       ;(options[token.name] as unknown[]).push(value)
       repeated.push({ option: token.name, value: String(value) })
     } else if (options[token.name] !== undefined && options[token.name] !== false) {
-      throw usageError(`${token.rawName} is given twice`)
+      throw usageError(`${token.rawName} was given twice`)
     } else options[token.name] = value
   }
   if (options['help'] !== true) checkOperands(command, operands)
@@ -78,13 +78,13 @@ function valueOf(spec: OptionSpec, name: string, value: string | undefined, isIn
     throw usageError(`${name} needs a value (${spec.value ?? 'TEXT'})`)
   }
   if (spec.choices && !spec.choices.includes(value)) {
-    throw usageError(`${name}: got "${inLine(value)}"; takes ${spec.choices.join(', ')}`)
+    throw usageError(`${name}: got "${inLine(value)}"; expected one of ${spec.choices.join(', ')}`)
   }
   if (spec.type !== 'number') return value
   const [least, most] = spec.range ?? [0, Number.MAX_SAFE_INTEGER]
   const number = /^\d+$/.test(value) ? Number(value) : Number.NaN
   if (!(number >= least && number <= most)) {
-    throw usageError(`${name}: got "${inLine(value)}"; takes a whole number from ${least} to ${most}`)
+    throw usageError(`${name}: got "${inLine(value)}"; expected a whole number from ${least} to ${most}`)
   }
   return number
 }
@@ -92,12 +92,12 @@ function valueOf(spec: OptionSpec, name: string, value: string | undefined, isIn
 function unknownOption(given: string, specs: OptionSpecs): Error {
   const names = Object.entries(specs).flatMap(([name, { short }]) => [`--${name}`, ...(short ? [`-${short}`] : [])])
   const meant = given.startsWith('--') ? nearest(given, names) : undefined
-  return usageError(`there is no option ${inLine(given)}${meant ? `; did you mean ${meant}?` : ''}`)
+  return usageError(`unknown option ${inLine(given)}${meant ? `; did you mean ${meant}?` : ''}`)
 }
 
 function checkOperands({ operands: specs }: Command, operands: string[]): void {
   const missing = specs.find(({ isOptional }, at) => isOptional !== true && operands[at] === undefined)
   if (missing) throw usageError(`<${missing.name}> is missing: ${missing.summary}`)
   const extra = operands[specs.length]
-  if (extra !== undefined) throw usageError(`"${inLine(extra)}" is one word too many`)
+  if (extra !== undefined) throw usageError(`"${inLine(extra)}" is an unexpected argument`)
 }

@@ -32,7 +32,7 @@ export async function readCall(shell: Shell, words: CallWords, repeated: readonl
   const made = (method: string, url: string, body?: Buffer, type?: string): CallInput => {
     const given = (words.method ?? usual ?? method).toUpperCase()
     if (body && ['GET', 'HEAD'].includes(given)) {
-      throw usageError(`${given} takes no body; leave out -X, or put data into the URL with -G`)
+      throw usageError(`${given} can't have a body; omit -X, or use -G to put the data into the URL`)
     }
     const hasType = type === undefined || Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
     return { method: given, url, headers: hasType ? headers : { 'content-type': type, ...headers }, body }
@@ -56,14 +56,14 @@ function refuseSeveralKinds(words: CallWords, hasData: boolean): void {
     ...(words['upload-file'] === undefined ? [] : ['-T']),
     ...(words.head && !(hasData && words.get) ? ['-I'] : []),
   ]
-  if (kinds.length > 1) throw usageError(`${kinds.join(' and ')} ask for different requests; give one of them`)
-  if (words.head && words.method !== undefined) throw usageError('-I is a HEAD request; leave out -X')
+  if (kinds.length > 1) throw usageError(`${kinds.join(' and ')} can't be combined; use only one of them`)
+  if (words.head && words.method !== undefined) throw usageError('-I makes a HEAD request; omit -X')
 }
 
 function headerOf(text: string): [string, string] {
   const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\r\n\0]*)$/.exec(text) ?? []
   if (name === undefined || value === undefined) {
-    throw usageError(`-H: got "${inLine(text)}"; takes "Name: value"`)
+    throw usageError(`-H: got "${inLine(text)}"; expected "Name: value"`)
   }
   return [name, value.replace(/^[ \t]+/, '')]
 }

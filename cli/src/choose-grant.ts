@@ -25,12 +25,12 @@ export async function chooseGrant(agent: AgentClient, wanted: Wanted): Promise<s
   if (grants.length === 0) {
     throw new CommandFailure(exitCodes.refused, `no active grant covers ${method} ${url.host}`, {
       code: 'no_grant',
-      hint: `Ask for one: sallyport request PROVIDER --host ${shellWord(url.host)} --method ${shellWord(method)}`,
+      hint: `Request one: sallyport request PROVIDER --host ${shellWord(url.host)} --method ${shellWord(method)}`,
     })
   }
   throw new CommandFailure(
     exitCodes.usage,
-    `grants for several accounts cover ${url.host}; say which with --grant: ${grants.map(inWords).join(', ')}`,
+    `grants for several accounts cover ${url.host}; choose one with --grant: ${grants.map(inWords).join(', ')}`,
     { code: 'several_grants', facts: { grants: grants.map(toTellApart) } },
   )
 }
@@ -78,7 +78,7 @@ function accountOf({ connection_id, grant_id }: Grant): string {
 function inWords(grant: Grant): string {
   const { grant_id, kind, provider, connection_id, allowed_methods, expires_at } = grant
   const methods = allowed_methods?.join('/') ?? 'any method'
-  return `${grant_id} (${provider ?? kind}, ${connection_id ?? 'no account'}, ${methods}, ends ${fromNow(expires_at, 'never')})`
+  return `${grant_id} (${provider ?? kind}, ${connection_id ?? 'no account'}, ${methods}, expires ${fromNow(expires_at, 'never')})`
 }
 
 /** What tells grants apart. */

@@ -41,8 +41,7 @@ async function dispatch(words: string[], output: Output): Promise<ExitCode> {
   const found = findCommand(commands, first === 'help' ? others : words)
   if (!found) {
     const stray = words.find((word) => !['help', '--help', '-h'].includes(word))
-    if (stray !== undefined)
-      throw usageError(`there is no option ${inLine(stray)}`, 'See all commands: sallyport --help')
+    if (stray !== undefined) throw usageError(`unknown option ${inLine(stray)}`, 'List all commands: sallyport --help')
     output.line(overview(commands, output.style).trimEnd())
     return exitCodes.done
   }
@@ -74,9 +73,9 @@ async function dispatch(words: string[], output: Output): Promise<ExitCode> {
 /** Which address it was is most of what there is to know. */
 function noAnswer(shell: Shell): CommandFailure {
   const { baseUrl, from } = addressForNew(shell)
-  return new CommandFailure(exitCodes.unavailable, `${baseUrl} did not answer`, {
+  return new CommandFailure(exitCodes.unavailable, `${baseUrl} did not respond`, {
     code: 'no_answer',
-    hint: `Is the service running there? The address is from: ${from}`,
+    hint: `Is the service running there? The address comes from: ${from}`,
   })
 }
 

@@ -88,13 +88,13 @@ export const commonOptions = {
   profile: {
     type: 'text',
     value: 'NAME',
-    summary: 'which profile to use (else SALLYPORT_PROFILE, else the current one)',
+    summary: 'profile to use (default: SALLYPORT_PROFILE, then the current profile)',
   },
   url: {
     type: 'text',
     value: 'URL',
-    summary: "the service (else SALLYPORT_URL, else the profile's, else localhost:8787)",
+    summary: "service URL (default: SALLYPORT_URL, then the profile's, then localhost:8787)",
   },
   json: { type: 'boolean', summary: 'print JSON, for scripts' },
-  help: { type: 'boolean', short: 'h', summary: 'show this' },
+  help: { type: 'boolean', short: 'h', summary: 'show this help' },
 } as const satisfies OptionSpecs

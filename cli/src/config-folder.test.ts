@@ -19,7 +19,7 @@ test('credentials lie where each system keeps such things', () => {
   assert.equal(place('darwin', '/Users/ada', { SALLYPORT_CONFIG_DIR: '/elsewhere' }), '/elsewhere')
   for (const home of ['', '.', 'home/ada']) {
     for (const platform of ['linux', 'darwin', 'win32'] as const) {
-      assert.throws(() => place(platform, home), /no home folder/)
+      assert.throws(() => place(platform, home), /no home directory/)
     }
     assert.equal(place('linux', home, { SALLYPORT_CONFIG_DIR: '/elsewhere' }), '/elsewhere')
   }

@@ -25,8 +25,8 @@ type Place = Pick<Shell, 'env' | 'platform' | 'home'>
 export function configFolder(place: Place): string {
   const folder = findConfigFolder(place)
   if (folder !== undefined) return folder
-  throw new CommandFailure(exitCodes.credential, 'there is no home folder to keep credentials in (HOME)', {
-    hint: 'Say where: SALLYPORT_CONFIG_DIR.',
+  throw new CommandFailure(exitCodes.credential, 'no home directory to store credentials in (HOME)', {
+    hint: 'Set SALLYPORT_CONFIG_DIR.',
   })
 }
 
@@ -53,15 +53,19 @@ export function readPrivate(file: string, platform: NodeJS.Platform): string | u
   try {
     const { mode } = statSync(file)
     if (platform !== 'win32' && (mode & 0o077) !== 0) {
-      throw new CommandFailure(exitCodes.credential, `others can read ${file} (mode ${(mode & 0o777).toString(8)})`, {
-        hint: `Its tokens may be known. Get new ones, or if you are sure: chmod 600 ${file}`,
-      })
+      throw new CommandFailure(
+        exitCodes.credential,
+        `other users can read ${file} (mode ${(mode & 0o777).toString(8)})`,
+        {
+          hint: `Its tokens may have leaked. Replace them, or if you are sure they haven't: chmod 600 ${file}`,
+        },
+      )
     }
     return readFileSync(file, 'utf8')
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return undefined
     if (error instanceof CommandFailure) throw error
-    throw new CommandFailure(exitCodes.credential, `${file} can not be read (${codeOf(error)})`)
+    throw new CommandFailure(exitCodes.credential, `${file} can't be read (${codeOf(error)})`)
   }
 }
 
@@ -92,7 +96,7 @@ export function stagePrivate(file: string): Staged {
       },
     }
   } catch (error) {
-    throw new CommandFailure(exitCodes.unexpected, `${folder} can not be written to (${codeOf(error)})`)
+    throw new CommandFailure(exitCodes.unexpected, `${folder} can't be written to (${codeOf(error)})`)
   }
 }
 

@@ -29,7 +29,7 @@ export function addressOf(shell: Asking): Address {
   const fromEnvironment = shell.env['SALLYPORT_URL']
   if (fromEnvironment) return { baseUrl: checkedUrl(fromEnvironment, 'SALLYPORT_URL'), from: 'SALLYPORT_URL' }
   const profile = profiles.read()
-  if (profile) return { baseUrl: checkedUrl(profile.url, 'its url'), from: `profile ${profiles.name}` }
+  if (profile) return { baseUrl: checkedUrl(profile.url, 'its URL'), from: `profile ${profiles.name}` }
   mustBeKnown(shell, profiles)
   return { baseUrl: usualUrl, from: 'default' }
 }
@@ -59,8 +59,8 @@ export function findCredential(shell: Asking, role: Role): Credential | undefine
   if (new URL(url).origin !== new URL(address.baseUrl).origin) {
     throw new CommandFailure(
       exitCodes.credential,
-      `profile "${profiles.name}" is for ${inLine(url)}, and its tokens are not sent to ${address.baseUrl}`,
-      { hint: `Make a profile for it: sallyport register NAME --url ${address.baseUrl} --profile OTHER` },
+      `profile "${profiles.name}" is for ${inLine(url)}; its tokens are not sent to ${address.baseUrl}`,
+      { hint: `Create a profile for it: sallyport register NAME --url ${address.baseUrl} --profile OTHER` },
     )
   }
   return { ...address, token: checkedToken(token, `profile ${profiles.name}`), tokenFrom: `profile ${profiles.name}` }
@@ -72,7 +72,7 @@ export function credentialOf(shell: Asking, role: Role): Credential {
   const { name } = openProfiles(shell)
   const how = {
     agent: 'Register one: sallyport register NAME. Or set SALLYPORT_AGENT_TOKEN.',
-    admin: 'Keep one: sallyport profile set --admin-token-file FILE. Or set SALLYPORT_ADMIN_TOKEN.',
+    admin: 'Save one: sallyport profile set --admin-token-file FILE. Or set SALLYPORT_ADMIN_TOKEN.',
   }
   const article = { agent: 'an agent token', admin: 'an admin token' }
   throw new CommandFailure(exitCodes.credential, `this needs ${article[role]}, and profile "${name}" has none`, {
@@ -100,8 +100,8 @@ function mustBeKnown({ profile, env }: Asking, { name, list }: ReturnType<typeof
   const known = list().join(', ')
   throw new CommandFailure(
     exitCodes.credential,
-    `there is no profile "${name}"${known === '' ? '' : ` (there is: ${known})`}`,
-    { hint: `Make it: sallyport register NAME --profile ${name} --url URL` },
+    `no profile "${name}"${known === '' ? '' : ` (available: ${known})`}`,
+    { hint: `Create it: sallyport register NAME --profile ${name} --url URL` },
   )
 }
 
@@ -110,17 +110,17 @@ export function checkedUrl(text: string, name: string): string {
   try {
     url = new URL(text)
   } catch {
-    throw usageError(`${name}: got "${inLine(text)}"; takes an address such as https://sallyport.example.com`)
+    throw usageError(`${name}: got "${inLine(text)}"; expected an address such as https://sallyport.example.com`)
   }
   const isBare =
     url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === ''
   if (!/^https?:$/.test(url.protocol) || !isBare) {
     // Not said again: who gives a user gives a password.
     const got = url.username === '' && url.password === '' ? `got "${inLine(text)}"; ` : ''
-    throw usageError(`${name}: ${got}takes an http or https address without a path or a user`)
+    throw usageError(`${name}: ${got}expected an http or https address without a path or user name`)
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    throw usageError(`${name}: plain http is for this machine only; use https for ${url.host}`)
+    throw usageError(`${name}: plain http is allowed only for this machine; use https for ${url.host}`)
   }
   return url.origin
 }
@@ -131,5 +131,5 @@ function isLoopback(host: string): boolean {
 
 export function checkedToken(token: string, name: string): string {
   if (/^[\x21-\x7e]{8,500}$/.test(token)) return token
-  throw new CommandFailure(exitCodes.credential, `${name} does not hold a token`)
+  throw new CommandFailure(exitCodes.credential, `${name} is not a valid token`)
 }

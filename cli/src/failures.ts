@@ -62,7 +62,7 @@ function ofService(error: SallyportError): Failure {
     exitCode: exitCodeOf(error),
     code,
     message: field === undefined || error.status !== 400 || message.includes(field) ? message : `${message} (${field})`,
-    hint: accessRequest ? `Ask for it: ${requestLine(accessRequest)}` : hintOf(error),
+    hint: accessRequest ? `Request access: ${requestLine(accessRequest)}` : hintOf(error),
     facts: {
       retryable,
       ...(field !== undefined && { field }),
@@ -73,11 +73,11 @@ function ofService(error: SallyportError): Failure {
 }
 
 const hints: Partial<Record<SallyportError['code'], string>> = {
-  unauthenticated: 'See what is used: sallyport whoami. A new agent: sallyport register.',
+  unauthenticated: 'Check which token is used: sallyport whoami. Register a new agent: sallyport register.',
 }
 
 function hintOf({ code, field }: SallyportError): string | undefined {
-  return code === 'not_found' && field === 'provider' ? 'See them: sallyport providers' : hints[code]
+  return code === 'not_found' && field === 'provider' ? 'List providers: sallyport providers' : hints[code]
 }
 
 function exitCodeOf({ code, retryable, status = 0 }: SallyportError): ExitCode {

@@ -26,8 +26,8 @@ export function findCommand(commands: readonly Command[], words: string[]): Foun
   const usual = below.find(({ name }) => / (?:list|show)$/.test(name))
   if (usual && (second === undefined || second.startsWith('-'))) return { command: usual, rest: without(1) }
   const names = below.map(({ name }) => name.slice(first.length + 1))
-  if (second === undefined) throw usageError(`"${first}" needs one more word: ${names.join(', ')}`)
-  throw usageError(`there is no command "${first} ${inLine(second)}" (there is: ${names.join(', ')})`)
+  if (second === undefined) throw usageError(`"${first}" needs a subcommand: ${names.join(', ')}`)
+  throw usageError(`unknown command "${first} ${inLine(second)}" (available: ${names.join(', ')})`)
 }
 
 function firstName(words: string[]): number {
@@ -43,7 +43,7 @@ function firstName(words: string[]): number {
 function unknown(given: string, names: string[]): Error {
   const meant = nearest(given, names)
   return usageError(
-    `there is no command "${inLine(given)}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
-    'See them all: sallyport --help',
+    `unknown command "${inLine(given)}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
+    'List all commands: sallyport --help',
   )
 }

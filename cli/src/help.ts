@@ -4,8 +4,8 @@ import type { Style } from './output.ts'
 
 const groups = {
   agent: 'For agents',
-  operator: 'For whoever runs the service',
-  setup: 'This command line',
+  operator: 'For operators',
+  setup: 'Setup',
 } as const
 
 export function overview(commands: readonly Command[], style: Style): string {
@@ -24,12 +24,12 @@ ${style('bold', 'Usage')}
 ${sections.join('\n\n')}
 
 ${style('bold', 'First steps')}
-  sallyport register "Issue helper"   ${style('dim', '# an agent of your own; its token is kept in your profile')}
-  sallyport sandbox                   ${style('dim', '# see a credential being kept from it')}
-  sallyport request github --reason "To read your issues"   ${style('dim', '# prints the link for the person, and waits')}
+  sallyport register "Issue helper"   ${style('dim', '# register an agent; its token is saved in your profile')}
+  sallyport sandbox                   ${style('dim', '# see how a credential is kept from it')}
+  sallyport request github --reason "To read your issues"   ${style('dim', '# prints an approval link and waits')}
   sallyport call https://api.github.com/user
 
-sallyport <command> --help says more. Everything takes --json, --profile and --url.
+Run sallyport <command> --help for details. Every command accepts --json, --profile and --url.
 `
 }
 
@@ -49,7 +49,7 @@ export function commandHelp(command: Command, commands: readonly Command[], styl
     ...section('Arguments', aligned(operands.map((one) => [`<${one.name}>`, one.summary]))),
     ...section('Options', aligned(own.map(([option, spec]) => [writing(option, spec), meaning(spec)]))),
     ...section(
-      'Always',
+      'Global options',
       aligned(Object.entries(commonOptions).map(([option, spec]) => [writing(option, spec), spec.summary])),
     ),
     ...section(

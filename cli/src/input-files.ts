@@ -10,7 +10,7 @@ export async function readInput(shell: Shell, name: string, option: string): Pro
   try {
     return readFileSync(name)
   } catch (error) {
-    throw usageError(`${option}: ${inLine(name)} can not be read (${codeOf(error)})`)
+    throw usageError(`${option}: ${inLine(name)} can't be read (${codeOf(error)})`)
   }
 }
 
@@ -18,13 +18,13 @@ export async function readInput(shell: Shell, name: string, option: string): Pro
 export async function readSecret(shell: Shell, name: string, option: string): Promise<string> {
   const secret = (await readInput(shell, name, option)).toString('utf8').trim()
   if (secret !== '' && !/\p{Cc}/u.test(secret)) return secret
-  throw usageError(`${option}: ${inLine(name)} does not hold a secret on one line`)
+  throw usageError(`${option}: ${inLine(name)} doesn't contain a secret on a single line`)
 }
 
 export function parseJson(text: string, option: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {
-    throw usageError(`${option}: this is not JSON`)
+    throw usageError(`${option}: not valid JSON`)
   }
 }

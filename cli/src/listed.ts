@@ -1,7 +1,7 @@
 import type { OptionSpecs } from './command.ts'
 
 export const limitOption = {
-  limit: { type: 'number', value: 'N', range: [1, 10_000], summary: 'how many at most; 100 unless said otherwise' },
+  limit: { type: 'number', value: 'N', range: [1, 10_000], summary: 'maximum number of results (default: 100)' },
 } as const satisfies OptionSpecs
 
 /** The first records of a list, and no more pages than they need. */

@@ -41,8 +41,8 @@ function moved(shell: Shell, name: string, profile: Profile, admin_token: string
 function warn({ output }: Shell, name: string, place: string | undefined): void {
   const what =
     place === undefined
-      ? 'It could not be removed from there: remove the member "admin_token" by hand.'
+      ? 'It could not be moved: delete the member "admin_token" yourself.'
       : `It is now in ${inLine(place)}.`
-  const said = `profile "${inLine(name)}", which agents read, held the admin token. ${what} If an agent may have seen it, replace it.`
+  const said = `profile "${inLine(name)}", which agents can read, contained the admin token. ${what} If an agent may have seen it, replace it.`
   output.say(`${output.sayStyle('yellow', 'sallyport:')} ${said}`)
 }

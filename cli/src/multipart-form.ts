@@ -38,13 +38,13 @@ export async function encodeForm(shell: Shell, fields: readonly string[]): Promi
 
 async function partOf(shell: Shell, field: string): Promise<Part> {
   const at = field.indexOf('=')
-  if (at === -1) throw usageError(`-F: got "${inLine(field)}"; takes NAME=CONTENT, NAME=@FILE or NAME=<FILE`)
+  if (at === -1) throw usageError(`-F: got "${inLine(field)}"; expected NAME=CONTENT, NAME=@FILE or NAME=<FILE`)
   const name = field.slice(0, at)
   const [, mark = '', rest = ''] = /^([@<]?)(.*)$/s.exec(field.slice(at + 1)) ?? []
   const { value, type, fileName } = parameters(rest)
   if (mark === '') return { name, fileName, type, content: Buffer.from(value) }
   if (/[,;]/.test(value) && !rest.startsWith('"')) {
-    throw usageError(`-F: one file a field; a name with a comma or a semicolon in it goes into quotes: ${mark}"…"`)
+    throw usageError(`-F: one file per field; quote a file name that contains a comma or semicolon: ${mark}"…"`)
   }
   const content = await readInput(shell, value, '-F')
   if (mark === '<') return { name, fileName, type, content }
@@ -62,9 +62,10 @@ function parameters(text: string): { value: string; type: string | undefined; fi
     const [whole, key = '', inQuotes, plain = ''] =
       /^;\s*(type|filename)=(?:"((?:[^"\\]|\\.)*)"|([^;"]*(?:;(?!\s*(?:type|filename)=)[^;"=]+=[^;"]*)*))/.exec(rest) ??
       []
-    if (whole === undefined) throw usageError(`-F: "${inLine(rest)}" is not understood; it takes ;type= and ;filename=`)
+    if (whole === undefined)
+      throw usageError(`-F: "${inLine(rest)}" is not recognized; only ;type= and ;filename= are supported`)
     const given = inQuotes === undefined ? plain.trim() : unescaped(inQuotes)
-    if (/[\r\n\0]/.test(given)) throw usageError(`-F: ${key} holds a line break`)
+    if (/[\r\n\0]/.test(given)) throw usageError(`-F: ${key} contains a line break`)
     if (key === 'type') type = given
     else fileName = given
     rest = rest.slice(whole.length)

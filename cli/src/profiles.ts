@@ -48,7 +48,7 @@ export function openProfiles(shell: Pick<Shell, 'env' | 'platform' | 'home' | 'p
   const mustBe = (wanted: string) => {
     if (list().includes(wanted)) return
     const known = list().map(inLine).join(', ')
-    throw usageError(`there is no profile "${inLine(wanted)}"${known === '' ? '' : ` (there is: ${known})`}`)
+    throw usageError(`no profile "${inLine(wanted)}"${known === '' ? '' : ` (available: ${known})`}`)
   }
   return {
     name,
@@ -78,7 +78,7 @@ export function openProfiles(shell: Pick<Shell, 'env' | 'platform' | 'home' | 'p
         rmSync(fileOf(wanted))
         if (current() === wanted) rmSync(below('current-profile'), { force: true })
       } catch (error) {
-        throw new CommandFailure(exitCodes.unexpected, `${fileOf(wanted)} can not be removed (${codeOf(error)})`)
+        throw new CommandFailure(exitCodes.unexpected, `${fileOf(wanted)} can't be removed (${codeOf(error)})`)
       }
     },
   }
@@ -91,7 +91,7 @@ function parseProfile(file: string, text: string): Profile {
   } catch {
     // Said below.
   }
-  throw new CommandFailure(exitCodes.credential, `${file} is not a profile`, {
-    hint: 'Mend it, or remove it and register again.',
+  throw new CommandFailure(exitCodes.credential, `${file} is not a valid profile`, {
+    hint: 'Fix it, or delete it and register again.',
   })
 }

@@ -51,8 +51,7 @@ async function wholeBody(response: Response): Promise<Buffer> {
   for await (const chunk of chunksOf(response)) {
     chunks.push(chunk)
     size += chunk.length
-    if (size > mostInMemory)
-      throw usageError('the answer is larger than 64 MiB; take it with --stream or --output FILE')
+    if (size > mostInMemory) throw usageError('the response is larger than 64 MiB; use --stream or --output FILE')
   }
   return Buffer.concat(chunks)
 }
@@ -75,7 +74,7 @@ async function toFile(
   const stream = createWriteStream(file)
   const failed = new Promise<never>((_, reject) => {
     stream.on('error', (error) => {
-      reject(usageError(`--output: ${inLine(file)} can not be written (${codeOf(error)})`))
+      reject(usageError(`--output: ${inLine(file)} can't be written (${codeOf(error)})`))
     })
   })
   failed.catch(() => undefined)
@@ -90,14 +89,14 @@ async function toFile(
     await once(stream, 'finish')
   }
   await Promise.race([write(), failed])
-  if (!isSilent) output.say(`${size} bytes are in ${inLine(file)}`)
+  if (!isSilent) output.say(`${size} bytes written to ${inLine(file)}`)
 }
 
 function readable(body: Buffer, type: string): string {
   const kind = type.split(';')[0]?.trim().toLowerCase() ?? ''
   const text = body.toString('utf8')
   if (text.includes('\u0000') || Buffer.from(text, 'utf8').length !== body.length || text.includes('\ufffd')) {
-    return `(${body.length} bytes of ${kind}, not for a terminal; take them with --output FILE)`
+    return `(${body.length} bytes of ${kind}, not shown on a terminal; use --output FILE)`
   }
   if (!/[/+]json$/.test(kind)) return text
   try {

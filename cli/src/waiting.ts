@@ -21,12 +21,12 @@ export async function waitForDecision(
   let frame = 0
   const draw = () => {
     output.progress(
-      `${frames[frame++ % frames.length] ?? ''} Waiting for an answer, ${elapsed(since)}  (Ctrl-C stops waiting, the request stays open)`,
+      `${frames[frame++ % frames.length] ?? ''} Waiting for a decision, ${elapsed(since)}  (Ctrl-C stops waiting, the request stays open)`,
     )
   }
   const timer = setInterval(draw, 120)
   draw()
-  const later = { hint: `Wait on: sallyport wait ${shellWord(accessRequestId)}` }
+  const later = { hint: `Continue waiting: sallyport wait ${shellWord(accessRequestId)}` }
   try {
     return await agent.waitForGrant(accessRequestId, {
       signal: interrupted,
@@ -40,7 +40,7 @@ export async function waitForDecision(
       })
     }
     if (error instanceof SallyportError && error.code === 'timeout') {
-      throw new CommandFailure(exitCodes.pending, 'nobody has decided yet; the request stays open', {
+      throw new CommandFailure(exitCodes.pending, 'no decision yet; the request stays open', {
         ...later,
         code: 'pending',
       })

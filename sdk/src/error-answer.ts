@@ -14,7 +14,7 @@ export async function errorIn(response: Response): Promise<SallyportError> {
     const retryable = [408, 429, 502, 503, 504].includes(status)
     const requestId = headers.get('x-request-id') ?? undefined
     const facts = { status, retryable, requestId, retryAfterSeconds }
-    return new SallyportError('unexpected_answer', `The answer is ${status}, and not one of this service.`, facts)
+    return new SallyportError('unexpected_answer', `Unexpected response with status ${status}.`, facts)
   }
   return new SallyportError(error.code, error.message, {
     status,

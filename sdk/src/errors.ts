@@ -70,7 +70,10 @@ export class AccessDenied extends SallyportError {
 
   constructor(request: AccessRequest) {
     const { denial_reason: reason } = request
-    super('access_denied', reason === null ? 'The access request was denied.' : `It was denied: ${reason}`)
+    super(
+      'access_denied',
+      reason === null ? 'The access request was denied.' : `The access request was denied: ${reason}`,
+    )
     this.request = request
   }
 }
@@ -80,7 +83,7 @@ export class AccessExpired extends SallyportError {
   readonly request: AccessRequest
 
   constructor(request: AccessRequest) {
-    super('access_expired', 'Nobody decided on the access request before it expired.')
+    super('access_expired', 'The access request expired without a decision.')
     this.request = request
   }
 }

@@ -31,10 +31,11 @@ export function listing<Page extends { next_cursor: string | null }, Name extend
     let cursor: string | undefined
     for (;;) {
       const { [name]: items, next_cursor: next } = await at(cursor)
-      if (!Array.isArray(items)) throw unexpected('This is no page of the list.')
+      if (!Array.isArray(items)) throw unexpected('The response is not a page of the list.')
       yield* items as Item[]
       if (next === null) return
-      if (typeof next !== 'string' || next === '' || next === cursor) throw unexpected('The list does not go on.')
+      if (typeof next !== 'string' || next === '' || next === cursor)
+        throw unexpected('The response has an invalid next_cursor.')
       cursor = next
     }
   }

@@ -10,7 +10,7 @@ export async function readBounded({ status, body }: Response, maxBytes: number):
     bytes += part.value.length
     if (bytes > maxBytes) {
       await reader?.cancel()
-      throw new SallyportError('unexpected_answer', 'The answer is larger than any of this service.', { status })
+      throw new SallyportError('unexpected_answer', 'The response is too large.', { status })
     }
     text += decoder.decode(part.value, { stream: true })
   }

@@ -53,7 +53,7 @@ export function backOffMs(tried: number, firstMs = 200, longestMs = 5000): numbe
 /** What a timer can wait for: one of more than 24 days would be over at once. */
 export function timerMs(ms: number): number {
   if (ms >= 0) return Math.min(ms, 2 ** 31 - 1)
-  throw new TypeError('timeoutMs is a number of milliseconds.')
+  throw new TypeError('timeoutMs must be a number of milliseconds.')
 }
 
 /** Rejects with the signal's reason as soon as it is aborted. */

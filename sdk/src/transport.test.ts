@@ -144,7 +144,7 @@ test('an answer without end is not read to its end', async (t) => {
   }
   const { transport } = await serve(t, endless)
   const error = await failure(transport().json(get))
-  assert.deepEqual([error.code, error.message], ['unexpected_answer', 'The answer is larger than any of this service.'])
+  assert.deepEqual([error.code, error.message], ['unexpected_answer', 'The response is too large.'])
 })
 
 test('nobody there is no answer, and silence a timeout: what was asked for may have happened', async (t) => {

@@ -71,7 +71,7 @@ export function createTransport(options: ClientOptions, firstToken?: string): Tr
     } catch (error) {
       if (time.signal.aborted) throw time.signal.reason
       if (error instanceof SallyportError) throw error
-      throw new SallyportError('no_answer', 'The service did not answer.', { retryable: true, cause: error })
+      throw new SallyportError('no_answer', 'The service did not respond.', { retryable: true, cause: error })
     } finally {
       time.stop()
     }
@@ -113,7 +113,7 @@ async function jsonIn<T>(response: Response): Promise<T> {
   } catch {
     // Said below.
   }
-  throw new SallyportError('unexpected_answer', 'The answer is not JSON.', { status })
+  throw new SallyportError('unexpected_answer', 'The response is not JSON.', { status })
 }
 
 /** A browser shows a page nothing of a redirect that it is told not to follow. */
@@ -141,13 +141,13 @@ function baseOf(given: string): string {
   const base = given.replace(/(?<!\/)\/+$/, '')
   // Empty: the page's own origin.
   if (base === '' || /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/i.test(base)) return base
-  throw new TypeError('baseUrl is an http or https address, such as https://sallyport.example.com.')
+  throw new TypeError('baseUrl must be an http or https URL, such as https://sallyport.example.com.')
 }
 
 /** What no header can carry would come back in an error, for any log to keep. */
 function checkedToken(token: string | undefined): string | undefined {
   if (token === undefined || /^[\x21-\x7e]+$/.test(token.trim())) return token?.trim()
-  throw new TypeError('The token is empty, or holds what no token does.')
+  throw new TypeError('The token is empty or contains invalid characters.')
 }
 
 function queryOf(query: object = {}): string {
@@ -166,7 +166,7 @@ export function segment(id: string): string {
 function startTime(timeoutMs: number, outer: AbortSignal | undefined) {
   const controller = new AbortController()
   const late = () => {
-    controller.abort(new SallyportError('timeout', 'The service did not answer in time.', { retryable: true }))
+    controller.abort(new SallyportError('timeout', 'The service did not respond in time.', { retryable: true }))
   }
   const timer = setTimeout(late, timerMs(timeoutMs))
   return {

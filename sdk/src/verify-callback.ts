@@ -47,10 +47,10 @@ export async function verifyCallback(
   if (!id || !timestamp || !signatures) throw invalid('A webhook- header is missing.')
   const seconds = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) : Number.NaN
   if (!(Math.abs(now.getTime() / 1000 - seconds) <= toleranceSeconds)) {
-    throw invalid('It was signed too long ago, or in the future.')
+    throw invalid('The timestamp is too old or in the future.')
   }
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-  if (!ArrayBuffer.isView(bytes)) throw new TypeError('The body of a callback is given as it came: text or bytes.')
+  if (!ArrayBuffer.isView(bytes)) throw new TypeError('Pass the callback body unparsed, as text or bytes.')
   const head = new TextEncoder().encode(`${id}.${timestamp}.`)
   const signed = new Uint8Array(head.length + bytes.length)
   signed.set(head)
@@ -61,12 +61,12 @@ export async function verifyCallback(
     // A comparison in constant time, which no language promises of its own.
     if (signature && (await crypto.subtle.verify('HMAC', key, signature, signed))) return eventIn(bytes)
   }
-  throw invalid('No signature of it was made with this secret.')
+  throw invalid('No signature matches this secret.')
 }
 
 async function keyOf(secret: string) {
   const bytes = secret.startsWith(prefix) ? fromBase64(secret.slice(prefix.length)) : undefined
-  if (!bytes || bytes.length === 0) throw new TypeError(`The secret of a callback is ${prefix} and base64.`)
+  if (!bytes || bytes.length === 0) throw new TypeError(`The callback secret must be ${prefix} followed by base64.`)
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
 }
 
@@ -74,7 +74,7 @@ function eventIn(bytes: Uint8Array): CallbackEvent {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as CallbackEvent
   } catch (cause) {
-    throw invalid('It is not JSON.', cause)
+    throw invalid('The body is not JSON.', cause)
   }
 }
 

@@ -16,12 +16,12 @@ const columns: Column<Agent>[] = [
 export const agentsList = command({
   name: 'agents list',
   group: 'operator',
-  summary: 'list the agents that have registered',
+  summary: 'list registered agents',
   options: {
-    status: { type: 'text', value: 'STATUS', choices: ['active', 'disabled'], summary: 'only these' },
+    status: { type: 'text', value: 'STATUS', choices: ['active', 'disabled'], summary: 'filter by status' },
     ...limitOption,
   },
-  examples: [['sallyport agents --status active', 'those that may ask and call']],
+  examples: [['sallyport agents --status active', 'agents that can request access and make calls']],
   run: async (shell, { status, limit }) => {
     const query = { ...(status !== undefined && { status: status as Agent['status'] }) }
     const agents = await take(asAdmin(shell).agents.list(query, { signal: shell.interrupted }), limit)
@@ -34,9 +34,9 @@ export const agentsList = command({
 export const agentsDisable = command({
   name: 'agents disable',
   group: 'operator',
-  summary: 'end an agent: its token and all its grants',
-  operands: [{ name: 'agent_id', summary: 'as in: sallyport agents' }],
-  examples: [['sallyport agents disable agt_01k9x3v7qmf5v8t2w4y6z8abcd', 'at once, for good']],
+  summary: 'disable an agent: its token and all its grants stop working',
+  operands: [{ name: 'agent_id', summary: 'from: sallyport agents' }],
+  examples: [['sallyport agents disable agt_01k9x3v7qmf5v8t2w4y6z8abcd', 'immediate and permanent']],
   run: async (shell, _options, [id = '']) => {
     const agent = await asAdmin(shell).agents.disable(id, { signal: shell.interrupted })
     if (shell.json) shell.output.json(agent)

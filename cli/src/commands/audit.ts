@@ -46,29 +46,29 @@ function text(value: unknown): string {
 export const audit = command({
   name: 'audit',
   group: 'operator',
-  summary: 'read what is on record: as an agent its own, as admin everything',
+  summary: "read the audit log: an agent's own records, or all records as admin",
   about:
-    'With an admin token in the profile or the environment all records are read, else those of the agent (--as says which).',
+    "With an admin token in the profile or the environment, reads all records; otherwise the agent's own. --as chooses.",
   options: {
-    as: { type: 'text', value: 'WHOM', choices: ['agent', 'admin'], summary: 'whose token reads it' },
-    agent: { type: 'text', value: 'AGENT_ID', summary: 'only of this agent' },
-    grant: { type: 'text', value: 'GRANT_ID', summary: 'only of this grant' },
-    provider: { type: 'text', value: 'PROVIDER', summary: 'only of this provider' },
-    event: { type: 'text', value: 'EVENT', summary: 'only these, such as proxy.attempt' },
+    as: { type: 'text', value: 'ROLE', choices: ['agent', 'admin'], summary: 'token to read with' },
+    agent: { type: 'text', value: 'AGENT_ID', summary: 'only records of this agent' },
+    grant: { type: 'text', value: 'GRANT_ID', summary: 'only records of this grant' },
+    provider: { type: 'text', value: 'PROVIDER', summary: 'only records of this provider' },
+    event: { type: 'text', value: 'EVENT', summary: 'only this event, such as proxy.attempt' },
     outcome: {
       type: 'text',
       value: 'OUTCOME',
       choices: ['answered', 'failed', 'refused', 'unknown'],
-      summary: 'only calls that ended so',
+      summary: 'only calls with this outcome',
     },
-    since: { type: 'text', value: 'TIME', summary: 'from then on: 2030-01-31T08:00:00Z, or 30m, 12h, 7d' },
-    until: { type: 'text', value: 'TIME', summary: 'before then' },
-    follow: { type: 'boolean', short: 'f', summary: 'go on, and print what happens as it happens' },
+    since: { type: 'text', value: 'TIME', summary: 'start time: 2030-01-31T08:00:00Z, or 30m, 12h, 7d ago' },
+    until: { type: 'text', value: 'TIME', summary: 'end time (exclusive)' },
+    follow: { type: 'boolean', short: 'f', summary: 'keep running and print new records as they arrive' },
     ...limitOption,
   },
   examples: [
-    ['sallyport audit --since 1h --outcome refused', 'what was refused in the last hour'],
-    ['sallyport audit --follow --json', 'one JSON object a line, until Ctrl-C'],
+    ['sallyport audit --since 1h --outcome refused', 'calls refused in the last hour'],
+    ['sallyport audit --follow --json', 'one JSON object per line, until Ctrl-C'],
   ],
   run: async (shell, options) => {
     const { output, interrupted: signal } = shell
@@ -85,10 +85,10 @@ export const audit = command({
     if (!options.follow) {
       const records = await take(reader.list(query, { signal }), options.limit)
       if (shell.json) output.json({ records })
-      else output.table(columns, records, 'Nothing is on record.')
+      else output.table(columns, records, 'No records.')
       return undefined
     }
-    if (options.until !== undefined) throw usageError('--follow goes on; --until would end it')
+    if (options.until !== undefined) throw usageError("--follow can't be combined with --until")
     for await (const record of followRecords(reader, query, options.limit ?? 10, signal)) {
       if (shell.json) output.jsonLine(record)
       else
@@ -125,5 +125,5 @@ export function timeOf(given: string, option: string, now = Date.now()): string 
   if (count !== undefined) return new Date(now - Number(count) * lengths[unit as keyof typeof lengths]).toISOString()
   const time = Date.parse(given)
   if (/^\d{4}-\d\d-\d\d/.test(given) && !Number.isNaN(time)) return new Date(time).toISOString()
-  throw usageError(`${option}: got "${inLine(given)}"; takes a time such as 2030-01-31T08:00:00Z, or 30m, 12h, 7d`)
+  throw usageError(`${option}: got "${inLine(given)}"; expected a time such as 2030-01-31T08:00:00Z, or 30m, 12h, 7d`)
 }

@@ -18,67 +18,67 @@ const usualTimeoutMs = 60_000
 export const call = command({
   name: 'call',
   group: 'agent',
-  summary: "call an API with a person's account, with the options of curl that are listed here",
-  about: `The service puts the credential in and takes it out of what comes back. The body goes to standard output as it
-came, byte by byte; on a terminal JSON is laid out and control characters are shown instead of obeyed.
-Where an option differs from curl's, docs/cli.md says so.
-Ends with 0 for an answer below 400, 22 for 4xx, 23 for 5xx, 4 where the call was refused and never made.`,
+  summary: "call an API with a person's account, using curl-like options",
+  about: `The service adds the credential and redacts it from the response. The body is written to standard output
+unchanged; on a terminal, JSON is formatted and control characters are escaped.
+docs/cli.md lists how options differ from curl's.
+Exit codes: 0 for a status below 400, 22 for 4xx, 23 for 5xx, 4 if the call was refused and not made.`,
   operands: [{ name: 'url', summary: 'an https URL that a grant covers' }],
   options: {
     grant: {
       type: 'text',
       short: 'g',
       value: 'GRANT_ID',
-      summary: 'which grant; else the newest that covers the URL, if all that do are for one account',
+      summary: 'grant to use (default: the newest that covers the URL, if all of them are for one account)',
     },
     method: {
       type: 'text',
       short: 'X',
       value: 'METHOD',
-      summary: 'GET, or POST where there is data, unless said otherwise',
+      summary: 'HTTP method (default: GET, or POST with data)',
     },
-    header: { type: 'texts', short: 'H', value: '"NAME: VALUE"', summary: 'a header' },
+    header: { type: 'texts', short: 'H', value: '"NAME: VALUE"', summary: 'request header' },
     data: {
       type: 'texts',
       short: 'd',
       value: 'DATA',
-      summary: 'the body: text, @FILE, or - for standard input; JSON is sent as JSON',
+      summary: 'request body: text, @FILE, or - for standard input; JSON is sent as JSON',
     },
-    'data-raw': { type: 'texts', value: 'DATA', summary: 'as --data, but a leading @ or - means nothing' },
-    'data-binary': { type: 'texts', value: 'DATA', summary: 'as --data: a file is always sent as it is' },
+    'data-raw': { type: 'texts', value: 'DATA', summary: 'like --data, but @ and - have no special meaning' },
+    'data-binary': { type: 'texts', value: 'DATA', summary: 'like --data; files are sent unchanged' },
     form: {
       type: 'texts',
       short: 'F',
       value: 'NAME=CONTENT',
-      summary: 'a field of a multipart form: text, @FILE or <FILE, then ;type=… and ;filename=…',
+      summary: 'multipart form field: text, @FILE or <FILE, with optional ;type=… and ;filename=…',
     },
     'upload-file': { type: 'text', short: 'T', value: 'FILE', summary: 'PUT this file; - for standard input' },
-    get: { type: 'boolean', short: 'G', summary: "put the data into the URL's query, and GET" },
-    head: { type: 'boolean', short: 'I', summary: 'HEAD, and print the headers' },
-    fail: { type: 'boolean', short: 'f', summary: 'print no body where the API answers 400 or more' },
-    silent: { type: 'boolean', short: 's', summary: 'say nothing on standard error; the exit code tells' },
-    'show-error': { type: 'boolean', short: 'S', summary: 'with --silent, say what failed all the same' },
-    compressed: { type: 'boolean', summary: 'changes nothing: answers always come decoded' },
+    get: { type: 'boolean', short: 'G', summary: "put the data into the URL's query and make a GET request" },
+    head: { type: 'boolean', short: 'I', summary: 'make a HEAD request and print the headers' },
+    fail: { type: 'boolean', short: 'f', summary: "don't print the body if the status is 400 or above" },
+    silent: { type: 'boolean', short: 's', summary: 'print nothing on standard error' },
+    'show-error': { type: 'boolean', short: 'S', summary: 'with --silent, still print errors' },
+    compressed: { type: 'boolean', summary: 'no effect: responses are always decoded' },
     include: { type: 'boolean', short: 'i', summary: 'print status and headers before the body' },
-    output: { type: 'text', short: 'o', value: 'FILE', summary: 'write the body there' },
-    stream: { type: 'boolean', summary: 'print the answer as it comes, and not only once it is whole' },
-    location: { type: 'boolean', short: 'L', summary: 'follow redirects, as far as the grant covers them' },
-    'idempotency-key': { type: 'text', value: 'KEY', summary: 'the same call with the same key is made once' },
+    output: { type: 'text', short: 'o', value: 'FILE', summary: 'write the body to this file' },
+    stream: { type: 'boolean', summary: 'print the response as it arrives' },
+    location: { type: 'boolean', short: 'L', summary: 'follow redirects that the grant covers' },
+    'idempotency-key': { type: 'text', value: 'KEY', summary: 'repeating a call with the same key makes it only once' },
     timeout: {
       type: 'number',
       value: 'SECONDS',
       range: [1, 300],
-      summary: 'how long the call may take; 60 unless said otherwise',
+      summary: 'timeout (default: 60)',
     },
-    'dry-run': { type: 'boolean', summary: 'say whether the call would be made, and make none' },
+    'dry-run': { type: 'boolean', summary: 'only check whether the call would be allowed' },
   },
   examples: [
     ['sallyport call https://api.github.com/user', 'with the grant that covers api.github.com'],
     [
       'sallyport call -X PATCH -d \'{"state": "closed"}\' https://api.github.com/repos/ada/notes/issues/1',
-      'JSON is recognised',
+      'JSON is detected',
     ],
-    ['sallyport call -T photo.png -H "content-type: image/png" https://uploads.github.com/…', 'a file as it is'],
+    ['sallyport call -T photo.png -H "content-type: image/png" https://uploads.github.com/…', 'upload a file'],
     ['sallyport call --json https://api.github.com/user', 'status, headers, body and audit_id as one JSON object'],
   ],
   run: async (shell, options, [address = ''], repeated) => {
@@ -117,7 +117,7 @@ async function make(
   const { stream, output: file, silent: isSilent, head } = options
   const include = options.include || head
   if (shell.json && (stream || include || file !== undefined)) {
-    throw usageError('--json has the whole answer in it; leave out --stream, --include, --head and --output')
+    throw usageError('--json prints the whole response; omit --stream, --include, --head and --output')
   }
   urlOf(address)
   const agent = asAgent(shell)
@@ -189,13 +189,13 @@ async function dryRun(made: Made): Promise<ExitCode> {
 }
 
 function sayDropped({ output }: Shell, names: readonly string[]): void {
-  output.say(`${output.sayStyle('yellow', 'sallyport:')} not sent on: ${inLine(names.join(', '))}`)
+  output.say(`${output.sayStyle('yellow', 'sallyport:')} headers not forwarded: ${inLine(names.join(', '))}`)
 }
 
 function told({ output }: Shell, url: URL, status: number, isSilent: boolean): ExitCode {
   const code = codeOf(status)
   if (code !== exitCodes.done && !isSilent)
-    output.say(`${output.sayStyle('yellow', 'sallyport:')} ${url.host} answered ${status}`)
+    output.say(`${output.sayStyle('yellow', 'sallyport:')} ${url.host} responded with ${status}`)
   return code
 }
 
@@ -208,6 +208,6 @@ function urlOf(text: string): URL {
   try {
     return new URL(text)
   } catch {
-    throw usageError(`<url>: got "${inLine(text)}"; takes an https URL`)
+    throw usageError(`<url>: got "${inLine(text)}"; expected an https URL`)
   }
 }

@@ -6,7 +6,7 @@ import { inLine } from '../terminal-text.ts'
 export const completion = command({
   name: 'completion',
   group: 'setup',
-  summary: 'print a script that completes commands, options and profiles in your shell',
+  summary: 'print a shell completion script',
   operands: [{ name: 'shell', summary: shells.join(', ') }],
   examples: [
     ['echo \'eval "$(sallyport completion bash)"\' >> ~/.bashrc', 'bash'],
@@ -15,7 +15,7 @@ export const completion = command({
   ],
   run: async (shell, _options, [name = '']) => {
     const known = shells.find((one) => one === name)
-    if (known === undefined) throw usageError(`<shell>: got "${inLine(name)}"; takes ${shells.join(', ')}`)
+    if (known === undefined) throw usageError(`<shell>: got "${inLine(name)}"; expected one of ${shells.join(', ')}`)
     shell.output.line(completionScripts[known].trimEnd())
     return undefined
   },

@@ -18,7 +18,7 @@ const columns: Column<Grant>[] = [
   { title: 'HOSTS', shown: ({ allowed_hosts }) => allowed_hosts.join(',') },
   { title: 'CALLS', shown: ({ calls, max_calls }) => (max_calls === null ? `${calls}` : `${calls}/${max_calls}`) },
   {
-    title: 'ENDS',
+    title: 'EXPIRES',
     shown: ({ expires_at }) => fromNow(expires_at, 'never'),
     exact: ({ expires_at }) => expires_at ?? '-',
   },
@@ -48,11 +48,11 @@ export const grantsList = command({
   group: 'agent',
   summary: "list this agent's grants",
   options: {
-    status: { type: 'text', value: 'STATUS', choices: ['active', 'revoked', 'expired'], summary: 'only these' },
+    status: { type: 'text', value: 'STATUS', choices: ['active', 'revoked', 'expired'], summary: 'filter by status' },
     ...limitOption,
   },
   examples: [
-    ['sallyport grants', 'all of them: active ones first, each part newest first'],
+    ['sallyport grants', 'active grants first, newest first'],
     ["sallyport grants --status active --json | jq -r '.grants[].grant_id'", 'for a script'],
   ],
   run: async (shell, { status, limit }) => {
@@ -63,7 +63,7 @@ export const grantsList = command({
       shell.output.table(
         columnsFor(grants, shell.output.isTerminal),
         grants,
-        'No grants. Ask for one: sallyport request PROVIDER',
+        'No grants. Request one: sallyport request PROVIDER',
       )
     return undefined
   },
@@ -72,9 +72,9 @@ export const grantsList = command({
 export const grantsRevoke = command({
   name: 'grants revoke',
   group: 'agent',
-  summary: 'give a grant back; it can not be used any more',
-  operands: [{ name: 'grant_id', summary: 'as in: sallyport grants' }],
-  examples: [['sallyport grants revoke grt_01k9x3v7qmf5v8t2w4y6z8abcd', 'once the work is done']],
+  summary: 'revoke a grant that is no longer needed',
+  operands: [{ name: 'grant_id', summary: 'from: sallyport grants' }],
+  examples: [['sallyport grants revoke grt_01k9x3v7qmf5v8t2w4y6z8abcd', 'when the work is done']],
   run: async (shell, _options, [id = '']) => {
     const grant = await asAgent(shell).revokeGrant(id, { signal: shell.interrupted })
     if (shell.json) shell.output.json(grant)

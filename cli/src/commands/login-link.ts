@@ -6,21 +6,21 @@ import { fromNow } from '../times.ts'
 export const loginLink = command({
   name: 'login-link',
   group: 'operator',
-  summary: 'make a link that signs somebody in, once',
+  summary: 'create a one-time sign-in link',
   about:
-    'Whoever opens it first is signed in: send it to its person alone. Without --user or --email it makes a new user.',
+    'The first person to open it is signed in, so send it only to that user. Without --user or --email it creates a new user.',
   options: {
-    user: { type: 'text', value: 'USER_ID', summary: 'a user there is' },
-    email: { type: 'text', value: 'ADDRESS', summary: 'the user with this address, new where there is none' },
-    name: { type: 'text', value: 'NAME', summary: 'what a new user is called' },
+    user: { type: 'text', value: 'USER_ID', summary: 'existing user' },
+    email: { type: 'text', value: 'ADDRESS', summary: 'user with this email address; created if there is none' },
+    name: { type: 'text', value: 'NAME', summary: 'name of a new user' },
     ttl: {
       type: 'number',
       value: 'SECONDS',
       range: [1, 86_400],
-      summary: 'how long it works; 900 unless said otherwise',
+      summary: 'how long the link works (default: 900)',
     },
   },
-  examples: [['sallyport login-link --email ada@example.com', 'invites her, or lets her in again']],
+  examples: [['sallyport login-link --email ada@example.com', 'invite her, or let her sign in again']],
   run: async (shell, { user, email, name, ttl }) => {
     const { output } = shell
     const made = await asAdmin(shell).createLoginToken(
@@ -36,7 +36,7 @@ export const loginLink = command({
     if (shell.json) output.json({ login_url, expires_at, user_id })
     else {
       output.line(inLine(login_url))
-      output.say(`Signs in ${inLine(user_id)}, once, within the next ${fromNow(expires_at, '').replace('in ', '')}.`)
+      output.say(`Signs in ${inLine(user_id)}. Works once; expires ${fromNow(expires_at, '')}.`)
     }
     return undefined
   },

@@ -3,22 +3,22 @@ import { command } from '../command.ts'
 export const mcp = command({
   name: 'mcp',
   group: 'agent',
-  summary: 'serve the agent’s side to an MCP client, on standard input and output or over HTTP',
-  about: `The client starts it; docs/mcp.md has the configuration of the common ones. Address and token come from the
-profile or the environment. Over HTTP it listens on this machine alone and wants a bearer token: that of
-SALLYPORT_MCP_TOKEN, or one that is made and kept in a file whose place is printed.`,
+  summary: 'run an MCP server for agents, on standard input and output or over HTTP',
+  about: `The MCP client starts it; docs/mcp.md shows how to configure common clients. Address and token come from the
+profile or the environment. Over HTTP it listens on localhost only and requires a bearer token: SALLYPORT_MCP_TOKEN,
+or one that it generates and stores in a file whose path it prints.`,
   options: {
-    http: { type: 'boolean', summary: 'Streamable HTTP instead of standard input and output' },
+    http: { type: 'boolean', summary: 'use Streamable HTTP instead of standard input and output' },
     port: {
       type: 'number',
       value: 'PORT',
       range: [0, 65_535],
-      summary: 'where to listen with --http; 8788 unless said otherwise, 0 for any',
+      summary: 'port for --http (default: 8788; 0 for any free port)',
     },
   },
   examples: [
-    ['sallyport mcp', 'what a client runs'],
-    ['sallyport mcp --http --port 8788', 'for clients that connect: http://127.0.0.1:8788/mcp'],
+    ['sallyport mcp', 'what an MCP client runs'],
+    ['sallyport mcp --http --port 8788', 'for clients that connect to http://127.0.0.1:8788/mcp'],
   ],
   run: async (shell, { http, port }) => {
     // Loaded where it is needed: it is most of what there is to load.

@@ -43,8 +43,8 @@ function listed(name: string, current: string, { url, agent }: Profile, has_admi
 export const profileList = command({
   name: 'profile list',
   group: 'setup',
-  summary: 'list the profiles: a service each, and who you are there',
-  examples: [['sallyport profile', 'the current one has a star']],
+  summary: 'list profiles: each is a service and your credentials for it',
+  examples: [['sallyport profile', 'the current profile is marked with *']],
   run: async (shell) => {
     const { list, read, current } = openProfiles(shell)
     const admins = openAdminTokens(shell)
@@ -53,7 +53,7 @@ export const profileList = command({
       return profile ? [listed(name, current(), profile, admins.read(name) !== undefined)] : []
     })
     if (shell.json) shell.output.json({ profiles })
-    else shell.output.table(columns, profiles, 'No profiles. The first comes with: sallyport register NAME')
+    else shell.output.table(columns, profiles, 'No profiles. Create one: sallyport register NAME')
     return undefined
   },
 })
@@ -61,8 +61,8 @@ export const profileList = command({
 export const whoami = command({
   name: 'whoami',
   group: 'setup',
-  summary: 'say which service and which tokens a command would use, and where they come from',
-  examples: [['sallyport whoami --profile work', 'shows no token']],
+  summary: 'show which service and tokens commands use, and where they come from',
+  examples: [['sallyport whoami --profile work', 'never prints a token']],
   run: async (shell) => {
     const { name, folder } = openProfiles(shell)
     const { baseUrl, from } = addressOf(shell)
@@ -86,15 +86,15 @@ export const whoami = command({
 export const profileSet = command({
   name: 'profile set',
   group: 'setup',
-  summary: 'keep an address or a token that you have in a profile',
-  about: `Tokens come from a file or from standard input, never from the command line, where others could read them.
-The admin token is kept in a file of its own, which commands for agents and the MCP server never read.`,
+  summary: 'save a service URL or a token in a profile',
+  about: `Tokens are read from a file or standard input, never from the command line, where other users could read them.
+The admin token is stored in a separate file that agent commands and the MCP server never read.`,
   options: {
-    'agent-token-file': { type: 'text', value: 'FILE', summary: 'a file with an agent token; - for standard input' },
-    'admin-token-file': { type: 'text', value: 'FILE', summary: 'a file with the admin token; - for standard input' },
+    'agent-token-file': { type: 'text', value: 'FILE', summary: 'file with the agent token; - for standard input' },
+    'admin-token-file': { type: 'text', value: 'FILE', summary: 'file with the admin token; - for standard input' },
   },
   examples: [
-    ['sallyport profile set --admin-token-file data/admin-token', 'that of a service on this machine'],
+    ['sallyport profile set --admin-token-file data/admin-token', 'for a service on this machine'],
     [
       'pass show sallyport | sallyport profile set --profile work --url https://sallyport.example.com --admin-token-file -',
       'from a password manager',
@@ -105,7 +105,7 @@ The admin token is kept in a file of its own, which commands for agents and the 
     const former = profiles.read()
     const [agentFile, adminFile] = [options['agent-token-file'], options['admin-token-file']]
     if (shell.url === undefined && agentFile === undefined && adminFile === undefined) {
-      throw usageError('there is nothing to set: give --url, --agent-token-file or --admin-token-file')
+      throw usageError('nothing to set: use --url, --agent-token-file or --admin-token-file')
     }
     const url = shell.url === undefined ? (former?.url ?? addressForNew(shell).baseUrl) : checkedUrl(shell.url, '--url')
     const agentToken =
@@ -124,7 +124,7 @@ The admin token is kept in a file of its own, which commands for agents and the 
     if (adminToken !== undefined) admins.keep(profiles.name, { url, admin_token: adminToken })
     else if (former?.url !== url) admins.remove(profiles.name)
     if (shell.json) shell.output.json({ profile: profiles.name, url })
-    else shell.output.say(`${shell.output.sayStyle('green', '✓')} Profile "${profiles.name}" is kept, for ${url}`)
+    else shell.output.say(`${shell.output.sayStyle('green', '✓')} Profile "${profiles.name}" saved for ${url}`)
     return undefined
   },
 })
@@ -138,9 +138,9 @@ async function knownAgent(baseUrl: string, token: string, signal: AbortSignal): 
 export const profileUse = command({
   name: 'profile use',
   group: 'setup',
-  summary: 'make a profile the current one',
-  operands: [{ name: 'name', summary: 'as in: sallyport profile' }],
-  examples: [['sallyport profile use work', 'from now on, without --profile']],
+  summary: 'switch to a profile',
+  operands: [{ name: 'name', summary: 'from: sallyport profile' }],
+  examples: [['sallyport profile use work', 'use it by default from now on']],
   run: async (shell, _options, [name = '']) => {
     openProfiles(shell).use(name)
     if (shell.json) shell.output.json({ profile: name })
@@ -152,14 +152,14 @@ export const profileUse = command({
 export const profileRemove = command({
   name: 'profile remove',
   group: 'setup',
-  summary: 'forget a profile and its tokens',
-  operands: [{ name: 'name', summary: 'as in: sallyport profile' }],
-  examples: [['sallyport profile remove work', 'its agent stays registered at the service']],
+  summary: 'delete a profile and its tokens',
+  operands: [{ name: 'name', summary: 'from: sallyport profile' }],
+  examples: [['sallyport profile remove work', 'the agent stays registered with the service']],
   run: async (shell, _options, [name = '']) => {
     openProfiles(shell).remove(name)
     openAdminTokens(shell).remove(name)
     if (shell.json) shell.output.json({ profile: name, removed: true })
-    else shell.output.say(`${shell.output.sayStyle('green', '✓')} Profile "${name}" is gone`)
+    else shell.output.say(`${shell.output.sayStyle('green', '✓')} Profile "${name}" deleted`)
     return undefined
   },
 })

@@ -23,13 +23,13 @@ const columns: Column<Provider>[] = [
 export const providersList = command({
   name: 'providers list',
   group: 'agent',
-  summary: 'list the providers that can be asked for',
+  summary: 'list the providers you can request access to',
   options: {
     status: {
       type: 'text',
       value: 'STATUS',
       choices: ['active', 'pending_credentials', 'disabled', 'all'],
-      summary: 'others than the active ones are shown to an admin',
+      summary: "filter by status; only an admin sees providers that aren't active",
     },
     ...limitOption,
   },
@@ -45,7 +45,7 @@ export const providersList = command({
         : asAdmin(shell).providers.list({ status: status as Provider['status'] | 'all' }, options)
     const providers = await take<Provider>(listing, limit)
     if (shell.json) shell.output.json({ providers })
-    else shell.output.table(columns, providers, 'No providers. An admin adds one: sallyport providers add')
+    else shell.output.table(columns, providers, 'No providers. An admin can add one: sallyport providers add')
     return undefined
   },
 })
@@ -60,14 +60,14 @@ interface Preset {
 const presetColumns: Column<Preset>[] = [
   { title: 'PRESET', shown: ({ preset }) => preset },
   { title: 'NAME', shown: ({ provider_name }) => provider_name },
-  { title: 'REGISTER ITS APP WITH', shown: ({ redirect_uri }) => redirect_uri },
+  { title: 'REDIRECT URI', shown: ({ redirect_uri }) => redirect_uri },
 ]
 
 export const providersPresets = command({
   name: 'providers presets',
   group: 'operator',
-  summary: 'list the providers that need no more than a client id and its secret',
-  examples: [['sallyport providers presets', 'and what to register an app there with']],
+  summary: 'list presets: providers that need only a client ID and secret',
+  examples: [['sallyport providers presets', 'includes the redirect URI to register']],
   run: async (shell) => {
     const { presets } = await asAdmin(shell).providers.presets({ signal: shell.interrupted })
     if (shell.json) shell.output.json({ presets })
@@ -77,13 +77,13 @@ export const providersPresets = command({
 })
 
 const metadata = {
-  name: { type: 'text', value: 'NAME', summary: 'what people see' },
-  slug: { type: 'text', value: 'SLUG', summary: 'what agents ask for; made from the name where it is missing' },
-  issuer: { type: 'text', value: 'URL', summary: 'its issuer, from where the rest is discovered' },
-  'discovery-url': { type: 'text', value: 'URL', summary: 'its metadata, where that is elsewhere' },
-  'authorization-url': { type: 'text', value: 'URL', summary: 'where people consent, if it is not discovered' },
-  'token-url': { type: 'text', value: 'URL', summary: 'where codes become tokens, if it is not discovered' },
-  scope: { type: 'texts', value: 'SCOPE', summary: 'what to ask for when an account is connected' },
+  name: { type: 'text', value: 'NAME', summary: 'display name' },
+  slug: { type: 'text', value: 'SLUG', summary: 'identifier that agents use (default: made from the name)' },
+  issuer: { type: 'text', value: 'URL', summary: 'issuer URL, used for discovery' },
+  'discovery-url': { type: 'text', value: 'URL', summary: "metadata URL, if not at the issuer's well-known path" },
+  'authorization-url': { type: 'text', value: 'URL', summary: 'authorization endpoint, if not discovered' },
+  'token-url': { type: 'text', value: 'URL', summary: 'token endpoint, if not discovered' },
+  scope: { type: 'texts', value: 'SCOPE', summary: 'scope to request when an account is connected' },
 } as const
 
 function described(options: {
@@ -107,13 +107,13 @@ function described(options: {
 }
 
 const client = {
-  'client-id': { type: 'text', value: 'ID', summary: 'the client that was registered there' },
-  'client-secret-file': { type: 'text', value: 'FILE', summary: 'a file with its secret; - for standard input' },
+  'client-id': { type: 'text', value: 'ID', summary: 'client ID registered with the provider' },
+  'client-secret-file': { type: 'text', value: 'FILE', summary: 'file with the client secret; - for standard input' },
   'auth-method': {
     type: 'text',
     value: 'METHOD',
     choices: ['client_secret_basic', 'client_secret_post', 'none'],
-    summary: 'how it authenticates',
+    summary: 'client authentication method',
   },
 } as const
 
@@ -122,30 +122,30 @@ type AuthMethod = ProviderDetails['token_endpoint_auth_method']
 export const providersAdd = command({
   name: 'providers add',
   group: 'operator',
-  summary: 'add a provider, by preset or by its metadata',
+  summary: 'add a provider from a preset or from its metadata',
   options: {
-    preset: { type: 'text', value: 'PRESET', summary: 'as in: sallyport providers presets' },
+    preset: { type: 'text', value: 'PRESET', summary: 'from: sallyport providers presets' },
     ...metadata,
-    'api-host': { type: 'texts', value: 'HOST', summary: "where the provider's tokens may go, or *.example.com" },
+    'api-host': { type: 'texts', value: 'HOST', summary: 'host that tokens may be sent to, or *.example.com' },
     ...client,
     file: {
       type: 'text',
       value: 'FILE',
-      summary: 'a JSON object with any members of POST /v4/providers; - for standard input',
+      summary: 'file with a JSON body for POST /v4/providers; - for standard input',
     },
   },
   examples: [
-    ['sallyport providers add --preset github --client-id Iv1.1 --client-secret-file github-secret', 'a preset'],
+    ['sallyport providers add --preset github --client-id Iv1.1 --client-secret-file github-secret', 'from a preset'],
     [
       'sallyport providers add --name Acme --issuer https://login.acme.example --client-id cli',
-      'discovered; a public client',
+      'with discovery and a public client',
     ],
   ],
   run: async (shell, options) => {
     const { file, preset } = options
     const [id, secretFile, method] = [options['client-id'], options['client-secret-file'], options['auth-method']]
     if (file === '-' && secretFile === '-')
-      throw usageError('standard input can be --file or --client-secret-file, not both')
+      throw usageError('only one of --file and --client-secret-file can read standard input')
     const given =
       file === undefined ? {} : parseJson((await readInput(shell, file, '--file')).toString('utf8'), '--file')
     const secret = secretFile === undefined ? undefined : await readSecret(shell, secretFile, '--client-secret-file')
@@ -158,7 +158,7 @@ export const providersAdd = command({
       ...(secret !== undefined && { client_secret: secret }),
       ...(method !== undefined && { token_endpoint_auth_method: method as AuthMethod }),
     }
-    if (Object.keys(body).length === 0) throw usageError('there is nothing to add: give --preset, --issuer or --file')
+    if (Object.keys(body).length === 0) throw usageError('nothing to add: use --preset, --issuer or --file')
     show(shell, await asAdmin(shell).providers.create(body, { signal: shell.interrupted }))
     return undefined
   },
@@ -167,28 +167,29 @@ export const providersAdd = command({
 export const providersPropose = command({
   name: 'providers propose',
   group: 'agent',
-  summary: 'propose a provider that is not there yet',
-  about: 'It is registered with by itself where the provider lets anyone; otherwise it waits for an admin.',
+  summary: 'propose a new provider',
+  about:
+    'If the provider supports dynamic client registration, it is registered automatically; otherwise an admin has to add credentials.',
   options: metadata,
   examples: [
-    ['sallyport providers propose --name Acme --issuer https://login.acme.example', 'people will see it as unverified'],
+    ['sallyport providers propose --name Acme --issuer https://login.acme.example', 'users see it as unverified'],
   ],
   run: async (shell, options) => {
     const { name } = options
-    if (name === undefined) throw usageError('--name is missing: what people see')
+    if (name === undefined) throw usageError('--name is required: the display name')
     const proposal = { ...described(options), provider_name: name }
     show(shell, await asAgent(shell).proposeProvider(proposal, { signal: shell.interrupted }))
     return undefined
   },
 })
 
-const which = [{ name: 'provider', summary: 'its slug or provider_id, as in: sallyport providers' }] as const
+const which = [{ name: 'provider', summary: 'slug or provider_id, from: sallyport providers' }] as const
 
 export const providersEndpoints = command({
   name: 'providers endpoints',
   group: 'operator',
-  summary: 'set the endpoints that a proposal lacks',
-  about: 'It becomes active where the provider registers us; otherwise give it credentials next.',
+  summary: 'set the endpoints missing from a proposal',
+  about: 'It becomes active if the provider supports dynamic client registration; otherwise add credentials next.',
   operands: which,
   options: {
     issuer: metadata.issuer,
@@ -196,13 +197,11 @@ export const providersEndpoints = command({
     'authorization-url': metadata['authorization-url'],
     'token-url': metadata['token-url'],
   },
-  examples: [['sallyport providers endpoints acme --issuer https://login.acme.example', 'the rest is discovered']],
+  examples: [['sallyport providers endpoints acme --issuer https://login.acme.example', 'endpoints are discovered']],
   run: async (shell, options, [given = '']) => {
     const body = described({ ...options, name: undefined, slug: undefined, scope: [] })
     if (Object.keys(body).length === 0)
-      throw usageError(
-        'there is nothing to set: give --issuer, --discovery-url, or --authorization-url and --token-url',
-      )
+      throw usageError('nothing to set: use --issuer, --discovery-url, or --authorization-url and --token-url')
     const providerId = await idOf(shell, given)
     show(shell, await asAdmin(shell).providers.setEndpoints(providerId, body, { signal: shell.interrupted }))
     return undefined
@@ -212,18 +211,18 @@ export const providersEndpoints = command({
 export const providersCredentials = command({
   name: 'providers credentials',
   group: 'operator',
-  summary: "change a provider's client id and secret",
+  summary: "change a provider's client ID and secret",
   operands: which,
   options: client,
   examples: [
     [
       'sallyport providers credentials github --client-id Iv1.2 --client-secret-file github-secret',
-      'after a rotation there',
+      'after rotating the secret at the provider',
     ],
   ],
   run: async (shell, options, [given = '']) => {
     const [id, secretFile, method] = [options['client-id'], options['client-secret-file'], options['auth-method']]
-    if (id === undefined) throw usageError('--client-id is missing: the client that was registered there')
+    if (id === undefined) throw usageError('--client-id is required: the client ID registered with the provider')
     const secret = secretFile === undefined ? undefined : await readSecret(shell, secretFile, '--client-secret-file')
     const body = {
       client_id: id,
@@ -241,26 +240,26 @@ export const providersEdit = command({
   group: 'operator',
   summary: "change a provider's name, scopes or API hosts",
   about:
-    'Existing grants do not reach a host that is added: people approve it anew. A host that is removed is refused with the next call.',
+    "Existing grants don't cover added hosts: users approve them in a new request. Calls to removed hosts are refused immediately.",
   operands: which,
   options: {
     name: metadata.name,
-    scope: { ...metadata.scope, summary: 'all scopes to ask for when an account is connected' },
-    'add-api-host': { type: 'texts', value: 'HOST', summary: "where the provider's tokens may go too" },
-    'remove-api-host': { type: 'texts', value: 'HOST', summary: 'where they may go no longer' },
+    scope: { ...metadata.scope, summary: 'scopes to request when an account is connected; replaces the list' },
+    'add-api-host': { type: 'texts', value: 'HOST', summary: 'additional host that tokens may be sent to' },
+    'remove-api-host': { type: 'texts', value: 'HOST', summary: 'host that tokens may no longer be sent to' },
   },
   examples: [
     ['sallyport providers edit acme --add-api-host api.acme.example', "the API isn't on the issuer's host"],
-    ['sallyport providers edit acme --remove-api-host old.acme.example', 'with the next call'],
+    ['sallyport providers edit acme --remove-api-host old.acme.example', 'takes effect immediately'],
   ],
   run: async (shell, options, [given = '']) => {
     const [added, removed] = [options['add-api-host'], options['remove-api-host']]
     if (options.name === undefined && options.scope.length + added.length + removed.length === 0)
-      throw usageError('there is nothing to change: give --name, --scope, --add-api-host or --remove-api-host')
+      throw usageError('nothing to change: use --name, --scope, --add-api-host or --remove-api-host')
     const { provider_id, api_hosts: hosts, updated_at } = await find(shell, given)
     const missing = removed.find((host) => !hosts.includes(host))
     if (missing !== undefined)
-      throw usageError(`"${inLine(missing)}" is not among its hosts: ${hosts.map(inLine).join(', ')}`)
+      throw usageError(`"${inLine(missing)}" is not one of its hosts: ${hosts.map(inLine).join(', ')}`)
     const body = {
       ...(options.name !== undefined && { provider_name: options.name }),
       ...(options.scope.length > 0 && { scopes: options.scope }),
@@ -271,7 +270,7 @@ export const providersEdit = command({
     }
     const provider = await asAdmin(shell).providers.update(provider_id, body, { signal: shell.interrupted })
     show(shell, provider)
-    if (!shell.json) shell.output.say(`Its tokens may go to: ${provider.api_hosts.map(inLine).join(', ')}`)
+    if (!shell.json) shell.output.say(`Allowed API hosts: ${provider.api_hosts.map(inLine).join(', ')}`)
     return undefined
   },
 })
@@ -292,10 +291,10 @@ function changing(verb: 'enable' | 'disable' | 'rediscover' | 'delete', summary:
 }
 
 export const providerChanges = [
-  changing('enable', 'let a disabled provider be used again', 'its connections work again'),
-  changing('disable', 'stop all use of a provider', 'nothing of it is deleted'),
-  changing('rediscover', "read a provider's metadata anew", 'when its addresses have changed'),
-  changing('delete', 'delete a provider that nobody is connected to', 'for good'),
+  changing('enable', 'enable a disabled provider', 'its connections work again'),
+  changing('disable', 'disable a provider: no calls, no new connections', 'nothing is deleted'),
+  changing('rediscover', "reload a provider's metadata", 'when its endpoints have changed'),
+  changing('delete', 'delete a provider that has no connections', 'permanent'),
 ]
 
 async function idOf(shell: Shell, given: string): Promise<string> {
@@ -305,7 +304,7 @@ async function idOf(shell: Shell, given: string): Promise<string> {
 async function find(shell: Shell, given: string): Promise<ProviderDetails> {
   const all = asAdmin(shell).providers.list({ status: 'all' }, { signal: shell.interrupted })
   for await (const provider of all) if (given === provider.slug || given === provider.provider_id) return provider
-  throw usageError(`there is no provider "${inLine(given)}"`, 'See them: sallyport providers --status all')
+  throw usageError(`no provider "${inLine(given)}"`, 'List providers: sallyport providers --status all')
 }
 
 function show({ output, json }: Shell, provider: ProviderDetails, isGone = false): void {
@@ -316,6 +315,7 @@ function show({ output, json }: Shell, provider: ProviderDetails, isGone = false
   }
   output.line(`${inLine(slug)} is ${isGone ? 'deleted' : inLine(status)} (${inLine(provider_id)})`)
   if (isGone) return
-  if (problem !== null) output.say(output.sayStyle('yellow', `No client could be registered there: ${inLine(problem)}`))
-  output.say(`Register its app with this redirect URI: ${inLine(redirect_uri)}`)
+  if (problem !== null)
+    output.say(output.sayStyle('yellow', `Automatic client registration failed: ${inLine(problem)}`))
+  output.say(`Redirect URI to register with the provider: ${inLine(redirect_uri)}`)
 }

@@ -12,9 +12,9 @@ import { inLine } from '../terminal-text.ts'
 export const receiptShow = command({
   name: 'receipt show',
   group: 'agent',
-  summary: 'print what shows that a person approved a grant',
-  operands: [{ name: 'grant_id', summary: 'as in: sallyport grants' }],
-  examples: [['sallyport receipt show grt_01k9x3v7qmf5v8t2w4y6z8abcd > receipt.json', 'to keep it']],
+  summary: 'print the receipt that proves a person approved a grant',
+  operands: [{ name: 'grant_id', summary: 'from: sallyport grants' }],
+  examples: [['sallyport receipt show grt_01k9x3v7qmf5v8t2w4y6z8abcd > receipt.json', 'save it to a file']],
   run: async (shell, _options, [id = '']) => {
     shell.output.json(await asAgent(shell).receipt(id, { signal: shell.interrupted }))
     return undefined
@@ -24,20 +24,20 @@ export const receiptShow = command({
 export const receiptVerify = command({
   name: 'receipt verify',
   group: 'agent',
-  summary: 'check a receipt without trusting the service',
+  summary: 'verify a receipt without trusting the service',
   about: `Checks that the key in the receipt signed this approval, and that the grant is not wider than what was signed.
-That the key is the person's own you have to know yourself: give it with --key. Nothing is sent anywhere.`,
-  operands: [{ name: 'file', summary: 'the receipt as JSON; - for standard input' }],
+To check that the key belongs to the person, pass their key with --key. Works offline.`,
+  operands: [{ name: 'file', summary: 'receipt as JSON; - for standard input' }],
   options: {
     key: {
       type: 'text',
       value: 'KEY',
-      summary: "the person's key: its thumbprint (RFC 7638, SHA-256), or a file with its JWK",
+      summary: "the person's key: a thumbprint (RFC 7638, SHA-256) or a JWK file",
     },
   },
   examples: [
-    ['sallyport receipt verify receipt.json', 'says what is signed, and by which key'],
-    ['sallyport receipt show grt_… | sallyport receipt verify - --key phone.jwk', 'by this key and no other'],
+    ['sallyport receipt verify receipt.json', 'show what was signed, and with which key'],
+    ['sallyport receipt show grt_… | sallyport receipt verify - --key phone.jwk', 'require this key'],
   ],
   run: async (shell, { key }, [file = '']) => {
     const { output } = shell
@@ -47,7 +47,7 @@ That the key is the person's own you have to know yourself: give it with --key. 
     const signer = check.verdict === 'signed' ? thumbprint(receipt.device?.public_key_jwk) : undefined
     const isExpected = expected === undefined || signer === expected
     const verdict = check.verdict === 'signed' && !isExpected ? 'wrong_key' : check.verdict
-    const problem = verdict === 'wrong_key' ? 'it was signed by another key' : check.problem
+    const problem = verdict === 'wrong_key' ? 'it was signed with a different key' : check.problem
     const left = check.verdict === 'signed' ? receipt.unsigned : []
     if (shell.json) {
       output.json({
@@ -68,8 +68,8 @@ That the key is the person's own you have to know yourself: give it with --key. 
       }
       output.line(`Receipt    ${shown[verdict]}`)
       if (signer !== undefined) {
-        output.line(`Key        ${signer}${expected === undefined ? '  (make sure that it is the person’s)' : ''}`)
-        output.line(`Covers     ${check.covers.join(', ') || 'the yes alone'}`)
+        output.line(`Key        ${signer}${expected === undefined ? '  (check that this key is the person’s)' : ''}`)
+        output.line(`Covers     ${check.covers.join(', ') || 'only the approval itself'}`)
         if (left.length > 0) output.line(`Uncovered  ${left.map(inLine).join(', ')}`)
       }
     }
@@ -80,7 +80,7 @@ That the key is the person's own you have to know yourself: give it with --key. 
 async function thumbprintGiven(shell: Shell, key: string): Promise<string> {
   if (/^[A-Za-z0-9_-]{43}$/.test(key)) return key
   const found = thumbprint(parseJson((await readInput(shell, key, '--key')).toString('utf8'), '--key'))
-  if (found === undefined) throw usageError('--key: this is no P-256 key as JWK')
+  if (found === undefined) throw usageError('--key: not a P-256 key in JWK format')
   return found
 }
 

@@ -5,14 +5,14 @@ import { inLine } from '../terminal-text.ts'
 export const sandbox = command({
   name: 'sandbox',
   group: 'agent',
-  summary: 'try out the whole way: a grant, a call, and a credential that is kept from you',
+  summary: 'try the whole flow: a grant, a call and a redacted credential',
   about:
-    'No person and no real provider take part. The grant lives an hour, and a new one takes the place of the last.',
+    'Needs no person and no real provider. The grant lasts an hour; starting a new sandbox replaces the previous one.',
   examples: [
-    ['sallyport sandbox', 'starts one and makes a first call'],
+    ['sallyport sandbox', 'start one and make a first call'],
     [
       'sallyport call -g "$(sallyport sandbox --json | jq -r .grant_id)" -d \'{"a": 1}\' "$ECHO_URL"',
-      'goes on with it',
+      'make another call with it',
     ],
   ],
   run: async (shell) => {
@@ -34,9 +34,9 @@ export const sandbox = command({
     output.line(`Grant      ${style('cyan', inLine(grant_id))}`)
     output.line(`Echo       ${inLine(echo_url)}`)
     output.line(
-      `Called     ${inLine(String(answer.status))}; the upstream got a token, and you see: ${style('green', inLine(seen))}`,
+      `Called     ${inLine(String(answer.status))}; the upstream received a token, you see: ${style('green', inLine(seen))}`,
     )
-    output.line(`Go on      sallyport call ${inLine(echo_url)}`)
+    output.line(`Next       sallyport call ${inLine(echo_url)}`)
     return undefined
   },
 })

@@ -16,7 +16,7 @@ export function accessTools(server: McpServer, { agent, anyone }: McpNeeds): voi
     'list_providers',
     {
       title: 'List providers',
-      description: 'The providers whose accounts can be asked for, and the hosts of their APIs.',
+      description: 'Lists the providers you can request access to, with their API hosts.',
       inputSchema: z.strictObject({}),
       outputSchema: providersOutput,
       annotations: readOnly,
@@ -31,7 +31,7 @@ export function accessTools(server: McpServer, { agent, anyone }: McpNeeds): voi
             api_hosts,
             verified,
           })),
-          next: 'Give "provider" to request_access. verified: false means that nobody who runs the service answers for it.',
+          next: 'Pass "provider" to request_access. verified: false means that an agent proposed the provider and no administrator has verified it.',
         })
       }),
   )
@@ -40,9 +40,9 @@ export function accessTools(server: McpServer, { agent, anyone }: McpNeeds): voi
     'list_grants',
     {
       title: 'List grants',
-      description: 'What people have allowed this agent: accounts, hosts, methods, paths, calls left, and until when.',
+      description: "Lists this agent's grants: account, hosts, methods, paths, call limit and expiry.",
       inputSchema: z.strictObject({
-        status: z.enum(['active', 'revoked', 'expired', 'all']).default('active').describe('Which of them'),
+        status: z.enum(['active', 'revoked', 'expired', 'all']).default('active').describe('Filter by status'),
       }),
       outputSchema: grantsOutput,
       annotations: readOnly,
@@ -54,8 +54,8 @@ export function accessTools(server: McpServer, { agent, anyone }: McpNeeds): voi
           grants: grants.map(grantFacts),
           next:
             grants.length === 0
-              ? 'Ask for one with request_access, or try things out with sandbox.'
-              : 'Give grant_id to read_api or call_api.',
+              ? 'Request access with request_access, or try the sandbox.'
+              : 'Pass grant_id to read_api or call_api.',
         })
       }),
   )
@@ -64,9 +64,9 @@ export function accessTools(server: McpServer, { agent, anyone }: McpNeeds): voi
     'check_access',
     {
       title: 'Check an access request',
-      description: 'What became of an access request. Can wait a while for the person to decide.',
+      description: 'Checks the status of an access request. Can wait for the person to decide.',
       inputSchema: z.strictObject({
-        access_request_id: z.string().min(1).max(100).describe('As request_access gave it'),
+        access_request_id: z.string().min(1).max(100).describe('From request_access'),
         wait_seconds: waitSeconds.default(0),
       }),
       outputSchema: accessOutput,

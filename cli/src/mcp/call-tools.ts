@@ -15,25 +15,22 @@ const shownByDefault = 20_000
 const mostShown = 100_000
 
 const call = {
-  url: z.string().min(1).max(8192).describe('An https URL that a grant covers'),
+  url: z.string().min(1).max(8192).describe('An https URL covered by a grant'),
   grant_id: z
     .string()
     .min(1)
     .max(100)
     .optional()
-    .describe('As list_grants has it; left out: the newest that covers the URL, if all that do are for one account'),
-  headers: z
-    .record(z.string(), z.string())
-    .optional()
-    .describe('Credentials are put in by the service: leave them out'),
-  follow_redirects: z.boolean().optional().describe('As far as the grant covers them'),
-  timeout_seconds: z.int().min(1).max(300).optional().describe('60 unless said otherwise'),
+    .describe('A grant id from list_grants. Optional if all grants that cover the URL are for the same account'),
+  headers: z.record(z.string(), z.string()).optional().describe('Omit credentials: the service adds them'),
+  follow_redirects: z.boolean().optional().describe('Follow redirects that the grant covers'),
+  timeout_seconds: z.int().min(1).max(300).optional().describe('Default: 60'),
   max_characters: z
     .int()
     .min(100)
     .max(mostShown)
     .default(shownByDefault)
-    .describe('How much of the answer to show at once'),
+    .describe('Maximum number of characters of the response to show'),
 }
 
 const anyJson = z.union([
@@ -53,7 +50,7 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
     'read_api',
     {
       title: 'Read from an API',
-      description: 'GET or HEAD on an API, with the account that a grant stands for. Changes nothing there.',
+      description: 'Makes a GET or HEAD call to an API with the account of a grant. Read-only.',
       inputSchema: z.strictObject({ method: z.enum(['GET', 'HEAD']).default('GET'), ...call }),
       outputSchema: readOutput,
       annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
@@ -66,7 +63,7 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
     {
       title: 'Call an API',
       description:
-        'Any method on an API, with the account that a grant stands for. It may change or delete things there; to read, use read_api.',
+        'Makes a call with any method to an API with the account of a grant. May change or delete data; to read, use read_api.',
       inputSchema: z.strictObject({
         method: z
           .string()
@@ -76,16 +73,16 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
         body: anyJson
           .optional()
           .describe(
-            'A string is sent unchanged, anything else as JSON. Without a content-type header it goes as application/json, and a string that is no JSON object or array as text/plain',
+            'A string is sent unchanged, anything else as JSON. Default content-type: application/json, or text/plain for a string that is not a JSON object or array',
           ),
-        body_base64: z.base64().optional().describe('The bytes of the body instead, in base64'),
+        body_base64: z.base64().optional().describe('The body as base64-encoded bytes, instead of body'),
         idempotency_key: z
           .string()
           .min(1)
           .max(200)
           .optional()
-          .describe('The same call with the same key reaches the API once'),
-        dry_run: z.boolean().optional().describe('Only says whether the call would be made'),
+          .describe('Repeating a call with the same key sends it to the API only once'),
+        dry_run: z.boolean().optional().describe('Only check whether the call would be allowed'),
       }),
       outputSchema: callOutput,
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
@@ -96,10 +93,10 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
   server.registerTool(
     'read_result',
     {
-      title: 'Read on in a long answer',
-      description: 'More of an answer of read_api or call_api that was too long to be shown at once.',
+      title: 'Read more of a long response',
+      description: 'Returns more of a read_api or call_api response that was too long to show at once.',
       inputSchema: z.strictObject({
-        result_id: z.string().min(1).max(100).describe('As the answer gave it'),
+        result_id: z.string().min(1).max(100).describe('From the response'),
         offset: z.int().min(0).describe('The first character to show'),
         max_characters: call.max_characters,
       }),
@@ -109,12 +106,12 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
     ({ result_id, offset, max_characters }) => {
       const found = kept.find(result_id)
       if (!found) {
-        const message = 'There is no such result. The last 16 long answers of this session are kept.'
+        const message = 'No such result. Only the last 16 long responses of this session are kept.'
         return failed({ error: { code: 'no_result', message }, next: 'Make the call again.' })
       }
       const { source, text } = found
       if (offset >= text.length) {
-        return failed({ error: { code: 'past_the_end', message: `The answer has ${text.length} characters.` } })
+        return failed({ error: { code: 'past_the_end', message: `The response has only ${text.length} characters.` } })
       }
       const { part, end } = partOf(text, offset, max_characters)
       return {
@@ -132,7 +129,7 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
     {
       title: 'Start a sandbox',
       description:
-        'A grant for an API that echoes what it was sent: the whole way, without a person or a real account. Ends the sandbox before it.',
+        'Creates a grant for an API that echoes requests, to try the whole flow without a person or a real account. Replaces your previous sandbox.',
       inputSchema: z.strictObject({}),
       outputSchema: sandboxOutput,
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
@@ -141,7 +138,7 @@ export function callTools(server: McpServer, needs: McpNeeds): void {
       answering(async () => {
         const { grant_id, echo_url, expires_at } = await agent().sandbox({ signal })
         const next =
-          'Call read_api or call_api with this grant_id and echo_url as url. The token that the echo got shows as [REDACTED].'
+          'Call read_api or call_api with this grant_id and with echo_url as url. The token that the echo received appears as [REDACTED].'
         return facts({ grant_id, echo_url, expires_at, next })
       }),
   )

@@ -38,9 +38,9 @@ const mostBytes = 8 * 1024 * 1024
 export async function makeCall(needs: Needs, given: Given): Promise<CallToolResult> {
   const { signal, kept } = needs
   const url = urlOf(given.url)
-  if (!url) return failed({ error: { code: 'invalid_url', message: 'url is not one. Give a whole, plain https URL.' } })
+  if (!url) return failed({ error: { code: 'invalid_url', message: '`url` must be an absolute https URL.' } })
   if (given.body !== undefined && given.body_base64 !== undefined) {
-    return failed({ error: { code: 'invalid_body', message: 'Give body or body_base64, not both.' } })
+    return failed({ error: { code: 'invalid_body', message: 'Pass body or body_base64, not both.' } })
   }
   const mustRead = (where: URL) => {
     if (given.isReading && meansAnotherMethod(where, given.headers ?? {})) throw notReading()
@@ -71,17 +71,17 @@ export async function makeCall(needs: Needs, given: Given): Promise<CallToolResu
   const { part, end } = partOf(text, 0, given.max_characters)
   const id = end < text.length ? kept.keep({ source: url.host, text }) : undefined
   const type = (response.headers.get('content-type') ?? 'none').replace(/[^\w/+.;= -]/g, '').slice(0, 100)
-  const form = encoding === 'base64' ? ', here in base64' : ''
+  const form = encoding === 'base64' ? ', shown as base64' : ''
   const headers = headersOf(response)
   const dropped = droppedOf(response)
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\n`)
   const lines = [
-    `${url.host} answered ${response.status} (content-type: ${type}; ${bytes.length} bytes${form}).`,
-    ...(dropped.length === 0 ? [] : [`Not sent on of the call's headers: ${dropped.join(', ')}.`]),
+    `${url.host} responded with ${response.status} (content-type: ${type}; ${bytes.length} bytes${form}).`,
+    ...(dropped.length === 0 ? [] : [`Headers not forwarded: ${dropped.join(', ')}.`]),
     asData(url.host, `${head.join('')}${head.length === 0 ? '' : '\n'}${part}`),
     ...(id === undefined ? [] : [rest(id, end, text.length)]),
-    ...(isCut ? [`The answer is longer than ${mostBytes} bytes; what came after them was not taken.`] : []),
-    ...(isBroken ? ['The answer broke off there, before its end.'] : []),
+    ...(isCut ? [`The response is longer than ${mostBytes} bytes; the rest was discarded.`] : []),
+    ...(isBroken ? ['The response was cut off before it was complete.'] : []),
   ]
   const isError = response.status >= 400 || isBroken
   const auditId = response.headers.get('x-sallyport-audit-id')
@@ -97,7 +97,7 @@ export async function makeCall(needs: Needs, given: Given): Promise<CallToolResu
 }
 
 function notReading(): CommandFailure {
-  const message = 'This call names another method in a header or a parameter, so it does not only read.'
+  const message = 'This call overrides the method in a header or a parameter, so it is not read-only.'
   return new CommandFailure(exitCodes.usage, message, { code: 'not_reading', hint: 'Use call_api.' })
 }
 
@@ -131,7 +131,7 @@ async function usableGrant(
     return failed({
       error: { code: 'several_grants', message: `Grants for several accounts cover ${url.host}.` },
       grants: choice.grants.map(toTellApart),
-      next: 'Ask the person which account they mean where you can not tell, and give its grant_id.',
+      next: "If you can't tell which account is meant, ask the person. Then pass its grant_id.",
     })
   }
   const providers = await take<Provider>(anyone().providers.list({}, { signal }), 200)
@@ -143,8 +143,8 @@ async function usableGrant(
       ...(provider && { access_request: { provider: provider.slug, hosts: [url.host], methods: [method] } }),
     },
     next: provider
-      ? 'A person has to allow this. Call request_access with the members of access_request and a reason.'
-      : 'No provider here has this host; list_providers shows those there are.',
+      ? 'A person has to approve this. Call request_access with the members of access_request and a reason.'
+      : 'No provider covers this host. list_providers lists the available ones.',
   })
 }
 

@@ -13,7 +13,7 @@ export const waitSeconds = z
   .int()
   .min(0)
   .max(600)
-  .describe('How long to wait for the person at most. Many clients give a tool no more than 60 seconds.')
+  .describe('Maximum time to wait for the person. Many clients time out a tool after 60 seconds.')
 
 /** The state of a request, after a wait where nobody has decided yet. */
 export async function settled(
@@ -35,7 +35,7 @@ export async function settled(
       status: 'approved',
       access_request_id: id,
       provider,
-      next: 'Give grant_id to read_api or call_api. The person may have allowed less than was asked for.',
+      next: 'Pass grant_id to read_api or call_api. The person may have allowed less than was requested.',
     })
   } catch (error) {
     if (!(error instanceof SallyportError)) throw error
@@ -48,16 +48,16 @@ export async function settled(
       ...(reason !== null && { reason_of_the_person: reason }),
       next:
         error.code === 'access_denied'
-          ? 'Do not ask for the same again; tell the person what you can not do.'
-          : 'Ask again with request_access, if it is still wanted.',
+          ? 'Do not request the same access again; tell the person what you cannot do.'
+          : 'If it is still needed, request it again with request_access.',
     })
   }
 }
 
 const endings = {
-  access_denied: 'The person said no.',
-  access_expired: 'Nobody decided before the request expired.',
-  access_cancelled: 'The request was taken back.',
+  access_denied: 'The person denied the request.',
+  access_expired: 'The request expired without a decision.',
+  access_cancelled: 'The request was cancelled.',
 }
 
 export function pending({ access_request_id, approval_url, provider, expires_at }: AccessRequest): CallToolResult {
@@ -67,7 +67,7 @@ export function pending({ access_request_id, approval_url, provider, expires_at 
     provider,
     approval_url,
     expires_at,
-    next: 'Show approval_url to the person, word for word, and ask them to open it and decide. Then call check_access with access_request_id.',
+    next: 'Show approval_url to the person, unchanged, and ask them to open it and decide. Then call check_access with access_request_id.',
   })
 }
 

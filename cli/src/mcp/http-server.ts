@@ -48,21 +48,21 @@ export function createHttpServer(needs: McpNeeds, token: string): { server: Serv
     const port = request.socket.localPort ?? 0
     const { host = '', origin, authorization = '' } = request.headers
     if (![`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`].includes(host)) {
-      refuse(response, 421, 'This is not the Host that this server answers to.')
+      refuse(response, 421, 'Unknown Host header.')
     } else if (origin !== undefined && ![`http://127.0.0.1:${port}`, `http://localhost:${port}`].includes(origin)) {
-      refuse(response, 403, 'Pages of other origins may not call this.')
+      refuse(response, 403, 'Requests from other origins are not allowed.')
     } else if (request.url?.split('?', 1)[0] !== '/mcp') {
       refuse(response, 404, 'The endpoint is /mcp.')
     } else if (!timingSafeEqual(hash(authorization), expected)) {
       response.setHeader('www-authenticate', 'Bearer')
-      refuse(response, 401, 'Send the token of this server as "Authorization: Bearer …".')
+      refuse(response, 401, `Send this server's token as "Authorization: Bearer …".`)
     } else if (Number(request.headers['content-length'] ?? 0) > mostBodyBytes) {
       refuse(response, 413, 'The body is larger than 4 MiB.')
     } else {
       const id = request.headers['mcp-session-id']
       const session = typeof id === 'string' ? sessions.get(id) : undefined
       if (id !== undefined && !session) {
-        refuse(response, 404, 'There is no such session. Begin with initialize.')
+        refuse(response, 404, 'No such session. Start with initialize.')
         return
       }
       if (session) session.usedAt = Date.now()
@@ -73,7 +73,7 @@ export function createHttpServer(needs: McpNeeds, token: string): { server: Serv
   const server = createServer((request, response) => {
     handle(request, response).catch(() => {
       if (response.headersSent) response.destroy()
-      else refuse(response, 500, 'Something went wrong here.')
+      else refuse(response, 500, 'Internal error.')
     })
   })
   return {

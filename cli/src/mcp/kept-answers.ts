@@ -43,6 +43,6 @@ export function partOf(text: string, offset: number, length: number): { part: st
 
 /** How to read on. */
 export function rest(id: string, end: number, length: number): string {
-  if (end >= length) return `That is the end of its ${length} characters.`
-  return `Shown up to character ${end} of ${length}. To read on: read_result ${JSON.stringify({ result_id: id, offset: end })}`
+  if (end >= length) return `End of the response (${length} characters).`
+  return `Shown up to character ${end} of ${length}. To read more: read_result ${JSON.stringify({ result_id: id, offset: end })}`
 }

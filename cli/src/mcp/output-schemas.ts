@@ -1,21 +1,21 @@
 /** What the tools give back as structured content. A failure has none: its text is JSON with `error` and `next`. */
 import { z } from 'zod'
 
-const next = z.string().describe('What to do with it')
-const moment = z.string().describe('A time, as RFC 3339 has it')
+const next = z.string().describe('What to do next')
+const moment = z.string().describe('RFC 3339 time')
 const names = z.array(z.string())
 
 const grant = {
   grant_id: z.string(),
-  kind: z.string().describe('connection: an account of a person; sandbox: none'),
+  kind: z.string().describe("connection: a person's account; sandbox: no account"),
   provider: z.string().nullable(),
-  connection_id: z.string().nullable().describe('The account: grants with the same one are for the same account'),
+  connection_id: z.string().nullable().describe('The account; grants with the same connection_id use the same account'),
   allowed_hosts: names,
   allowed_methods: names.nullable().describe('null: any'),
   allowed_paths: names.nullable().describe('null: any'),
   created_at: moment,
   expires_at: moment.nullable(),
-  calls: z.number().describe('Made so far'),
+  calls: z.number().describe('Calls made so far'),
   max_calls: z.number().nullable(),
 }
 
@@ -33,16 +33,16 @@ export const accessOutput = z.object({
   status: z.enum(['pending', 'approved']),
   access_request_id: z.string(),
   provider: z.string().nullable(),
-  approval_url: z.string().optional().describe('While it is pending: where the person decides'),
+  approval_url: z.string().optional().describe('While pending: where the person decides'),
   next,
 })
 
-const note = z.string().describe('What the data is')
-const length = z.number().describe('How many characters the whole body has')
-const next_offset = z.number().nullable().describe('Where read_result goes on; null at the end')
+const note = z.string().describe('Where the data comes from')
+const length = z.number().describe('Number of characters in the whole body')
+const next_offset = z.number().nullable().describe('Offset for read_result; null at the end')
 
 const answer = {
-  status: z.number().describe('The HTTP status that the API answered with'),
+  status: z.number().describe('HTTP status of the API response'),
   host: z.string(),
   content_type: z.string(),
   bytes: z.number(),
@@ -50,10 +50,10 @@ const answer = {
   data: z.object({ note, headers: z.record(z.string(), z.string()), body: z.string() }).describe('From the API'),
   length,
   next_offset,
-  result_id: z.string().optional().describe('For read_result, where the body is longer than what is shown'),
-  is_cut: z.boolean().describe('Whether the answer was longer than what was taken of it'),
-  is_broken_off: z.boolean().describe('Whether the answer ended before its end'),
-  dropped_headers: names.describe("The call's headers that were not sent on"),
+  result_id: z.string().optional().describe('For read_result, if only part of the body is shown'),
+  is_cut: z.boolean().describe('Whether the response was truncated because it was too long'),
+  is_broken_off: z.boolean().describe('Whether the connection ended before the response was complete'),
+  dropped_headers: names.describe('Request headers that were not forwarded'),
   audit_id: z.string().optional(),
 }
 
@@ -62,7 +62,7 @@ export const readOutput = z.object(answer)
 /** An answer, or with dry_run what the service says about the call. */
 export const callOutput = z.object({
   ...readOutput.partial().shape,
-  allowed: z.boolean().optional().describe('With dry_run: whether the call would be made'),
+  allowed: z.boolean().optional().describe('With dry_run: whether the call would be allowed'),
   would_inject: z.object({ header: z.string(), value: z.string() }).nullish(),
   grant: z.looseObject({ grant_id: z.string() }).nullish(),
 })

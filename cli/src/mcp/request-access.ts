@@ -19,25 +19,25 @@ export function requestAccessTool(server: McpServer, { agent }: McpNeeds): void 
   server.registerTool(
     'request_access',
     {
-      title: 'Ask a person for access',
+      title: 'Request access',
       description:
-        'Asks a person to let this agent use their account at a provider. What is named here is the most that can come of it: the person may allow less, never more.',
+        'Asks a person to let this agent use their account with a provider. The person can approve less than is requested here, never more.',
       inputSchema: z.strictObject({
         provider: z
           .string()
           .min(1)
           .max(100)
-          .describe('As list_providers has it. "sandbox" is approved at once and reaches an echo only'),
+          .describe('From list_providers. "sandbox" is approved immediately and reaches only an echo endpoint'),
         reason: z
           .string()
           .min(1)
           .max(1000)
-          .describe('What it is for, in a sentence. The person reads it before they decide'),
-        hosts: list('Only these hosts of the API; left out: all of the provider', 50),
-        methods: list('Only these HTTP methods; left out: any', 20),
-        paths: list('Only below these paths; a segment * stands for any one', 50),
-        max_calls: z.int().min(1).max(1_000_000_000).optional().describe('How many calls at most'),
-        user_id: z.string().min(1).max(254).optional().describe('Who should decide: a user_id or an e-mail address'),
+          .describe('Why access is needed, in one sentence. Shown to the person who decides'),
+        hosts: list('Only these API hosts. Default: all of the provider', 50),
+        methods: list('Only these HTTP methods. Default: any', 20),
+        paths: list('Only these paths and everything under them; * matches one segment', 50),
+        max_calls: z.int().min(1).max(1_000_000_000).optional().describe('Call limit'),
+        user_id: z.string().min(1).max(254).optional().describe('Who should decide: a user_id or an email address'),
         wait_seconds: waitSeconds.default(50),
       }),
       outputSchema: accessOutput,
@@ -69,7 +69,7 @@ async function elicited(
   // The person may decide on their phone before they have even looked at what the client shows.
   const decision = settled(agent, asked, seconds, extra, signal)
   decision.catch(() => undefined)
-  const message = `Open this page to decide whether the agent may use your account at ${name}${verified ? '' : ', a provider that nobody has verified'}.`
+  const message = `Open this page to decide whether the agent may use your account with ${name}${verified ? '' : ', an unverified provider'}.`
   const shown = server
     .elicitInput(
       { mode: 'url', message, url, elicitationId: id },
@@ -86,8 +86,8 @@ async function elicited(
     if (first === 'decline') {
       await agent.cancelRequest(id)
       return failed({
-        error: { code: 'declined', message: 'The person did not want to open the link. The request was taken back.' },
-        next: 'Do not ask for the same again unless the person wants it.',
+        error: { code: 'declined', message: 'The person declined to open the link. The request was cancelled.' },
+        next: 'Do not request the same access again unless the person asks for it.',
       })
     }
     const result = await decision

@@ -39,14 +39,14 @@ export async function serveHttp(shell: Shell, port: number): Promise<void> {
   try {
     await once(server.listen(port, '127.0.0.1'), 'listening')
   } catch (error) {
-    throw new CommandFailure(exitCodes.unexpected, `can not listen on 127.0.0.1:${port} (${codeOf(error)})`)
+    throw new CommandFailure(exitCodes.unexpected, `can't listen on 127.0.0.1:${port} (${codeOf(error)})`)
   }
   const address = server.address()
   const url = `http://127.0.0.1:${typeof address === 'object' ? (address?.port ?? port) : port}/mcp`
   if (shell.json) output.jsonLine({ url, token_from: place })
   else {
     output.line(url)
-    output.say(`Clients send "Authorization: Bearer …" with the token of ${place}. Ctrl-C ends it.`)
+    output.say(`Clients send "Authorization: Bearer …" with the token from ${place}. Press Ctrl-C to stop.`)
   }
   if (!interrupted.aborted) await once(interrupted, 'abort')
   await close()

@@ -53,7 +53,7 @@ export function proxiedFetch(
     )
     if (answer.headers.has('x-sallyport-upstream')) return answer
     await answer.body?.cancel()
-    throw new SallyportError('unexpected_answer', 'This is not the answer of an upstream.', { status: answer.status })
+    throw new SallyportError('unexpected_answer', 'The response is not from an upstream.', { status: answer.status })
   }
 
   /** What the service did not answer at all, or somebody before it answered, is thrown. */
@@ -78,10 +78,11 @@ export function proxiedFetch(
       // Whatever becomes of the call: nobody reads this one, which may have no end.
       const leave = () => response.body?.cancel()
       try {
-        if (redirect === 'error') throw new TypeError('The answer is a redirect, which the call said was an error.')
+        if (redirect === 'error')
+          throw new TypeError('The response is a redirect, and the call set redirect to "error".')
         const next = redirected(hop, response)
         if (!next) return response
-        if (hops === mostRedirects) throw new TypeError(`There were more than ${mostRedirects} redirects.`)
+        if (hops === mostRedirects) throw new TypeError(`More than ${mostRedirects} redirects.`)
         onRedirect?.(next.url)
         hop = next
       } catch (error) {

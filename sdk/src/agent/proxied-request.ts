@@ -17,7 +17,7 @@ type FetchArguments = Parameters<typeof globalThis.fetch>
 export async function readRequest(...[input, init]: FetchArguments) {
   const request = new Request(input, init)
   // What can't be checked must not pass for checked.
-  if (request.integrity) throw new TypeError('integrity is not supported through the service.')
+  if (request.integrity) throw new TypeError('The integrity option is not supported.')
   const { method, redirect } = request
   const { signal, owner } = callersSignal(input, init)
   const headers = new Headers(request.headers)
@@ -55,7 +55,7 @@ function bytesOf(request: Request, signal: AbortSignal | undefined): Promise<Uin
           resolve(new Uint8Array(bytes))
         },
         (cause: unknown) => {
-          reject(new TypeError('The body of the call could not be read.', { cause }))
+          reject(new TypeError('The request body could not be read.', { cause }))
         },
       )
   })
@@ -72,7 +72,7 @@ export function redirected(hop: Hop, { status, headers }: Response): Hop | undef
   const location = headers.get('location')
   if (location === null) return undefined
   const address = utf8In(location)
-  if (!URL.canParse(address, hop.url)) throw new TypeError('The answer is a redirect to what is no URL.')
+  if (!URL.canParse(address, hop.url)) throw new TypeError('The response redirects to an invalid URL.')
   const url = withoutFragment(new URL(address, hop.url).href)
   // 303 asks for a GET, and so, by long custom, do 301 and 302 after a POST.
   const becomesGet = status === 303 ? !['GET', 'HEAD'].includes(hop.method) : status < 303 && hop.method === 'POST'

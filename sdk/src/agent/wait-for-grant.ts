@@ -39,7 +39,8 @@ export async function waitForGrant(
       onPending?.(request)
     }
     const leftMs = until - performance.now()
-    if (leftMs <= 0) throw new SallyportError('timeout', 'Nobody has decided yet.', { retryable: true })
+    if (leftMs <= 0)
+      throw new SallyportError('timeout', 'The access request has not been decided yet.', { retryable: true })
     await pause(Math.min(pauseMs, leftMs), signal)
   }
 }
@@ -49,6 +50,6 @@ function grantOf(request: AccessRequest): string | undefined {
   const { status, grant_id: grantId } = request
   if (status === 'denied') throw new AccessDenied(request)
   if (status === 'expired') throw new AccessExpired(request)
-  if (status === 'cancelled') throw new SallyportError('access_cancelled', 'The access request was taken back.')
+  if (status === 'cancelled') throw new SallyportError('access_cancelled', 'The access request was cancelled.')
   return grantId ?? undefined
 }

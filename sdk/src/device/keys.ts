@@ -24,7 +24,7 @@ export async function generateDeviceKey({ extractable = false } = {}): Promise<D
 export async function publicJwkOf({ publicKey }: Pick<DeviceKeyPair, 'publicKey'>): Promise<PublicJwk> {
   const { kty, crv, x, y } = await crypto.subtle.exportKey('jwk', publicKey)
   if (kty !== 'EC' || crv !== 'P-256' || x === undefined || y === undefined) {
-    throw new TypeError('A device signs with a key for ECDSA over P-256.')
+    throw new TypeError('The device key must be an ECDSA P-256 key.')
   }
   return { kty, crv, x, y }
 }

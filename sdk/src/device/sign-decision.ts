@@ -35,7 +35,7 @@ export async function signDecision(
   verdict: Verdict,
   decision?: object,
 ): Promise<Signed> {
-  if (!(await holds(nonce, decision))) throw untrue('The challenge was made for another decision.')
+  if (!(await holds(nonce, decision))) throw untrue('The challenge is for a different decision.')
   const text = textOf(() => approvalMessage(challenge_id, nonce, accessRequestId, verdict))
   return { challenge_id, signature: await signText(key, text), text }
 }

@@ -27,7 +27,10 @@ export async function openChallenge(answer: Answer, privateKey: Key): Promise<Ch
   const isOfAnswer =
     payload?.client_uuid === textIn(answer, 'client_uuid') && payload.challenge_id === textIn(answer, 'challenge_id')
   if (!payload || !isOfAnswer) {
-    throw new LegacyError('unexpected_answer', 'The challenge can not be read with this key, or is for another client.')
+    throw new LegacyError(
+      'unexpected_answer',
+      'The challenge cannot be decrypted with this key, or is for another client.',
+    )
   }
   const issuedAtMs = Date.parse(payload.issued_at)
   return {

@@ -90,7 +90,9 @@ export function createLegacyClient(options: LegacyClientOptions): LegacyClient {
 function pinnedIn(given: string | readonly string[]): readonly string[] {
   const pinned = typeof given === 'string' ? [given] : given
   if (pinned.length === 0 || !pinned.every((one) => /^SHA256:[A-Za-z0-9_-]{43}$/.test(one))) {
-    throw new TypeError('serviceKeyFingerprint is SHA256: and 43 characters of base64url, or a list of these.')
+    throw new TypeError(
+      'serviceKeyFingerprint must be SHA256: followed by 43 base64url characters, or a list of these.',
+    )
   }
   return pinned
 }

@@ -30,7 +30,7 @@ async function ask(fetch: typeof globalThis.fetch, url: string, request: Request
     return { status: response.status, text: await textOf(response) }
   } catch (cause) {
     if (cause instanceof LegacyError) throw cause
-    throw new LegacyError('no_answer', 'The service did not answer.', { cause })
+    throw new LegacyError('no_answer', 'The service did not respond.', { cause })
   }
 }
 
@@ -43,7 +43,7 @@ async function textOf({ status, body }: Response): Promise<string> {
     text += decoder.decode(part.value, { stream: true })
     if (text.length <= maxAnswerLength) continue
     await reader?.cancel()
-    throw new LegacyError('unexpected_answer', 'The answer is larger than any of this protocol.', { status })
+    throw new LegacyError('unexpected_answer', 'The response is too large.', { status })
   }
   return text + decoder.decode()
 }
@@ -51,8 +51,9 @@ async function textOf({ status, body }: Response): Promise<string> {
 function refusalOf(status: number, answer: Answer | undefined): LegacyError {
   const error = asObject(answer?.['error'])
   const { code, message } = error ?? {}
-  if (typeof code !== 'string') return new LegacyError('unexpected_answer', `The answer is ${status}.`, { status })
-  return new LegacyError(code, typeof message === 'string' ? message : 'The service refused.', { status })
+  if (typeof code !== 'string')
+    return new LegacyError('unexpected_answer', `Unexpected response with status ${status}.`, { status })
+  return new LegacyError(code, typeof message === 'string' ? message : 'The service refused the request.', { status })
 }
 
 function parse(text: string): Answer | undefined {
@@ -70,6 +71,6 @@ function asObject(value: unknown): Answer | undefined {
 /** A member that has to be there. */
 export function textIn(answer: Answer, name: string): string {
   const value = answer[name]
-  if (typeof value !== 'string') throw new LegacyError('unexpected_answer', `The answer has no ${name}.`)
+  if (typeof value !== 'string') throw new LegacyError('unexpected_answer', `The response has no ${name}.`)
   return value
 }

@@ -31,7 +31,7 @@ export async function exportClientKey({ privateKey }: ClientKey): Promise<string
 export async function importClientKey(pem: string): Promise<ClientKey> {
   const text = pem.trim()
   if (!text.startsWith(header) || !text.endsWith(footer)) {
-    throw new TypeError('A client key is read from PKCS#8 PEM, which begins with BEGIN PRIVATE KEY.')
+    throw new TypeError('A client key must be PKCS#8 PEM, starting with BEGIN PRIVATE KEY.')
   }
   const base64 = text.slice(header.length, -footer.length).replaceAll(/\s/g, '')
   const der = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))

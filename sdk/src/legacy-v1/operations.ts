@@ -53,7 +53,7 @@ export function rotateOperation(newKey: ClientKey, about: object): Operation<und
     },
     take: async (answer) => {
       if (textIn(answer, 'public_key_fingerprint') === (await fingerprintOf(newKey.publicKey))) return undefined
-      throw new LegacyError('unexpected_answer', 'The answer names another key than the new one.')
+      throw new LegacyError('unexpected_answer', 'The response does not confirm the new key.')
     },
   }
 }
@@ -70,7 +70,7 @@ export function saveOperation(namespace: string, given: readonly Item[]): Operat
     },
     take: async ({ saved_count }) => {
       if (saved_count === items.length) return saved_count
-      throw new LegacyError('unexpected_answer', 'Another number of items was saved.')
+      throw new LegacyError('unexpected_answer', 'The number of saved items does not match.')
     },
   }
 }
@@ -111,15 +111,19 @@ async function assertProven({ result_envelope, result_proof }: Answer, nonce: st
   const key = await crypto.subtle.importKey('raw', fromBase64url(nonce) ?? new Uint8Array(), hmac, false, ['verify'])
   const text = new TextEncoder().encode(await resultProofInput(requestId, (result_envelope ?? {}) as Envelope))
   if (proof && (await crypto.subtle.verify('HMAC', key, proof, text))) return
-  throw new LegacyError('result_not_authentic', 'The service did not make this result for this request.')
+  throw new LegacyError('result_not_authentic', 'This result was not created by the service for this request.')
 }
 
 function resultIn(message: object | undefined): ResultPayload {
   try {
     return readResultPayload(message)
   } catch (cause) {
-    throw new LegacyError('unexpected_answer', 'The result can not be read with this key, or is for another client.', {
-      cause,
-    })
+    throw new LegacyError(
+      'unexpected_answer',
+      'The result cannot be decrypted with this key, or is for another client.',
+      {
+        cause,
+      },
+    )
   }
 }

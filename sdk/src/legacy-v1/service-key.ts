@@ -15,7 +15,10 @@ export async function fetchServiceKey(exchange: Exchange, pinned: readonly strin
   const key = await readPublicKey(pem)
   const fingerprint = key && (await fingerprintOf(key))
   if (!key || !fingerprint || !pinned.includes(fingerprint)) {
-    throw new LegacyError('service_key_mismatch', `The key of the service is none of ${pinned.join(', ')}.`)
+    throw new LegacyError(
+      'service_key_mismatch',
+      `The service key does not match any pinned fingerprint: ${pinned.join(', ')}.`,
+    )
   }
   return { key, fingerprint }
 }

@@ -55,7 +55,7 @@ export function startSession(
   async function openNext(answer: Answer, { privateKey }: ClientKey): Promise<Challenge> {
     const next = await openChallenge(answer, privateKey)
     if (next.clientUuid === (clientUuid ?? next.clientUuid)) return next
-    throw new LegacyError('unexpected_answer', 'The answer is for another client.')
+    throw new LegacyError('unexpected_answer', 'The response is for another client.')
   }
 
   /**
@@ -100,7 +100,7 @@ export function startSession(
   async function freshChallenge(): Promise<Challenge> {
     if (!challenge || isStale(challenge)) await register()
     const taken = challenge
-    if (!taken) throw new LegacyError('unexpected_answer', 'There is no challenge to be had.')
+    if (!taken) throw new LegacyError('unexpected_answer', 'No challenge is available.')
     challenge = undefined
     return taken
   }
