@@ -57,7 +57,7 @@ describe('audit verify', { concurrency: 2 }, () => {
       assert.equal((await runServer(t, ['audit', 'verify'], service.env)).code, 0, 'nothing in the database shows it')
       const setBack = await runServer(t, ['audit', 'verify', '--head', last], service.env)
       assert.equal(setBack.code, 1)
-      assert.match(setBack.stdout, /records after this place were removed: the head that you gave/)
+      assert.match(setBack.stdout, /records after this position were removed: the given head/)
 
       await steal(
         service,
@@ -75,7 +75,7 @@ describe('audit verify', { concurrency: 2 }, () => {
     for (const words of [['--head'], ['--heads', 'x'], ['--head', 'x'], ['now']]) {
       const { code, stderr } = await runServer(t, ['audit', 'verify', ...words], service.env)
       assert.equal(code, 2, words.join())
-      assert.match(stderr, /--head takes one line/)
+      assert.match(stderr, /--head must be one line/)
     }
   })
 })

@@ -43,7 +43,7 @@ describe('sallyport-server', { concurrency: 2 }, () => {
     for (const words of commands) assert.ok(help.stdout.includes(`sallyport-server ${words} `), words)
     const unknown = await runServer(t, ['keys', 'rotat'], env)
     assert.equal(unknown.code, 2)
-    assert.match(unknown.stderr, /^There is no command "keys rotat"\.\n\nUsage:/)
+    assert.match(unknown.stderr, /^Unknown command "keys rotat"\.\n\nUsage:/)
     assert.equal(unknown.stdout, '')
     assert.deepEqual(readdirSync(env['SALLYPORT_DATA_DIR'] ?? ''), [], 'nothing was made')
   })
@@ -63,7 +63,7 @@ describe('sallyport-server', { concurrency: 2 }, () => {
     const empty = await temporaryPostgres(t)
     for (const [words, expected] of Object.entries(exitCodes)) {
       const places = {
-        'There is no database at': await settingsFor(t, 'sqlite'),
+        'No database at': await settingsFor(t, 'sqlite'),
         'The database is empty': await settingsFor(t, 'postgres', { DATABASE_URL: empty }),
       }
       for (const [sentence, env] of Object.entries(places)) {
@@ -99,7 +99,7 @@ describe('sallyport-server', { concurrency: 2 }, () => {
       assert.ok(!`${stdout}${stderr}`.includes(value), name)
     }
     assert.ok(!`${stdout}${stderr}`.includes('hunter2'))
-    assert.equal(stderr, 'Not known: SALLYPORT_BODI_BYTES. Is it misspelt?\n')
+    assert.equal(stderr, 'Unknown setting: SALLYPORT_BODI_BYTES. Is it misspelled?\n')
   })
 
   test('config names what is wrong and ends with 1', async (t) => {
@@ -108,11 +108,11 @@ describe('sallyport-server', { concurrency: 2 }, () => {
     const { code, stdout, stderr } = await runServer(t, ['config'], env)
     assert.equal(code, 1)
     assert.match(stdout, /^PORT\s+http/m)
-    assert.match(stderr, /^Wrong: PORT: got "http"; takes a whole number from 1 to 65535\.$/m)
-    assert.match(stderr, /^Wrong: SALLYPORT_LOG_FORMAT: got "xml"; takes auto, json, text\.$/m)
+    assert.match(stderr, /^Invalid: PORT: got "http"; expected a whole number from 1 to 65535\.$/m)
+    assert.match(stderr, /^Invalid: SALLYPORT_LOG_FORMAT: got "xml"; expected one of auto, json, text\.$/m)
     const secret = await runServer(t, ['config'], await settingsFor(t, 'sqlite', { SALLYPORT_MASTER_KEY: masterKey }))
     assert.equal(secret.code, 1)
-    assert.match(secret.stderr, /^Wrong: SALLYPORT_MASTER_KEY takes 32 bytes/m)
+    assert.match(secret.stderr, /^Invalid: SALLYPORT_MASTER_KEY must be 32 bytes/m)
     assert.ok(!`${secret.stdout}${secret.stderr}`.includes(masterKey))
   })
 })
@@ -125,7 +125,7 @@ describe('doctor', { concurrency: 2 }, () => {
       SALLYPORT_DATA_DIR: join(fresh['SALLYPORT_DATA_DIR'] ?? '', 'new'),
     })
     assert.equal(before.code, 0, before.stdout)
-    assert.match(before.stdout, /✓ database\s+.* is not there yet; the first start makes it/)
+    assert.match(before.stdout, /✓ database\s+.* does not exist yet; the first start creates it/)
     assert.ok(!existsSync(join(fresh['SALLYPORT_DATA_DIR'] ?? '', 'new')))
 
     for (const engine of ['sqlite', 'postgres'] as const) {
@@ -145,17 +145,17 @@ describe('doctor', { concurrency: 2 }, () => {
       ]) {
         assert.match(stdout, new RegExp(`^✓ ${what} `, 'm'))
       }
-      assert.match(stdout, /^✓ legacy v1\s+a warning: anyone may register, .* SALLYPORT_V1_BINDING=required/m)
+      assert.match(stdout, /^✓ legacy v1\s+warning: anyone can register, .* SALLYPORT_V1_BINDING=required/m)
     }
   })
 
   test('warns of v1 envelopes that a relay can mix, until they have to be bound', async (t) => {
     const open = await settingsFor(t, 'sqlite', { SALLYPORT_V1_READ: 'recipient' })
-    assert.match((await runServer(t, ['doctor'], open)).stdout, /a key of their own \(SALLYPORT_V1_READ\)/)
+    assert.match((await runServer(t, ['doctor'], open)).stdout, /its own key \(SALLYPORT_V1_READ\)/)
     const bound = { ...open, SALLYPORT_V1_BINDING: 'required' }
     assert.match(
       (await runServer(t, ['doctor'], bound)).stdout,
-      /^✓ legacy v1\s+envelopes are bound, or clients known$/m,
+      /^✓ legacy v1\s+envelopes are bound, or registration is closed$/m,
     )
   })
 
@@ -167,10 +167,10 @@ describe('doctor', { concurrency: 2 }, () => {
     const { code, stdout } = await runServer(t, ['doctor'], service.env)
     assert.equal(code, 1)
     assert.ok(
-      stdout.includes(`✗ data directory  others can read it: chmod 700 ${service.dataDir} && chmod 600 ${key}\n`),
+      stdout.includes(`✗ data directory  other users can read it: chmod 700 ${service.dataDir} && chmod 600 ${key}\n`),
       stdout,
     )
-    execFileSync('sh', ['-c', /others can read it: (.*)/.exec(stdout)?.[1] ?? 'false'])
+    execFileSync('sh', ['-c', /other users can read it: (.*)/.exec(stdout)?.[1] ?? 'false'])
     assert.equal((await runServer(t, ['doctor'], service.env)).code, 0, 'what it told has helped')
   })
 
@@ -180,8 +180,8 @@ describe('doctor', { concurrency: 2 }, () => {
     const settings = { ...service.env, SALLYPORT_MASTER_KEY: wrong, SALLYPORT_HOST: '127.0.0.1' }
     const { code, stdout } = await runServer(t, ['doctor'], settings)
     assert.equal(code, 1)
-    assert.match(stdout, /^✗ master key\s+The master key is not the one .*new,old/m)
-    assert.match(stdout, /^✗ settings\s+not known: SALLYPORT_HOST\./m)
+    assert.match(stdout, /^✗ master key\s+The master key does not match .*new,old/m)
+    assert.match(stdout, /^✗ settings\s+unknown: SALLYPORT_HOST\./m)
     assert.match(stdout, /^✓ database /m)
     assert.ok(!stdout.includes(wrong))
   })
@@ -194,7 +194,7 @@ describe('doctor', { concurrency: 2 }, () => {
       await settingsFor(t, 'postgres', { DATABASE_URL: url }),
     )
     assert.equal(code, 1)
-    assert.match(stdout, /^✗ database\s+The database can not be used: .*ECONNREFUSED/m)
+    assert.match(stdout, /^✗ database\s+The database cannot be used: .*ECONNREFUSED/m)
     assert.ok(!`${stdout}${stderr}`.includes('hunter2'))
   })
 
@@ -209,7 +209,7 @@ describe('doctor', { concurrency: 2 }, () => {
     await database.end()
     const { code, stdout } = await runServer(t, ['doctor'], service.env)
     assert.equal(code, 1)
-    assert.match(stdout, /^✗ writing\s+the database can't be written to: .*read-only.* Connect to the primary\.$/m)
+    assert.match(stdout, /^✗ writing\s+the database is not writable: .*read-only.* Connect to the primary\.$/m)
     assert.match(stdout, /^✓ clock\s+\d+ ms (?:ahead of|behind) the database's$/m)
   })
 
@@ -218,19 +218,15 @@ describe('doctor', { concurrency: 2 }, () => {
     const good = makeCertificate(folder, 'sallyport.test', 30)
     const cases: [object, RegExp, number][] = [
       [good, /^✓ TLS .*valid to/m, 0],
-      [
-        makeCertificate(folder, 'sallyport.test', 7),
-        /^✓ TLS +a warning: .*valid to .*\. Renew it, then send SIGHUP/m,
-        0,
-      ],
+      [makeCertificate(folder, 'sallyport.test', 7), /^✓ TLS +warning: .*valid to .*\. Renew it, then send SIGHUP/m, 0],
       [makeCertificate(folder, 'sallyport.test', -1), /^✗ TLS .*it expired on/m, 1],
-      [makeCertificate(folder, 'other.test', 30), /^✗ TLS .*it does not name sallyport\.test/m, 1],
+      [makeCertificate(folder, 'other.test', 30), /^✗ TLS .*it is not valid for sallyport\.test/m, 1],
       [
         { ...good, SALLYPORT_TLS_KEY_FILE: join(folder, 'other.test30.key') },
-        /^✗ TLS .*the key does not belong to it/m,
+        /^✗ TLS .*the private key does not match it/m,
         1,
       ],
-      [{ ...good, SALLYPORT_TLS_KEY_FILE: join(folder, 'gone') }, /^✗ TLS .*can not be used: ENOENT/m, 1],
+      [{ ...good, SALLYPORT_TLS_KEY_FILE: join(folder, 'gone') }, /^✗ TLS .*cannot be used: ENOENT/m, 1],
     ]
     for (const [tls, words, exit] of cases) {
       const env = await settingsFor(t, 'sqlite', { ...tls, SALLYPORT_BASE_URL: 'https://sallyport.test' })

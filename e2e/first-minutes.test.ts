@@ -100,12 +100,12 @@ describe('the data directory', () => {
       SALLYPORT_MASTER_KEY: randomBytes(32).toString('base64'),
     })
     assert.equal(code, 1)
-    assert.match(stderr, /^The master key is not the one that this database was sealed with\..*\n$/)
+    assert.match(stderr, /^The master key does not match the one that encrypted this database\..*\n$/)
 
     rmSync(join(service.dataDir, 'master-key'))
     const lost = await runServer(t, [], service.env)
     assert.equal(lost.code, 1)
-    assert.match(lost.stderr, /master-key is missing.*Put it back\./)
+    assert.match(lost.stderr, /master-key is missing.*Restore it\./)
   })
 })
 
@@ -120,10 +120,10 @@ describe('a start that can not be', { concurrency: 2 }, () => {
         SALLYPORT_MASTER_KEY_FILE: '/nowhere',
       },
       [
-        /PORT: got "70000"; takes a whole number from 1 to 65535\./,
-        /SALLYPORT_LOG_LEVEL: got "loud"; takes debug, info,/,
-        /SALLYPORT_BASE_URL: got "https:\/\/a\.example\/x"; takes an http or https URL without a path/,
-        /SALLYPORT_MASTER_KEY_FILE names a file that can not be read \(ENOENT\)/,
+        /PORT: got "70000"; expected a whole number from 1 to 65535\./,
+        /SALLYPORT_LOG_LEVEL: got "loud"; expected one of debug, info,/,
+        /SALLYPORT_BASE_URL: got "https:\/\/a\.example\/x"; expected an http or https URL without a path/,
+        /SALLYPORT_MASTER_KEY_FILE names a file that cannot be read \(ENOENT\)/,
       ],
     ],
     [
@@ -135,22 +135,22 @@ describe('a start that can not be', { concurrency: 2 }, () => {
         SALLYPORT_MASTER_KEY: 'c2hvcnQ=',
       },
       [
-        /SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE go together/,
-        /DATABASE_URL takes a URL/,
-        /SALLYPORT_ADMIN_TOKEN takes 32 or more/,
-        /SALLYPORT_MASTER_KEY takes 32 bytes/,
+        /SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE must be set together/,
+        /DATABASE_URL must be a URL/,
+        /SALLYPORT_ADMIN_TOKEN must be 32 or more/,
+        /SALLYPORT_MASTER_KEY must be 32 bytes/,
       ],
     ],
     [
       'plain http for others, and PostgreSQL without the shared secrets,',
       { HOST: '192.0.2.1', DATABASE_URL: 'postgres://127.0.0.1:1/x' },
       [
-        /HOST: got "192\.0\.2\.1"; takes a loopback address/,
-        /SALLYPORT_ADMIN_TOKEN must be given together with DATABASE_URL/,
-        /SALLYPORT_MASTER_KEY must be given together with DATABASE_URL/,
+        /HOST: got "192\.0\.2\.1"; expected a loopback address/,
+        /SALLYPORT_ADMIN_TOKEN must be set together with DATABASE_URL/,
+        /SALLYPORT_MASTER_KEY must be set together with DATABASE_URL/,
       ],
     ],
-    ['every address without a base URL', { HOST: '0.0.0.0' }, [/SALLYPORT_BASE_URL is needed/]],
+    ['every address without a base URL', { HOST: '0.0.0.0' }, [/SALLYPORT_BASE_URL is required/]],
   ]
   for (const [what, settings, words] of cases) {
     test(`${what} stops the start by name`, async (t) => {
@@ -177,7 +177,7 @@ describe('a start that can not be', { concurrency: 2 }, () => {
       assert.equal(stdout, '')
       assert.equal(
         stderr,
-        `Port ${port} is in use. Stop what listens there, or set PORT or SALLYPORT_METRICS_PORT to another.\n`,
+        `Port ${port} is in use. Stop the process that uses it, or change PORT or SALLYPORT_METRICS_PORT.\n`,
       )
     }
   })
@@ -197,7 +197,7 @@ describe('a start that can not be', { concurrency: 2 }, () => {
 
   test('a setting that nobody knows is warned about, and the start goes on', async (t) => {
     const service = await startService(t, 'sqlite', { SALLYPORT_REGISTRATION_PER_MINUTE: '5' })
-    assert.match(service.log, /"name":"SALLYPORT_REGISTRATION_PER_MINUTE".*misspelt/)
+    assert.match(service.log, /"name":"SALLYPORT_REGISTRATION_PER_MINUTE".*misspelled/)
     assert.equal((await service.call('GET', '/readyz')).status, 200)
   })
 })

@@ -117,7 +117,7 @@ onBothDatabases('keys rotate', (engine) => {
     for (let round = 0; round < 3; round++) {
       const { code, stdout, stderr } = await runServer(t, ['keys', 'rotate'], service.env)
       assert.equal(code, 0, stderr)
-      assert.match(stdout, /Nothing is sealed under the old master key any more\.\n$/)
+      assert.match(stdout, /Nothing is encrypted with the old master key anymore\.\n$/)
     }
     const calls = await running.end()
     t.diagnostic(`${calls} calls during three rotations`)
@@ -136,7 +136,7 @@ onBothDatabases('keys rotate', (engine) => {
     writeFileSync(keyFile, oldKey)
     const refused = await runServer(t, [], service.env)
     assert.equal(refused.code, 1)
-    assert.match(refused.stderr, /The master key is not the one/)
+    assert.match(refused.stderr, /The master key does not match/)
     writeFileSync(keyFile, newKey)
     await service.startAgain()
     await assertAllOpen(service, running.agents.slice(0, 5))
@@ -149,7 +149,7 @@ onBothDatabases('keys rotate', (engine) => {
     await eventually(() => running.agents.length >= 130, 'too few values to be killed amid')
     await running.end()
     // At the first line the new key is in use; after the second some values are sealed anew and others are not.
-    for (const line of [/^A new data key/m, /^Sealed \d+ values anew/m, /^Sealed \d+ values anew/m]) {
+    for (const line of [/^A new data key/m, /^Re-encrypted \d+ values/m, /^Re-encrypted \d+ values/m]) {
       const { child, exit, stdout } = spawnServer(t, ['keys', 'rotate'], service.env)
       child.stdout?.on('data', () => line.test(stdout()) && child.kill('SIGKILL'))
       await exit
@@ -179,7 +179,7 @@ test('a key that is given as a value is rotated by giving two', async (t) => {
   assert.equal(told.code, 1)
   assert.match(
     told.stderr,
-    /^Give every instance the new master key in front of the old one .*then run this again\.\n$/,
+    /^Configure every instance with the new master key before the old one .*then run this again\.\n$/,
   )
 
   const newKey = randomBytes(32).toString('hex')
@@ -187,7 +187,7 @@ test('a key that is given as a value is rotated by giving two', async (t) => {
   await service.startAgain({ SALLYPORT_MASTER_KEY: `${newKey},${oldKey}` })
   const rotated = await runServer(t, ['keys', 'rotate'], service.env)
   assert.equal(rotated.code, 0, rotated.stderr)
-  assert.match(rotated.stdout, /Take the old key out of SALLYPORT_MASTER_KEY now\.\n$/)
+  assert.match(rotated.stdout, /Remove the old key from SALLYPORT_MASTER_KEY now\.\n$/)
   assert.ok(!rotated.stdout.includes(newKey) && !rotated.stdout.includes(oldKey))
   await service.stop()
   await service.startAgain({ SALLYPORT_MASTER_KEY: newKey })

@@ -26,17 +26,13 @@ describe('--user', () => {
   test('refuses a user that is not there, root, a number and nothing', async (t) => {
     const env = await settingsFor(t, 'sqlite')
     const cases: [string[], number, RegExp][] = [
-      [
-        ['--user', 'no-such-user'],
-        1,
-        /^Setting: --user: there is no user "no-such-user" in \/etc\/passwd\. Create one: /,
-      ],
-      [['serve', '--user', '65534'], 1, /there is no user "65534"/],
-      [['--user', '-u'], 1, /there is no user "-u"/],
-      [['--user', 'root'], 1, /^Setting: --user: "root" has the rights of root\. /],
-      [['--user'], 2, /^serve takes --user <name> and nothing else\./],
-      [['--user', 'nobody', 'more'], 2, /^serve takes --user <name> and nothing else\./],
-      [['--usr', 'nobody'], 2, /^serve takes --user <name> and nothing else\./],
+      [['--user', 'no-such-user'], 1, /^Setting: --user: no user "no-such-user" in \/etc\/passwd\. Create one: /],
+      [['serve', '--user', '65534'], 1, /no user "65534"/],
+      [['--user', '-u'], 1, /no user "-u"/],
+      [['--user', 'root'], 1, /^Setting: --user: "root" has root privileges\. /],
+      [['--user'], 2, /^serve accepts only --user <name>\./],
+      [['--user', 'nobody', 'more'], 2, /^serve accepts only --user <name>\./],
+      [['--usr', 'nobody'], 2, /^serve accepts only --user <name>\./],
     ]
     for (const [args, code, words] of cases) {
       const ended = await runServer(t, args, env)
@@ -54,12 +50,12 @@ describe('--user', () => {
         ...{ env, uid: nobody, gid: nobody, encoding: 'utf8' },
       })
       assert.equal(status, 1)
-      assert.match(stderr, /^Setting: --user: only root can become "daemon"\./)
+      assert.match(stderr, /^Setting: --user: only root can switch to "daemon"\./)
       return
     }
     const refused = await runServer(t, ['--user', 'nobody'], env)
     assert.equal(refused.code, 1)
-    assert.match(refused.stderr, /only root can become "nobody"/)
+    assert.match(refused.stderr, /only root can switch to "nobody"/)
     const { child, stdout } = spawnServer(t, ['--user', userInfo().username], env)
     await eventually(() => stdout().includes('is ready'), 'it did not start as the same user')
     child.kill('SIGTERM')
@@ -67,7 +63,10 @@ describe('--user', () => {
 
   test('on its first screen it says who else can act as the person', async (t) => {
     const { stdout } = await startService(t, 'sqlite')
-    assert.match(stdout, new RegExp(`Every program that runs as ${userInfo().username} can read it, agents included`))
+    assert.match(
+      stdout,
+      new RegExp(`Every program that runs as ${userInfo().username} can read it and act as you, agents included`),
+    )
     assert.match(stdout, /sudo sallyport-server --user NAME/)
   })
 })
@@ -152,14 +151,14 @@ for (const workers of [1, 2]) {
           assert.deepEqual([status, stdout], [1, ''], words.join(' '))
           assert.match(
             stderr,
-            /^Setting: SALLYPORT_DATA_DIR: ".*" belongs to nobody, and this runs as the user with id 54321/,
+            /^Setting: SALLYPORT_DATA_DIR: ".*" belongs to nobody, but this process runs as the user with id 54321/,
           )
         }
         const second = await runServer(t, [], env)
         assert.equal(second.code, 1)
         assert.match(
           second.stderr,
-          /belongs to nobody, and this runs as root\. If it is meant, start it with --user nobody\./,
+          /belongs to nobody, but this process runs as root\. If that is intended, start it with --user nobody\./,
         )
       })
 
@@ -187,8 +186,8 @@ describe('the data directory of a service with --user', { skip: !isRoot && 'take
   test("is handed over only where it is root's and empty", async (t) => {
     const { folder } = placeFor(t)
     const refusals: [string, number, string[], RegExp][] = [
-      ['full', 0, ['something'], /"\S+full" belongs to root\. Hand it over \(chown -R nobody /],
-      ['of-another', stranger, [], /belongs to the user with id 54321\. Hand it over/],
+      ['full', 0, ['something'], /"\S+full" belongs to root\. Change its owner \(chown -R nobody /],
+      ['of-another', stranger, [], /belongs to the user with id 54321\. Change its owner/],
     ]
     for (const [name, owner, files, words] of refusals) {
       const dataDir = join(folder, name)
@@ -239,7 +238,7 @@ describe('systemd-unit', () => {
       () => '',
       (error: unknown) => (error as Error).message,
     )
-    assert.match(refused, /systemd-unit: a user of its own could not read .*npm install --global/)
+    assert.match(refused, /systemd-unit: a dedicated user could not read .*npm install --global/)
   })
 
   test('what it logs to the journal signs nobody in', { skip: !existsSync('/proc/self/fd') }, async (t) => {

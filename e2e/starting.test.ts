@@ -100,7 +100,7 @@ describe('a start', { concurrency: 2 }, () => {
     t.after(() => other.close())
     await once(other, 'listening')
     const ports: [string, RegExp][] = [
-      [taken['PORT'] ?? '', /^Setting: SALLYPORT_METRICS_PORT: got "\d+"; takes another port than PORT\.\n$/],
+      [taken['PORT'] ?? '', /^Setting: SALLYPORT_METRICS_PORT: got "\d+"; expected a different port than PORT\.\n$/],
       [String((other.address() as { port: number }).port), /Port \d+ is in use\..*\n$/],
     ]
     for (const [port, words] of ports) {

@@ -150,7 +150,7 @@ test('what keeps workers from starting is said once, as by one process', async (
   await once(other, 'listening')
   const taken = String((other.address() as AddressInfo).port)
   const settings = { ...(await settingsFor(t, 'sqlite', two)), SALLYPORT_LOG_LEVEL: 'error' }
-  const words = `Port ${taken} is in use. Stop what listens there, or set PORT or SALLYPORT_METRICS_PORT to another.\n`
+  const words = `Port ${taken} is in use. Stop the process that uses it, or change PORT or SALLYPORT_METRICS_PORT.\n`
   for (const change of [{ PORT: taken }, { SALLYPORT_METRICS_PORT: taken }]) {
     const { code, stdout, stderr } = await runServer(t, [], { ...settings, ...change })
     assert.deepEqual([code, stdout, stderr], [1, '', words])

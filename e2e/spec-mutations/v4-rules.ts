@@ -202,8 +202,8 @@ export const v4Rules: Mutation[] = [
   {
     row: 'Agent: name is required, metadata an object',
     file: 'protocol/src/agents.ts',
-    from: 'Dictionary(Type.Unknown(), { description: `Anything',
-    to: 'Type.Unknown({ description: `Anything',
+    from: 'Dictionary(Type.Unknown(), { description: `Any JSON',
+    to: 'Type.Unknown({ description: `Any JSON',
   },
   {
     row: 'Agent: access_token is returned once',

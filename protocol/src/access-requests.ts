@@ -8,23 +8,23 @@ export const accessRequestStatuses = ['pending', 'approved', 'denied', 'expired'
 const Hosts = Type.Array(Text({ minLength: 1, maxLength: 300 }), {
   minItems: 1,
   maxItems: 50,
-  description: 'Host names, or *.name for all below it, each with an optional port',
+  description: 'Host names, or *.name for all subdomains, each with an optional port',
 })
 const Methods = Type.Array(Text({ minLength: 1, maxLength: 30 }), {
   minItems: 1,
   maxItems: 20,
-  description: 'HTTP methods, in upper or lower case; neither TRACE nor CONNECT',
+  description: 'HTTP methods, in upper or lower case, except TRACE and CONNECT',
 })
 const Paths = Type.Array(Text({ minLength: 1, maxLength: 1024 }), {
   minItems: 1,
   maxItems: 50,
-  description: 'Path prefixes by whole segments; a segment * stands for any one segment',
+  description: 'Path prefixes of whole segments; a segment * matches any one segment',
 })
-const MaxCalls = Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'How many calls at most' })
+const MaxCalls = Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Call limit' })
 const WantedProvider = Text({
   minLength: 1,
   maxLength: 100,
-  description: "The provider's slug. `sandbox` is approved at once and reaches the sandbox's echo only.",
+  description: "The provider's slug. `sandbox` is approved immediately and reaches only the sandbox's echo endpoint.",
 })
 
 export const CreateAccessRequestBody = Strict({
@@ -33,13 +33,13 @@ export const CreateAccessRequestBody = Strict({
   methods: Type.Optional(Methods),
   paths: Type.Optional(Paths),
   max_calls: Type.Optional(MaxCalls),
-  reason: Type.Optional(Prose({ maxLength: 1000, description: 'Shown to the person as it is, as your own words' })),
+  reason: Type.Optional(Prose({ maxLength: 1000, description: 'Shown to the person unchanged, as your own words' })),
   user_id: Type.Optional(
     Text({
       minLength: 1,
       maxLength: 254,
       description:
-        'Who should decide: a user_id or an e-mail address. Where it means nobody here, whoever opens the link may.',
+        'Who should decide: a user_id or an email address. If it matches no user, any user who opens the link can decide.',
     }),
   ),
   callback_url: Type.Optional(
@@ -47,7 +47,7 @@ export const CreateAccessRequestBody = Strict({
       minLength: 1,
       maxLength: 2000,
       description:
-        'An https URL that is told of the answer, by a POST with event (access_request.approved or ' +
+        'An https URL that is notified of the decision by a POST with event (access_request.approved or ' +
         'access_request.denied), access_request_id, status, grant_id, provider and agent_id',
     }),
   ),
@@ -61,19 +61,19 @@ const record = {
   status: Type.Enum(accessRequestStatuses),
   agent: Type.Object({
     agent_id: RecordId('agt'),
-    name: Type.String({ description: 'As the agent calls itself; nobody has verified it' }),
+    name: Type.String({ description: 'The name the agent registered with; not verified' }),
     registered_at: Timestamp,
     registration: Nullable(
       Type.Object(
         {
           kind: Type.Enum(['self_registered', 'claims_owner']),
-          claimed_owner: Nullable(Type.String({ description: 'Whom the agent says it belongs to, in its own words' })),
+          claimed_owner: Nullable(Type.String({ description: 'The owner that the agent claims' })),
           claims_you: Type.Boolean({
-            description: 'Whether that is your user_id or e-mail address; anyone can say so',
+            description: 'Whether that is your user_id or email address; any agent can claim it',
           }),
-          verified: Type.Boolean({ description: 'Always false: anybody may register an agent, under any name' }),
+          verified: Type.Boolean({ description: 'Always false: anyone can register an agent under any name' }),
         },
-        { description: 'How the agent registered; shown to people alone' },
+        { description: 'How the agent registered; shown only to users' },
       ),
     ),
   }),
@@ -81,42 +81,42 @@ const record = {
     Type.Object(
       {
         grants: Type.Integer(),
-        active_grants: Type.Integer({ description: 'Those of them that it can still use' }),
+        active_grants: Type.Integer({ description: 'How many of them are still active' }),
         calls: Type.Integer(),
         last_call_at: Nullable(Timestamp),
       },
       {
         description:
-          'What you granted this agent before, and the calls it made with that, of your newest 1 000 grants; shown to ' +
-          'people alone, while the request waits',
+          'Your earlier grants to this agent and the calls it made with them, among your newest 1 000 grants; shown only to ' +
+          'users while the request is pending',
       },
     ),
   ),
-  provider: Nullable(Type.String({ description: "The provider's slug, or `sandbox`; null once it is deleted" })),
+  provider: Nullable(Type.String({ description: "The provider's slug, or `sandbox`; null for a deleted provider" })),
   provider_name: Type.String(),
-  verified: Type.Boolean({ description: 'Whether somebody who runs this service answers for the provider' }),
-  api_hosts: Type.Array(Type.String(), { description: 'Where the provider’s tokens may go at all' }),
+  verified: Type.Boolean({ description: 'Whether an administrator set up the provider' }),
+  api_hosts: Type.Array(Type.String(), { description: 'All hosts that the provider’s tokens may be sent to' }),
   hosts: Nullable(Hosts),
   methods: Nullable(Methods),
   paths: Nullable(Paths),
   max_calls: Nullable(MaxCalls),
   reason: Nullable(Type.String()),
-  user_hint: Nullable(Type.String({ description: 'What user_id held when it was created' })),
+  user_hint: Nullable(Type.String({ description: 'The user_id given when the request was created' })),
   approval_url: Type.String({ description: 'Where the person decides; send them there' }),
   created_at: Timestamp,
   expires_at: Timestamp,
   decided_at: Nullable(Timestamp),
   approved_by: Nullable(RecordId('usr')),
-  denial_reason: Nullable(Type.String({ description: 'For the agent and whoever denied it' })),
+  denial_reason: Nullable(Type.String({ description: 'Shown to the agent and to the user who denied it' })),
   grant_id: Nullable(RecordId('grt')),
   callback: Nullable(
     Type.Object(
       {
         status: Type.Enum(callbackStatuses),
         attempts: Type.Integer(),
-        last_error: Nullable(Type.String({ description: 'A coarse code' })),
+        last_error: Nullable(Type.String({ description: 'An error code' })),
       },
-      { description: 'How the callback fares; shown to the agent alone' },
+      { description: 'Delivery status of the callback; shown only to the agent' },
     ),
   ),
 }
@@ -127,7 +127,7 @@ export type AccessRequest = Static<typeof AccessRequest>
 export const CreateAccessRequestReply = Type.Object({
   ...record,
   callback_secret: Type.Optional(
-    Type.String({ description: 'Verifies the callback (Standard Webhooks). It is shown this once.' }),
+    Type.String({ description: 'Secret to verify the callback with (Standard Webhooks). It is shown only once.' }),
   ),
 })
 export type CreateAccessRequestReply = Static<typeof CreateAccessRequestReply>
@@ -146,11 +146,11 @@ const decision = {
     Type.String({
       format: 'date-time',
       maxLength: 40,
-      description: 'When the grant ends (RFC 3339); without it, when it is revoked',
+      description: 'When the grant expires (RFC 3339). Default: never, until it is revoked',
     }),
   ),
 }
-const ConnectionId = Text({ minLength: 1, maxLength: 100, description: 'The account: your own, at this provider' })
+const ConnectionId = Text({ minLength: 1, maxLength: 100, description: 'Your account with this provider' })
 
 export const ApproveBody = Strict({ connection_id: ConnectionId, ...decision, ...signedMembers })
 export type ApproveBody = Static<typeof ApproveBody>
@@ -158,9 +158,9 @@ export type ApproveBody = Static<typeof ApproveBody>
 /** Members that are not known here pass: the contract leaves them open. */
 export const DenyBody = Type.Optional(
   Type.Object({
-    reason: Type.Optional(Prose({ maxLength: 1000, description: 'Told to the agent' })),
+    reason: Type.Optional(Prose({ maxLength: 1000, description: 'Shown to the agent' })),
     block: Type.Optional(
-      Type.Boolean({ description: 'Never notify me of this agent again, nor list what it asks for' }),
+      Type.Boolean({ description: 'Never notify me about this agent again, and do not list its requests' }),
     ),
     ...signedMembers,
   }),
@@ -174,14 +174,14 @@ export type ChallengeBody = Static<typeof ChallengeBody>
 export const ChallengeReply = Type.Object({
   challenge_id: RecordId('chl'),
   nonce: Type.String({
-    description: 'base64url; ends with the SHA-256 of the decision in its RFC 8785 form, where the body held one',
+    description: 'base64url; ends with the SHA-256 of the decision in its RFC 8785 form, if the body contained one',
   }),
   expires_at: Timestamp,
   signing_input: Type.Object(
     { approve: Type.String(), deny: Type.String() },
     {
       description:
-        'What to sign for either verdict, by ECDSA P-256 over SHA-256: ' +
+        'What to sign for each verdict, with ECDSA P-256 and SHA-256: ' +
         'svc-approval.v1.{challenge_id}.{nonce}.{access_request_id}.{verdict}',
     },
   ),
@@ -192,8 +192,8 @@ export const MutedAgent = Type.Object({
   agent_id: RecordId('agt'),
   name: Type.String(),
   muted_at: Timestamp,
-  muted_until: Nullable(Type.String({ format: 'date-time', description: 'null: for good' })),
-  blocked: Type.Boolean({ description: 'Muted for good' }),
+  muted_until: Nullable(Type.String({ format: 'date-time', description: 'null: permanently' })),
+  blocked: Type.Boolean({ description: 'Muted permanently' }),
 })
 export type MutedAgent = Static<typeof MutedAgent>
 export const MutedAgentPage = Page('muted_agents', MutedAgent)

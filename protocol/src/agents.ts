@@ -22,14 +22,14 @@ export const RegisterAgentBody = Strict({
   name: DisplayName({ minLength: 1, maxLength: 200, description: 'Shown to the person who is asked for approval' }),
   owner_user_id: Type.Optional(Text({ minLength: 1, maxLength: 200 })),
   metadata: Type.Optional(
-    Dictionary(Type.Unknown(), { description: `Anything, up to ${maxMetadataBytes} bytes of JSON` }),
+    Dictionary(Type.Unknown(), { description: `Any JSON, up to ${maxMetadataBytes} bytes of JSON` }),
   ),
 })
 export type RegisterAgentBody = Static<typeof RegisterAgentBody>
 
 export const RegisterAgentReply = Type.Object({
   agent: Agent,
-  access_token: Type.String({ description: 'The agent token. It is shown this once.' }),
+  access_token: Type.String({ description: 'The agent token. It is shown only once.' }),
 })
 export type RegisterAgentReply = Static<typeof RegisterAgentReply>
 

@@ -90,16 +90,17 @@ export const ListAuditQuery = Strict({
     Text({
       minLength: 1,
       maxLength: 200,
-      description: 'Words that all stand in the method, host and path of a call, as in "POST api.example.com/items"',
+      description:
+        'Words that must all appear in the method, host and path of a call, as in "POST api.example.com/items"',
     }),
   ),
   event: Type.Optional(Type.Enum(listedEvents)),
-  outcome: Type.Optional(Type.Enum(auditOutcomes, { description: 'Of calls; unknown: none is on record' })),
+  outcome: Type.Optional(Type.Enum(auditOutcomes, { description: 'Outcome of a call; unknown: none was recorded' })),
   since: Type.Optional(Time),
   until: Type.Optional(Time),
   format: Type.Optional(
     Type.Enum(auditFormats, {
-      description: 'What Accept says otherwise: ndjson and csv give all that match, as a file',
+      description: 'Overrides Accept: ndjson and csv return all matching records as a file',
     }),
   ),
 })
@@ -113,21 +114,22 @@ export const AuditRecord = Type.Object({
   at: Timestamp,
   request_id: Nullable(Type.String()),
   agent_id: Nullable(Type.String()),
-  agent_name: Nullable(Type.String({ description: 'As the agent calls itself; nobody has verified it' })),
-  user_id: Nullable(Type.String({ description: 'Never told to an agent' })),
+  agent_name: Nullable(Type.String({ description: 'The name the agent registered with; not verified' })),
+  user_id: Nullable(Type.String({ description: 'Never shown to an agent' })),
   grant_id: Nullable(Type.String()),
   connection_id: Nullable(Type.String()),
   provider: Nullable(Type.String({ description: "The provider's slug" })),
   detail: Facts,
   outcome: Nullable(
     Type.Enum(auditOutcomes, {
-      description: 'Of a call; unknown while it is under way, and for good where the service was killed in the middle',
+      description:
+        'Outcome of a call; unknown while it is in progress, and permanently if the service was killed during the call',
     }),
   ),
   concluded_at: Nullable(Timestamp),
   result: Nullable(Facts),
   hops: Type.Array(Type.Object({ at: Timestamp, detail: Facts }), {
-    description: 'Further requests of the same call: redirects that were followed, the retry with a new token',
+    description: 'Follow-up requests of the same call: followed redirects, the retry with a new token',
   }),
 })
 export type AuditRecord = Static<typeof AuditRecord>
@@ -139,19 +141,19 @@ export const maxSeriesBuckets = 100
 
 export const AuditSeriesQuery = Strict({
   ...ofWhat,
-  since: Type.Optional(Type.String({ ...Time, description: 'By default a day before until' })),
-  until: Type.Optional(Type.String({ ...Time, description: 'By default now; itself not counted' })),
+  since: Type.Optional(Type.String({ ...Time, description: 'Default: one day before until' })),
+  until: Type.Optional(Type.String({ ...Time, description: 'Default: now; exclusive' })),
   buckets: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: maxSeriesBuckets, default: 24, description: 'Into how many parts of time' }),
+    Type.Integer({ minimum: 1, maximum: maxSeriesBuckets, default: 24, description: 'Number of time buckets' }),
   ),
-  by: Type.Optional(Type.Enum(['grant'], { description: 'A series for each grant, instead of one for all' })),
+  by: Type.Optional(Type.Enum(['grant'], { description: 'One series per grant instead of one for all' })),
 })
 export type AuditSeriesQuery = Static<typeof AuditSeriesQuery>
 
-const Counts = Type.Array(Type.Integer(), { description: 'One for each part of time' })
+const Counts = Type.Array(Type.Integer(), { description: 'One count per bucket' })
 
 export const AuditSeries = Type.Object({
-  grant_id: Nullable(Type.String({ description: 'null: of all, or of calls that named no grant there is' })),
+  grant_id: Nullable(Type.String({ description: 'null: all grants, or calls without an existing grant' })),
   total: Type.Integer(),
   last_call_at: Nullable(Timestamp),
   answered: Counts,
@@ -164,15 +166,15 @@ export type AuditSeries = Static<typeof AuditSeries>
 export const AuditSeriesReply = Type.Object({
   since: Timestamp,
   until: Timestamp,
-  starts: Type.Array(Timestamp, { description: 'Where each part of time begins; it ends where the next one begins' }),
+  starts: Type.Array(Timestamp, { description: 'Start of each bucket; it ends where the next one starts' }),
   complete_since: Nullable(
     Type.String({
       format: 'date-time',
-      description: 'Of calls before this not all are counted, because there are too many; null where all are',
+      description: 'Counts before this time are incomplete, because there are too many calls; null if all are counted',
     }),
   ),
-  series: Type.Array(AuditSeries, { description: 'The busiest first' }),
-  omitted: Type.Integer({ description: 'How many grants with fewer calls are not in series' }),
+  series: Type.Array(AuditSeries, { description: 'Most calls first' }),
+  omitted: Type.Integer({ description: 'Number of grants with fewer calls that are not in series' }),
 })
 export type AuditSeriesReply = Static<typeof AuditSeriesReply>
 

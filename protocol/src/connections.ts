@@ -8,20 +8,20 @@ export const connectionStatuses = ['active', 'needs_reauth', 'revoked'] as const
 export const Connection = Type.Object({
   connection_id: RecordId('con'),
   provider_id: RecordId('prv'),
-  provider: Nullable(Type.String({ description: "The provider's slug; null once it is deleted" })),
+  provider: Nullable(Type.String({ description: "The provider's slug; null for a deleted provider" })),
   provider_name: Type.String(),
-  verified: Type.Boolean({ description: 'Whether somebody who runs this service answers for the provider' }),
-  account_label: Nullable(Type.String({ description: 'Whose account it is, as the provider says' })),
+  verified: Type.Boolean({ description: 'Whether an administrator set up the provider' }),
+  account_label: Nullable(Type.String({ description: 'The account, as named by the provider' })),
   scopes: Type.Array(Type.String()),
   status: Type.Enum(connectionStatuses),
   created_at: Timestamp,
   last_used_at: Nullable(Timestamp),
-  expires_at: Nullable(Type.String({ format: 'date-time', description: 'When the access token in use ends' })),
-  renewable: Type.Boolean({ description: 'Whether it is renewed by itself when that ends' }),
+  expires_at: Nullable(Type.String({ format: 'date-time', description: 'When the current access token expires' })),
+  renewable: Type.Boolean({ description: 'Whether the access token is refreshed automatically' }),
   revoked_at: Nullable(Timestamp),
   remote_revocation: Nullable(
     Type.Enum(['pending', 'done', 'unsupported', 'failed'], {
-      description: 'After disconnecting: whether the provider has ended its tokens too',
+      description: 'After disconnecting: whether the provider has revoked the tokens too',
     }),
   ),
 })
@@ -36,7 +36,7 @@ const which = {
   provider_slug: Type.Optional(Text({ minLength: 1, maxLength: 100 })),
   provider_id: Type.Optional(Text({ minLength: 1, maxLength: 100 })),
   scopes: Type.Optional(Scopes),
-  connection_id: Type.Optional(Text({ maxLength: 100, description: 'A connection of yours to renew' })),
+  connection_id: Type.Optional(Text({ maxLength: 100, description: 'One of your connections, to reconnect' })),
 }
 
 export const StartConnectBody = Strict({
@@ -47,12 +47,12 @@ export type StartConnectBody = Static<typeof StartConnectBody>
 
 const warning = Nullable(
   Type.String({
-    description: 'To be read before going on: nobody answers for this provider. null where somebody does',
+    description: 'Show this before continuing: the provider is unverified. null for a verified provider',
   }),
 )
 
 export const StartConnectReply = Type.Object({
-  authorization_url: Type.String({ description: 'To be opened in the browser that is signed in here' }),
+  authorization_url: Type.String({ description: 'Open it in the browser that is signed in to this service' }),
   warning,
   expires_at: Timestamp,
 })

@@ -16,15 +16,15 @@ export const Device = Type.Object({
   key: Nullable(
     Type.Object(
       {
-        thumbprint: Type.String({ description: 'SHA-256 of the public key as RFC 7638 says' }),
+        thumbprint: Type.String({ description: 'SHA-256 JWK thumbprint of the public key (RFC 7638)' }),
         enrolled: Type.Boolean({
-          description: 'Whether it may decide; otherwise an enrolled device has to agree first',
+          description: 'Whether the device can approve; otherwise an enrolled device has to confirm it first',
         }),
       },
-      { description: 'null: the device can be notified, and decides nothing' },
+      { description: 'null: the device is notified but cannot approve' },
     ),
   ),
-  push: Type.Boolean({ description: 'Whether it has left a push token' }),
+  push: Type.Boolean({ description: 'Whether the device has a push token' }),
   created_at: Timestamp,
   last_seen_at: Timestamp,
   revoked_at: Nullable(Timestamp),
@@ -37,9 +37,11 @@ export const DevicePage = Page('devices', Device)
 export type DevicePage = Static<typeof DevicePage>
 
 export const PairingCodeReply = Type.Object({
-  pairing_code: Type.String({ description: 'To be typed into the device, once. Case and dash do not matter.' }),
+  pairing_code: Type.String({
+    description: 'To be entered on the device; works once. Case and the dash do not matter.',
+  }),
   expires_at: Timestamp,
-  pairing_url: Type.String({ description: "The authenticator's page, the code in its fragment" }),
+  pairing_url: Type.String({ description: 'The authenticator page with the code in the URL fragment' }),
 })
 export type PairingCodeReply = Static<typeof PairingCodeReply>
 
@@ -53,14 +55,14 @@ export type PairBody = Static<typeof PairBody>
 
 export const PairReply = Type.Object({
   device: Device,
-  session_token: Type.String({ description: "The device's own session. It is shown this once." }),
-  vapid_public_key: Type.String({ description: 'What a browser subscribes to Web Push with' }),
+  session_token: Type.String({ description: "The device's own session token. It is shown only once." }),
+  vapid_public_key: Type.String({ description: "The key for a browser's Web Push subscription" }),
 })
 export type PairReply = Static<typeof PairReply>
 
 /** What a signature comes with, wherever one may be sent: both members or neither. */
 export const signedMembers = {
-  challenge_id: Type.Optional(Text({ maxLength: 100, description: 'The challenge that a device signed' })),
+  challenge_id: Type.Optional(Text({ maxLength: 100, description: 'The id of the challenge that a device signed' })),
   signature: Type.Optional(
     Text({ maxLength: 200, description: 'ECDSA P-256 with SHA-256 over its signing_input, DER in base64url' }),
   ),
@@ -73,8 +75,8 @@ export type SignedBody = Static<typeof SignedBody>
 export const DeviceAction = Type.String({
   pattern: '^(?:off|remove:dev_[0-9a-hjkmnp-tv-z]{26}|enrol:[A-Za-z0-9_-]{43})$',
   description:
-    'off: approval on a device is no longer required. remove:{device_id}: that device goes. ' +
-    'enrol:{thumbprint}: the device with that key may decide',
+    'off: approval on a device is no longer required. remove:{device_id}: remove that device. ' +
+    'enrol:{thumbprint}: allow the device with that key to approve',
   examples: ['off', 'remove:dev_01k9x3v7qmf5v8t2w4y6z8abcd', 'enrol:oKIywvGUpTVTyxMQ3bwIIeQUudfr_CkLMjCE19ECD-U'],
 })
 
@@ -84,6 +86,6 @@ export const DeviceChallengeReply = Type.Object({
   challenge_id: RecordId('chl'),
   nonce: Type.String(),
   expires_at: Timestamp,
-  signing_input: Type.String({ description: 'The text to be signed' }),
+  signing_input: Type.String({ description: 'The text to sign' }),
 })
 export type DeviceChallengeReply = Static<typeof DeviceChallengeReply>

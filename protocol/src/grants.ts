@@ -7,9 +7,9 @@ export const grantStatuses = ['active', 'revoked', 'expired'] as const
 
 const terms = {
   allowed_hosts: Type.Array(Type.String()),
-  allowed_methods: Nullable(Type.Array(Type.String(), { description: 'null: any but TRACE and CONNECT' })),
+  allowed_methods: Nullable(Type.Array(Type.String(), { description: 'null: any except TRACE and CONNECT' })),
   allowed_paths: Nullable(Type.Array(Type.String(), { description: 'null: any' })),
-  max_calls: Nullable(Type.Integer({ description: 'null: as many as it likes' })),
+  max_calls: Nullable(Type.Integer({ description: 'null: no limit' })),
   expires_at: Nullable(Timestamp),
 }
 
@@ -17,26 +17,29 @@ export const Grant = Type.Object({
   grant_id: RecordId('grt'),
   kind: Type.Enum(['sandbox', 'connection']),
   status: Type.Enum(grantStatuses, {
-    description: 'revoked also once its connection is, or its user disabled; expired also once its calls are used up',
+    description:
+      'revoked also if the connection was revoked or the user disabled; expired also if the call limit was reached',
   }),
   agent: Type.Object({
     agent_id: RecordId('agt'),
-    name: Type.String({ description: 'As the agent calls itself; nobody has verified it' }),
+    name: Type.String({ description: 'The name the agent registered with; not verified' }),
   }),
-  provider: Nullable(Type.String({ description: "The provider's slug; null in the sandbox, and once it is deleted" })),
+  provider: Nullable(
+    Type.String({ description: "The provider's slug; null for the sandbox and for a deleted provider" }),
+  ),
   provider_name: Nullable(Type.String()),
   connection_id: Nullable(RecordId('con')),
-  account_label: Nullable(Type.String({ description: 'Whose account it is; shown to its user alone' })),
+  account_label: Nullable(Type.String({ description: 'The account; shown only to its user' })),
   access_request_id: Nullable(RecordId('arq')),
   ...terms,
   calls: Type.Integer(),
   created_at: Timestamp,
   last_used_at: Nullable(Timestamp),
   revoked_at: Nullable(
-    Type.String({ format: 'date-time', description: 'null also where it ended with its connection or its user' }),
+    Type.String({ format: 'date-time', description: 'null also if it ended with its connection or its user' }),
   ),
-  revoked_by: Nullable(Type.Enum(['user', 'agent', 'sandbox'], { description: 'sandbox: a new one took its place' })),
-  signed: Type.Boolean({ description: 'Whether a device signed the approval; the receipt says what it signed' }),
+  revoked_by: Nullable(Type.Enum(['user', 'agent', 'sandbox'], { description: 'sandbox: replaced by a new sandbox' })),
+  signed: Type.Boolean({ description: 'Whether a device signed the approval; the receipt shows what it signed' }),
 })
 export type Grant = Static<typeof Grant>
 
@@ -44,7 +47,7 @@ const Id = Text({ minLength: 1, maxLength: 100 })
 
 const Cursor = Type.String({
   pattern: '^(?:active|ended)\\.[0-9]{1,15}\\.grt_[0-9a-hjkmnp-tv-z]{26}$',
-  description: 'next_cursor of the page before',
+  description: 'next_cursor of the previous page',
   examples: ['ended.1763380800000.grt_01k9x3v7qmf5v8t2w4y6z8abcd'],
 })
 
@@ -65,13 +68,13 @@ export const Receipt = Type.Object({
   access_request_id: RecordId('arq'),
   verdict: Type.Literal('approve'),
   signed: Type.Boolean({ description: 'Whether a device signed the approval' }),
-  scope_signed: Type.Boolean({ description: 'Whether what it signed holds the terms too, not the yes alone' }),
+  scope_signed: Type.Boolean({ description: 'Whether the signature covers the terms too, not only the approval' }),
   signing_input: Nullable(Type.String({ description: 'The text that was signed' })),
   signature: Nullable(Type.String({ description: 'ECDSA P-256 with SHA-256, DER in base64url' })),
   challenge: Nullable(Type.Object({ challenge_id: RecordId('chl'), nonce: Type.String() })),
   decision: Nullable(
     Dictionary(Type.Unknown(), {
-      description: 'As the device sent it: the second half of the nonce is the SHA-256 of its RFC 8785 form',
+      description: 'As the device sent it; the second half of the nonce is the SHA-256 of its RFC 8785 form',
     }),
   ),
   device: Nullable(
@@ -87,9 +90,9 @@ export const Receipt = Type.Object({
   ),
   approved_by: RecordId('usr'),
   approved_at: Timestamp,
-  grant: Type.Object({ connection_id: RecordId('con'), ...terms }, { description: 'The terms as they were granted' }),
+  grant: Type.Object({ connection_id: RecordId('con'), ...terms }, { description: 'The terms that were granted' }),
   unsigned: Type.Array(Type.Enum(termNames), {
-    description: 'The terms that no signature covers, because the decision did not name them',
+    description: 'Terms that the signature does not cover, because the decision did not include them',
   }),
 })
 export type Receipt = Static<typeof Receipt>

@@ -2,8 +2,8 @@ import { Type, type Static } from 'typebox'
 import { Nullable, Timestamp } from './schema.ts'
 
 const Outbox = Type.Object({
-  waiting: Type.Integer({ description: 'What is not settled yet; counted up to 10 000' }),
-  due: Type.Integer({ description: 'What could be tried now and is not under way' }),
+  waiting: Type.Integer({ description: 'Not delivered yet; counted up to 10 000' }),
+  due: Type.Integer({ description: 'Due now and not being delivered' }),
   oldest_due_at: Nullable(Timestamp),
 })
 
@@ -11,24 +11,24 @@ export const findingLevels = ['well', 'warning', 'wrong'] as const
 
 /** How the service fares, for whoever runs it. */
 export const HealthReply = Type.Object({
-  version: Type.String({ description: 'Of the service, not of the interface' }),
-  started_at: Type.String({ format: 'date-time', description: 'Of the process that answers' }),
-  workers: Type.Integer({ description: 'Processes that share this port; other instances are not known' }),
+  version: Type.String({ description: 'Version of the service, not of the API' }),
+  started_at: Type.String({ format: 'date-time', description: 'Start time of the responding process' }),
+  workers: Type.Integer({ description: 'Number of processes that share this port; other instances are not counted' }),
   database: Type.Object({
     engine: Type.Enum(['sqlite', 'postgres']),
     migration: Type.Integer(),
-    newest_migration: Type.Integer({ description: 'That this version knows' }),
+    newest_migration: Type.Integer({ description: 'The newest migration that this version knows' }),
   }),
   outboxes: Type.Object({ callbacks: Outbox, pushes: Outbox }),
   connections: Type.Object({
-    needs_reauth: Type.Integer({ description: 'Whose user has to sign in again; of the newest 20 000 connections' }),
+    needs_reauth: Type.Integer({ description: 'Connections whose user has to sign in again, among the newest 20 000' }),
   }),
-  providers: Type.Object({ pending_credentials: Type.Integer({ description: 'Proposals that wait for credentials' }) }),
+  providers: Type.Object({ pending_credentials: Type.Integer({ description: 'Providers that need credentials' }) }),
   audit: Type.Object({
     last_head: Nullable(
       Type.Object(
         {
-          text: Type.String({ description: 'As `sallyport-server audit verify --head` takes it' }),
+          text: Type.String({ description: 'The head for `sallyport-server audit verify --head`' }),
           signed_at: Timestamp,
         },
         { description: 'The newest signed head of the newest chain' },
@@ -37,10 +37,10 @@ export const HealthReply = Type.Object({
   }),
   push: Type.Object(
     { web: Type.Boolean(), apns: Type.Boolean(), fcm: Type.Boolean() },
-    { description: 'Which services devices are notified through' },
+    { description: 'Which push services are configured' },
   ),
   findings: Type.Array(Type.Object({ what: Type.String(), level: Type.Enum(findingLevels), words: Type.String() }), {
-    description: 'What `sallyport-server doctor` says of the settings',
+    description: 'The checks of `sallyport-server doctor` that concern settings',
   }),
 })
 export type HealthReply = Static<typeof HealthReply>

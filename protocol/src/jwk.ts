@@ -12,6 +12,6 @@ const Coordinate = Type.String({
 /** The public half of a device's key, and nothing else: no private member, and none whose meaning we would ignore. */
 export const DeviceKey = Strict(
   { kty: Type.Literal('EC'), crv: Type.Literal('P-256'), x: Coordinate, y: Coordinate },
-  { description: 'The public key of the device as a JWK. Its private half never leaves the device.' },
+  { description: 'The public key of the device as a JWK. The private key never leaves the device.' },
 )
 export type DeviceKey = Static<typeof DeviceKey>

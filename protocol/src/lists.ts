@@ -7,7 +7,7 @@ export const maxPageSize = 200
 /** The id of the last record seen. Any other text would lead to a wrong page, or to an end that is none. */
 const Cursor = Type.String({
   pattern: '^[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}$',
-  description: 'next_cursor of the page before',
+  description: 'next_cursor of the previous page',
   examples: ['grt_01k9x3v7qmf5v8t2w4y6z8abcd'],
 })
 
@@ -27,5 +27,5 @@ export type PageQuery = Static<typeof PageQuery>
 /** One page of a list, under the plural name of its records. */
 export function Page<const K extends string, T extends TSchema>(name: K, record: T) {
   const records = { [name]: Type.Array(record) } as Record<K, ReturnType<typeof Type.Array<T>>>
-  return Type.Object({ ...records, next_cursor: Nullable(Type.String({ description: 'null at the end' })) })
+  return Type.Object({ ...records, next_cursor: Nullable(Type.String({ description: 'null on the last page' })) })
 }

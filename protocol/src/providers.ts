@@ -37,11 +37,13 @@ const publicView = {
   provider_id: RecordId('prv'),
   provider_name: Type.String(),
   slug: Slug,
-  issuer_url: Nullable(Type.String({ description: 'null: a proposal whose endpoints an admin has yet to set' })),
+  issuer_url: Nullable(
+    Type.String({ description: 'null: a proposal whose endpoints an administrator has yet to set' }),
+  ),
   scopes: Type.Array(Type.String()),
   api_hosts: Type.Array(Type.String()),
-  device_flow: Type.Boolean({ description: 'Whether it can be connected from a device without a browser' }),
-  verified: Type.Boolean({ description: 'false: its addresses come from an agent' }),
+  device_flow: Type.Boolean({ description: 'Whether the device flow (RFC 8628) is supported' }),
+  verified: Type.Boolean({ description: 'false: an agent proposed it, and its URLs come from that agent' }),
   status: Type.Enum(providerStatuses),
 }
 
@@ -67,8 +69,8 @@ export const ProviderDetails = Type.Object({
   authorization_params: Dictionary(Type.String()),
   injection: Injection,
   allow_range: Type.Boolean(),
-  registration_error: Nullable(Type.String({ description: 'Why automatic registration gave no client' })),
-  redirect_uri: Type.String({ description: 'What the client has to be registered with' }),
+  registration_error: Nullable(Type.String({ description: 'Why dynamic client registration failed' })),
+  redirect_uri: Type.String({ description: 'The redirect URI to register with the provider' }),
   created_at: Timestamp,
   updated_at: Timestamp,
 })
@@ -112,8 +114,8 @@ export type ProviderCredentialsBody = Static<typeof ProviderCredentialsBody>
 
 const apiHostsSize = { minItems: 1, maxItems: 100, uniqueItems: true }
 const apiHostsReplaced =
-  'All hosts that tokens may go to from now on. Existing grants do not reach added hosts; removed ones are refused at once.'
-const scopesOfNewOnes = 'What accounts that are connected from now on are asked for'
+  'All hosts that tokens may be sent to; replaces the list. Existing grants do not cover added hosts; calls to removed hosts are refused immediately.'
+const scopesOfNewOnes = 'Scopes requested when an account is connected from now on'
 
 /** Either a preset by name, or the metadata, whole or to be discovered. What is given beside a preset overrides it. */
 export const CreateProviderBody = Strict({
@@ -143,7 +145,7 @@ export const UpdateProviderBody = Strict({
   if_updated_at: Type.Optional(
     Type.String({
       format: 'date-time',
-      description: 'The updated_at that you read. If the provider has changed since, the answer is 409 conflict.',
+      description: 'The updated_at that you read. If the provider has changed since, the response is 409 conflict.',
     }),
   ),
 })
@@ -157,14 +159,14 @@ export type ProviderPage = Static<typeof ProviderPage>
 
 /** What is known beforehand of a provider: a client id and its secret are all that an admin has to bring. */
 export const Preset = Type.Object({
-  preset: Type.String({ description: 'What to write as "preset"' }),
+  preset: Type.String({ description: 'The value for "preset"' }),
   provider_name: Type.String(),
   issuer_url: Type.String(),
   scopes: Type.Array(Type.String()),
   api_hosts: Type.Array(Type.String()),
   device_flow: Type.Boolean(),
-  redirect_uri: Type.String({ description: 'What the client has to be registered with' }),
-  notes: Nullable(Type.String({ description: 'What to know when registering the client' })),
+  redirect_uri: Type.String({ description: 'The redirect URI to register with the provider' }),
+  notes: Nullable(Type.String({ description: 'Notes for registering the client' })),
   docs: Type.Array(Type.String()),
 })
 export type Preset = Static<typeof Preset>

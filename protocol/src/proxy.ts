@@ -10,24 +10,22 @@ export const ProxyBody = Strict({
   body: Type.Optional(
     Type.Unknown({
       description:
-        'A string is sent unchanged, anything else as JSON; an object as a form where content-type says application/x-www-form-urlencoded. ' +
+        'A string is sent unchanged, anything else as JSON; an object as a form if content-type is application/x-www-form-urlencoded. ' +
         'Without a content-type a string that is a JSON object or array is sent as application/json, any other as text/plain;charset=UTF-8.',
     }),
   ),
-  body_base64: Type.Optional(Type.String({ description: 'The bytes of the body instead, in base64' })),
+  body_base64: Type.Optional(Type.String({ description: 'The body as base64-encoded bytes, instead of body' })),
   timeout_ms: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 300_000, description: 'How long the whole call may take; 60000 if not given' }),
+    Type.Integer({ minimum: 1, maximum: 300_000, description: 'Timeout of the whole call. Default: 60000' }),
   ),
-  follow_redirects: Type.Optional(
-    Type.Boolean({ description: 'Follows up to 5 redirects, as far as the grant covers them' }),
-  ),
+  follow_redirects: Type.Optional(Type.Boolean({ description: 'Follow up to 5 redirects that the grant covers' })),
   stream: Type.Optional(
     Type.Boolean({
       description:
-        "Answers with the upstream's own status, headers and body as they come, marked `x-sallyport-upstream: 1`; an error of the service is marked `x-sallyport-error: 1`. A relative `location` is made absolute. `x-request-id` and what concerns our own origin (`strict-transport-security`, `alt-svc`, `content-security-policy`) come as `x-sallyport-<name>`; for a browser (`Origin`, `Sec-Fetch-Site`, `Cookie`), or with `x-sallyport-header-names: prefixed`, also `link`, `location`, `refresh`, `www-authenticate` and whatever else a browser acts on. `set-cookie` never comes.",
+        "Returns the upstream's own status, headers and body as they arrive, marked `x-sallyport-upstream: 1`; an error of the service is marked `x-sallyport-error: 1`. A relative `location` is made absolute. `x-request-id` and headers that concern this service's origin (`strict-transport-security`, `alt-svc`, `content-security-policy`) are sent as `x-sallyport-<name>`; for a browser (`Origin`, `Sec-Fetch-Site`, `Cookie`), or with `x-sallyport-header-names: prefixed`, also `link`, `location`, `refresh`, `www-authenticate` and any other header that a browser acts on. `set-cookie` is never sent.",
     }),
   ),
-  dry_run: Type.Optional(Type.Boolean({ description: 'Says whether the call would be made, and makes none' })),
+  dry_run: Type.Optional(Type.Boolean({ description: 'Only check whether the call would be allowed' })),
 })
 export type ProxyBody = Static<typeof ProxyBody>
 
@@ -38,13 +36,13 @@ export const ProxyReply = Type.Object({
   body: Type.Unknown(),
   body_encoding: Type.Enum(['json', 'text', 'base64'], {
     description:
-      '`json`: `body` is the JSON that came. `text`: a string. `base64`: bytes that are no text, or text over 4 KiB so full of ' +
-      'control characters that it would more than double as JSON.',
+      '`json`: `body` is parsed JSON. `text`: a string. `base64`: bytes that are not text, or text over 4 KiB with so many ' +
+      'control characters that it would more than double in size as JSON.',
   }),
-  redactions: Type.Integer({ description: 'How often a credential was taken out of the answer' }),
+  redactions: Type.Integer({ description: 'How many times a credential was redacted from the response' }),
   dropped_headers: Type.Array(Type.String(), {
     description:
-      "The call's headers that were not sent on, such as authorization, cookie, accept-encoding and, unless the provider allows it, range. " +
+      'Request headers that were not forwarded, such as authorization, cookie, accept-encoding and, unless the provider allows it, range. ' +
       'With "stream": true they are named in the header x-sallyport-dropped-headers instead.',
   }),
   audit_id: RecordId('aud'),
@@ -54,11 +52,11 @@ export type ProxyReply = Static<typeof ProxyReply>
 /** The answer to a dry run: no call was made, counted or put on record. */
 export const DryRunReply = Type.Object({
   allowed: Type.Boolean(),
-  reason: Type.Optional(Type.String({ description: 'The code that the call would be refused with' })),
+  reason: Type.Optional(Type.String({ description: 'The error code that the call would be refused with' })),
   would_inject: Nullable(
-    Type.Object({ header: Type.String(), value: Type.String({ description: 'With the credential taken out' }) }),
+    Type.Object({ header: Type.String(), value: Type.String({ description: 'With the credential redacted' }) }),
   ),
-  dropped_headers: Type.Array(Type.String(), { description: "The call's headers that would not be sent on" }),
+  dropped_headers: Type.Array(Type.String(), { description: 'Request headers that would not be forwarded' }),
   grant: Nullable(
     Type.Object({
       grant_id: RecordId('grt'),

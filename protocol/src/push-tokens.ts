@@ -8,11 +8,11 @@ export const PushTokenBody = Strict({
     minLength: 1,
     maxLength: 4096,
     description:
-      "iOS: the device token of Apple's push service in hex. Android: Firebase's registration token. " +
-      'Web: the JSON text of the PushSubscription.',
+      'iOS: the APNs device token in hex. Android: the FCM registration token. ' +
+      'Web: the JSON-encoded PushSubscription.',
   }),
   push_environment: Type.Optional(
-    Type.Enum(pushEnvironments, { default: 'production', description: "Which of Apple's services knows the token" }),
+    Type.Enum(pushEnvironments, { default: 'production', description: 'Which APNs environment the token belongs to' }),
   ),
 })
 export type PushTokenBody = Static<typeof PushTokenBody>

@@ -9,7 +9,9 @@ export const StartSandboxReply = Type.Object({
   expires_at: Timestamp,
   example: Type.Object({
     body: Type.Object({ grant_id: Type.String(), method: Type.String(), url: Type.String() }),
-    curl: Type.String({ description: 'The same as a shell line; it takes the agent token from SALLYPORT_AGENT_TOKEN' }),
+    curl: Type.String({
+      description: 'The same call as a shell command; it reads the agent token from SALLYPORT_AGENT_TOKEN',
+    }),
   }),
 })
 export type StartSandboxReply = Static<typeof StartSandboxReply>
@@ -19,6 +21,6 @@ export const Echo = Type.Object({
   path: Type.String(),
   query: Dictionary(Type.Union([Type.String(), Type.Array(Type.String())])),
   headers: Dictionary(Type.Union([Type.String(), Type.Array(Type.String())])),
-  body: Type.Unknown({ description: 'Parsed when it is JSON, otherwise text' }),
+  body: Type.Unknown({ description: 'Parsed if it is JSON, otherwise text' }),
 })
 export type Echo = Static<typeof Echo>

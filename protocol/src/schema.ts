@@ -67,7 +67,7 @@ export function Dictionary<T extends TSchema>(
 }
 
 export const RedirectAfter = Type.Optional(
-  Text({ maxLength: 1000, description: 'A path on this origin, where the browser goes in the end' }),
+  Text({ maxLength: 1000, description: 'A path on this origin that the browser is sent to at the end' }),
 )
 
 /** What an authorization server sends back. None of it is refused by its form, because a person waits for a page. */
@@ -89,7 +89,7 @@ export const ErrorBody = Type.Object({
     access_request: Type.Optional(
       Type.Object(
         { provider: Type.String(), hosts: Type.Array(Type.String()), methods: Type.Array(Type.String()) },
-        { description: 'Of a proxied call: what to post to /v4/access-requests to be allowed it' },
+        { description: 'For a refused proxy call: what to post to /v4/access-requests to request this access' },
       ),
     ),
     request_id: Type.String(),

@@ -18,7 +18,7 @@ export const User = Type.Object({
   created_at: Timestamp,
   disabled_at: Nullable(Timestamp),
   require_device_approval: Type.Boolean({
-    description: 'Whether what this user decides has to be signed by one of their devices',
+    description: "Whether one of the user's devices has to sign each approval",
   }),
 })
 export type User = Static<typeof User>
@@ -32,7 +32,7 @@ export const Session = Type.Object({
   last_seen_at: Timestamp,
   expires_at: Timestamp,
   revoked_at: Nullable(Timestamp),
-  current: Type.Boolean({ description: 'Whether this is the session of the call itself' }),
+  current: Type.Boolean({ description: 'Whether this is the session making the request' }),
 })
 export type Session = Static<typeof Session>
 
@@ -50,7 +50,7 @@ export type CreateLoginTokenBody = Static<typeof CreateLoginTokenBody>
 
 export const CreateLoginTokenReply = Type.Object({
   login_token: Type.String(),
-  login_url: Type.String({ description: 'The sign-in page, the token in its fragment' }),
+  login_url: Type.String({ description: 'The sign-in page with the token in the URL fragment' }),
   expires_at: Timestamp,
   user_id: RecordId('usr'),
 })
@@ -63,7 +63,7 @@ export type LoginPreviewReply = Static<typeof LoginPreviewReply>
 
 export const LoginReply = Type.Object({
   user: User,
-  session_token: Type.String({ description: 'The same session that the cookie carries. It is shown this once.' }),
+  session_token: Type.String({ description: 'The same session as the cookie. It is shown only once.' }),
   expires_at: Timestamp,
 })
 export type LoginReply = Static<typeof LoginReply>
@@ -71,17 +71,23 @@ export type LoginReply = Static<typeof LoginReply>
 export const MeReply = Type.Object({
   user: User,
   session: Nullable(Session),
-  device: Nullable(Type.Object(Device.properties, { description: 'Where a device calls; it has no other session' })),
+  device: Nullable(
+    Type.Object(Device.properties, { description: 'Set if a device makes the request; a device has no other session' }),
+  ),
 })
 export type MeReply = Static<typeof MeReply>
 
 export const ChangeMeBody = Strict({
-  require_device_approval: Type.Boolean({ description: 'Switching it off is signed by an enrolled device, as "off"' }),
+  require_device_approval: Type.Boolean({
+    description: 'Turning it off requires a signature of "off" by an enrolled device',
+  }),
   ...signedMembers,
 })
 export type ChangeMeBody = Static<typeof ChangeMeBody>
 
-export const LogoutAllReply = Type.Object({ revoked: Type.Integer({ description: 'How many sessions ended' }) })
+export const LogoutAllReply = Type.Object({
+  revoked: Type.Integer({ description: 'Number of sessions that were ended' }),
+})
 export type LogoutAllReply = Static<typeof LogoutAllReply>
 
 export const ListSessionsQuery = ListQuery(sessionStatuses)
@@ -95,7 +101,7 @@ export const ListedUser = Type.Object({
   last_seen_at: Nullable(
     Type.String({
       format: 'date-time',
-      description: 'In the newest of their sessions; null after a month without one',
+      description: "Last activity in the user's newest session; null after a month without one",
     }),
   ),
 })
@@ -112,7 +118,7 @@ export const LoginProvidersReply = Type.Object({
       type: Type.Enum(loginProviderIds),
       name: Type.String(),
       enabled: Type.Boolean(),
-      login_url: Nullable(Type.String({ description: 'Where a browser begins to sign in; null where it is off' })),
+      login_url: Nullable(Type.String({ description: 'Where a browser starts to sign in; null if it is disabled' })),
     }),
   ),
 })

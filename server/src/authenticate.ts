@@ -129,7 +129,7 @@ const credentialOf: Record<Actor['kind'], string> = {
 /** Whoever calls knows what they hold, and the reference says whom each call admits: nothing is given away. */
 function wrongCredential(allow: readonly Actor['kind'][], came: Actor['kind']): ServiceError {
   const taken = allow.map((kind) => credentialOf[kind]).join(' or ')
-  return new ServiceError('forbidden', { message: `This call takes ${taken}, not ${credentialOf[came]}.` })
+  return new ServiceError('forbidden', { message: `This call requires ${taken}, not ${credentialOf[came]}.` })
 }
 
 export function actingAgent({ actor }: FastifyRequest): Extract<Actor, { kind: 'agent' }> {

@@ -57,7 +57,7 @@ export async function serve(env: NodeJS.ProcessEnv, user?: string): Promise<void
     await serveCalls(config, audience, unknown, log, linkToFirstProcess())
     return
   }
-  for (const name of unknown) log.warn({ name }, 'this setting is not known; is it misspelt?')
+  for (const name of unknown) log.warn({ name }, 'unknown setting; is it misspelled?')
   if (config.workers === 1) {
     await serveCalls(config, audience, unknown, log)
     return

@@ -18,9 +18,9 @@ export function onReload(log: Log, reload: () => boolean): void {
   if (isOnTerminal) return
   process.on('SIGHUP', (signal) => {
     try {
-      log.info({ signal }, reload() ? 'the certificate was read again' : 'there is no certificate to read again')
+      log.info({ signal }, reload() ? 'certificate reloaded' : 'no certificate to reload')
     } catch (error) {
-      log.error({ err: error }, 'the certificate can not be read again; the old one stays')
+      log.error({ err: error }, 'the certificate could not be reloaded; the old one stays in use')
     }
   })
 }
@@ -29,7 +29,7 @@ export function onReload(log: Log, reload: () => boolean): void {
 export function ignoreOtherSignals(log: Log): void {
   for (const signal of ['SIGUSR1', 'SIGUSR2']) {
     process.on(signal, () => {
-      log.info({ signal }, 'this signal means nothing here')
+      log.info({ signal }, 'signal ignored')
     })
   }
 }

@@ -15,17 +15,17 @@ export interface Audience {
 export function startScreen(config: Config, { user }: Audience, loginUrl: Secret | undefined): string {
   const base = config.baseUrl.origin
   const token = adminTokenFile(config)
-  const shownToken = token === undefined ? 'as SALLYPORT_ADMIN_TOKEN gives it' : nearestPath(token)
+  const shownToken = token === undefined ? 'from SALLYPORT_ADMIN_TOKEN' : nearestPath(token)
   return `
   Sallyport is ready at ${base}
 
   Console      ${loginUrl?.reveal() ?? `${base}/`}
-               ${loginUrl ? 'signs you in as owner; works once, within 15 minutes' : 'sign in with a link from: POST /v4/auth/login-tokens'}
+               ${loginUrl ? 'signs you in as owner; works once, expires in 15 minutes' : 'sign in with a link from: POST /v4/auth/login-tokens'}
   Admin token  ${shownToken}
 ${readersOfToken(user)}
   Reference    ${base}/docs
 
-  See a credential being kept from an agent: paste this into another terminal.
+  See how a credential is kept from an agent: paste this into another terminal.
 
 ${sandboxLines(base)
   .map((line) => `    ${line}`)
@@ -39,10 +39,10 @@ function readersOfToken(user: string | undefined): string {
   const lines =
     user === undefined
       ? [
-          `Every program that runs as ${ownName()} can read it, agents included, and act as you with it.`,
-          'To keep agents out, run the service as a user of its own: sudo sallyport-server --user NAME',
+          `Every program that runs as ${ownName()} can read it and act as you, agents included.`,
+          'To keep agents out, run the service as a dedicated user: sudo sallyport-server --user NAME',
         ]
-      : [`Only programs that run as ${user} or root can read it: run agents as neither.`]
+      : [`Only programs that run as ${user} or root can read it. Do not run agents as either.`]
   return lines.map((line) => `               ${line}`).join('\n')
 }
 

@@ -50,7 +50,7 @@ export function linkToFirstProcess(): FirstProcess {
       const question = ++asked
       const { promise, resolve, reject } = Promise.withResolvers<Figures[]>()
       const timer = setTimeout(() => {
-        reject(new ServiceError('not_ready', { message: 'Not every worker gave its figures in time.' }))
+        reject(new ServiceError('not_ready', { message: 'Not every worker reported its metrics in time.' }))
       }, figuresPatienceMs)
       questions.set(question, resolve)
       tell({ kind: 'all figures wanted', question })

@@ -4,7 +4,7 @@ import { Dictionary, Nullable, Strict, Text, Timestamp } from '../schema.ts'
 import { envelopeAlg, envelopeEnc, keyAlgorithm, maxKeyIdLength, version } from './envelope.ts'
 
 const Base64url = (description: string) =>
-  Type.String({ description: `${description}, in base64url; padding may be left out` })
+  Type.String({ description: `${description}, in base64url; padding is optional` })
 
 /** How it looks. `readEnvelope` judges it, with a code of its own for each member. */
 export const EnvelopeSchema = Strict(
@@ -12,7 +12,7 @@ export const EnvelopeSchema = Strict(
     v: Type.Literal(version),
     alg: Type.Literal(envelopeAlg),
     enc: Type.Literal(envelopeEnc),
-    key_id: Type.Optional(Type.String({ description: 'Which key it is encrypted to' })),
+    key_id: Type.Optional(Type.String({ description: 'The id of the key it is encrypted to' })),
     encrypted_key: Base64url('The content key of 32 bytes, encrypted by RSA-OAEP with SHA-256'),
     iv: Base64url('12 bytes'),
     ciphertext: Base64url('The plaintext, a JSON object, encrypted by AES-256-GCM'),
@@ -22,13 +22,13 @@ export const EnvelopeSchema = Strict(
   { description: 'An envelope of the legacy protocol' },
 )
 
-const Pem = Text({ maxLength: 8192, description: 'PEM of an RSA key of 2048 to 4096 bits: SPKI, or PKCS#1' })
+const Pem = Text({ maxLength: 8192, description: 'PEM of an RSA public key of 2048 to 4096 bits (SPKI or PKCS#1)' })
 const KeyAlgorithm = Type.Optional(Type.Literal(keyAlgorithm, { default: keyAlgorithm }))
 const KeyId = Type.Optional(Text({ minLength: 1, maxLength: maxKeyIdLength }))
 const Label = Type.Optional(Text({ minLength: 1, maxLength: 200 }))
 export const maxClientMetadataBytes = 4096
 const Metadata = Type.Optional(
-  Dictionary(Type.Unknown(), { description: `Anything, up to ${maxClientMetadataBytes} bytes of JSON` }),
+  Dictionary(Type.Unknown(), { description: `Any JSON, up to ${maxClientMetadataBytes} bytes of JSON` }),
 )
 
 export const RegisterClientBody = Strict({
@@ -66,9 +66,13 @@ const nextChallenge = {
 }
 
 export const PublicKeyReply = Type.Object({
-  authai_public_key: Type.String({ description: 'PEM (SPKI) of the key that envelopes for the service are made with' }),
+  authai_public_key: Type.String({
+    description: 'PEM (SPKI) of the key that envelopes for the service are encrypted to',
+  }),
   authai_key_id: Type.String(),
-  fingerprint: Type.String({ description: 'SHA256: and the base64url of the SHA-256 of the SPKI in DER' }),
+  fingerprint: Type.String({
+    description: 'SHA256: followed by the base64url-encoded SHA-256 of the DER-encoded SPKI',
+  }),
 })
 export type PublicKeyReply = Static<typeof PublicKeyReply>
 

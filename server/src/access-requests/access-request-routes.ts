@@ -32,8 +32,9 @@ export function accessRequestRoutes(
       config: { allow: ['agent'], needsDiskSpace: true },
       schema: {
         tags,
-        summary: 'Ask a person for access; send them to approval_url',
-        description: 'A request for the provider `sandbox` is approved at once, with its callback: nobody is asked.',
+        summary: 'Request access; send the person to approval_url',
+        description:
+          'A request for the provider `sandbox` is approved immediately, callback included, without asking a person.',
         body: CreateAccessRequestBody,
         response: { 201: CreateAccessRequestReply },
       },
@@ -66,7 +67,7 @@ export function accessRequestRoutes(
       config: { allow: ['user', 'device'] },
       schema: {
         tags,
-        summary: 'Access requests that wait for you',
+        summary: 'List access requests waiting for you',
         querystring: ListPendingQuery,
         response: { 200: AccessRequestPage },
       },
@@ -84,7 +85,7 @@ export function accessRequestRoutes(
       config: { allow: ['agent', 'user', 'device'] },
       schema: {
         tags,
-        summary: 'What became of an access request; grant_id once it is approved',
+        summary: 'Get an access request; it has grant_id once it is approved',
         params: IdInPath,
         response: { 200: AccessRequestView },
       },
@@ -108,7 +109,7 @@ export function accessRequestRoutes(
       config: { allow: ['agent'], worksOnFullDisk: true },
       schema: {
         tags,
-        summary: 'Take an access request back',
+        summary: 'Cancel an access request',
         params: IdInPath,
         body: NoBody,
         response: { 200: AccessRequestView },

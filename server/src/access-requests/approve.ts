@@ -95,19 +95,19 @@ async function judgeWhatItStandsOn(
   now: Date,
 ): Promise<{ provider: Provider; connection: Connection }> {
   if ((await agents.find(tx, agentId))?.disabledAt !== null) {
-    throw new ServiceError('conflict', { message: 'The agent that asked is disabled.' })
+    throw new ServiceError('conflict', { message: 'The agent that requested access is disabled.' })
   }
   const provider = providerId === null ? undefined : await providers.lock(database, tx, providerId)
   if (provider?.status !== 'active') {
-    throw new ServiceError('conflict', { message: 'The provider is not in use any more.' })
+    throw new ServiceError('conflict', { message: 'The provider is no longer active.' })
   }
   const field = 'connection_id'
   const connection = await connections.lockOfUser(database, tx, userId, connectionId)
   if (!connection || connection.status === 'revoked') {
-    throw new ServiceError('not_found', { field, message: 'You have no such connection.' })
+    throw new ServiceError('not_found', { field, message: 'You have no connection with this id.' })
   }
   if (connection.providerId !== providerId) {
-    throw new ServiceError('invalid_field', { field, message: 'This connection is one to another provider.' })
+    throw new ServiceError('invalid_field', { field, message: 'This connection is for another provider.' })
   }
   if (connectionStatusOf(connection, now) !== 'active') throw new ServiceError('connection_needs_reauth', { field })
   return { provider, connection }
@@ -130,7 +130,8 @@ function judgeScope(
   }
   const { decision } = signature.challenge
   if (decision === null && requiresDevice && device?.deviceId !== signature.device.deviceId) {
-    const message = 'You approve on a device only, so the challenge has to hold the decision. Ask for one with it.'
+    const message =
+      'You approve on a device only, so the challenge has to include the decision. Request a challenge with the decision in its body.'
     throw new ServiceError('decision_mismatch', { message })
   }
   if (decision !== null && decision !== canonicalJson(sent)) throw new ServiceError('decision_mismatch')

@@ -132,11 +132,14 @@ async function activeProvider(
   if (!found && slug === sandboxSlug) return undefined
   const provider = found && (await providers.lock(database, tx, found.providerId))
   if (!provider) {
-    const message = 'There is no such provider. GET /v4/providers lists those there are, by their slug.'
+    const message = 'No provider has this slug. GET /v4/providers lists the available ones.'
     throw new ServiceError('not_found', { field, message })
   }
   if (provider.status !== 'active') {
-    throw new ServiceError('conflict', { field, message: 'This provider is not active: nobody can connect it.' })
+    throw new ServiceError('conflict', {
+      field,
+      message: 'This provider is not active, so accounts cannot be connected.',
+    })
   }
   return provider
 }
@@ -151,7 +154,7 @@ async function hinted(users: UserStore, tx: Queries, hint: string): Promise<User
 
 function tooManyPending(): ServiceError {
   return new ServiceError('rate_limited', {
-    message: 'Too many of your access requests wait for an answer. Cancel some, or wait.',
+    message: 'Too many of your access requests are pending. Cancel some, or wait.',
     retryAfterSeconds: 3600,
   })
 }

@@ -34,7 +34,7 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
       config: { allow: ['device'] },
       schema: {
         tags,
-        summary: 'A challenge for this device to sign, tied to the decision where the body holds one',
+        summary: 'Create a challenge for this device to sign, bound to the decision in the body if there is one',
         params: IdInPath,
         body: ChallengeBody,
         response: { 201: ChallengeReply },
@@ -68,7 +68,7 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
       config: { allow: ['user', 'device'] },
       schema: {
         tags,
-        summary: 'Approve: a grant comes into being, never wider than what was asked for',
+        summary: 'Approve a request: creates a grant, never wider than what was requested',
         params: IdInPath,
         body: ApproveBody,
         response: { 201: GrantView },
@@ -106,7 +106,7 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
       config: { allow: ['user', 'device'], worksOnFullDisk: true },
       schema: {
         tags,
-        summary: 'Deny: nothing is granted, and the agent is not pushed to you for a day',
+        summary: 'Deny a request; the agent is muted for a day',
         params: IdInPath,
         body: DenyBody,
         response: { 200: AccessRequestView },

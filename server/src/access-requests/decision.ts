@@ -88,7 +88,7 @@ function grantedHosts(
   if (granted.length === 0) {
     throw new ServiceError(allowedHosts ? 'invalid_field' : 'missing_field', {
       field,
-      message: `No host is left that this account's token may go to. Name one in "${field}".`,
+      message: `None of the hosts is allowed for this account's token. Set "${field}" to one that is.`,
     })
   }
   return granted
@@ -125,10 +125,9 @@ function grantedUntil({ expiresAt }: Decision, now: Date): Date | null {
   const refuse = (message: string) => new ServiceError('invalid_field', { field: 'expires_at', message })
   const until = new Date(expiresAt)
   // A leap second is valid RFC 3339, and no Date.
-  if (Number.isNaN(until.getTime())) throw refuse('"expires_at" is no moment that is known here. Name one beside it.')
-  if (until.getTime() > lastMoment)
-    throw refuse('"expires_at" lies after the year 9999 in UTC. Leave it out for no end.')
-  if (until <= now) throw refuse('"expires_at" is not in the future.')
+  if (Number.isNaN(until.getTime())) throw refuse('"expires_at" is not a valid time. Use another one.')
+  if (until.getTime() > lastMoment) throw refuse('"expires_at" is after the year 9999 in UTC. Omit it for no expiry.')
+  if (until <= now) throw refuse('"expires_at" must be in the future.')
   return until
 }
 

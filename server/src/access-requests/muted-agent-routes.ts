@@ -20,7 +20,7 @@ export function mutedAgentRoutes(http: Http, needs: BlockNeeds): void {
       config: { allow: ['user'] },
       schema: {
         tags,
-        summary: 'Agents that you are not notified of: denied lately, or blocked',
+        summary: 'List muted agents: recently denied or blocked',
         querystring: PageQuery,
         response: { 200: MutedAgentPage },
       },
@@ -38,7 +38,7 @@ export function mutedAgentRoutes(http: Http, needs: BlockNeeds): void {
       config: { allow: ['user'], worksOnFullDisk: true },
       schema: {
         tags,
-        summary: 'Never be notified of an agent again, nor see what it asks for',
+        summary: 'Block an agent: no notifications, and its requests are not listed',
         params: IdInPath,
         body: NoBody,
         response: { 200: MutedAgentView },
@@ -56,10 +56,10 @@ export function mutedAgentRoutes(http: Http, needs: BlockNeeds): void {
       config: { allow: ['user'] },
       schema: {
         tags,
-        summary: 'Be notified of an agent again',
+        summary: 'Unmute an agent',
         params: IdInPath,
         body: NoBody,
-        response: { 200: Strict({}, { description: 'The agent can reach this user again.' }) },
+        response: { 200: Strict({}, { description: 'The agent is unmuted.' }) },
       },
     },
     async (request) => {

@@ -103,7 +103,7 @@ async function has(tx: Queries, key: string, limit: RateLimit, now: Date): Promi
 function messageFor(baseUrl: URL, { request, agent, provider }: Asked): PushMessage {
   const asksFor = isVerified(provider) ? provider.name : `${siteOf(new URL(metadataOf(provider).issuer))} (unverified)`
   return {
-    title: 'An agent asks for access',
+    title: 'An agent is requesting access',
     body: `“${shorten(agent.name).replaceAll(quotationMarks, '’')}” (unverified) wants to use ${asksFor}.`,
     accessRequestId: request.accessRequestId,
     // The hint may be somebody's address, which no push service needs to know.

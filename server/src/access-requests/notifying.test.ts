@@ -50,7 +50,7 @@ onBothDatabases('notifying', (engine) => {
     const [payload, ...others] = await pushes()
     assert.deepEqual(others, [])
     assert.deepEqual(payload?.aps.alert, {
-      title: 'An agent asks for access',
+      title: 'An agent is requesting access',
       body: '“Very long name Very long name Very long…” (unverified) wants to use Acme.',
     })
     assert.equal(payload['access_request_id'], id)

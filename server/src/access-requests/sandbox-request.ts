@@ -27,11 +27,11 @@ export function assertWithinSandbox(
   const { host } = baseUrl
   const strange = hosts?.findIndex((one) => one !== host) ?? -1
   if (strange !== -1) {
-    const message = `The sandbox has one host: "${host}". Name it, or leave "hosts" out.`
+    const message = `The sandbox has one host: "${host}". Use it, or omit "hosts".`
     throw new ServiceError('invalid_field', { field: `hosts.${strange}`, message })
   }
   if (paths && !paths.some((one) => coversPathPattern(one, echoPath))) {
-    const message = `The sandbox has one path: "${echoPath}". Name it, or leave "paths" out.`
+    const message = `The sandbox has one path: "${echoPath}". Use it, or omit "paths".`
     throw new ServiceError('invalid_field', { field: 'paths', message })
   }
 }

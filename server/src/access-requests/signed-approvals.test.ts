@@ -210,7 +210,7 @@ onBothDatabases('signed approvals', (engine) => {
     for (const token of [user.token, other.token]) {
       const refused = await approve(id, signature, token)
       assert.deepEqual(codeOf(refused), ['decision_mismatch', undefined])
-      assert.match(refused.body.error.message, /has to hold the decision/)
+      assert.match(refused.body.error.message, /has to include the decision/)
     }
     const grant = await approve(id, signature, device.token)
     assert.equal(grant.status, 201)

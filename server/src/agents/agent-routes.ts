@@ -40,7 +40,7 @@ export function agentRoutes(http: Http, needs: RegisterNeeds & RotateTokenNeeds)
     '/v4/agents/me',
     {
       config: { allow: ['agent'] },
-      schema: { tags: ['Agents'], summary: 'The agent of this token', response: { 200: AgentView } },
+      schema: { tags: ['Agents'], summary: 'Get the agent of this token', response: { 200: AgentView } },
     },
     (request) => agentView(actingAgent(request).agent),
   )
@@ -51,8 +51,9 @@ export function agentRoutes(http: Http, needs: RegisterNeeds & RotateTokenNeeds)
       config: { allow: ['agent'], worksOnFullDisk: true },
       schema: {
         tags: ['Agents'],
-        summary: 'Replace the token of this agent',
-        description: 'The old token ends at once, and calls that are under way with it within about a second.',
+        summary: 'Rotate the token of this agent',
+        description:
+          'The old token stops working immediately; calls in progress with it are ended within about a second.',
         body: NoBody,
         response: { 200: RotateTokenReply },
       },

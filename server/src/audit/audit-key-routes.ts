@@ -18,13 +18,13 @@ export function auditKeyRoutes(http: Http, { database, auditKeys, clock }: KeyRo
       config: { allow: 'anyone' },
       schema: {
         tags: ['Audit'],
-        summary: 'The public key that signed heads of the record are checked with',
+        summary: 'Get the public key that verifies signed audit heads',
         description:
-          'The service signs every minute how far the record has come, writes the head to its log, and `sallyport-server ' +
+          'Every minute the service signs the head of the audit chain and writes it to its log; `sallyport-server ' +
           'audit verify` shows the newest. A head is one line, `sallyport-audit-head.v1.{chain}.{position}.{hash}.' +
-          '{milliseconds}.{signature}`; the Ed25519 signature (base64url) is over the bytes before its dot. Keep this ' +
-          'key and heads where the service can not reach them: `audit verify --head` then shows whether the record ' +
-          'was set back to an older state. The key does not change.',
+          '{milliseconds}.{signature}`; the Ed25519 signature (base64url) covers the bytes before its dot. Store this ' +
+          'key and heads where the service cannot change them: `audit verify --head` then shows whether the audit log ' +
+          'was rolled back to an older state. The key does not change.',
         response: { 200: AuditKeyReply },
       },
     },

@@ -142,7 +142,7 @@ onBothDatabases('retention', (engine) => {
     for (const position of [null, -1, 0]) {
       assert.deepEqual(await forge({ chain: 'chn_unknown', position }), ['aud_forged'])
     }
-    assert.match((await forge({ chain: null, position: null })).join(), /^1 records hang on no chain/)
+    assert.match((await forge({ chain: null, position: null })).join(), /^1 records are on no chain/)
     assert.deepEqual((await verify()).findings, [])
   })
 

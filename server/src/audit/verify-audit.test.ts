@@ -199,7 +199,7 @@ onBothDatabases('verify', (engine) => {
     const [unsigned] = await recording.found()
     assert.match(unsigned?.words ?? '', /not written by this service/)
     await sql`update audit_records set mac = null`.execute(recording.queries)
-    assert.match((await recording.found())[0]?.words ?? '', /same commit was removed/)
+    assert.match((await recording.found())[0]?.words ?? '', /same commit were removed/)
   })
 
   test('finds by what was signed before that all was written anew, even by whoever has the master key', async (t) => {
@@ -213,7 +213,7 @@ onBothDatabases('verify', (engine) => {
     await relink(recording, chain, key)
     const [finding] = await recording.found()
     assert.equal(finding?.position, 8)
-    assert.match(finding.words, /written anew: it is not the record that the head signed at/)
+    assert.match(finding.words, /was rewritten: it is not the record that the head signed at/)
   })
 
   test('finds what was added to a chain, and a chain that the thief made', async (t) => {
@@ -234,10 +234,10 @@ onBothDatabases('verify', (engine) => {
     const { privateKey } = generateKeyPairSync('ed25519')
     const forged = { ...last, ...linked(emptyChain(`chn_${'0'.repeat(26)}`), last), mac: null }
     await recording.put([forged])
-    assert.match((await recording.found())[0]?.words ?? '', /signed with it is not there/)
+    assert.match((await recording.found())[0]?.words ?? '', /signed with it is missing/)
     const signed = signHead('head', forged, recording.clock.now(), privateKey)
     await auditChainStore.insertHead(recording.queries, signed)
-    assert.match((await recording.found())[0]?.words ?? '', /not ours/)
+    assert.match((await recording.found())[0]?.words ?? '', /not signed by this service/)
   })
 
   test('finds a tail that was cut off, by the signed head or by the chain that came after', async (t) => {
@@ -273,7 +273,7 @@ onBothDatabases('verify', (engine) => {
     assert.deepEqual(await recording.found(before), [])
     const [finding] = await recording.found(kept)
     assert.equal(finding?.position, before.position + 1)
-    assert.match(finding.words, /the head that you gave/)
+    assert.match(finding.words, /the given head/)
     const { privateKey } = generateKeyPairSync('ed25519')
     const foreign = signHead('head', before, before.at, privateKey)
     assert.match((await recording.found(foreign))[0]?.words ?? '', /not signed by this service/)
@@ -301,7 +301,7 @@ onBothDatabases('verify', (engine) => {
     assert.deepEqual([findings, unchained], [[], 2])
     await sql`update audit_records set chain = null, position = null, hash = null, mac = null
       where position = 4`.execute(recording.queries)
-    assert.match((await recording.found()).map(({ words }) => words).join(), /removed: |1 records hang on no chain/)
+    assert.match((await recording.found()).map(({ words }) => words).join(), /removed: |1 records are on no chain/)
     assert.equal((await recording.found()).at(-1)?.chain, 'none')
   })
 })

@@ -49,10 +49,10 @@ export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[
   const expected = new Map<string, Expected[]>()
   const expect = (head: Expected) => expected.set(head.chain, [...(expected.get(head.chain) ?? []), head])
   signed.map(asExpected).forEach(expect)
-  for (const head of starts.flatMap(namedHeads)) expect({ ...head, says: 'a later chain began after' })
+  for (const head of starts.flatMap(namedHeads)) expect({ ...head, says: 'a later chain started after' })
   for (const head of kept) {
-    if (isSignedBy(key.publicKey, 'head', head)) expect({ ...head, says: 'the head that you gave speaks of' })
-    else findings.push({ ...head, auditId: undefined, words: 'the head that you gave was not signed by this service' })
+    if (isSignedBy(key.publicKey, 'head', head)) expect({ ...head, says: 'the given head refers to' })
+    else findings.push({ ...head, auditId: undefined, words: 'the given head was not signed by this service' })
   }
   const all = new Set([...expected.keys(), ...[...heads, ...stubs].map(({ chain }) => chain)])
   const total = heads.reduce((sum, { chain, position }) => sum + position - removedOf(stubs, chain), 0)
@@ -69,16 +69,16 @@ export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[
   }
   const { outside, unlisted, unchained } = await findUnchained(needs)
   for (const { chain, position, auditId } of outside) {
-    const words = 'it stands where no walk along the chain comes: the service did not put it there'
+    const words = 'it is not reachable along the chain: the service did not write it there'
     findings.push({ chain, position: position ?? 0, auditId, words })
   }
   for (const { chain, position, auditId } of unlisted) {
-    const words = 'the lists of its user and its agent no longer lead to it'
+    const words = 'the lists of its user and its agent no longer include it'
     findings.push({ chain, position: position ?? 0, auditId, words })
   }
   const expectedCount = expectedUnchained(starts, all.size)
   if (unchained > expectedCount) {
-    const words = `${unchained - expectedCount} records hang on no chain, and came after there were chains`
+    const words = `${unchained - expectedCount} records are on no chain, although they were written after chains existed`
     findings.push({ chain: 'none', position: 0, auditId: undefined, words })
   }
   const removed = stubs.reduce((sum, { position }) => sum + position, 0)

@@ -51,7 +51,7 @@ export async function verifyChain(
     const stub = await chains.findStub(queries, chain)
     if (!stub || stub.position <= head.position) return false
     if (!isSignedBy(key.publicKey, 'stub', stub)) {
-      return finding(stub.position, 'the stub that stands for removed records was not signed by this service')
+      return finding(stub.position, 'the stub for removed records was not signed by this service')
     }
     head = { chain, position: stub.position, hash: stub.hash }
     return true
@@ -88,18 +88,22 @@ export async function verifyChain(
   const beyond = expected.filter(({ position }) => position > head.position).sort((a, b) => a.position - b.position)[0]
   if (beyond) {
     const count = beyond.position - head.position
-    return finding(head.position + 1, `${count} or more records after this place were removed: ${beyond.says}`)
+    return finding(
+      head.position + 1,
+      `${count} or more records after this position were removed: ${beyond.says} one of them`,
+    )
   }
-  if (!isSealed) return finding(head.position, 'what the service wrote after it in the same commit was removed', last)
+  if (!isSealed)
+    return finding(head.position, 'records that the service wrote after it in the same commit were removed', last)
   return undefined
 }
 
 /** Why a record can't be the one that we wrote after that head. Undefined if it is. */
 export function wrongWith(row: LinkedRow, head: Head, key: AuditKey): string | undefined {
   if (row.position !== head.position + 1)
-    return `it was removed, and maybe others: the next one there is ${row.position}`
+    return `it was removed, and possibly others: the next record is ${row.position}`
   const expected = linked(head, row)
-  if (!isSame(expected.hash, row.hash)) return 'it was changed or exchanged, or does not follow the one before it'
+  if (!isSame(expected.hash, row.hash)) return 'it was changed or replaced, or does not follow the previous record'
   if (row.mac && !isSame(row.mac, macOf(key.macKey, expected))) return 'it was not written by this service'
   return undefined
 }
@@ -116,12 +120,17 @@ async function findMismatch(
   const { chain } = last
   const signed = await chains.listSigned(queries, chain, from, last.position)
   if (from === 1 && signed[0]?.position !== 1) {
-    return { chain, position: 1, auditId: rows[0]?.audit_id, words: 'the head that was signed with it is not there' }
+    return { chain, position: 1, auditId: rows[0]?.audit_id, words: 'the head that was signed with it is missing' }
   }
   const forged = signed.find((head) => !isSignedBy(key.publicKey, 'head', head))
   if (forged) {
     const { position } = forged
-    return { chain, position, auditId: rows[position - from]?.audit_id, words: 'the head signed here is not ours' }
+    return {
+      chain,
+      position,
+      auditId: rows[position - from]?.audit_id,
+      words: 'the head signed here was not signed by this service',
+    }
   }
   const all = [...signed.map(asExpected), ...expected].filter(({ position }) => position >= from)
   const unlike = all.find(({ position, hash }) => {
@@ -129,12 +138,12 @@ async function findMismatch(
     return row !== undefined && !isSame(row.hash, hash)
   })
   if (!unlike) return undefined
-  const words = `it, or something before it, was written anew: it is not the record that ${unlike.says}`
+  const words = `it, or a record before it, was rewritten: it is not the record that ${unlike.says}`
   return { chain, position: unlike.position, auditId: rows[unlike.position - from]?.audit_id, words }
 }
 
 export function asExpected(head: SignedHead): Expected {
-  return { ...head, says: `the head signed at ${head.at.toISOString()} speaks of` }
+  return { ...head, says: `the head signed at ${head.at.toISOString()} refers to` }
 }
 
 function isSame(one: Uint8Array, other: Uint8Array): boolean {

@@ -75,12 +75,12 @@ export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
       config: { allow: ['agent', 'user', 'admin'], countsItsRows: true },
       schema: {
         tags,
-        summary: 'What is on record: of you as an agent, concerning you as a user, all of it as an admin',
+        summary: "Read the audit log: an agent's own records, records that concern a user, or all records as admin",
         description:
-          'Newest first. A proxied call is one record: its attempt, with what came of it in `outcome` and `result`. ' +
-          'A page can hold fewer records than asked for, even none, before the end: go on while `next_cursor` is not ' +
-          'null. Rows that were looked at count against a limit a second (429 `rate_limited`). `Accept: application/x-ndjson` or `text/csv`, or `format` in a link, gives all records that match as a ' +
-          'file, from `cursor` on. Two exports of a caller run at a time (429 `rate_limited` beyond that). In CSV a value that a spreadsheet would take for a formula has an apostrophe before it.',
+          'Newest first. A proxied call is one record: the attempt, with its outcome in `outcome` and `result`. ' +
+          'A page can have fewer records than `limit`, even none, before the end: continue while `next_cursor` is not ' +
+          'null. The number of rows scanned per second is limited (429 `rate_limited`). `Accept: application/x-ndjson` or `text/csv`, or `format` in a link, returns all matching records as a ' +
+          'file, from `cursor` on. A caller can run two exports at a time (429 `rate_limited` beyond that). In CSV, a value that a spreadsheet would treat as a formula is prefixed with an apostrophe.',
         querystring: ListAuditQuery,
         response: { 200: AuditPage },
       },
@@ -95,7 +95,7 @@ export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
         return { records, next_cursor: nextCursor }
       }
       if (query.limit !== undefined) {
-        throw new ServiceError('invalid_field', { field: 'limit', message: 'An export takes no limit.' })
+        throw new ServiceError('invalid_field', { field: 'limit', message: 'An export has no "limit". Omit it.' })
       }
       const end = exports.begin(readerKey(request))
       const lines = form.lines(allPages(request, filter, query.cursor))
@@ -114,7 +114,7 @@ export function auditRoutes(http: Http, needs: AuditRouteNeeds): void {
       config: { allow: ['agent', 'user', 'admin'] },
       schema: {
         tags,
-        summary: 'One record, if you may see it',
+        summary: 'Get one record',
         params: IdInPath,
         response: { 200: AuditRecord },
       },

@@ -32,11 +32,11 @@ export function callSeriesRoutes(http: Http, needs: SeriesRouteNeeds): void {
       config: { allow: ['user', 'admin'] },
       schema: {
         tags: ['Audit'],
-        summary: 'How many calls there were over time, by what came of them',
+        summary: 'Count calls over time by outcome',
         description:
-          'Between `since` and `until`, in `buckets` parts of equal length: give the instants where your days begin, and ' +
-          'the parts are days of yours. A call counts where it began. Of the newest 20 000 records all calls are counted; ' +
-          '`complete_since` says from when on that is all there were.',
+          'Counts between `since` and `until` in `buckets` parts of equal length. To count by local days, align both to ' +
+          'local midnights. A call is counted when it starts. Only the newest 20 000 records are counted completely; ' +
+          '`complete_since` is the time from which counts are complete.',
         querystring: AuditSeriesQuery,
         response: { 200: AuditSeriesReply },
       },
@@ -73,7 +73,8 @@ function spanOf(query: AuditSeriesQuery, now: Date): Span {
   const { buckets = defaultBuckets } = query
   const length = until.getTime() - since.getTime()
   if (length < buckets || length > longestMs) {
-    const message = '"since" lies before "until": a millisecond or more for each part, ten years at most.'
+    const message =
+      '"since" must be before "until", with at least a millisecond per bucket and at most ten years in total.'
     throw new ServiceError('invalid_field', { field: 'since', message })
   }
   return { since, until, buckets }

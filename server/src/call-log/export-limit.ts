@@ -13,7 +13,7 @@ export function createExportLimit(): { begin: (caller: string) => () => void } {
       const group = [...running.values()].filter((other) => isAgent(other) === isAgent(caller))
       const own = group.filter((other) => other === caller)
       if (own.length >= maxExports.perCaller || group.length >= maxExports.perGroup) {
-        const message = 'Too many exports are running. Let one end, wait as Retry-After says, then ask again.'
+        const message = 'Too many exports are running. Wait for the time in Retry-After, then try again.'
         throw new ServiceError('rate_limited', { retryAfterSeconds, message })
       }
       const place = Symbol(caller)

@@ -57,9 +57,9 @@ export function judgeCallbackUrl(egress: Pick<Egress, 'judgeUrl'>, text: string)
   const invalid = (message: string) => new ServiceError('invalid_url', { field: 'callback_url', message })
   if (text.length > maxUrlLength) throw invalid(`The URL is longer than ${maxUrlLength} characters.`)
   const url = URL.parse(text)
-  if (!url) throw invalid('The URL can not be parsed. Give a whole https URL.')
+  if (!url) throw invalid('The URL cannot be parsed. Use an absolute https URL.')
   egress.judgeUrl(url, 'stranger', 'callback_url')
   // An empty fragment shows in the text alone.
-  if (url.href.includes('#')) throw invalid('The URL has a fragment, which is never sent. Leave it out.')
+  if (url.href.includes('#')) throw invalid('The URL has a fragment, which is never sent. Remove it.')
   return url
 }

@@ -23,22 +23,22 @@ const commands: Command[] = [
   {
     words: ['serve'],
     options: '[--user <name>]',
-    meaning: 'run the service (also without a word); started by root, as that user',
+    meaning: 'run the service (the default command); if started by root, as that user',
     run: serveCommand,
   },
   {
     words: ['systemd-unit'],
-    meaning: 'print a unit that runs the service as a user of its own',
+    meaning: 'print a systemd unit that runs the service as a dedicated user',
     run: showSystemdUnit,
   },
-  { words: ['config'], meaning: 'list every setting with its value, default and meaning', run: showConfig },
+  { words: ['config'], meaning: 'list every setting with its value, default and description', run: showConfig },
   { words: ['doctor'], meaning: 'check database, clock, files, keys, base URL, TLS and push', run: doctor },
-  { words: ['keys', 'rotate'], meaning: 'take a new master key into use while the service runs', run: rotateMasterKey },
-  { words: ['v1-key', 'rotate'], meaning: 'hand out a new key to clients of the legacy protocol', run: rotateV1Key },
+  { words: ['keys', 'rotate'], meaning: 'rotate the master key while the service runs', run: rotateMasterKey },
+  { words: ['v1-key', 'rotate'], meaning: 'rotate the service key of the legacy v1 protocol', run: rotateV1Key },
   {
     words: ['audit', 'verify'],
     options: '[--head <text>]',
-    meaning: 'say whether the record was changed, removed or reordered, and where',
+    meaning: 'check whether audit records were changed, removed or reordered',
     run: verifyAuditCommand,
   },
 ]
@@ -60,7 +60,7 @@ export async function runCommandLine(args: string[]): Promise<void> {
     return own.join(' ') === given.join(' ')
   })
   if (!command) {
-    process.stderr.write(`There is no command "${words.join(' ')}".\n\n${usage()}`)
+    process.stderr.write(`Unknown command "${words.join(' ')}".\n\n${usage()}`)
     process.exitCode = 2
     return
   }
@@ -75,7 +75,7 @@ export async function runCommandLine(args: string[]): Promise<void> {
 async function serveCommand(env: NodeJS.ProcessEnv, options: string[]): Promise<number | undefined> {
   const [option, user, ...rest] = options
   if (option !== undefined && (option !== '--user' || !user || rest.length > 0)) {
-    process.stderr.write(`serve takes --user <name> and nothing else.\n\n${usage()}`)
+    process.stderr.write(`serve accepts only --user <name>.\n\n${usage()}`)
     return 2
   }
   if (user !== undefined) runAs(user, env)

@@ -20,13 +20,13 @@ export function showConfig(env: Environment): Promise<number> {
     const source = isSet ? `(default ${fallback})` : '(default)'
     process.stdout.write(`${name.padEnd(width)}  ${value}  ${source}\n${' '.repeat(width)}  ${meaning}\n`)
   }
-  for (const name of unknownSettings(env)) process.stderr.write(`Not known: ${name}. Is it misspelt?\n`)
+  for (const name of unknownSettings(env)) process.stderr.write(`Unknown setting: ${name}. Is it misspelled?\n`)
   try {
     readConfig(env)
     return Promise.resolve(0)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    process.stderr.write(`\n${error.problems.map((problem) => `Wrong: ${problem}`).join('\n')}\n`)
+    process.stderr.write(`\n${error.problems.map((problem) => `Invalid: ${problem}`).join('\n')}\n`)
     return Promise.resolve(1)
   }
 }

@@ -28,13 +28,17 @@ export async function doctor(env: NodeJS.ProcessEnv): Promise<number> {
 }
 
 function report({ what, level, words }: Finding): void {
-  process.stdout.write(`${signs[level]} ${what.padEnd(15)} ${level === 'warning' ? 'a warning: ' : ''}${words}\n`)
+  process.stdout.write(`${signs[level]} ${what.padEnd(15)} ${level === 'warning' ? 'warning: ' : ''}${words}\n`)
 }
 
 async function checkDatabase(config: Config): Promise<Finding[]> {
   if (!config.databaseUrl.isSet && !existsSync(databaseFile(config))) {
     return [
-      { what: 'database', level: 'well', words: `${databaseFile(config)} is not there yet; the first start makes it` },
+      {
+        what: 'database',
+        level: 'well',
+        words: `${databaseFile(config)} does not exist yet; the first start creates it`,
+      },
     ]
   }
   const database = openDatabase(config)
@@ -57,8 +61,8 @@ async function checkSchema(config: Config, database: Database): Promise<Finding 
   const state = isCurrent
     ? 'schema up to date'
     : applied < migrations.length
-      ? `schema ${applied} of ${migrations.length}; the next start brings it up`
-      : `made by a newer version (schema ${applied}, this one knows ${migrations.length}); start that one`
+      ? `schema ${applied} of ${migrations.length}; the next start migrates it`
+      : `migrated by a newer version (schema ${applied}, this version knows ${migrations.length}); start the newer version`
   return {
     what: 'database',
     level: applied <= migrations.length ? 'well' : 'wrong',
@@ -71,10 +75,10 @@ async function checkWriting(database: Database): Promise<Finding> {
   const what = 'writing'
   try {
     await database.probe()
-    return { what, level: 'well', words: 'the database can be written to' }
+    return { what, level: 'well', words: 'the database is writable' }
   } catch (error) {
-    const way = database.engine === 'sqlite' ? "Check its file's owner and disk." : 'Connect to the primary.'
-    return { what, level: 'wrong', words: `the database can't be written to: ${reasonOf(error)}. ${way}` }
+    const way = database.engine === 'sqlite' ? 'Check the owner of its file and the disk.' : 'Connect to the primary.'
+    return { what, level: 'wrong', words: `the database is not writable: ${reasonOf(error)}. ${way}` }
   }
 }
 
@@ -94,7 +98,11 @@ export function clockFinding(exactMs: number): Finding {
     return { what, level: 'well', words: `${Math.abs(offsetMs)} ms ${direction} the database's` }
   }
   const seconds = Math.round(Math.abs(offsetMs) / 1000)
-  return { what, level: 'wrong', words: `${seconds} s ${direction} the database's. Synchronise both machines by NTP.` }
+  return {
+    what,
+    level: 'wrong',
+    words: `${seconds} s ${direction} the database's. Synchronize both machines with NTP.`,
+  }
 }
 
 /** SQLite has no clock of its own, but nothing that is on record can come later than now. */
@@ -104,8 +112,8 @@ async function checkRecordedTime(database: Database): Promise<Finding> {
     database.queries,
   )
   const behindMs = (rows[0]?.at ?? 0) - systemClock().getTime()
-  if (behindMs <= toleratedMs) return { what, level: 'well', words: 'not behind what is on record' }
-  const words = `${Math.round(behindMs / 1000)} s behind what is on record. Synchronise the clock by NTP.`
+  if (behindMs <= toleratedMs) return { what, level: 'well', words: 'not behind the newest audit record' }
+  const words = `${Math.round(behindMs / 1000)} s behind the newest audit record. Synchronize the clock with NTP.`
   return { what, level: 'wrong', words }
 }
 
@@ -113,9 +121,9 @@ async function checkMasterKey(config: Config, database: Database): Promise<Findi
   const what = 'master key'
   try {
     const sealed = await database.queries.selectFrom('vault_keys').select('key_id').limit(1).executeTakeFirst()
-    if (!sealed) return { what, level: 'well', words: 'nothing is sealed yet' }
+    if (!sealed) return { what, level: 'well', words: 'nothing is encrypted yet' }
     await openVault({ database, readMasterKeys: masterKeySource(config).read, clock: systemClock })
-    return { what, level: 'well', words: 'opens the database' }
+    return { what, level: 'well', words: 'decrypts the database' }
   } catch (error) {
     return { what, level: 'wrong', words: errorText(error) }
   }

@@ -13,20 +13,20 @@ export function errorText(error: unknown): string {
   if (error instanceof CommandRefused || error instanceof RotationRefused || error instanceof DatabaseTooNew)
     return capital(error.message)
   if (error instanceof WrongMasterKey) {
-    return `${capital(error.message)}. Give the key that was in use, or both while keys rotate (SALLYPORT_MASTER_KEY=new,old).`
+    return `${capital(error.message)}. Set the key that was in use, or both during rotation (SALLYPORT_MASTER_KEY=new,old).`
   }
   if (error instanceof SessionsShared) {
-    return `${capital(error.message)}. Connect to the database itself, or let the pooler work by session (PgBouncer: pool_mode = session).`
+    return `${capital(error.message)}. Connect to the database directly, or use session mode in the pooler (PgBouncer: pool_mode = session).`
   }
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') {
     const { port } = error as { port?: number }
-    return `Port ${port ?? ''} is in use. Stop what listens there, or set PORT or SALLYPORT_METRICS_PORT to another.`
+    return `Port ${port ?? ''} is in use. Stop the process that uses it, or change PORT or SALLYPORT_METRICS_PORT.`
   }
   if (code === 'EACCES') return `Permission denied: ${message}.`
   // Invalid authorization, or no such database (PostgreSQL, appendix A).
   if (/^(?:28[0-9A-Z]{3}|3D000)$/.test(code ?? '')) return `PostgreSQL refused: ${message}. Check DATABASE_URL.`
-  if (isUnavailable(error)) return `The database can not be used: ${reasonOf(error)}.`
+  if (isUnavailable(error)) return `The database cannot be used: ${reasonOf(error)}.`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 

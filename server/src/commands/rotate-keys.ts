@@ -12,8 +12,8 @@ export function rotateMasterKey(env: NodeJS.ProcessEnv): Promise<number> {
     const { resealed } = await rotateKeys({ database, vault, source, sealedColumns, newMasterKey, clock, onProgress })
     const { audit } = createStores({ database, vault, clock })
     await audit.append(database.queries, { event: 'keys.rotated', at: clock(), detail: { resealed } })
-    onProgress('Done. Nothing is sealed under the old master key any more.')
-    if (!source.write) onProgress('Take the old key out of SALLYPORT_MASTER_KEY now.')
+    onProgress('Done. Nothing is encrypted with the old master key anymore.')
+    if (!source.write) onProgress('Remove the old key from SALLYPORT_MASTER_KEY now.')
     return 0
   })
 }

@@ -13,8 +13,8 @@ export function rotateV1Key(env: NodeJS.ProcessEnv): Promise<number> {
     const { keyId, publicKey, fingerprint } = await rotateServiceKey({ config, database, serviceKeys, audit, clock })
     const lines = [
       `The service's v1 key is now ${keyId}, ${fingerprint}.`,
-      `Envelopes for the former one are opened for ${config.v1KeyOverlapHours} more hours (SALLYPORT_V1_KEY_OVERLAP_HOURS).`,
-      'Give clients that pin the key the new fingerprint, by another way than this service.',
+      `Envelopes for the previous key are accepted for ${config.v1KeyOverlapHours} more hours (SALLYPORT_V1_KEY_OVERLAP_HOURS).`,
+      'Send the new fingerprint to clients that pin the key, over another channel than this service.',
     ]
     process.stdout.write(`${lines.join('\n')}\n${publicKey}`)
     return 0

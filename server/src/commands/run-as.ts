@@ -21,16 +21,16 @@ import type { SystemUser } from '../platform/operations/system-users.ts'
 
 export function runAs(name: string, env: NodeJS.ProcessEnv): void {
   const user = findUser(name)
-  if (!user)
-    throw refused(`there is no user "${name}" in /etc/passwd. Create one: useradd --system --user-group sallyport`)
+  if (!user) throw refused(`no user "${name}" in /etc/passwd. Create one: useradd --system --user-group sallyport`)
   // The group root may read what is root's in many places.
-  if (user.uid === 0 || user.gid === 0) throw refused(`"${name}" has the rights of root. Give a user of its own`)
+  if (user.uid === 0 || user.gid === 0) throw refused(`"${name}" has root privileges. Use a dedicated user`)
   const dataDir = ['DATABASE_URL', 'DATABASE_URL_FILE', 'DATABASE_URL_COMMAND'].some((setting) => env[setting])
     ? undefined
     : readSetting(settings.dataDir, env)
   // Workers are that user from their start, and so is a service that its service manager starts so.
   if (process.getuid?.() !== user.uid) {
-    if (process.getuid?.() !== 0) throw refused(`only root can become "${name}". Start it with sudo, or as that user`)
+    if (process.getuid?.() !== 0)
+      throw refused(`only root can switch to "${name}". Start it with sudo, or as that user`)
     if (dataDir !== undefined) giveDataDirectory(dataDir, user)
     giveUpRoot(user)
     Object.assign(env, { USER: name, LOGNAME: name })
@@ -49,7 +49,7 @@ function giveUpRoot({ name, uid, gid }: SystemUser): void {
   process.setuid?.(uid)
   const groups = process.getgroups?.().filter((group) => group !== gid)
   const isDone = process.getuid?.() === uid && process.geteuid?.() === uid && process.getegid?.() === gid
-  if (!isDone || groups?.length !== 0 || canBecomeRoot()) throw refused(`root could not be given up for "${name}"`)
+  if (!isDone || groups?.length !== 0 || canBecomeRoot()) throw refused(`could not drop root privileges for "${name}"`)
 }
 
 function canBecomeRoot(): boolean {
@@ -74,7 +74,7 @@ function giveDataDirectory(dataDir: string, user: SystemUser): void {
   if (uid === user.uid) return
   if (uid !== 0 || readdirSync(dataDir).length > 0) {
     throw new ConfigError([
-      `SALLYPORT_DATA_DIR: "${dataDir}" belongs to ${userName(uid)}. Hand it over (chown -R ${user.name} "${dataDir}"), or give another.`,
+      `SALLYPORT_DATA_DIR: "${dataDir}" belongs to ${userName(uid)}. Change its owner (chown -R ${user.name} "${dataDir}"), or use another directory.`,
     ])
   }
   // By its handle: what the name leads to could be exchanged meanwhile.
@@ -90,7 +90,7 @@ function assertReachable(path: string, mode: number, name: string): void {
   try {
     accessSync(path, mode)
   } catch {
-    throw refused(`"${name}" has no access to ${path}. Let it in, or use a place that is open to it`)
+    throw refused(`"${name}" has no access to ${path}. Grant access, or use a path it can access`)
   }
 }
 

@@ -79,7 +79,7 @@ function assertOpenToAll(file: string): void {
   const isHidden = /^\/(?:home|root|run\/user)\//.test(file)
   if (!isHidden && isOpen(file, 0o004) && folders.every((folder) => isOpen(folder, 0o001))) return
   throw new ConfigError([
-    `systemd-unit: a user of its own could not read ${file}. Install it elsewhere, such as ` +
+    `systemd-unit: a dedicated user could not read ${file}. Install it elsewhere, for example with ` +
       'sudo npm install --global --prefix /opt/sallyport ./sallyport-server-*.tgz, and run it from there.',
   ])
 }

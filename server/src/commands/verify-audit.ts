@@ -18,7 +18,7 @@ export async function verifyAuditCommand(env: NodeJS.ProcessEnv, options: string
   const kept = texts?.map(readHeadText)
   if (!kept || !kept.every((head) => head !== undefined)) {
     process.stderr.write(
-      '--head takes one line that begins with sallyport-audit-head.v1, as verify and the log show it.\n',
+      '--head must be one line that starts with sallyport-audit-head.v1, as printed by verify and in the log.\n',
     )
     return 2
   }
@@ -33,7 +33,7 @@ async function verify(
   const vault = await openVault({ database, readMasterKeys: source.read, clock })
   const key = await createAuditKeyStore(vault).find(database.queries)
   if (!key) {
-    say('✗ There is no key that could have signed anything: nothing was ever put on record, or the key was removed.')
+    say('✗ No signing key found: nothing was ever recorded, or the key was removed.')
     return 1
   }
   const onProgress = (checked: number, total: number) => {
@@ -57,16 +57,18 @@ function report({ findings, chains, records, unchained, removed, signed }: Verdi
     say(`✗ chain ${chain}, position ${position}${auditId === undefined ? '' : `, ${auditId}`}: ${words}`)
   }
   if (findings.length > shownFindings) say(`✗ and ${findings.length - shownFindings} more chains`)
-  if (unchained > 0) say(`  ${unchained} records are from before there were chains: nothing protects them`)
-  if (removed > 0) say(`  ${removed} records were taken away by retention`)
+  if (unchained > 0) say(`  ${unchained} records are older than the audit chains and are not protected`)
+  if (removed > 0) say(`  ${removed} records were removed by retention`)
   const what = `${records} records in ${chains} ${chains === 1 ? 'chain' : 'chains'}`
   // How many were read until then says nothing.
-  if (findings.length > 0) say('✗ The record is not as the service left it.')
+  if (findings.length > 0) say('✗ The audit log was modified.')
   else say(`✓ ${what}: nothing was changed, removed or reordered`)
   const lasting = signed.filter(({ chain }) => chain.startsWith('chn_'))
   const newest = lasting.toSorted((one, other) => other.at.getTime() - one.at.getTime())[0]
   if (findings.length === 0 && newest) {
-    say('  Keep the newest head elsewhere, for --head: it shows a database that was set back to an older state.')
+    say(
+      '  Store the newest head elsewhere and pass it to --head later: it reveals a database that was rolled back to an older state.',
+    )
     say(`  ${headText(newest)}`)
   }
 }

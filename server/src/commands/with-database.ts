@@ -31,7 +31,7 @@ export async function withDatabase(
   assertOwnDirectory(config, { isService: false })
   if (!config.databaseUrl.isSet && !existsSync(databaseFile(config))) {
     throw new CommandRefused(
-      `There is no database at ${databaseFile(config)}. Run this with the settings of the service (SALLYPORT_DATA_DIR or DATABASE_URL), or start the service once.`,
+      `No database at ${databaseFile(config)}. Run this with the settings of the service (SALLYPORT_DATA_DIR or DATABASE_URL), or start the service once.`,
     )
   }
   // A key is made where there is no database alone, and there is one.
@@ -50,9 +50,9 @@ async function assertCurrent({ queries }: Database): Promise<void> {
   const applied = await findLastMigration(queries)
   if (applied > migrations.length) throw new DatabaseTooNew(applied, migrations.length)
   if (applied === 0) {
-    throw new CommandRefused('The database is empty. Check which one the settings name, or start the service once.')
+    throw new CommandRefused('The database is empty. Check the settings, or start the service once.')
   }
   if (applied < migrations.length) {
-    throw new CommandRefused('The database is of an older version. Start the service once, which brings it up to date.')
+    throw new CommandRefused('The database has an older schema. Start the service once to migrate it.')
   }
 }

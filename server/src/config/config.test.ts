@@ -42,13 +42,16 @@ test('with nothing set, everything has its default', () => {
 })
 
 test('a wrong value is answered with its name, what it got and what it takes', () => {
-  const port = 'takes a whole number from 1 to 65535.'
+  const port = 'expected a whole number from 1 to 65535.'
   for (const value of ['0', '65536', '-1', '1.5', '1e3', '0x50', ' 80', '', 'http', '9'.repeat(400)]) {
     refuses({ PORT: value }, `PORT: got "${value}"; ${port}`)
   }
-  refuses({ SALLYPORT_LOG_LEVEL: 'loud' }, 'SALLYPORT_LOG_LEVEL: got "loud"; takes debug, info, warn, error, silent.')
-  refuses({ SALLYPORT_DATABASE_INSECURE: 'yes' }, 'SALLYPORT_DATABASE_INSECURE: got "yes"; takes 0, 1.')
-  refuses({ SALLYPORT_DATA_DIR: ' ' }, 'SALLYPORT_DATA_DIR: got " "; takes some text.')
+  refuses(
+    { SALLYPORT_LOG_LEVEL: 'loud' },
+    'SALLYPORT_LOG_LEVEL: got "loud"; expected one of debug, info, warn, error, silent.',
+  )
+  refuses({ SALLYPORT_DATABASE_INSECURE: 'yes' }, 'SALLYPORT_DATABASE_INSECURE: got "yes"; expected one of 0, 1.')
+  refuses({ SALLYPORT_DATA_DIR: ' ' }, 'SALLYPORT_DATA_DIR: got " "; expected some text.')
   refuses({ SALLYPORT_METRICS_PORT: 'x' }, `SALLYPORT_METRICS_PORT: got "x"; ${port}`)
 })
 
@@ -62,18 +65,18 @@ test('all problems are told at once', () => {
   )
   refuses(
     { HOST: '192.0.2.1', SALLYPORT_TLS_KEY_FILE: 'key.pem', SALLYPORT_ADMIN_TOKEN: 'short', DATABASE_URL: 'mysql://x' },
-    /^SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE go together/,
+    /^SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE must be set together/,
     /^HOST: /,
-    /^DATABASE_URL takes /,
-    /^SALLYPORT_MASTER_KEY must be given/,
-    /^SALLYPORT_ADMIN_TOKEN takes /,
+    /^DATABASE_URL must be /,
+    /^SALLYPORT_MASTER_KEY must be set/,
+    /^SALLYPORT_ADMIN_TOKEN must be /,
   )
 })
 
 test('a whole request may not take less time than its headers', () => {
   refuses(
     { SALLYPORT_REQUEST_TIMEOUT_SECONDS: '9' },
-    'SALLYPORT_REQUEST_TIMEOUT_SECONDS: got "9"; takes no less than SALLYPORT_HEADERS_TIMEOUT_SECONDS.',
+    'SALLYPORT_REQUEST_TIMEOUT_SECONDS: got "9"; expected at least SALLYPORT_HEADERS_TIMEOUT_SECONDS.',
   )
   readConfig({ SALLYPORT_REQUEST_TIMEOUT_SECONDS: '9', SALLYPORT_HEADERS_TIMEOUT_SECONDS: '9' })
 })
@@ -83,11 +86,11 @@ test('metrics that other machines can reach need a token', () => {
   const token = 'x'.repeat(32)
   refuses(
     reachable,
-    'SALLYPORT_METRICS_TOKEN is needed where SALLYPORT_METRICS_PORT can be reached from other machines.',
+    'SALLYPORT_METRICS_TOKEN is required because SALLYPORT_METRICS_PORT can be reached from other machines.',
   )
   takes({ ...reachable, SALLYPORT_METRICS_TOKEN: token })
   takes({ SALLYPORT_METRICS_PORT: '9464' })
-  refuses({ SALLYPORT_METRICS_TOKEN: 'short' }, /^SALLYPORT_METRICS_TOKEN takes 32 or more/)
+  refuses({ SALLYPORT_METRICS_TOKEN: 'short' }, /^SALLYPORT_METRICS_TOKEN must be 32 or more/)
 })
 
 test('a base URL has a scheme, a host and nothing more', () => {
@@ -96,7 +99,10 @@ test('a base URL has a scheme, a host and nothing more', () => {
   }
   const wrong = ['vault.example.com', 'ftp://a.example', 'https://a.example/path', 'https://a.example/?q', 'https://']
   for (const value of [...wrong, 'https://a.example/#f', 'https://me@a.example', 'https://:word@a.example']) {
-    refuses({ SALLYPORT_BASE_URL: value }, /^SALLYPORT_BASE_URL: got ".*"; takes an http or https URL without a path/)
+    refuses(
+      { SALLYPORT_BASE_URL: value },
+      /^SALLYPORT_BASE_URL: got ".*"; expected an http or https URL without a path/,
+    )
   }
 })
 
@@ -117,14 +123,14 @@ test('without one, the base URL follows from HOST, PORT and TLS', () => {
 test('listening on every address needs a base URL: links must name one', () => {
   const tls = { SALLYPORT_TLS_CERT_FILE: 'cert.pem', SALLYPORT_TLS_KEY_FILE: 'key.pem' }
   for (const HOST of ['0.0.0.0', '::', '::0', '0:0:0:0:0:0:0:0', 'fe80::1%eth0']) {
-    refuses({ HOST, ...tls }, /^SALLYPORT_BASE_URL is needed when HOST is /)
+    refuses({ HOST, ...tls }, /^SALLYPORT_BASE_URL is required when HOST is /)
     takes({ HOST, ...tls, SALLYPORT_BASE_URL: 'https://vault.example.com' })
   }
 })
 
 test('HOST takes an address or a name', () => {
   for (const HOST of ['a b', 'a/b', 'me@a', 'a:80', '[::1]', 'http://localhost', '', '1.2.3.4\n']) {
-    refuses({ HOST }, /^HOST: got "[^]*"; takes /)
+    refuses({ HOST }, /^HOST: got "[^]*"; expected /)
   }
 })
 
@@ -137,7 +143,10 @@ test('off loopback, http is refused', () => {
     '127.evil.example',
     'localhost.example',
   ]) {
-    refuses({ HOST, SALLYPORT_BASE_URL: 'http://vault.example.com' }, /^HOST: got ".*"; takes a loopback address while/)
+    refuses(
+      { HOST, SALLYPORT_BASE_URL: 'http://vault.example.com' },
+      /^HOST: got ".*"; expected a loopback address while/,
+    )
     takes({ HOST, SALLYPORT_BASE_URL: 'https://vault.example.com' })
   }
   for (const HOST of ['127.0.0.1', 'localhost', '::1']) takes({ HOST, SALLYPORT_BASE_URL: 'http://vault.example.com' })
@@ -146,16 +155,16 @@ test('off loopback, http is refused', () => {
 test('a TLS certificate needs its key, and an https base URL', () => {
   const pair = { SALLYPORT_TLS_CERT_FILE: 'cert.pem', SALLYPORT_TLS_KEY_FILE: 'key.pem' }
   takes({ ...pair, HOST: '192.0.2.1' })
-  refuses({ SALLYPORT_TLS_CERT_FILE: 'cert.pem' }, /go together; one of them is missing/)
-  refuses({ SALLYPORT_TLS_KEY_FILE: 'key.pem' }, /go together; one of them is missing/)
-  refuses({ ...pair, SALLYPORT_BASE_URL: 'http://localhost:8787' }, /^SALLYPORT_BASE_URL: .* takes an https URL/)
+  refuses({ SALLYPORT_TLS_CERT_FILE: 'cert.pem' }, /must be set together; one of them is missing/)
+  refuses({ SALLYPORT_TLS_KEY_FILE: 'key.pem' }, /must be set together; one of them is missing/)
+  refuses({ ...pair, SALLYPORT_BASE_URL: 'http://localhost:8787' }, /^SALLYPORT_BASE_URL: .* expected an https URL/)
 })
 
 test('with DATABASE_URL the master key and the admin token must be given', () => {
   const DATABASE_URL = 'postgres://db.example.com/sallyport'
   takes({ DATABASE_URL, ...shared })
   takes({ ...shared, DATABASE_URL: 'postgresql://me:word@db.example.com/sallyport?sslmode=verify-full' })
-  const missing = (name: string) => `${name} must be given together with DATABASE_URL.`
+  const missing = (name: string) => `${name} must be set together with DATABASE_URL.`
   refuses({ DATABASE_URL }, missing('SALLYPORT_ADMIN_TOKEN'), missing('SALLYPORT_MASTER_KEY'))
   refuses({ DATABASE_URL, SALLYPORT_ADMIN_TOKEN: adminToken }, missing('SALLYPORT_MASTER_KEY'))
 })
@@ -168,14 +177,14 @@ test('what is no URL for PostgreSQL is refused at the start', () => {
     'postgres://me:hush@[a/b',
     'postgres://a:b:c',
   ]) {
-    refuses({ ...shared, DATABASE_URL }, /^DATABASE_URL takes a URL that starts with postgres:\/\//)
+    refuses({ ...shared, DATABASE_URL }, /^DATABASE_URL must be a URL that starts with postgres:\/\//)
   }
 })
 
 test('an admin token has 32 or more visible characters', () => {
   takes({ SALLYPORT_ADMIN_TOKEN: '!~'.repeat(16) })
   for (const value of ['x'.repeat(31), `${'x'.repeat(32)} y`, 'ü'.repeat(32), `${'x'.repeat(32)}\u0000`]) {
-    refuses({ SALLYPORT_ADMIN_TOKEN: value }, /^SALLYPORT_ADMIN_TOKEN takes 32 or more visible/)
+    refuses({ SALLYPORT_ADMIN_TOKEN: value }, /^SALLYPORT_ADMIN_TOKEN must be 32 or more visible/)
   }
 })
 
@@ -188,7 +197,7 @@ test('proxies that are trusted are addresses or ranges', () => {
   ])
   const wrong = ['true', '*', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '::/129', '10.0.0.0/-1', '10.0.0.1,', 'a.b']
   for (const value of [...wrong, '0.0.0.0/0', '::/0', '10.1.2.3/8', '2001:db8::1/32']) {
-    refuses({ SALLYPORT_TRUST_PROXY: value }, /^SALLYPORT_TRUST_PROXY: got ".*"; takes IP addresses or CIDR ranges/)
+    refuses({ SALLYPORT_TRUST_PROXY: value }, /^SALLYPORT_TRUST_PROXY: got ".*"; expected IP addresses or CIDR ranges/)
   }
 })
 

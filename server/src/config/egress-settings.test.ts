@@ -47,7 +47,7 @@ test('an entry that could be read in two ways, or is none, stops the start', () 
   const inside = ['10.1.2.3/8', '10.1.3.0/22', 'fd00::1/64', '192.168.7.7/31']
   for (const entry of [...hosts, ...writings, ...urls, ...ranges, ...inside, '127.0.0.1:443,', ' ']) {
     const problem = problemOf({ SALLYPORT_EGRESS_ALLOW: entry })
-    assert.ok(problem.startsWith(`SALLYPORT_EGRESS_ALLOW: got "${entry}"; takes host:port (such as `), problem)
+    assert.ok(problem.startsWith(`SALLYPORT_EGRESS_ALLOW: got "${entry}"; expected host:port (such as `), problem)
   }
 })
 
@@ -71,7 +71,7 @@ test('a file that can not be read, is empty or holds no authority stops the star
   for (const name of ['missing', '.', ...Object.keys(contents)]) {
     const path = join(folder, name)
     const problem = problemOf({ SALLYPORT_EGRESS_ALLOW: '10.0.0.0/8', SALLYPORT_EGRESS_CA_FILE: path })
-    const takes = 'takes the path of a file that can be read and holds certificates of authorities in PEM.'
+    const takes = 'expected the path of a readable PEM file of CA certificates.'
     assert.equal(problem, `SALLYPORT_EGRESS_CA_FILE: got "${path}"; ${takes}`)
   }
 })
@@ -80,6 +80,6 @@ test('authorities that would be trusted for nothing stop the start', async (t) =
   const { caFile } = await createAuthority(temporaryFolder(t))
   assert.match(
     problemOf({ SALLYPORT_EGRESS_CA_FILE: caFile }),
-    /^SALLYPORT_EGRESS_CA_FILE is trusted for what .* lists/,
+    /^SALLYPORT_EGRESS_CA_FILE has no effect because SALLYPORT_EGRESS_ALLOW is empty/,
   )
 })

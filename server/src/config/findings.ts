@@ -30,15 +30,15 @@ export function findingsOf(config: Config, unknownSettings: readonly string[], c
 function settings(unknown: readonly string[]): Finding {
   const what = 'settings'
   return unknown.length === 0
-    ? { what, level: 'well', words: 'all are understood' }
-    : { what, level: 'wrong', words: `not known: ${unknown.join(', ')}. Are they misspelt?` }
+    ? { what, level: 'well', words: 'valid' }
+    : { what, level: 'wrong', words: `unknown: ${unknown.join(', ')}. Are they misspelled?` }
 }
 
 function files(config: Config): Finding[] {
   if (config.databaseUrl.isSet) return []
   const what = 'data directory'
   if (!existsSync(config.dataDir)) {
-    return [{ what, level: 'well', words: `${config.dataDir} is not there yet; the first start makes it` }]
+    return [{ what, level: 'well', words: `${config.dataDir} does not exist yet; the first start creates it` }]
   }
   const expected: [string, number][] = [
     [config.dataDir, 0o700],
@@ -47,9 +47,9 @@ function files(config: Config): Finding[] {
     [adminTokenFile(config) ?? config.dataDir, config.adminToken.isSet ? 0o700 : 0o600],
   ]
   const loose = expected.filter(([file, mode]) => existsSync(file) && (statSync(file).mode & 0o777 & ~mode) !== 0)
-  if (loose.length === 0) return [{ what, level: 'well', words: `${config.dataDir}, for its owner alone` }]
+  if (loose.length === 0) return [{ what, level: 'well', words: `${config.dataDir}, private to its owner` }]
   const words = loose.map(([file, mode]) => `chmod ${mode.toString(8)} ${file}`).join(' && ')
-  return [{ what, level: 'wrong', words: `others can read it: ${words}` }]
+  return [{ what, level: 'wrong', words: `other users can read it: ${words}` }]
 }
 
 const mebibyte = 1024 * 1024
@@ -66,7 +66,7 @@ function disk({ databaseUrl, dataDir, diskFloorBytes }: Config): Finding[] {
   }
   if (free < 4 * diskFloorBytes) {
     return [
-      { what, level: 'warning', words: `${words}, and ${floor}: registrations are refused soon. Free some space.` },
+      { what, level: 'warning', words: `${words}, and ${floor}: registrations will be refused soon. Free some space.` },
     ]
   }
   return [{ what, level: 'well', words }]
@@ -85,26 +85,28 @@ function tls({ tlsCertFile, tlsKeyFile, baseUrl }: Config, now: Date): Finding {
   const what = 'TLS'
   if (tlsCertFile === undefined || tlsKeyFile === undefined) {
     const isHttps = baseUrl.protocol === 'https:'
-    const words = isHttps ? 'not served here: a proxy in front has to' : 'not served, not needed on loopback'
+    const words = isHttps ? 'not served here: a reverse proxy has to' : 'not needed on loopback'
     return { what, level: 'well', words }
   }
   try {
     const certificate = new X509Certificate(readFileSync(tlsCertFile))
     const problems = [
-      certificate.checkPrivateKey(createPrivateKey(readFileSync(tlsKeyFile))) ? '' : 'the key does not belong to it',
-      certificate.checkHost(baseUrl.hostname) === undefined ? `it does not name ${baseUrl.hostname}` : '',
+      certificate.checkPrivateKey(createPrivateKey(readFileSync(tlsKeyFile)))
+        ? ''
+        : 'the private key does not match it',
+      certificate.checkHost(baseUrl.hostname) === undefined ? `it is not valid for ${baseUrl.hostname}` : '',
       certificate.validToDate <= now ? `it expired on ${certificate.validTo}` : '',
       certificate.validFromDate > now ? `it is valid only from ${certificate.validFrom}` : '',
     ].filter((problem) => problem !== '')
     if (problems.length > 0) {
-      return { what, level: 'wrong', words: `${tlsCertFile}: ${problems.join('; ')}. Get another certificate.` }
+      return { what, level: 'wrong', words: `${tlsCertFile}: ${problems.join('; ')}. Replace the certificate.` }
     }
     const words = `${tlsCertFile}, valid to ${certificate.validTo}`
     return certificate.validToDate.getTime() - now.getTime() < renewBeforeMs
       ? { what, level: 'warning', words: `${words}. Renew it, then send SIGHUP to the service.` }
       : { what, level: 'well', words }
   } catch (error) {
-    const words = `${tlsCertFile} or ${tlsKeyFile} can not be used: ${(error as Error).message}`
+    const words = `${tlsCertFile} or ${tlsKeyFile} cannot be used: ${(error as Error).message}`
     return { what, level: 'wrong', words }
   }
 }
@@ -116,7 +118,7 @@ function push(config: Config): Finding {
     ...(apns ? [] : ['iOS (SALLYPORT_APNS_KEY_FILE)']),
     ...(fcm ? [] : ['Android (SALLYPORT_FCM_CREDENTIALS_FILE)']),
   ]
-  const rest = not.length === 0 ? '' : `; not set up: ${not.join(', ')}`
+  const rest = not.length === 0 ? '' : `; not configured: ${not.join(', ')}`
   return { what: 'push', level: 'well', words: `${told.join(', ')}${rest}` }
 }
 
@@ -125,14 +127,14 @@ function legacyV1({ v1Binding, v1Registration, v1Read }: Config): Finding {
   const what = 'legacy v1'
   const warnings = [
     v1Binding === 'optional' && v1Registration === 'open'
-      ? 'anyone may register, and a relay can mix envelopes that are not bound: SALLYPORT_V1_BINDING=required or ' +
-        'SALLYPORT_V1_REGISTRATION=closed ends that'
+      ? 'anyone can register, and a relay can mix unbound envelopes: set SALLYPORT_V1_BINDING=required or ' +
+        'SALLYPORT_V1_REGISTRATION=closed to prevent that'
       : '',
     v1Read === 'recipient' && v1Binding === 'optional'
-      ? 'whoever relays a read that is not bound can have its result encrypted to a key of their own (SALLYPORT_V1_READ)'
+      ? 'a relay can have the result of an unbound read encrypted to its own key (SALLYPORT_V1_READ)'
       : '',
   ].filter((words) => words !== '')
   return warnings.length === 0
-    ? { what, level: 'well', words: 'envelopes are bound, or clients known' }
+    ? { what, level: 'well', words: 'envelopes are bound, or registration is closed' }
     : { what, level: 'warning', words: warnings.join('; ') }
 }

@@ -32,16 +32,14 @@ test('browser login is off until it is set up, and then for those invited alone'
 test('a login that is set up by halves stops the start, and names what is missing', () => {
   const { SALLYPORT_GITHUB_CLIENT_ID: githubId, SALLYPORT_GITHUB_CLIENT_SECRET: githubSecret } = github
   assert.deepEqual(problemsOf({ SALLYPORT_GITHUB_CLIENT_ID: githubId }), [
-    'SALLYPORT_GITHUB_CLIENT_SECRET: got nothing; a GitHub login takes it together with SALLYPORT_GITHUB_CLIENT_ID.',
+    'SALLYPORT_GITHUB_CLIENT_SECRET: not set; GitHub login requires it together with SALLYPORT_GITHUB_CLIENT_ID.',
   ])
   assert.deepEqual(problemsOf({ SALLYPORT_GITHUB_CLIENT_SECRET: githubSecret }), [
-    'SALLYPORT_GITHUB_CLIENT_ID: got nothing; a GitHub login takes it together with SALLYPORT_GITHUB_CLIENT_SECRET.',
+    'SALLYPORT_GITHUB_CLIENT_ID: not set; GitHub login requires it together with SALLYPORT_GITHUB_CLIENT_SECRET.',
   ])
   for (const name of Object.keys(oidc)) {
     const [problem, ...others] = problemsOf({ ...oidc, [name]: undefined })
-    assert.ok(
-      problem?.startsWith(`${name}: got nothing; an OpenID Connect login takes it together with SALLYPORT_OIDC_`),
-    )
+    assert.ok(problem?.startsWith(`${name}: not set; OpenID Connect login requires it together with SALLYPORT_OIDC_`))
     assert.deepEqual(others, [])
   }
   assert.match(
@@ -63,13 +61,13 @@ test('issuer and GitHub are reached by https, at an address without more than it
     assert.equal(
       problem,
       `SALLYPORT_OIDC_ISSUER: got "${value}"; ` +
-        'takes an https URL without query and fragment, such as https://login.example.com/realms/us.',
+        'expected an https URL without a query or fragment, such as https://login.example.com/realms/us.',
     )
   }
   for (const value of [...wrong, 'https://a.example/path', '']) {
     assert.match(
       problemsOf({ SALLYPORT_GITHUB_URL: value })[0] ?? '',
-      /^SALLYPORT_GITHUB_URL: got ".*"; takes an https URL/,
+      /^SALLYPORT_GITHUB_URL: got ".*"; expected an https URL/,
     )
   }
 })
@@ -83,6 +81,6 @@ test('a client secret may lie in a file or come from a command, and is shown now
   assert.ok(!problemsOf({ SALLYPORT_OIDC_CLIENT_SECRET: 'hush-hush' }).join().includes('hush'))
   assert.match(
     problemsOf({ SALLYPORT_SIGNUP: 'closed' })[0] ?? '',
-    /^SALLYPORT_SIGNUP: got "closed"; takes invited, open/,
+    /^SALLYPORT_SIGNUP: got "closed"; expected one of invited, open/,
   )
 })

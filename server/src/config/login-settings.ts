@@ -6,27 +6,32 @@ export const loginSettings = {
   githubClientId: setting(
     'SALLYPORT_GITHUB_CLIENT_ID',
     null,
-    'The client ID of a GitHub OAuth app: people can sign in with GitHub',
+    'Client ID of a GitHub OAuth app, to let users sign in with GitHub',
     optional(text),
   ),
   githubUrl: setting(
     'SALLYPORT_GITHUB_URL',
     'https://github.com',
-    'Where GitHub is; the address of a GitHub Enterprise Server otherwise',
+    'URL of GitHub or of a GitHub Enterprise Server',
     httpsOrigin,
   ),
   oidcIssuer: setting(
     'SALLYPORT_OIDC_ISSUER',
     null,
-    'The issuer of an OpenID Connect provider: people can sign in with it',
+    'Issuer URL of an OpenID Connect provider, to let users sign in with it',
     optional(issuer),
   ),
-  oidcClientId: setting('SALLYPORT_OIDC_CLIENT_ID', null, 'The client ID that it knows us by', optional(text)),
-  oidcName: setting('SALLYPORT_OIDC_NAME', 'Single sign-on', 'What people call it; stands on the button', text),
+  oidcClientId: setting(
+    'SALLYPORT_OIDC_CLIENT_ID',
+    null,
+    'Client ID registered with the OpenID Connect provider',
+    optional(text),
+  ),
+  oidcName: setting('SALLYPORT_OIDC_NAME', 'Single sign-on', 'Name shown on the sign-in button', text),
   signup: setting(
     'SALLYPORT_SIGNUP',
     'invited',
-    'Who may sign in with GitHub or OpenID Connect for the first time: those an admin invited, or all (open)',
+    'Who can sign in with GitHub or OpenID Connect for the first time: only invited users (invited) or anyone (open)',
     oneOf('invited', 'open'),
   ),
 }
@@ -35,12 +40,12 @@ export const loginSecretSettings = {
   githubClientSecret: {
     name: 'SALLYPORT_GITHUB_CLIENT_SECRET',
     fallback: 'none',
-    meaning: 'The client secret of the GitHub OAuth app',
+    meaning: 'Client secret of the GitHub OAuth app',
   },
   oidcClientSecret: {
     name: 'SALLYPORT_OIDC_CLIENT_SECRET',
     fallback: 'none',
-    meaning: 'The client secret that goes with SALLYPORT_OIDC_CLIENT_ID',
+    meaning: 'Client secret for SALLYPORT_OIDC_CLIENT_ID',
   },
 } as const
 
@@ -54,11 +59,11 @@ interface LoginChoices {
 
 export function loginContradictions(config: LoginChoices): string[] {
   return [
-    ...incomplete('a GitHub login', {
+    ...incomplete('GitHub login', {
       SALLYPORT_GITHUB_CLIENT_ID: config.githubClientId !== undefined,
       SALLYPORT_GITHUB_CLIENT_SECRET: config.githubClientSecret.isSet,
     }),
-    ...incomplete('an OpenID Connect login', {
+    ...incomplete('OpenID Connect login', {
       SALLYPORT_OIDC_ISSUER: config.oidcIssuer !== undefined,
       SALLYPORT_OIDC_CLIENT_ID: config.oidcClientId !== undefined,
       SALLYPORT_OIDC_CLIENT_SECRET: config.oidcClientSecret.isSet,

@@ -30,25 +30,28 @@ export async function chooseProvider(
   const renewed =
     connectionId === undefined ? undefined : await connections.findOfUser(queries, user.userId, connectionId)
   if (connectionId !== undefined && (!renewed || renewed.status === 'revoked')) {
-    throw new ServiceError('not_found', { field: 'connection_id', message: 'You have no such connection.' })
+    throw new ServiceError('not_found', { field: 'connection_id', message: 'You have no connection with this id.' })
   }
   const id = providerId ?? (providerSlug === undefined ? renewed?.providerId : undefined)
   const field = id === undefined || id !== providerId ? 'provider_slug' : 'provider_id'
   if (id === undefined && providerSlug === undefined) {
-    throw new ServiceError('missing_field', { field, message: 'Name the provider: "provider_slug" or "provider_id".' })
+    throw new ServiceError('missing_field', { field, message: 'Set "provider_slug" or "provider_id".' })
   }
   const provider =
     id === undefined ? await providers.findBySlug(queries, providerSlug ?? '') : await providers.find(queries, id)
-  if (!provider) throw new ServiceError('not_found', { field, message: 'There is no such provider.' })
+  if (!provider) throw new ServiceError('not_found', { field, message: 'No such provider.' })
   const contradicts = (providerSlug ?? provider.slug) !== provider.slug
   if (contradicts || (renewed && renewed.providerId !== provider.providerId)) {
     throw new ServiceError('invalid_field', {
       field,
-      message: 'This names another provider than the rest of the call.',
+      message: 'This does not match the provider given in the other members.',
     })
   }
   if (provider.status !== 'active') {
-    throw new ServiceError('conflict', { field, message: 'This provider can not be connected: it is not active.' })
+    throw new ServiceError('conflict', {
+      field,
+      message: 'This provider is not active, so accounts cannot be connected.',
+    })
   }
   return {
     provider,

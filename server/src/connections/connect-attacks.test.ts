@@ -42,7 +42,10 @@ onBothDatabases('attacks on a connect', (engine) => {
     for (const path of ['/v4/oauth/connect/start', '/v4/oauth/device/start']) {
       assert.equal((await startAt(path, slug)).warning, null)
       const { warning } = await startAt(path, 'bank')
-      assert.match(warning, /^An agent proposed this provider.* It belongs to localhost:\d+: go on only if you trust/)
+      assert.match(
+        warning,
+        /^An agent proposed this provider.* It belongs to localhost:\d+: continue only if you trust/,
+      )
     }
     const authorizationUrl = (await startAt('/v4/oauth/connect/start', 'bank')).authorization_url
     await test.follow(await oauth.approve(authorizationUrl, { account: 'ada' }), user.cookie)

@@ -27,7 +27,7 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
       config: { allow: ['user'] },
       schema: {
         tags,
-        summary: 'Begin to connect an account; open the address in your browser',
+        summary: 'Start connecting an account; open the URL in a browser',
         body: StartConnectBody,
         response: { 200: StartConnectReply },
       },
@@ -57,10 +57,10 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
       config: { allow: 'anyone', recognises: ['user'] },
       schema: {
         tags,
-        summary: 'Where a provider sends the browser back to',
+        summary: 'OAuth callback: the provider redirects the browser here',
         params: Strict({ slug: Slug }),
         querystring: CallbackQuery,
-        response: { 302: Type.Null({ description: 'To the console, with `connection_id` or `error`' }) },
+        response: { 302: Type.Null({ description: 'Redirect to the console, with `connection_id` or `error`' }) },
       },
     },
     async (request, reply) => {
@@ -76,8 +76,8 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
       config: { allow: ['user'] },
       schema: {
         tags,
-        summary: 'Go on with an answer that waited until you had signed in',
-        response: { 302: Type.Null({ description: 'To the console, with `connection_id` or `error`' }) },
+        summary: 'Resume an OAuth callback after signing in',
+        response: { 302: Type.Null({ description: 'Redirect to the console, with `connection_id` or `error`' }) },
       },
     },
     async (request, reply) => {

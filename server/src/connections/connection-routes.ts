@@ -27,7 +27,7 @@ export function connectionRoutes(http: Http, needs: DisconnectNeeds & { freshTok
       config: { allow: ['user', 'device'] },
       schema: {
         tags,
-        summary: 'Your connections, without their tokens',
+        summary: 'List your connections, without their tokens',
         querystring: ListConnectionsQuery,
         response: { 200: ConnectionPage },
       },
@@ -51,7 +51,7 @@ export function connectionRoutes(http: Http, needs: DisconnectNeeds & { freshTok
       config: { allow: ['user'] },
       schema: {
         tags,
-        summary: 'Renew the access token where that is due, and say how the connection is',
+        summary: 'Check a connection, refreshing its access token if it is due',
         params: IdInPath,
         body: NoBody,
         response: { 200: ConnectionView },
@@ -73,7 +73,7 @@ export function connectionRoutes(http: Http, needs: DisconnectNeeds & { freshTok
       config: { allow: ['user'], worksOnFullDisk: true },
       schema: {
         tags,
-        summary: 'Disconnect: every grant on it ends, and the provider is asked to end its tokens',
+        summary: 'Disconnect an account: ends every grant for it, and asks the provider to revoke its tokens',
         params: IdInPath,
         body: NoBody,
         response: { 200: ConnectionView },

@@ -20,7 +20,7 @@ export function deviceFlowRoutes(http: Http, needs: StartDeviceFlowNeeds & PollD
       config: { allow: ['user'] },
       schema: {
         tags,
-        summary: 'Begin to connect an account with a code that is entered elsewhere',
+        summary: 'Start connecting an account with a device code',
         body: StartDeviceFlowBody,
         response: { 201: StartDeviceFlowReply },
       },
@@ -51,7 +51,7 @@ export function deviceFlowRoutes(http: Http, needs: StartDeviceFlowNeeds & PollD
       config: { allow: ['user'] },
       schema: {
         tags,
-        summary: 'How far a device flow is',
+        summary: 'Poll a device flow',
         body: PollDeviceFlowBody,
         response: { 200: PollDeviceFlowReply },
       },

@@ -39,7 +39,8 @@ export async function pollDeviceFlow(
 ): Promise<Progress> {
   const { database, deviceFlows, clock } = needs
   const known = await deviceFlows.findOfUser(database.queries, user.userId, deviceFlowId)
-  if (!known) throw new ServiceError('not_found', { field: 'device_flow_id', message: 'You have no such device flow.' })
+  if (!known)
+    throw new ServiceError('not_found', { field: 'device_flow_id', message: 'You have no device flow with this id.' })
   if (known.outcome) return progress(known, known.outcome, known.madeConnectionId)
   const now = clock()
   if (known.expiresAt <= now) {
@@ -57,7 +58,7 @@ async function ask(needs: PollDeviceFlowNeeds, flow: DeviceFlow, requestId: stri
   const provider = await providers.find(database.queries, flow.providerId)
   if (provider?.status !== 'active') {
     await waitFor(flow.intervalSeconds)
-    throw new ServiceError('conflict', { message: 'This provider can not be connected: it is not active.' })
+    throw new ServiceError('conflict', { message: 'This provider is not active, so accounts cannot be connected.' })
   }
   const client = await clientOf(providers, database.queries, provider)
   let tokens: Tokens

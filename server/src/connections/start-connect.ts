@@ -39,7 +39,7 @@ export async function startConnect(
   const { provider, scopes, connectionId } = await chooseProvider(needs, database.queries, user, wish)
   if (provider.metadata.authorization_endpoint === undefined) {
     throw new ServiceError('conflict', {
-      message: 'This provider has no consent page. Connect it with its device flow.',
+      message: 'This provider has no authorization endpoint. Connect it with the device flow.',
     })
   }
   const client = await clientOf(providers, database.queries, provider)

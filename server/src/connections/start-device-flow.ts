@@ -42,7 +42,9 @@ export async function startDeviceFlow(needs: StartDeviceFlowNeeds, user: User, w
   const { config, database, oauth, providers, deviceFlows, clock } = needs
   const { provider, scopes, connectionId } = await chooseProvider(needs, database.queries, user, wish)
   if (!hasDeviceFlow(provider)) {
-    throw new ServiceError('conflict', { message: 'This provider has no device flow. Connect it in a browser.' })
+    throw new ServiceError('conflict', {
+      message: 'This provider does not support the device flow. Connect it in a browser.',
+    })
   }
   const client = await clientOf(providers, database.queries, provider)
   await takeFromLimit(database.queries, `connect:${user.userId}`, perHour(config.connectsPerHour), clock())

@@ -35,6 +35,6 @@ export function readSigned(body: {
 }
 
 function missing(field: string, other: string): ServiceError {
-  const message = `"${field}" is missing. Send it with "${other}", or neither.`
+  const message = `"${field}" is missing. Send both "${field}" and "${other}", or neither.`
   return new ServiceError('missing_field', { field, message })
 }

@@ -10,7 +10,7 @@ export function readDeviceKey({ kty, crv, x, y }: DeviceKey): DeviceKey {
   try {
     toKeyObject(key)
   } catch (cause) {
-    const message = '"public_key_jwk" is no point of the curve P-256.'
+    const message = '"public_key_jwk" is not a point on the P-256 curve.'
     throw new ServiceError('invalid_field', { field: 'public_key_jwk', message, cause })
   }
   return key

@@ -45,7 +45,7 @@ export function deviceRoutes(http: Http, needs: DeviceRoutesNeeds): void {
       config: { allow: ['user'] },
       schema: {
         tags,
-        summary: 'A code that pairs one device with this user',
+        summary: 'Create a code that pairs a device with this user',
         body: NoBody,
         response: { 201: PairingCodeReply },
       },
@@ -90,7 +90,7 @@ export function deviceRoutes(http: Http, needs: DeviceRoutesNeeds): void {
     '/v4/devices',
     {
       config: { allow: ['user', 'device'] },
-      schema: { tags, summary: 'Your devices', querystring: ListDevicesQuery, response: { 200: DevicePage } },
+      schema: { tags, summary: 'List your devices', querystring: ListDevicesQuery, response: { 200: DevicePage } },
     },
     async (request) => {
       const { userId } = actingPerson(request).user
@@ -105,7 +105,7 @@ export function deviceRoutes(http: Http, needs: DeviceRoutesNeeds): void {
       config: { allow: ['user', 'device'], worksOnFullDisk: true },
       schema: {
         tags,
-        summary: 'Remove a device; signed ("remove:{device_id}") while approval on a device is required',
+        summary: 'Remove a device; requires a signature ("remove:{device_id}") while approval on a device is required',
         params: IdInPath,
         body: SignedBody,
         response: { 200: DeviceView },
@@ -124,7 +124,7 @@ export function deviceRoutes(http: Http, needs: DeviceRoutesNeeds): void {
       config: { allow: ['device'], worksOnFullDisk: true },
       schema: {
         tags,
-        summary: 'What this device has to sign to change who may decide',
+        summary: 'Create a challenge for this device to sign, to change which devices can approve',
         body: DeviceChallengeBody,
         response: { 201: DeviceChallengeReply },
       },
@@ -148,7 +148,8 @@ export function deviceRoutes(http: Http, needs: DeviceRoutesNeeds): void {
       config: { allow: ['user', 'device'] },
       schema: {
         tags,
-        summary: 'Let a device decide; signed ("enrol:{thumbprint}") by one that may',
+        summary:
+          'Allow a device to approve; while approval on a device is required, signed ("enrol:{thumbprint}") by one that can',
         params: IdInPath,
         body: SignedBody,
         response: { 200: DeviceView },

@@ -25,7 +25,7 @@ export async function enrolDevice(
     if (!found) throw new ServiceError('not_found')
     if (found.revokedAt) throw new ServiceError('conflict', { message: 'The device was removed. Pair it again.' })
     if (found.keyThumbprint === null) {
-      throw new ServiceError('conflict', { message: 'The device has no key. Pair it again with one.' })
+      throw new ServiceError('conflict', { message: 'The device has no key. Pair it again with a key.' })
     }
     if (found.keyEnrolledAt) return found
     if (!signed && by.device) throw new ServiceError('device_signature_required')

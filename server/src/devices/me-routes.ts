@@ -31,7 +31,7 @@ export function meRoutes(http: Http, needs: DeviceApprovalNeeds & { config: Pick
     '/v4/auth/me',
     {
       config: { allow: ['user', 'device'] },
-      schema: { tags: ['Sessions'], summary: 'Who is signed in', response: { 200: MeReply } },
+      schema: { tags: ['Sessions'], summary: 'Get the signed-in user', response: { 200: MeReply } },
     },
     (request) => view(request, actingPerson(request).user),
   )
@@ -42,7 +42,7 @@ export function meRoutes(http: Http, needs: DeviceApprovalNeeds & { config: Pick
       config: { allow: ['user', 'device'] },
       schema: {
         tags: ['Sessions'],
-        summary: 'Approve on device only: switch it on, or, signed ("off"), off; a device only off',
+        summary: 'Turn "approve on device only" on, or off with a signature ("off"); a device can only turn it off',
         body: ChangeMeBody,
         response: { 200: MeReply },
       },
@@ -54,9 +54,9 @@ export function meRoutes(http: Http, needs: DeviceApprovalNeeds & { config: Pick
       if (!request.body.require_device_approval) {
         return view(request, await liftDeviceApproval(acting, user, signed, request.id))
       }
-      if (device) throw new ServiceError('forbidden', { message: 'A device can only switch it off, signed.' })
+      if (device) throw new ServiceError('forbidden', { message: 'A device can only turn this off, with a signature.' })
       if (signed) {
-        const message = '"challenge_id" and "signature" are for switching it off. Leave them out.'
+        const message = '"challenge_id" and "signature" are only for turning this off. Omit them.'
         throw new ServiceError('invalid_field', { field: 'challenge_id', message })
       }
       return view(request, await requireDeviceApproval(acting, user, request.id))
@@ -69,7 +69,7 @@ export function meRoutes(http: Http, needs: DeviceApprovalNeeds & { config: Pick
       config: { allow: ['admin'] },
       schema: {
         tags: ['Users'],
-        summary: 'For a user who has lost their devices: approval on a device is no longer required',
+        summary: 'For a user who has lost their devices: stop requiring approval on a device',
         params: IdInPath,
         body: NoBody,
         response: { 200: UserView },

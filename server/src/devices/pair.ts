@@ -105,7 +105,7 @@ async function consumeCode(
   const user = found && (await users.lock(database, tx, found.userId))
   if (!user || user.disabledAt || found.usedAt) throw unknownCode()
   if (found.expiresAt <= now) {
-    const message = 'The pairing code has expired. Ask for a new one.'
+    const message = 'The pairing code has expired. Create a new one.'
     throw new ServiceError('expired', { field: 'pairing_code', message })
   }
   if (!(await pairingCodes.consume(tx, codeHash, now))) throw unknownCode()
@@ -114,6 +114,6 @@ async function consumeCode(
 
 /** Never issued, used, or of a user who was disabled: from outside it is all one. */
 function unknownCode(): ServiceError {
-  const message = 'The pairing code is unknown or used. Ask for a new one.'
+  const message = 'The pairing code is unknown or has been used. Create a new one.'
   return new ServiceError('not_found', { field: 'pairing_code', message })
 }

@@ -15,7 +15,7 @@ export function pushTokenRoutes(http: Http, needs: SetPushTokenNeeds): void {
       config: { allow: ['user', 'device'] },
       schema: {
         tags: ['Devices'],
-        summary: 'Where this device is to be notified',
+        summary: 'Set the push token of a device',
         params: IdInPath,
         body: PushTokenBody,
         response: { 200: DeviceView },

@@ -42,7 +42,7 @@ const judge: Record<Device['platform'], (token: Secret, egress: Egress) => void>
     if (!token.matches(/^(?:[0-9a-fA-F]{2}){32,100}$/)) {
       throw new ServiceError('invalid_field', {
         field,
-        message: "This is no device token of Apple's: 64 to 200 hex digits.",
+        message: 'This is not an APNs device token (64 to 200 hex digits).',
       })
     }
   },
@@ -50,14 +50,14 @@ const judge: Record<Device['platform'], (token: Secret, egress: Egress) => void>
     if (!token.matches(/^[\x21-\x7e]{1,4096}$/)) {
       throw new ServiceError('invalid_field', {
         field,
-        message: 'This is no registration token: visible ASCII characters.',
+        message: 'This is not an FCM registration token (visible ASCII characters).',
       })
     }
   },
   web: (token, egress) => {
     const subscription = subscriptionOf(token)
     if (!subscription) {
-      const message = 'This is not the JSON text of a PushSubscription with an endpoint and the keys p256dh and auth.'
+      const message = 'This is not a JSON-encoded PushSubscription with an endpoint and the keys p256dh and auth.'
       throw new ServiceError('invalid_field', { field, message })
     }
     egress.judgeUrl(new URL(subscription.endpoint), 'stranger', field)

@@ -14,7 +14,7 @@ const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551
 export function readSignature(text: string): Buffer {
   const der = Buffer.from(text, 'base64url')
   if (der.toString('base64url') !== text || !isSignature(der)) {
-    const message = '"signature" takes an ECDSA signature in DER, as base64url without padding.'
+    const message = '"signature" must be a DER-encoded ECDSA signature in base64url without padding.'
     throw new ServiceError('invalid_field', { field: 'signature', message })
   }
   return der

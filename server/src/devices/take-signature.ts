@@ -39,7 +39,7 @@ export async function takeSignature(
   const now = clock()
   const challenge = await challenges.findOf(tx, of, signed.challengeId)
   if (!challenge) {
-    const message = 'There is no such challenge for this. Ask for one.'
+    const message = 'No such challenge for this action. Request a new one.'
     throw new ServiceError('not_found', { field: 'challenge_id', message })
   }
   if (challenge.usedAt) throw new ServiceError('challenge_already_used', { field: 'challenge_id' })

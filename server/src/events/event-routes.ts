@@ -17,17 +17,17 @@ export function eventRoutes(http: Http, listeners: Listeners): void {
       config: { allow: ['user', 'device'] },
       schema: {
         tags: ['Events'],
-        summary: 'Be told when something of yours changes (server-sent events)',
+        summary: 'Stream change notifications (server-sent events)',
         description:
-          'The first event is `ready`: read everything once, then again what `changed` names in `{"topics": […]}`. ' +
-          'It says what has changed and never how, so that the other calls decide what you may see. `activity` comes ' +
-          'with every record that concerns you, and with every call under your grants, whose counts change with it. ' +
-          '`ended` is the last event: `{"reason": "session_over"}` once your session is over, within about a second, ' +
-          'or `{"reason": "stopping"}`, then connect again. A comment comes every 15 seconds. Listening does not keep a ' +
-          'session from expiring. A device is told of what it may read. 429 `too_many_streams` beyond 12 of one user.',
+          'The first event is `ready`: read everything once, then again whatever `changed` lists in `{"topics": […]}`. ' +
+          'Events never contain the changed data, so the other endpoints decide what you may see. `activity` is sent ' +
+          'for every audit record that concerns you and for every call with one of your grants, which also changes its call count. ' +
+          '`ended` is the last event: `{"reason": "session_over"}` within about a second after your session ends, ' +
+          'or `{"reason": "stopping"}`, then connect again. A comment is sent every 15 seconds. An open stream does not keep a ' +
+          'session from expiring. A device gets only the topics it may read. A user can open 12 streams (429 `too_many_streams` beyond that).',
         response: {
           200: {
-            description: 'The events, as they come',
+            description: 'The event stream',
             content: { 'text/event-stream': { schema: Type.String() } },
           },
         },

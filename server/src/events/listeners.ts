@@ -190,7 +190,7 @@ export function createListeners(needs: ListenerNeeds): Listeners {
 
 function tooMany(isOfUser: boolean): ServiceError {
   const message = isOfUser
-    ? `You listen in ${mostOfUser} places already. Close some of them.`
-    : 'Too many people listen to this instance just now. Read without listening, and try again later.'
+    ? `You already have ${mostOfUser} event streams open. Close some of them.`
+    : 'Too many event streams are open on this instance. Poll instead, and try again later.'
   return new ServiceError('too_many_streams', { message, retryAfterSeconds: 30 })
 }

@@ -33,8 +33,8 @@ export function grantRoutes(http: Http, needs: RevokeGrantNeeds): void {
       config: { allow: ['agent', 'user'] },
       schema: {
         tags,
-        summary: 'The grants that you have, as an agent, or that you approved, as a user',
-        description: 'Active grants first, then those that have ended; newest first within each part.',
+        summary: 'List your grants: those an agent has, or those a user approved',
+        description: 'Active grants first, then ended ones; newest first within each group.',
         querystring: ListGrantsQuery,
         response: { 200: GrantPage },
       },
@@ -60,7 +60,7 @@ export function grantRoutes(http: Http, needs: RevokeGrantNeeds): void {
       config: { allow: ['agent', 'user'], worksOnFullDisk: true },
       schema: {
         tags,
-        summary: 'Take back a grant that you approved, or give up one that you have',
+        summary: 'Revoke a grant',
         params: IdInPath,
         body: NoBody,
         response: { 200: GrantView },
@@ -82,7 +82,7 @@ export function grantRoutes(http: Http, needs: RevokeGrantNeeds): void {
       config: { allow: ['agent', 'user'] },
       schema: {
         tags,
-        summary: 'What shows that the grant was approved: who, when, and what a device signed',
+        summary: 'Get the receipt of a grant: who approved it, when, and what a device signed',
         params: IdInPath,
         response: { 200: Receipt },
       },

@@ -11,7 +11,10 @@ const maxPatternLength = 1024
 
 export function readPathPatterns(texts: readonly string[], field: string): string[] {
   if (texts.length > maxPathPatterns) {
-    throw new ServiceError('invalid_field', { field, message: `"${field}" holds more than ${maxPathPatterns} paths.` })
+    throw new ServiceError('invalid_field', {
+      field,
+      message: `"${field}" contains more than ${maxPathPatterns} paths.`,
+    })
   }
   return [...new Set(texts.map((text, index) => readPathPattern(text, `${field}.${index}`)))]
 }
@@ -20,16 +23,15 @@ export function readPathPatterns(texts: readonly string[], field: string): strin
 export function readPathPattern(text: string, field: string): string {
   const refuse = (message: string) => new ServiceError('invalid_field', { field, message: `"${field}" ${message}` })
   if (text.length > maxPatternLength) throw refuse(`is longer than ${maxPatternLength} characters.`)
-  if (!text.startsWith('/')) throw refuse('is no path. Begin it with a slash.')
+  if (!text.startsWith('/')) throw refuse('is not a path. Start it with a slash.')
   // URL.parse changes dot segments, queries, fragments, blanks and backslashes.
   if (URL.parse(`https://host.example${text}`)?.pathname !== text) {
-    throw refuse('is not written as in a URL: no query, no fragment, no dots for folders, in ASCII.')
+    throw refuse('is not a normalized URL path: use ASCII without a query, a fragment or dot segments.')
   }
   const segments = segmentsOf(text)
-  if (!segments || /%2e/i.test(text))
-    throw refuse('holds an empty segment, or an escape that could be read as another path.')
+  if (!segments || /%2e/i.test(text)) throw refuse('contains an empty segment or an ambiguous percent-encoding.')
   if (segments.some((segment) => segment.includes('*') && segment !== '*')) {
-    throw refuse('has a * inside a segment. It stands for one whole segment.')
+    throw refuse('has a * inside a segment. A * must be a whole segment.')
   }
   return `/${segments.join('/')}`
 }

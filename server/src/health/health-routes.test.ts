@@ -78,6 +78,6 @@ onBothDatabases('health', (engine) => {
   test('names settings that nothing reads', async (t) => {
     const { config, clock } = await startService(t, engine)
     const [settings] = findingsOf(config, ['SALLYPORT_PROT'], clock.now)
-    assert.deepEqual([settings?.level, settings?.words], ['wrong', 'not known: SALLYPORT_PROT. Are they misspelt?'])
+    assert.deepEqual([settings?.level, settings?.words], ['wrong', 'unknown: SALLYPORT_PROT. Are they misspelled?'])
   })
 })

@@ -44,7 +44,7 @@ export function healthRoutes(http: Http, needs: HealthNeeds): void {
       config: { allow: ['admin'] },
       schema: {
         tags: ['Health'],
-        summary: 'How the service fares: version, database, what waits to be delivered, what needs attention',
+        summary: 'Get the service status: version, database, pending deliveries, problems',
         response: { 200: HealthReply },
       },
     },

@@ -14,7 +14,7 @@ export function measureState(needs: HealthNeeds): void {
     const late = () => sleep(deadlineMs, undefined, { ref: false })
     gauge(name, help, () => Promise.race([read(database.queries), late()]).catch(() => undefined), 'max')
   }
-  info('sallyport_build_info', 'Always 1: which version runs, on which kind of database', {
+  info('sallyport_build_info', 'Always 1; the labels are the version and the database engine', {
     version: needs.version,
     database: database.engine,
   })
@@ -26,7 +26,7 @@ export function measureState(needs: HealthNeeds): void {
   })
   ofDatabase(
     'sallyport_connections_need_sign_in',
-    'Connections whose users have to sign in at the provider again, among the newest 20000',
+    'Connections whose users have to sign in to the provider again, among the newest 20000',
     connections.countNeedsReauth,
   )
   gauge(

@@ -67,7 +67,10 @@ export async function legacyV1Routes(http: Http, given: LegacyV1Needs): Promise<
       '/v1/authai/public-key',
       {
         config: anyone,
-        schema: { ...described('The key that envelopes are encrypted to'), response: { 200: PublicKeyReply } },
+        schema: {
+          ...described('Get the public key that envelopes are encrypted to'),
+          response: { 200: PublicKeyReply },
+        },
       },
       async () => {
         const { keyId, publicKey, fingerprint } = await keys.current()
@@ -100,7 +103,11 @@ export async function legacyV1Routes(http: Http, given: LegacyV1Needs): Promise<
       '/v1/authai/refresh',
       {
         config: anyone,
-        schema: { ...described('Use up a challenge for the next'), body: RefreshBody, response: { 200: RefreshReply } },
+        schema: {
+          ...described('Exchange a challenge for a new one'),
+          body: RefreshBody,
+          response: { 200: RefreshReply },
+        },
       },
       async ({ body, id }) => nextOf(await refreshChallenge(needs, opened(body.auth_envelope).parts, id)),
     )
@@ -169,7 +176,7 @@ const maxBodyParts = 5000
 
 function refuseRepeated(text: string): void {
   if (!hasRepeatedMember(text, maxBodyParts)) return
-  const message = 'The body holds a member twice, or thousands of them. Send each once.'
+  const message = 'The body contains a duplicate member or too many members. Send each member once.'
   throw new ServiceError('invalid_field', { field: 'body', message })
 }
 

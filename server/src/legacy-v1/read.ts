@@ -62,7 +62,7 @@ function bindingFor({ client, isBound }: Caller): Uint8Array<ArrayBuffer> | unde
 /** A relay must not be able to have a result encrypted to its own key. */
 function assertRecipientMeant({ config }: ReadNeeds, { isBound }: Caller, recipient: ClientKey | undefined): void {
   if (!recipient || isBound || config.v1Read === 'recipient') return
-  const message = 'Results go to the key of the client, unless the auth_envelope is bound to another.'
+  const message = "Results are encrypted to the client's key unless the auth_envelope is bound to another key."
   throw new ServiceError('invalid_field', { field: 'recipient_public_key', message })
 }
 

@@ -68,7 +68,7 @@ async function registerOnce(needs: RegisterNeeds, registration: Registration, fr
     throw new ServiceError('public_key_already_registered', { field: 'client_public_key' })
   }
   if (!known && config.v1Registration === 'closed') {
-    throw new ServiceError('forbidden', { message: 'No new clients are taken. Ask the operator.' })
+    throw new ServiceError('forbidden', { message: 'New clients cannot register. Ask the operator.' })
   }
   const clientUuid = known?.clientUuid ?? randomUUID()
   const keyId = known ? known.keyId : registration.keyId

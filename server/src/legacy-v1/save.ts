@@ -70,11 +70,11 @@ function fitting(what: string, text: string, maxBytes: number): string {
 
 function assertRoom(config: SaveNeeds['config'], { keys, bytes, growth }: Usage, inAll: number): void {
   if (keys > config.v1KeysPerClient || bytes > config.v1BytesPerClient) {
-    const message = `A client may store ${config.v1KeysPerClient} keys and ${config.v1BytesPerClient} bytes. Save less.`
+    const message = `A client can store at most ${config.v1KeysPerClient} keys and ${config.v1BytesPerClient} bytes. Save less.`
     throw new ServiceError('payload_invalid', { field: 'data_envelope', message })
   }
   if (growth > 0 && inAll + growth > config.v1BytesInAll) {
-    const message = 'The service stores as much as it may. Ask the operator.'
+    const message = 'The service has reached its storage limit. Ask the operator.'
     throw new ServiceError('rate_limited', { message, retryAfterSeconds: 3600 })
   }
 }

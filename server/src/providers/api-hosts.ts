@@ -39,11 +39,12 @@ function readApiHost(entry: string, field: string): string {
   const [, name = '', port] = hostAndPort.exec(rest) ?? []
   // Leading zeros and odd writings of an address would be a second text for the same place.
   if (port !== undefined && !(/^[1-9]\d{0,4}$/.test(port) && Number(port) <= 65_535)) {
-    throw refuse('has a port that is none. Write a number from 1 to 65535.')
+    throw refuse('has an invalid port. Use a number from 1 to 65535.')
   }
-  if (!isHost(name)) throw refuse('is no host. Write a name in lower-case ASCII, with *. before it for all below it.')
+  if (!isHost(name))
+    throw refuse('is not a host. Use a lower-case ASCII name, or *. and a name for all its subdomains.')
   if (isWildcard && !isOwned(name)) {
-    throw refuse('would cover hosts of strangers. Name the domain that the provider owns.')
+    throw refuse('would cover hosts of other organizations. Use a domain that the provider owns.')
   }
   return `${isWildcard ? '*.' : ''}${name}${port === undefined || port === '443' ? '' : `:${port}`}`
 }

@@ -10,7 +10,7 @@ const notForTokens =
 export function readInjection({ in: place, name, prefix }: Injection): Injection {
   const lower = name.toLowerCase()
   if (notForTokens.test(lower)) {
-    const message = '"injection.name" is a header that can not carry a token.'
+    const message = '"injection.name" is a header that cannot carry a token.'
     throw new ServiceError('invalid_field', { field: 'injection.name', message })
   }
   return { in: place, name: lower, prefix }
@@ -22,8 +22,8 @@ export function readAuthorizationParams(params: Readonly<Record<string, string>>
     const isOurs = ownParameters.has(name.toLowerCase())
     if (!isOurs && /^[\x21-\x7e]{1,100}$/.test(name)) continue
     const message = isOurs
-      ? 'An authorization parameter is one that the service sets itself. Leave it out.'
-      : 'An authorization parameter has a name that can not be sent.'
+      ? 'The service sets this authorization parameter itself. Omit it.'
+      : 'The name of this authorization parameter is not valid.'
     throw new ServiceError('invalid_field', { field: `authorization_params.${name.slice(0, 100)}`, message })
   }
   return { ...params }

@@ -17,13 +17,13 @@ export function readCredentials(
 ): Credentials {
   const { clientId, clientSecret } = given
   if (clientSecret && !isRedactable(clientSecret)) {
-    const message = `"client_secret" is too short. It takes ${minRedactable} or more characters.`
+    const message = `"client_secret" is too short. It must have at least ${minRedactable} characters.`
     throw new ServiceError('invalid_field', { field: 'client_secret', message })
   }
   const withSecret = usual === 'none' ? 'client_secret_basic' : usual
   const authMethod = given.authMethod ?? (clientSecret ? withSecret : 'none')
   if (clientSecret && authMethod === 'none') {
-    const message = 'With "none" no secret is sent. Leave one of the two out.'
+    const message = 'With "none" no secret is sent. Omit one of the two.'
     throw new ServiceError('invalid_field', { field: 'token_endpoint_auth_method', message })
   }
   if (!clientSecret && authMethod !== 'none') {

@@ -100,7 +100,7 @@ function presetOf(id: string | undefined): Preset | undefined {
   if (id !== undefined && !preset) {
     throw new ServiceError('not_found', {
       field: 'preset',
-      message: 'There is no such preset. GET /v4/providers/presets lists them.',
+      message: 'No such preset. GET /v4/providers/presets lists the available ones.',
     })
   }
   return preset
@@ -129,7 +129,7 @@ function givenClient(wanted: NewProvider, preset: Preset | undefined): Registrat
 /** A preset's endpoints are pinned. Another issuer has its own, or the secret would go to the wrong one. */
 function overPreset(preset: Preset, { discoveryUrl, metadata }: NewProvider): Said {
   if (discoveryUrl !== undefined) {
-    const message = 'A preset is not discovered. Leave one of the two out.'
+    const message = 'A preset does not use discovery. Omit "preset" or "discovery_url".'
     throw new ServiceError('invalid_field', { field: 'discovery_url', message })
   }
   if (!isAnotherIssuer(preset, metadata)) {

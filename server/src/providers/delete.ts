@@ -25,7 +25,9 @@ export async function deleteProvider(
     const provider = await providers.delete(tx, providerId, at)
     if (!provider) throw new ServiceError('not_found')
     if (await isConnected(tx, providerId)) {
-      throw new ServiceError('conflict', { message: 'Accounts are still connected. Disable it, or end them first.' })
+      throw new ServiceError('conflict', {
+        message: 'Accounts are still connected. Disable the provider, or disconnect them first.',
+      })
     }
     const detail = { provider_id: providerId, slug: provider.slug }
     await audit.append(tx, { event: 'provider.deleted', at, requestId, detail })

@@ -70,7 +70,7 @@ export function urlsOf(metadata: Partial<Metadata>): { field: string; url: URL }
 export function wholeMetadata(metadata: Partial<Metadata>): Metadata {
   const { token_endpoint, authorization_endpoint, device_authorization_endpoint } = metadata
   const missing = (field: string) =>
-    new ServiceError('missing_field', { field, message: `"${field}" is missing, and nothing was discovered for it.` })
+    new ServiceError('missing_field', { field, message: `"${field}" is missing and was not discovered.` })
   if (token_endpoint === undefined) throw missing('token_url')
   const consent = authorization_endpoint ?? device_authorization_endpoint
   if (consent === undefined) throw missing('authorization_url')
@@ -79,15 +79,15 @@ export function wholeMetadata(metadata: Partial<Metadata>): Metadata {
 
 export function readUrl(value: unknown, field: string): URL {
   const url = typeof value === 'string' && value.length <= maxUrlLength ? URL.parse(value) : null
-  if (!url) throw invalid(field, 'The URL can not be parsed. Give a whole https URL.')
-  if (url.hash !== '' || String(value).includes('#')) throw invalid(field, 'The URL holds a fragment. Leave it out.')
+  if (!url) throw invalid(field, 'The URL cannot be parsed. Use an absolute https URL.')
+  if (url.hash !== '' || String(value).includes('#')) throw invalid(field, 'The URL has a fragment. Remove it.')
   return url
 }
 
 function readEndpoint(value: unknown, field: string): URL {
   const url = readUrl(value, field)
   if ([...url.searchParams.keys()].some((name) => ownParameters.has(name.toLowerCase()))) {
-    throw invalid(field, 'The URL holds a parameter that is sent with each request. Leave it out.')
+    throw invalid(field, 'The URL has a query parameter that the service sets on each request. Remove it.')
   }
   return url
 }
@@ -96,12 +96,9 @@ function readEndpoint(value: unknown, field: string): URL {
 function readIssuer(value: unknown): string {
   const url = readUrl(value, 'issuer_url')
   const text = String(value)
-  if (url.search !== '' || text.includes('?')) throw invalid('issuer_url', 'The issuer holds a query. Leave it out.')
+  if (url.search !== '' || text.includes('?')) throw invalid('issuer_url', 'The issuer URL has a query. Remove it.')
   if (url.href !== text && url.href !== `${text}/`) {
-    throw invalid(
-      'issuer_url',
-      'The issuer is not written as it would be sent. Write it as https://host/path, in ASCII.',
-    )
+    throw invalid('issuer_url', 'The issuer URL is not normalized. Write it as https://host/path, in ASCII.')
   }
   return text
 }

@@ -76,7 +76,7 @@ function assertNoContradiction(given: Partial<Metadata>, found: Metadata): void 
   const discovered = new Map(urlsOf(found).map(({ field, url }) => [field, url.href]))
   for (const { field, url } of urlsOf({ ...given, issuer: found.issuer })) {
     if ((discovered.get(field) ?? url.href) === url.href) continue
-    throw new ServiceError('invalid_field', { field, message: `"${field}" is not what the issuer itself says.` })
+    throw new ServiceError('invalid_field', { field, message: `"${field}" does not match the issuer's metadata.` })
   }
 }
 
@@ -100,7 +100,7 @@ export function isEnough({ given, discovery }: Description): boolean {
 
 function givenMetadata(given: Partial<Metadata>): Metadata {
   if (given.authorization_endpoint !== undefined || given.token_endpoint !== undefined) return wholeMetadata(given)
-  const message = 'Give "issuer_url" or "discovery_url", or both "authorization_url" and "token_url".'
+  const message = 'Set "issuer_url" or "discovery_url", or both "authorization_url" and "token_url".'
   throw new ServiceError('missing_field', { field: 'issuer_url', message })
 }
 
@@ -116,6 +116,6 @@ function coarse(error: unknown, field: string): unknown {
 }
 
 function foreignIssuer(field: string, detail?: string): ServiceError {
-  const message = `What was read there is not the metadata of the issuer that "${field}" stands for.`
+  const message = `The document found for "${field}" is not valid metadata of that issuer.`
   return new ServiceError('invalid_field', { field, message, ...(detail !== undefined && { detail }) })
 }

@@ -11,8 +11,8 @@ export function presetRoutes(http: Http, { config }: { config: Pick<Config, 'bas
       config: { allow: ['admin'] },
       schema: {
         tags: ['Providers'],
-        summary: 'The providers that are known beforehand',
-        description: 'Each needs only a client that you have registered there.',
+        summary: 'List provider presets',
+        description: 'Each needs only the credentials of an OAuth app that you register with the provider.',
         response: { 200: PresetPage },
       },
     },

@@ -15,8 +15,8 @@ export function proposalRoutes(http: Http, needs: ProposeNeeds): void {
         tags: ['Providers'],
         summary: 'Propose a provider',
         description:
-          'It is active at once where the provider registers us; otherwise it waits for an admin. Only `provider_name` is ' +
-          'required: an admin then sets the endpoints.',
+          'It becomes active immediately if the provider supports dynamic client registration; otherwise an administrator has to add credentials. Only `provider_name` is ' +
+          'required; without endpoints, an administrator sets them.',
         body: ProposeProviderBody,
         response: { 201: ProviderDetails },
       },

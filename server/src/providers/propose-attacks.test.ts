@@ -173,7 +173,7 @@ onBothDatabases('attack', (engine) => {
           {
             code: 'provider_unavailable',
             field: 'issuer_url',
-            message: 'The provider does not answer as it should. Try again.',
+            message: 'The provider is not responding as expected. Try again later.',
             retryable: true,
           },
         ],

@@ -46,7 +46,9 @@ export async function proposeProvider(
 ): Promise<Provider> {
   const { config, database, providers, audit, clock } = needs
   if (config.proposals === 'off') {
-    throw new ServiceError('forbidden', { message: 'Agents may not propose providers here. Ask an admin to add it.' })
+    throw new ServiceError('forbidden', {
+      message: 'Agents are not allowed to propose providers. Ask an administrator to add it.',
+    })
   }
   const ownSlug = proposal.slug ?? slugFrom(name)
   const slug = ownSlug ?? `provider-${newId('prv', clock()).slice(-8)}`
@@ -98,7 +100,7 @@ export async function proposeProvider(
 
 function assertOwnName(field: string, text: string): void {
   if (!resemblesPreset(text)) return
-  const message = `"${field}" could be taken for a well-known provider. Choose another, or ask an admin to add that one.`
+  const message = `"${field}" could be mistaken for a well-known provider. Choose another, or ask an administrator to add that provider.`
   throw new ServiceError('invalid_field', { field, message })
 }
 

@@ -37,7 +37,7 @@ export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeletePr
       schema: {
         tags,
         summary: 'List providers',
-        description: 'Anyone sees the active ones. An admin sees them in detail, and may ask for another status.',
+        description: 'Anyone can list active providers. An administrator sees more details and can filter by status.',
         querystring: ListProvidersQuery,
         response: { 200: ProviderPage },
       },
@@ -59,7 +59,7 @@ export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeletePr
       schema: {
         tags,
         summary: 'Create a provider',
-        description: 'From a preset, from an issuer or discovery URL, or from its whole metadata.',
+        description: 'From a preset, from an issuer or discovery URL, or from complete metadata.',
         body: CreateProviderBody,
         response: { 201: ProviderDetails },
       },
@@ -76,10 +76,10 @@ export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeletePr
       config: { allow: ['admin'] },
       schema: {
         tags,
-        summary: 'Correct the name, scopes or API hosts of a provider',
+        summary: 'Update the name, scopes or API hosts of a provider',
         description:
-          'Members that are left out stay as they are. A list replaces the one there is. Existing grants do not reach ' +
-          'hosts that are added; hosts that are removed are refused from the next call on.',
+          'Omitted members do not change. A list replaces the existing one. Existing grants do not cover ' +
+          'added hosts; calls to removed hosts are refused immediately.',
         params: IdInPath,
         body: UpdateProviderBody,
         response: { 200: ProviderDetails },
@@ -94,8 +94,8 @@ export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeletePr
       config: { allow: ['admin'] },
       schema: {
         tags,
-        summary: 'Set the client of a provider',
-        description: 'A provider that waits for credentials becomes active.',
+        summary: 'Set the client credentials of a provider',
+        description: 'A provider that needs credentials becomes active.',
         params: IdInPath,
         body: ProviderCredentialsBody,
         response: { 200: ProviderDetails },
@@ -110,11 +110,11 @@ export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeletePr
       config: { allow: ['admin'] },
       schema: {
         tags,
-        summary: 'Set the endpoints that a proposal lacks',
+        summary: 'Set the endpoints that are missing from a proposal',
         description:
-          'Give `issuer_url` or `discovery_url`, or both `authorization_url` and `token_url`. The provider becomes active ' +
-          'where it registers us; otherwise set its credentials next. Endpoints that the proposal named are dropped. ' +
-          'Once set, endpoints do not change.',
+          'Set `issuer_url` or `discovery_url`, or both `authorization_url` and `token_url`. The provider becomes active ' +
+          'if it supports dynamic client registration; otherwise set its credentials next. Endpoints from the proposal are discarded. ' +
+          'Once set, endpoints cannot be changed.',
         params: IdInPath,
         body: ProviderEndpointsBody,
         response: { 200: ProviderDetails },
@@ -125,8 +125,8 @@ export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeletePr
 
   const actions = {
     disable: { summary: 'Disable a provider', act: disableProvider },
-    enable: { summary: 'Enable a provider again', act: enableProvider },
-    rediscover: { summary: 'Read the metadata of a provider anew', act: rediscoverProvider },
+    enable: { summary: 'Enable a provider', act: enableProvider },
+    rediscover: { summary: 'Reload the metadata of a provider', act: rediscoverProvider },
   }
   for (const [name, { summary, act }] of Object.entries(actions)) {
     http.post(
@@ -145,7 +145,7 @@ export function providerRoutes(http: Http, needs: CreateProviderNeeds & DeletePr
       config: { allow: ['admin'] },
       schema: {
         tags,
-        summary: 'Delete a provider that nothing is connected to',
+        summary: 'Delete a provider that has no connections',
         params: IdInPath,
         body: NoBody,
         response: { 200: ProviderDetails },

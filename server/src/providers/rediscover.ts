@@ -59,7 +59,7 @@ async function discoverFor(
   const url = new URL(discoveryUrl ?? metadata.issuer)
   const found = await discoverMetadata(needs, { url, field }, source === 'proposal' ? 'stranger' : 'operator')
   if (!isSameIssuer(found.issuer, metadata.issuer)) {
-    throw new ServiceError('conflict', { message: 'The issuer is another one now. Create a provider for it.' })
+    throw new ServiceError('conflict', { message: 'The issuer has changed. Create a new provider for it.' })
   }
   return found
 }

@@ -60,6 +60,6 @@ export async function setEndpoints(
 function withoutEndpoints(provider: Provider | undefined): Provider {
   if (!provider) throw new ServiceError('not_found')
   if (provider.metadata.issuer === undefined) return provider
-  const message = 'This provider has its endpoints, and they stay as they are. For others, create another provider.'
+  const message = 'This provider already has endpoints, which cannot be changed. Create another provider instead.'
   throw new ServiceError('conflict', { message })
 }

@@ -16,6 +16,6 @@ export function assertOneSite(urls: readonly { url: URL; field: string }[]): voi
   const stranger = first && rest.find(({ url }) => siteOf(url) !== siteOf(first.url))
   if (!stranger) return
   const { field } = stranger
-  const message = `"${field}" leads to another site than "${first.field}". All of a proposal must be of one.`
+  const message = `"${field}" is on a different site than "${first.field}". All URLs of a proposal must be on the same site.`
   throw new ServiceError('invalid_field', { field, message })
 }

@@ -8,7 +8,7 @@ export const sandboxSlug = 'sandbox'
 /** The same error whether a provider has the slug or the sandbox does. */
 export function assertNotReserved(slug: string): void {
   if (slug !== sandboxSlug) return
-  const message = 'The slug "sandbox" stands for the sandbox. Choose another.'
+  const message = 'The slug "sandbox" is reserved. Choose another.'
   throw new ServiceError('slug_taken', { field: 'slug', message })
 }
 

@@ -35,7 +35,7 @@ export async function updateProvider(
   requestId: string,
 ): Promise<Provider> {
   if (name === undefined && scopes === undefined && apiHosts === undefined) {
-    const message = 'Nothing to change. Give "provider_name", "scopes" or "api_hosts".'
+    const message = 'Nothing to change. Set "provider_name", "scopes" or "api_hosts".'
     throw new ServiceError('missing_field', { field: 'api_hosts', message })
   }
   const hosts = apiHosts && readApiHosts(apiHosts)
@@ -43,7 +43,7 @@ export async function updateProvider(
     const before = await providers.lock(database, tx, providerId, 'for update')
     if (!before) throw new ServiceError('not_found')
     if (ifUpdatedAt && ifUpdatedAt.getTime() !== before.updatedAt.getTime()) {
-      const message = 'The provider has changed since you read it. Read it again, then make your change.'
+      const message = 'The provider has changed since you read it. Read it again, then repeat your change.'
       throw new ServiceError('conflict', { field: 'if_updated_at', message })
     }
     if (apiHosts) assertReachable(egress, before, apiHosts)

@@ -6,5 +6,5 @@ import { siteOf } from './site.ts'
 export function warningOf(provider: Provider): string | null {
   if (isVerified(provider)) return null
   const site = siteOf(new URL(metadataOf(provider).issuer))
-  return `An agent proposed this provider, and nobody here answers for it. It belongs to ${site}: go on only if you trust that site.`
+  return `An agent proposed this provider and no administrator has verified it. It belongs to ${site}: continue only if you trust that site.`
 }

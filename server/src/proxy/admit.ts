@@ -130,7 +130,7 @@ async function spendSandboxBudget(
 ): Promise<void> {
   const answerBytes = keyed ? 4096 + 2 * (body?.length ?? 0) : 0
   if (await budget.trySpend(agentId, 2 * recordBytes + JSON.stringify(facts).length + answerBytes)) return
-  const message = 'The sandbox has recorded as much as it may for today. Call less often, or try again tomorrow.'
+  const message = 'The sandbox has reached its daily storage limit. Call less often, or try again tomorrow.'
   throw new ServiceError('rate_limited', { retryAfterSeconds: 600, message })
 }
 

@@ -20,18 +20,19 @@ const plainHost = /^(?:\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?)$/
 export function judgeUrl(text: string, plainOrigin: string | undefined): Destination {
   if (text.length > maxUrlLength) throw invalidUrl(`The URL is longer than ${maxUrlLength} characters.`)
   const url = URL.parse(text)
-  if (!url) throw invalidUrl('The URL can not be parsed. Give a whole https URL.')
+  if (!url) throw invalidUrl('The URL cannot be parsed. Use an absolute https URL.')
   if (url.protocol !== 'https:' && url.origin !== plainOrigin) throw invalidUrl('The URL is not https.')
   if (url.username !== '' || url.password !== '') {
-    throw invalidUrl('The URL holds a user name or password. Leave them out.')
+    throw invalidUrl('The URL contains a user name or password. Remove it.')
   }
-  if (text.includes('#')) throw invalidUrl('The URL holds a fragment. Leave it out.')
+  if (text.includes('#')) throw invalidUrl('The URL has a fragment. Remove it.')
   // Some parsers drop them or turn them into slashes, others don't.
-  if (/[\p{Cc}]|^[^?]*\\/u.test(text)) throw invalidUrl('The URL holds a backslash or a control character. Escape it.')
+  if (/[\p{Cc}]|^[^?]*\\/u.test(text))
+    throw invalidUrl('The URL contains a backslash or a control character. Percent-encode it.')
   // A look-alike letter or an odd slash may read as another host than the one that is called.
   const isHost = url.hostname.length <= maxHostLength && plainHost.test(url.hostname)
   if (!isHost || !isWrittenAs(text, `${url.protocol}//${url.host}`)) {
-    throw invalidUrl(`The URL is not written as it would be sent. Write it as ${url.protocol}//host/path, in ASCII.`)
+    throw invalidUrl(`The URL is not normalized. Write it as ${url.protocol}//host/path, in ASCII.`)
   }
   return { url, host: url.host, path: url.pathname, queryNames: namesIn(url) }
 }

@@ -131,7 +131,7 @@ onBothDatabases('an idempotency key', (engine) => {
       )
       for (const result of results) {
         if (result.status === 'rejected')
-          assert.ok(refusedWith('conflict', /under way/)(result.reason), String(result.reason))
+          assert.ok(refusedWith('conflict', /in progress/)(result.reason), String(result.reason))
       }
     }
   })
@@ -162,11 +162,11 @@ onBothDatabases('an idempotency key', (engine) => {
     const [one, another] = [instance(), instance()]
     const first = call()
     await one.claim(first)
-    await assert.rejects(one.claim(call()), refusedWith('conflict', /under way/))
-    await assert.rejects(another.claim(call()), refusedWith('conflict', /under way/))
+    await assert.rejects(one.claim(call()), refusedWith('conflict', /in progress/))
+    await assert.rejects(another.claim(call()), refusedWith('conflict', /in progress/))
     one.ended(first)
     await assert.rejects(one.claim(call()), refusedWith('outcome_unknown'), 'its own process knows at once')
-    await assert.rejects(another.claim(call()), refusedWith('conflict', /under way/))
+    await assert.rejects(another.claim(call()), refusedWith('conflict', /in progress/))
     clock.advance(60)
     await assert.rejects(another.claim(call()), refusedWith('outcome_unknown'), 'others know when its time is over')
   })
@@ -176,7 +176,7 @@ onBothDatabases('an idempotency key', (engine) => {
     const one = instance()
     await one.claim(call())
     clock.advance(600)
-    await assert.rejects(one.claim(call()), refusedWith('conflict', /under way/))
+    await assert.rejects(one.claim(call()), refusedWith('conflict', /in progress/))
   })
 
   test('of an answer that is not kept leads to none, and to no second call', async (t) => {
@@ -189,8 +189,8 @@ onBothDatabases('an idempotency key', (engine) => {
       await one.conclude(first, answer)
       one.ended(first)
     }
-    await assert.rejects(one.claim(call({ key: 'key-0' })), refusedWith('outcome_unknown', /not kept/))
-    await assert.rejects(one.claim(call({ key: 'key-1' })), refusedWith('outcome_unknown', /not kept/))
+    await assert.rejects(one.claim(call({ key: 'key-0' })), refusedWith('outcome_unknown', /not stored/))
+    await assert.rejects(one.claim(call({ key: 'key-1' })), refusedWith('outcome_unknown', /not stored/))
     assert.equal(said(await one.claim(call({ key: 'key-2' }))).length, 256 * 1024)
   })
 
@@ -237,7 +237,7 @@ onBothDatabases('an idempotency key', (engine) => {
     await assert.rejects(one.claim(call({ key: 'newer' })), refusedWith('rate_limited'))
     await one.conclude(last, Buffer.from('{"large":"answer"}'))
     one.ended(last)
-    await assert.rejects(one.claim(call({ key: 'last' })), refusedWith('outcome_unknown', /not kept/))
+    await assert.rejects(one.claim(call({ key: 'last' })), refusedWith('outcome_unknown', /not stored/))
     await fill(32 * 1024 * 1024 - 3 * 256)
     const third = instance()
     assert.equal(said(await third.claim(call({ key: 'one more' }))), 'new')

@@ -33,7 +33,7 @@ export function readIdempotencyKey(value: string | string[] | undefined): string
   if (typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value)) return value
   throw new ServiceError('invalid_field', {
     field: 'Idempotency-Key',
-    message: 'The Idempotency-Key is malformed. Give one of 1 to 255 visible ASCII characters.',
+    message: 'The Idempotency-Key is malformed. Use 1 to 255 visible ASCII characters.',
   })
 }
 
@@ -62,13 +62,13 @@ export function assertAnswered(earlier: EarlierCall, requestHash: string): Secre
   if (earlier.isInFlight) {
     throw new ServiceError('conflict', {
       field: 'Idempotency-Key',
-      message: 'The call with this Idempotency-Key is still under way. Ask again when it may have ended.',
+      message: 'The call with this Idempotency-Key is still in progress. Try again later.',
       retryAfterSeconds: 1,
     })
   }
   if (!earlier.isEnded) throw new ServiceError('outcome_unknown', { field: 'Idempotency-Key' })
   throw new ServiceError('outcome_unknown', {
     field: 'Idempotency-Key',
-    message: 'The call with this Idempotency-Key was made, but its answer was not kept. It is not made again.',
+    message: 'The call with this Idempotency-Key was made, but its response was not stored. It is not repeated.',
   })
 }

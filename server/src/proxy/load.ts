@@ -15,7 +15,7 @@ export function createAgentLoad(maxPerAgent: number): AgentLoad {
     enter: (agentId) => {
       const taken = places.get(agentId) ?? 0
       if (maxPerAgent > 0 && taken >= maxPerAgent) {
-        const message = `This agent has ${maxPerAgent} calls under way already. Wait until one of them has ended.`
+        const message = `This agent already has ${maxPerAgent} calls in progress. Wait until one of them has ended.`
         throw new ServiceError('rate_limited', { retryAfterSeconds: 1, message })
       }
       places.set(agentId, taken + 1)

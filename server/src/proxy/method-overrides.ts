@@ -49,7 +49,7 @@ function assertReadable(headers: HeaderList): void {
   if (isPlain && !isCompressed(headers)) return
   throw new ServiceError('method_not_allowed', {
     field: isPlain ? 'headers.content-encoding' : 'headers.content-type',
-    message: 'The grant limits methods, and a body in this encoding could name another one. Send it plainly.',
+    message: 'The grant limits methods, and a body in this encoding could override the method. Send it unencoded.',
   })
 }
 
@@ -66,5 +66,5 @@ function valueOf(headers: HeaderList, wanted: string): string {
 }
 
 function ownCredential(field: string, name: string): ServiceError {
-  return new ServiceError('invalid_field', { field, message: `The credential is put in here. Leave "${name}" out.` })
+  return new ServiceError('invalid_field', { field, message: `The service adds the credential. Omit "${name}".` })
 }

@@ -105,15 +105,14 @@ function outgoingHeaders(
     if (!known?.isWellFormed) throw refused(name, 'A header name is malformed.')
     const { lower, hyphened, isNeverSent, isRange } = known
     if (value.length > maxValue || noHeaderValue.test(value)) {
-      throw refused(name, 'A header value is too long or holds a character that no header takes.')
+      throw refused(name, 'A header value is too long or contains an invalid character.')
     }
-    if (seen.size === seen.add(lower).size) throw refused(name, 'A header is given twice. Give it once.')
+    if (seen.size === seen.add(lower).size) throw refused(name, 'A header is given twice. Send it once.')
     bytes += name.length + value.length
     if (isNeverSent || hyphened === injected || (isRange && !allowRange)) dropped.push(lower)
     else headers.push([lower, value])
   }
-  if (bytes > maxHeaderBytes)
-    throw invalid('headers', `The headers are longer than ${maxHeaderBytes} characters in all.`)
+  if (bytes > maxHeaderBytes) throw invalid('headers', `The headers exceed ${maxHeaderBytes} characters in total.`)
   return { headers, dropped }
 }
 
@@ -128,7 +127,7 @@ function refused(name: string, message: string): ServiceError {
 function outgoingBody(given: GivenRequest, headers: HeaderList): Buffer | undefined {
   const { body, bodyBase64 } = given
   if (bodyBase64 !== undefined && body !== undefined) {
-    throw invalid('body_base64', '"body" and "body_base64" are both given. Give one of them.')
+    throw invalid('body_base64', '"body" and "body_base64" are both set. Use only one of them.')
   }
   if (given.method === 'GET' || given.method === 'HEAD') {
     assertNone(given)
@@ -157,7 +156,7 @@ function typeOfText(bytes: Buffer): string {
 function assertNone({ method, body, bodyBase64 }: GivenRequest): void {
   const isNone = (body === undefined || body === null || body === '') && (bodyBase64 ?? '') === ''
   if (isNone) return
-  throw invalid(bodyBase64 === undefined ? 'body' : 'body_base64', `A ${method} call has no body. Leave it out.`)
+  throw invalid(bodyBase64 === undefined ? 'body' : 'body_base64', `A ${method} call cannot have a body. Omit it.`)
 }
 
 /** Strict, because Node ignores characters that others don't. */
@@ -171,7 +170,7 @@ function fromBase64(text: string): Buffer {
 
 function asForm(body: unknown): Buffer {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw invalid('body', 'A form is an object. Give its fields as members, or the whole as a string.')
+    throw invalid('body', 'A form must be an object with its fields as members, or an encoded string.')
   }
   const form = new URLSearchParams()
   for (const [name, value] of Object.entries(body)) {
@@ -187,7 +186,7 @@ function asForm(body: unknown): Buffer {
 function asText(value: unknown, field: string): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  throw invalid(field.slice(0, 200), 'A field of a form is a text, a number, a truth value, or a list of these.')
+  throw invalid(field.slice(0, 200), 'A form field must be a string, a number, a boolean, or a list of these.')
 }
 
 function invalid(field: string, message: string): ServiceError {

@@ -109,7 +109,7 @@ function collect(field: string): { found: FoundParameters; add: (parameter: Para
       if (++named > maxParameters) {
         throw new ServiceError('invalid_field', {
           field,
-          message: `"${field}" says over and over what method it means.`,
+          message: `"${field}" overrides the method too many times.`,
         })
       }
       if (overrides.has(name)) found.methods.push(...methodsIn(value))

@@ -58,10 +58,10 @@ function assertMayReach(grant: Grant, rules: ProviderRules | undefined, destinat
     throw new ServiceError('host_not_allowed', { field: 'url' })
   }
   if (isAddress(url)) {
-    throw invalidUrl('The URL names an address instead of a host, and the grant does not list it.')
+    throw invalidUrl('The URL has an IP address instead of a host name, and the grant does not list it.')
   }
   if (url.port !== '' && grant.allowedHosts.some((entry) => matchesHost(withoutPort(entry), url.hostname))) {
-    throw invalidUrl('The URL names a port that the grant does not name with this host.')
+    throw invalidUrl('The grant does not cover this port of the host.')
   }
   throw new ServiceError('host_not_allowed', { field: 'url' })
 }
@@ -85,7 +85,7 @@ function assertBatchMayGo(grant: Grant, preset: PresetRules, call: JudgedCall, m
   if (grant.allowedMethods !== null || grant.allowedPaths !== null) {
     throw new ServiceError('path_not_allowed', {
       field: 'url',
-      message: 'Calls to this path carry other calls, for which the limits of the grant could not be kept.',
+      message: 'Calls to this path can contain other calls, for which the limits of the grant could not be enforced.',
     })
   }
   if (reachesCredentials(preset, call, methods)) throw isAboutCredentials('body')
@@ -96,8 +96,8 @@ function isAboutCredentials(field: 'url' | 'body'): ServiceError {
     field,
     message:
       field === 'body'
-        ? 'The body carries, or could carry, a call that is about credentials or leaves access behind that outlives the grant.'
-        : 'The query names a type of record that holds credentials, or that gives access which outlives the grant.',
+        ? 'The body contains, or could contain, a call that handles credentials or creates access that outlives the grant.'
+        : 'The query names a record type that holds credentials or gives access that outlives the grant.',
   })
 }
 
@@ -113,7 +113,7 @@ function assertStaysInPath({ allowedPaths }: Grant, headers: HeaderList): void {
   if (!named) return
   throw new ServiceError('path_not_allowed', {
     field: `headers.${named[0]}`,
-    message: 'The grant is limited to paths, and this header names another one.',
+    message: 'The grant is limited to certain paths, and this header names another path.',
   })
 }
 

@@ -81,7 +81,7 @@ function stored(
 ): ProxyReply {
   const room = needs.unsentAnswers.hold(agentId)
   onClosed(room.release)
-  if (!room.grow(envelope.length)) throw noRoom('Answers of this agent wait to be read. Read them first.')
+  if (!room.grow(envelope.length)) throw noRoom('This agent has too many unread responses. Read them first.')
   return { kind: 'whole', envelope: longText([envelope]) }
 }
 

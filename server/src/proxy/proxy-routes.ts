@@ -46,11 +46,11 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
       },
       schema: {
         tags: ['Proxy'],
-        summary: "Call an API with the user's credential, which is put in here and taken out of the answer",
+        summary: "Call an API with the user's credential, which the service adds and redacts from the response",
         body: ProxyBody,
         response: {
           200: Type.Union([ProxyReply, DryRunReply], {
-            description: 'What came back, redacted; of a dry run, whether the call would go out.',
+            description: 'The redacted response; for a dry run, whether the call would be allowed.',
           }),
         },
       },

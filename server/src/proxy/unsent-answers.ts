@@ -29,8 +29,10 @@ export function createUnsentAnswers(config: UnsentConfig): UnsentAnswers {
   return {
     assertRoom: (agentId) => {
       // The other half is for calls that are in flight already.
-      if (budget.held(agentId) > perAgent / 2) throw noRoom('Answers of this agent wait to be read. Read them first.')
-      if (budget.held(all.key) >= inAll) throw noRoom('Too many answers wait to be read. Wait as Retry-After says.')
+      if (budget.held(agentId) > perAgent / 2)
+        throw noRoom('This agent has too many unread responses. Read them first.')
+      if (budget.held(all.key) >= inAll)
+        throw noRoom('Too many responses are unread. Wait for the time in Retry-After.')
     },
     hold: (agentId, { isSandbox = false } = {}) =>
       budget.hold([{ key: agentId, maxBytes: perAgent }, all, ...(isSandbox ? [sandbox] : [])]),
@@ -50,7 +52,7 @@ export function noRoomForAnswer(room: Hold): ServiceError {
   room.resize(0)
   return new ServiceError('upstream_body_too_large', {
     message:
-      'The call was made, but answers that were not read yet leave no room for its answer. ' +
+      'The call was made, but unread responses leave no room for its response. ' +
       'Read them first, or set "stream" to true.',
   })
 }

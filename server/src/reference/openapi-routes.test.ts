@@ -48,7 +48,7 @@ onBothDatabases('the reference', (engine) => {
         }
       }
       const { default: refused, ...answers } = operation.responses
-      assert.equal(refused?.description, 'Refused')
+      assert.equal(refused?.description, 'Error')
       refusals.add(JSON.stringify(refused.content?.['application/json']?.schema))
       // A redirect says where it leads, and has no body; a stream of events is no JSON.
       assert.match(Object.keys(answers).join(), /^(?:20[01]|302)$/, name)

@@ -7,9 +7,9 @@ import { publicDocument } from '../platform/http/public-document.ts'
 const securitySchemes = {
   agent: { type: 'http', scheme: 'bearer', description: 'The agent token, from POST /v4/agents/register' },
   user: { type: 'http', scheme: 'bearer', description: 'A session token, from POST /v4/auth/login' },
-  cookie: { type: 'apiKey', in: 'cookie', name: 'svc_session', description: 'The same session in a browser' },
+  cookie: { type: 'apiKey', in: 'cookie', name: 'svc_session', description: 'The same session as a browser cookie' },
   device: { type: 'http', scheme: 'bearer', description: "A device's session token, from POST /v4/devices/pair" },
-  admin: { type: 'http', scheme: 'bearer', description: "The operator's token" },
+  admin: { type: 'http', scheme: 'bearer', description: 'The admin token' },
 } as const
 
 /** The reference is made from the routes themselves: what is served is what is documented. Comes before the routes. */
@@ -20,7 +20,7 @@ export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
       info: {
         title: 'Sallyport',
         version: '4.0.0',
-        description: "Lets AI agents use a person's accounts without ever holding the person's keys.",
+        description: "Lets AI agents use a person's accounts without ever holding the person's credentials.",
       },
       servers: [{ url: baseUrl.origin }],
       components: { securitySchemes },
@@ -29,7 +29,7 @@ export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
       const allow = url.startsWith('/v') ? route.config?.allow : undefined
       if (allow === undefined) return { schema: { ...schema, hide: true }, url }
       const actors = allow === 'anyone' ? [] : allow.flatMap((kind) => (kind === 'user' ? ['user', 'cookie'] : [kind]))
-      const response = { ...described(schema.response as object), default: { description: 'Refused', ...ErrorBody } }
+      const response = { ...described(schema.response as object), default: { description: 'Error', ...ErrorBody } }
       return { schema: { ...schema, security: actors.map((name) => ({ [name]: [] })), response }, url }
     },
     transformObject: (document) => {

@@ -45,7 +45,7 @@ export async function sandboxRoutes(http: Http, needs: SandboxRoutesNeeds): Prom
       url: echoPath,
       config: { allow: 'anyone' },
       bodyLimit: needs.config.sandboxBodyBytes,
-      schema: { tags, summary: 'Answers with what it was sent', response: { 200: Echo } },
+      schema: { tags, summary: 'Echo the request', response: { 200: Echo } },
       handler: ({ method, url, raw, body }) =>
         echo({
           method,

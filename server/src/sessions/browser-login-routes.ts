@@ -36,7 +36,7 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
   ] as const
   const providerOf = (id: string): LoginProvider => {
     const provider = ways.find((way) => way.id === id)?.provider
-    if (!provider) throw new ServiceError('not_found', { message: 'There is no such way to sign in here.' })
+    if (!provider) throw new ServiceError('not_found', { message: 'No such login provider.' })
     return provider
   }
   const backToThePage = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
@@ -52,7 +52,7 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
     '/v4/auth/providers',
     {
       config: { allow: 'anyone' },
-      schema: { tags, summary: 'The ways to sign in with a browser', response: { 200: LoginProvidersReply } },
+      schema: { tags, summary: 'List login providers', response: { 200: LoginProvidersReply } },
     },
     () => ({
       providers: ways.map(({ id, name, provider }) => ({
@@ -73,10 +73,10 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
       errorHandler: backToThePage,
       schema: {
         tags,
-        summary: 'Begin to sign in with a browser',
+        summary: 'Start a browser login',
         params: IdInPath,
         querystring: StartLoginQuery,
-        response: { 302: Type.Null({ description: 'To the provider' }) },
+        response: { 302: Type.Null({ description: 'Redirect to the provider' }) },
       },
     },
     async (request, reply) => {
@@ -97,11 +97,11 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
       errorHandler: backToThePage,
       schema: {
         tags,
-        summary: 'Where the provider sends the browser back to',
+        summary: 'Login callback: the provider redirects the browser here',
         params: IdInPath,
         querystring: CallbackQuery,
         response: {
-          302: Type.Null({ description: 'To the page that it began for; with `error` where it did not work' }),
+          302: Type.Null({ description: 'Redirect to the page that was requested, with `error` if the login failed' }),
         },
       },
     },

@@ -69,7 +69,7 @@ async function findOrMakeUser(
 ): Promise<User> {
   if ('userId' in whom) {
     const user = await users.find(tx, whom.userId)
-    if (!user) throw new ServiceError('not_found', { field: 'user_id', message: 'There is no such user.' })
+    if (!user) throw new ServiceError('not_found', { field: 'user_id', message: 'No such user.' })
     return user
   }
   const fresh: User = {

@@ -91,7 +91,7 @@ onBothDatabases('login', (engine) => {
         assert.deepEqual([status, headers['www-authenticate'], headers['set-cookie']], [401, 'Bearer', undefined])
         assert.deepEqual(error, {
           code: 'unauthenticated',
-          message: 'The login token is unknown, used or expired. Ask for a new one.',
+          message: 'The login token is unknown, used or expired. Request a new one.',
           retryable: false,
           field: 'login_token',
         })

@@ -21,7 +21,7 @@ export interface LogInNeeds extends StartSessionNeeds {
 function notUsable(): ServiceError {
   return new ServiceError('unauthenticated', {
     field: 'login_token',
-    message: 'The login token is unknown, used or expired. Ask for a new one.',
+    message: 'The login token is unknown, used or expired. Request a new one.',
   })
 }
 

@@ -65,7 +65,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
       config: { allow: 'anyone', startsSession: true, worksOnFullDisk: true },
       schema: {
         tags,
-        summary: 'Whom a login token would sign in; it stays usable',
+        summary: 'Preview a login token without using it',
         body: LoginBody,
         response: { 200: LoginPreviewReply },
       },
@@ -97,7 +97,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
     '/v4/auth/logout',
     {
       config: { allow: ['user'], worksOnFullDisk: true },
-      schema: { tags, summary: 'End this session', body: NoBody, response: { 200: SessionView } },
+      schema: { tags, summary: 'Sign out of this session', body: NoBody, response: { 200: SessionView } },
     },
     async (request, reply) => {
       const { user, session } = actingUser(request)
@@ -111,7 +111,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
     '/v4/auth/logout-all',
     {
       config: { allow: ['user'], worksOnFullDisk: true },
-      schema: { tags, summary: 'End all sessions of this user', body: NoBody, response: { 200: LogoutAllReply } },
+      schema: { tags, summary: 'Sign out of all sessions', body: NoBody, response: { 200: LogoutAllReply } },
     },
     async (request, reply) => {
       const ended = await endSessions(onBehalfOf(request, needs), actingUser(request).user, 'all', request.id)
@@ -126,7 +126,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
       config: { allow: ['user'] },
       schema: {
         tags,
-        summary: 'List the sessions of this user',
+        summary: 'List your sessions',
         querystring: ListSessionsQuery,
         response: { 200: SessionPage },
       },
@@ -142,7 +142,7 @@ export function sessionRoutes(http: Http, needs: IssueLoginTokenNeeds & LogInNee
     '/v4/auth/sessions/:id',
     {
       config: { allow: ['user'], worksOnFullDisk: true },
-      schema: { tags, summary: 'End one session of this user', params: IdInPath, response: { 200: SessionView } },
+      schema: { tags, summary: 'End one of your sessions', params: IdInPath, response: { 200: SessionView } },
     },
     async (request) => {
       const { user, session } = actingUser(request)
@@ -172,7 +172,7 @@ function whom(body: Static<typeof CreateLoginTokenBody>): LoginTokenFor {
     const field = email === undefined ? 'name' : 'email'
     throw new ServiceError('invalid_field', {
       field,
-      message: `"${field}" is for a new user; "user_id" names one there is. Give one of them.`,
+      message: `"${field}" is for a new user, "user_id" for an existing one. Use only one of them.`,
     })
   }
   if (userId !== undefined) return { userId }

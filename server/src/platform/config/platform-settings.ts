@@ -14,47 +14,47 @@ export const platformSettings = {
   baseUrl: setting(
     'SALLYPORT_BASE_URL',
     null,
-    'What links are made from; by default from HOST and PORT',
+    'The public URL of the service, used in links (default: from HOST and PORT)',
     optional(baseUrl),
   ),
-  dataDir: setting('SALLYPORT_DATA_DIR', './data', 'Where the database and the keys lie, mode 0700', (value) =>
+  dataDir: setting('SALLYPORT_DATA_DIR', './data', 'Directory of the database and the keys, mode 0700', (value) =>
     resolve(text(value)),
   ),
   databaseInsecure: setting(
     'SALLYPORT_DATABASE_INSECURE',
     '0',
-    'With 1, a database on another machine is reached without verified TLS',
+    '1 allows a database on another machine without verified TLS',
     flag,
   ),
   databaseConnections: setting(
     'SALLYPORT_DATABASE_CONNECTIONS',
     '8',
-    'PostgreSQL: connections that the transactions of one process share; three more serve calls and health checks',
+    'PostgreSQL: connections for transactions in each process; three more serve calls and health checks',
     integer(1, 1_000),
   ),
   tlsCertFile: setting(
     'SALLYPORT_TLS_CERT_FILE',
     null,
-    'A PEM certificate chain, to serve https directly',
+    'PEM certificate chain, to serve https directly',
     optional(text),
   ),
-  tlsKeyFile: setting('SALLYPORT_TLS_KEY_FILE', null, 'Its private key', optional(text)),
+  tlsKeyFile: setting('SALLYPORT_TLS_KEY_FILE', null, 'Private key of the certificate', optional(text)),
   trustProxy: setting(
     'SALLYPORT_TRUST_PROXY',
     null,
-    'Addresses or CIDR ranges whose X-Forwarded-For counts, separated by commas',
+    'Addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted, separated by commas',
     optional(addresses),
   ),
   egressAllow: setting(
     'SALLYPORT_EGRESS_ALLOW',
     null,
-    'Places that may be called although they are not public: host:port or CIDR ranges, separated by commas',
+    'Non-public destinations that may be called: host:port or CIDR ranges, separated by commas',
     egressAllow,
   ),
   egressCaFile: setting(
     'SALLYPORT_EGRESS_CA_FILE',
     null,
-    'A PEM file of more authorities, trusted for what SALLYPORT_EGRESS_ALLOW lists and nothing else',
+    'PEM file of additional CA certificates, trusted only for destinations in SALLYPORT_EGRESS_ALLOW',
     optional(certificates),
   ),
   corsOrigins: setting(
@@ -66,14 +66,14 @@ export const platformSettings = {
   metricsPort: setting(
     'SALLYPORT_METRICS_PORT',
     null,
-    'Serve /metrics on this port of HOST instead, without a token unless SALLYPORT_METRICS_TOKEN is set',
+    'Serve /metrics on this port of HOST instead; needs no token unless SALLYPORT_METRICS_TOKEN is set',
     optional(integer(1, 65_535)),
   ),
   workers: setting('SALLYPORT_WORKERS', '1', 'Processes that share the port', integer(1, 64)),
   logLevel: setting(
     'SALLYPORT_LOG_LEVEL',
     'info',
-    'The least level that is logged',
+    'Minimum log level',
     oneOf('debug', 'info', 'warn', 'error', 'silent'),
   ),
   logFormat: setting(
@@ -82,11 +82,11 @@ export const platformSettings = {
     'json, text, or auto: text on a terminal',
     oneOf('auto', 'json', 'text'),
   ),
-  bodyBytes: setting('SALLYPORT_BODY_BYTES', '262144', 'The largest request body', integer(1024, 104_857_600)),
+  bodyBytes: setting('SALLYPORT_BODY_BYTES', '262144', 'Maximum request body size', integer(1024, 104_857_600)),
   bodiesInFlightBytes: setting(
     'SALLYPORT_BODIES_IN_FLIGHT_BYTES',
     '536870912',
-    'The most that all request bodies may take at once, in each process; a quarter of it without a credential',
+    'Maximum total size of request bodies in memory, in each process; a quarter of it for requests without a credential',
     integer(1024, 100_000_000_000),
   ),
   bodiesInFlightPerCallerBytes: setting(
@@ -98,56 +98,56 @@ export const platformSettings = {
   rowsReadPerSecond: setting(
     'SALLYPORT_ROWS_READ_PER_SECOND',
     '20000',
-    'Rows that lists may read for one caller or address a second, in each process; 0 for no limit',
+    'Rows that lists can read per second for one caller or address, in each process; 0 for no limit',
     integer(0, 1_000_000_000),
   ),
   diskFloorBytes: setting(
     'SALLYPORT_DISK_FLOOR_BYTES',
     '67108864',
-    "Free space on SQLite's disk below which only reading, revoking and disabling work; strangers stop at four times as much",
+    "Free space on SQLite's disk below which only reading, revoking and disabling work; unapproved requests that store data stop at four times as much",
     integer(0, 999_999_999_999),
   ),
 
   headersTimeoutSeconds: setting(
     'SALLYPORT_HEADERS_TIMEOUT_SECONDS',
     '10',
-    'How long a client may take to send its headers',
+    'Timeout for receiving request headers',
     integer(1, 300),
   ),
   requestTimeoutSeconds: setting(
     'SALLYPORT_REQUEST_TIMEOUT_SECONDS',
     '60',
-    'How long a client may take to send a whole request',
+    'Timeout for receiving a whole request',
     integer(1, 3600),
   ),
   connectionIdleSeconds: setting(
     'SALLYPORT_CONNECTION_IDLE_SECONDS',
     '360',
-    'How long a connection may stand still while a call is worked on',
+    'Idle timeout of a connection while a request is being processed',
     integer(1, 3600),
   ),
   unreadAnswerSeconds: setting(
     'SALLYPORT_UNREAD_ANSWER_SECONDS',
     '60',
-    'How long a client may read nothing of an answer before its connection is closed',
+    'How long a client can stop reading a response before its connection is closed',
     integer(1, 3600),
   ),
   stopSeconds: setting(
     'SALLYPORT_STOP_SECONDS',
     '10',
-    'How long calls in flight may go on after a stop signal',
+    'How long calls in flight can continue after a stop signal',
     integer(0, 300),
   ),
   keepAliveSeconds: setting(
     'SALLYPORT_KEEP_ALIVE_SECONDS',
     '65',
-    'How long a connection without a call is kept open; longer than the load balancer in front keeps it',
+    'Keep-alive timeout of idle connections; set it longer than that of a load balancer in front',
     integer(1, 3600),
   ),
   drainSeconds: setting(
     'SALLYPORT_DRAIN_SECONDS',
     null,
-    'How long the service goes on serving after a stop signal, while /readyz says 503; by default 5 with SALLYPORT_TRUST_PROXY, else 0',
+    'How long the service keeps serving after a stop signal, while /readyz returns 503 (default: 5 with SALLYPORT_TRUST_PROXY, otherwise 0)',
     optional(integer(0, 300)),
   ),
   ...pushSettings,
@@ -161,18 +161,18 @@ export const platformSecretSettings = {
   },
   adminToken: {
     name: 'SALLYPORT_ADMIN_TOKEN',
-    fallback: 'made on first start',
-    meaning: "The operator's token: 32 or more visible characters",
+    fallback: 'generated on first start',
+    meaning: 'The admin token: 32 or more visible characters',
   },
   metricsToken: {
     name: 'SALLYPORT_METRICS_TOKEN',
     fallback: 'none',
-    meaning: 'A token that reads /metrics and nothing else: 32 or more visible characters',
+    meaning: 'A token that can only read /metrics: 32 or more visible characters',
   },
   masterKey: {
     name: 'SALLYPORT_MASTER_KEY',
-    fallback: 'made on first start',
-    meaning: '32 bytes in base64 or hex; several, separated by commas, while keys rotate: the first one seals',
+    fallback: 'generated on first start',
+    meaning: '32 bytes in base64 or hex; several, separated by commas, during rotation: the first one encrypts',
   },
   ...pushSecretSettings,
 } as const
@@ -196,46 +196,52 @@ export function platformContradictions(config: Values): string[] {
   const { databaseUrl, adminToken, masterKey } = config
   const servesTls = config.tlsCertFile !== undefined
   if (servesTls !== (config.tlsKeyFile !== undefined)) {
-    problems.push('SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE go together; one of them is missing.')
+    problems.push('SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE must be set together; one of them is missing.')
   }
   if (config.baseUrl === undefined && !standsInLinks(config.host)) {
-    problems.push('SALLYPORT_BASE_URL is needed when HOST is every address, or one with a zone: links must name one.')
+    problems.push(
+      'SALLYPORT_BASE_URL is required when HOST is a wildcard address or has a zone, because links need a host.',
+    )
     return problems
   }
   const base = config.baseUrl ?? defaultBaseUrl(config)
   if (servesTls && base.protocol !== 'https:') {
-    problems.push(`SALLYPORT_BASE_URL: got "${base.origin}"; takes an https URL when SALLYPORT_TLS_CERT_FILE is set.`)
+    problems.push(
+      `SALLYPORT_BASE_URL: got "${base.origin}"; expected an https URL when SALLYPORT_TLS_CERT_FILE is set.`,
+    )
   }
   if (!servesTls && base.protocol === 'http:' && !isLoopback(config.host)) {
     problems.push(
-      `HOST: got "${config.host}"; takes a loopback address while the base URL is http. ` +
+      `HOST: got "${config.host}"; expected a loopback address while the base URL is http. ` +
         'Set SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE, or an https SALLYPORT_BASE_URL with a TLS proxy in front.',
     )
   }
   if (config.egressCaFile !== undefined && config.egressAllow.length === 0) {
-    problems.push('SALLYPORT_EGRESS_CA_FILE is trusted for what SALLYPORT_EGRESS_ALLOW lists, and that lists nothing.')
+    problems.push('SALLYPORT_EGRESS_CA_FILE has no effect because SALLYPORT_EGRESS_ALLOW is empty.')
   }
   if (config.metricsPort === config.port) {
-    problems.push(`SALLYPORT_METRICS_PORT: got "${config.metricsPort}"; takes another port than PORT.`)
+    problems.push(`SALLYPORT_METRICS_PORT: got "${config.metricsPort}"; expected a different port than PORT.`)
   }
   if (config.metricsPort !== undefined && !isLoopback(config.host) && !config.metricsToken.isSet) {
-    problems.push('SALLYPORT_METRICS_TOKEN is needed where SALLYPORT_METRICS_PORT can be reached from other machines.')
+    problems.push(
+      'SALLYPORT_METRICS_TOKEN is required because SALLYPORT_METRICS_PORT can be reached from other machines.',
+    )
   }
   if (config.requestTimeoutSeconds < config.headersTimeoutSeconds) {
     problems.push(
-      `SALLYPORT_REQUEST_TIMEOUT_SECONDS: got "${config.requestTimeoutSeconds}"; takes no less than SALLYPORT_HEADERS_TIMEOUT_SECONDS.`,
+      `SALLYPORT_REQUEST_TIMEOUT_SECONDS: got "${config.requestTimeoutSeconds}"; expected at least SALLYPORT_HEADERS_TIMEOUT_SECONDS.`,
     )
   }
   if (databaseUrl.isSet && !isPostgresUrl(databaseUrl.read()?.reveal() ?? '')) {
-    problems.push('DATABASE_URL takes a URL that starts with postgres://, such as postgres://user@host/name.')
+    problems.push('DATABASE_URL must be a URL that starts with postgres://, such as postgres://user@host/name.')
   }
   for (const secret of [adminToken, masterKey]) {
     // Instances that share a database must not each create their own.
-    if (databaseUrl.isSet && !secret.isSet) problems.push(`${secret.name} must be given together with DATABASE_URL.`)
+    if (databaseUrl.isSet && !secret.isSet) problems.push(`${secret.name} must be set together with DATABASE_URL.`)
   }
   for (const token of [adminToken, config.metricsToken]) {
     const given = token.read()
-    if (given && !isAdminToken(given)) problems.push(`${token.name} takes ${adminTokenForm}.`)
+    if (given && !isAdminToken(given)) problems.push(`${token.name} must be ${adminTokenForm}.`)
   }
   problems.push(...masterKeyProblems(masterKey), ...pushContradictions(config))
   return problems
@@ -258,7 +264,7 @@ function masterKeyProblems(source: SecretSource): string[] {
     parseMasterKeys(value)
     return []
   } catch {
-    return ['SALLYPORT_MASTER_KEY takes 32 bytes in base64 or hex, or several such keys separated by commas.']
+    return ['SALLYPORT_MASTER_KEY must be 32 bytes in base64 or hex, or several such keys separated by commas.']
   }
 }
 

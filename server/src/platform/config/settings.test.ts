@@ -37,34 +37,34 @@ test('a source that gives nothing is refused', (t) => {
   writeFileSync(file, ' \n')
   assert.equal(
     problemOf(() => readSecret('KEY', { KEY_FILE: file })),
-    'KEY_FILE gives nothing.',
+    'KEY_FILE is empty.',
   )
   assert.equal(
     problemOf(() => readSecret('KEY', { KEY: ' ' })),
-    'KEY gives nothing.',
+    'KEY is empty.',
   )
   assert.equal(
     problemOf(() => readSecret('KEY', { KEY_COMMAND: 'true' })),
-    'KEY_COMMAND gives nothing.',
+    'KEY_COMMAND is empty.',
   )
 })
 
 test('a secret given twice is refused, without saying which one it is', () => {
   const both = problemOf(() => readSecret('KEY', { KEY: 'hush', KEY_FILE: '/some/file' }))
-  assert.equal(both, 'KEY and KEY_FILE are both set; give one of them.')
+  assert.equal(both, 'KEY and KEY_FILE are both set; use only one of them.')
   const problem = problemOf(() => readSecret('KEY', { KEY_FILE: '/some/file', KEY_COMMAND: 'echo hush' }))
-  assert.equal(problem, 'KEY_FILE and KEY_COMMAND are both set; give one of them.')
+  assert.equal(problem, 'KEY_FILE and KEY_COMMAND are both set; use only one of them.')
 })
 
 test('a file that can not be read is told with the reason, without what may be the secret itself', (t) => {
   const folder = temporaryFolder(t)
   assert.equal(
     problemOf(() => readSecret('KEY', { KEY_FILE: join(folder, 'none') })),
-    'KEY_FILE names a file that can not be read (ENOENT).',
+    'KEY_FILE names a file that cannot be read (ENOENT).',
   )
   assert.equal(
     problemOf(() => readSecret('KEY', { KEY_FILE: folder })),
-    'KEY_FILE names a file that can not be read (EISDIR).',
+    'KEY_FILE names a file that cannot be read (EISDIR).',
   )
 })
 
@@ -91,7 +91,7 @@ test('a secret from a file is read anew each time: it may have been rotated', (t
   rmSync(file)
   assert.equal(
     problemOf(() => source.read()),
-    'KEY_FILE names a file that can not be read (ENOENT).',
+    'KEY_FILE names a file that cannot be read (ENOENT).',
   )
 })
 
@@ -102,15 +102,15 @@ test('a setting is what was set, else its default, else absent', () => {
   assert.equal(readSetting(setting('COUNT', null, 'how many', optional(integer(1, 5))), {}), undefined)
   assert.equal(
     problemOf(() => readSetting(count, { COUNT: '6' })),
-    'COUNT: got "6"; takes a whole number from 1 to 5.',
+    'COUNT: got "6"; expected a whole number from 1 to 5.',
   )
   assert.equal(
     problemOf(() => readSetting(setting('MODE', 'a', 'which', oneOf('a', 'b')), { MODE: 'A' })),
-    'MODE: got "A"; takes a, b.',
+    'MODE: got "A"; expected one of a, b.',
   )
   assert.equal(
     problemOf(() => readSetting(setting('NAME', null, 'whose', text), {})),
-    'NAME: got ""; takes some text.',
+    'NAME: got ""; expected some text.',
   )
 })
 

@@ -49,7 +49,7 @@ export function readSetting<T>(one: Setting<T>, env: Environment): T {
     return one.parse(value)
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw new ConfigError([`${one.name}: got "${value}"; takes ${error.message}.`])
+    throw new ConfigError([`${one.name}: got "${value}"; expected ${error.message}.`])
   }
 }
 
@@ -64,14 +64,14 @@ export interface SecretSource {
 
 export function readSecret(name: string, env: Environment): SecretSource {
   const given = [name, `${name}_FILE`, `${name}_COMMAND`].filter((variant) => env[variant])
-  if (given.length > 1) throw new ConfigError([`${given.join(' and ')} are both set; give one of them.`])
+  if (given.length > 1) throw new ConfigError([`${given.join(' and ')} are both set; use only one of them.`])
   const file = env[`${name}_FILE`] || undefined
   const command = env[`${name}_COMMAND`] || undefined
   const read = () => {
     const value = file ? fromFile(name, file) : command ? fromCommand(name, command) : env[name]?.trim()
     return value ? new Secret(value) : undefined
   }
-  if (given.length > 0 && read() === undefined) throw new ConfigError([`${given.join()} gives nothing.`])
+  if (given.length > 0 && read() === undefined) throw new ConfigError([`${given.join()} is empty.`])
   return { name, isSet: given.length > 0, file, read }
 }
 
@@ -80,7 +80,7 @@ function fromFile(name: string, file: string): string {
     return readFileSync(file, 'utf8').trim()
   } catch (error) {
     // The path is not shown: it may be the secret itself, set under the wrong name.
-    throw new ConfigError([`${name}_FILE names a file that can not be read (${errorCode(error)}).`])
+    throw new ConfigError([`${name}_FILE names a file that cannot be read (${errorCode(error)}).`])
   }
 }
 
@@ -107,7 +107,7 @@ export function incomplete(what: string, isSet: Record<string, boolean>): string
   const missing = names.filter((name) => !isSet[name])
   if (missing.length === 0 || missing.length === names.length) return []
   const given = names.filter((name) => isSet[name])
-  return [`${missing.join(' and ')}: got nothing; ${what} takes it together with ${given.join(' and ')}.`]
+  return [`${missing.join(' and ')}: not set; ${what} requires it together with ${given.join(' and ')}.`]
 }
 
 // Kinds of values. Each parses a setting's text, or throws a TypeError that says what the setting takes.
@@ -131,14 +131,14 @@ export function integer(minimum: number, maximum: number): (value: string) => nu
 
 export function oneOf<const C extends readonly string[]>(...choices: C): (value: string) => C[number] {
   return (value) => {
-    if (!choices.includes(value)) throw new TypeError(choices.join(', '))
+    if (!choices.includes(value)) throw new TypeError(`one of ${choices.join(', ')}`)
     return value
   }
 }
 
 export function addressOrName(value: string): string {
   if (isIP(value) === 0 && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i.test(value))
-    throw new TypeError('an IP address or a name')
+    throw new TypeError('an IP address or a host name')
   return value
 }
 
@@ -166,7 +166,7 @@ export function issuer(value: string): URL {
     url.href !== `${url.origin}${url.pathname}` ||
     url.pathname.includes('/.well-known/')
   )
-    throw new TypeError('an https URL without query and fragment, such as https://login.example.com/realms/us')
+    throw new TypeError('an https URL without a query or fragment, such as https://login.example.com/realms/us')
   return url
 }
 
@@ -186,7 +186,7 @@ export function addresses(value: string): string[] {
   const list = value.split(',').map((entry) => entry.trim())
   if (!list.every((entry) => parseRange(entry))) {
     throw new TypeError(
-      'IP addresses or CIDR ranges that begin at their first address (10.0.0.0/8), separated by commas',
+      'IP addresses or CIDR ranges that start at their first address (10.0.0.0/8), separated by commas',
     )
   }
   return list
@@ -205,5 +205,5 @@ export function certificates(value: string): { pem: string } {
   } catch {
     // Reported below, with what the setting takes.
   }
-  throw new TypeError('the path of a file that can be read and holds certificates of authorities in PEM')
+  throw new TypeError('the path of a readable PEM file of CA certificates')
 }

@@ -29,7 +29,7 @@ const lostConnection =
 /** The database file was deleted: anything written now would be lost with it. */
 export class DatabaseFileLost extends Error {
   constructor(file: string) {
-    super(`the database file ${file} is gone`)
+    super(`the database file ${file} no longer exists`)
     this.name = 'DatabaseFileLost'
   }
 }
@@ -37,7 +37,7 @@ export class DatabaseFileLost extends Error {
 /** A commit may not be on disk, and retrying the fsync would not tell. */
 export class WalNotSynced extends Error {
   constructor(cause: unknown) {
-    super('the disk did not store what was written: check it, then start the service again', { cause })
+    super('the disk failed to store a write: check it, then restart the service', { cause })
     this.name = 'WalNotSynced'
   }
 }

@@ -45,7 +45,7 @@ const lockNumber = 7_255_019
 /** The database was migrated by a newer version. Running this one could write what the newer one doesn't understand. */
 export class DatabaseTooNew extends Error {
   constructor(found: number, known: number) {
-    super(`the database has migration ${found}, this version knows ${known}; start the newer version`)
+    super(`the database is at migration ${found}, this version knows only ${known}; start the newer version`)
     this.name = 'DatabaseTooNew'
   }
 }

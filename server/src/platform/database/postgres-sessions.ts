@@ -10,7 +10,7 @@ import { destroy } from './postgres-pool.ts'
 /** The pooler in front of the database shares sessions among clients. */
 export class SessionsShared extends Error {
   constructor() {
-    super('the database is behind a pooler that works by transaction')
+    super('the database is behind a pooler in transaction mode')
     this.name = 'SessionsShared'
   }
 }

@@ -26,7 +26,7 @@ export function createFetch(
 ): EgressFetch {
   return async (text, init = {}) => {
     const url = URL.parse(text)
-    if (!url) throw invalidUrl('The URL can not be parsed. Give a whole https URL.')
+    if (!url) throw invalidUrl('The URL cannot be parsed. Use an absolute https URL.')
     const { method = 'GET', signal } = init
     const { headers, body } = await outgoing(init)
     const abort = signal ? { signal } : {}

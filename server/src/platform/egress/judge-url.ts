@@ -10,10 +10,9 @@ import { invalidUrl, notAllowed } from './failures.ts'
 export function judgeUrl(list: AllowList, url: URL, suppliedBy: SuppliedBy, field?: string): void {
   const invalid = (message: string) => invalidUrl(message, field)
   if (url.protocol !== 'https:') throw invalid('The URL is not https.')
-  if (url.username !== '' || url.password !== '')
-    throw invalid('The URL holds a user name or password. Leave them out.')
+  if (url.username !== '' || url.password !== '') throw invalid('The URL contains a user name or password. Remove it.')
   // `example.com.` is a second name for the same host and would bypass lists of hosts.
-  if (url.hostname.endsWith('.')) throw invalid("The URL's host ends with a dot. Leave it out.")
+  if (url.hostname.endsWith('.')) throw invalid("The URL's host ends with a dot. Remove it.")
   const place = placeOf(url)
   const refused = (reason: string) => notAllowed(url.host, reason, field)
   if (suppliedBy === 'stranger' && place.port !== 443 && !list.listsPlace(place)) throw refused('port')

@@ -46,5 +46,5 @@ function framingFault({ headers, httpVersionMajor, httpVersionMinor }: IncomingM
   if (httpVersionMajor === 1 && httpVersionMinor === 0) {
     return 'HTTP/1.0 has no Transfer-Encoding. Send a Content-Length, or use HTTP/1.1.'
   }
-  return encoding.trim().toLowerCase() === 'chunked' ? undefined : 'The only Transfer-Encoding taken here is chunked.'
+  return encoding.trim().toLowerCase() === 'chunked' ? undefined : 'The only supported Transfer-Encoding is chunked.'
 }

@@ -52,7 +52,7 @@ export function boundBodiesInFlight(http: Http, config: BodiesConfig): void {
   })
 }
 
-const noRoom = 'Too many request bodies are on their way. Wait as Retry-After says, then send it again.'
+const noRoom = 'Too many request bodies are being received. Wait for the time in Retry-After, then try again.'
 
 function bodyShares(config: BodiesConfig): (request: FastifyRequest) => Share[] {
   const { bodiesInFlightBytes: maxBytes, bodiesInFlightPerCallerBytes: perCaller } = config

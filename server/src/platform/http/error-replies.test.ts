@@ -31,7 +31,7 @@ onBothDatabases('errors', (engine) => {
     const service = await startService(t, engine)
     for (const name of ['a\u0000b', ' ', 'a\u202eb']) {
       const { body } = await service.call('POST', '/v4/agents/register', { body: { name } })
-      assert.match(body.error.message, /^"name" is blank, or holds a control character/)
+      assert.match(body.error.message, /^"name" is blank, or contains a control character/)
     }
   })
 
@@ -54,7 +54,7 @@ onBothDatabases('errors', (engine) => {
     assert.equal(await list('limit=201'), '"limit" must be at most 200.')
     const pair = (jwk: object) =>
       said('POST', '/v4/devices/pair', { body: { pairing_code: 'ABCD-EFGH', public_key_jwk: jwk } })
-    const form = /^"public_key_jwk\.x" is not of the form that is taken here, such as [\w-]{43}\.$/
+    const form = /^"public_key_jwk\.x" does not have the expected format, such as [\w-]{43}\.$/
     assert.match(await pair({ ...publicKey, x: 'AAAA' }), form)
   })
 
@@ -70,19 +70,19 @@ onBothDatabases('errors', (engine) => {
     const { call, adminToken, registerAgent } = await startService(t, engine)
     const { token } = await registerAgent()
     const devices = await call('GET', '/v4/access-requests/pending', { token })
-    const expected = "This call takes a user's session or a device's session, not an agent token."
+    const expected = "This call requires a user's session or a device's session, not an agent token."
     assert.deepEqual([devices.status, devices.body.error.message], [403, expected])
     const ask = await call('POST', '/v4/access-requests', { token: adminToken, body: {} })
-    assert.equal(ask.body.error.message, 'This call takes an agent token, not the admin token.')
+    assert.equal(ask.body.error.message, 'This call requires an agent token, not the admin token.')
   })
 
   test('a member that takes one of a few values names them', async (t) => {
     const { call, adminToken } = await startService(t, engine)
     const list = await call('GET', '/v4/agents?status=gone', { token: adminToken })
-    assert.equal(list.body.error.message, '"status" takes active, disabled.')
+    assert.equal(list.body.error.message, '"status" must be one of active, disabled.')
     const body = { preset: 'github', injection: { in: 'query', name: 'key', prefix: '' } }
     const provider = await call('POST', '/v4/providers', { token: adminToken, body })
-    assert.equal(provider.body.error.message, '"injection.in" takes header.')
+    assert.equal(provider.body.error.message, '"injection.in" must be header.')
   })
 
   test('every refusal has the one shape and names its request', async (t) => {

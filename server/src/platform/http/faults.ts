@@ -14,9 +14,9 @@ const kinds: Record<string, string> = {
 /** By schema keyword. Without an entry, the validator's message is used. */
 const faults: Partial<Record<string, (params: Params) => string | undefined>> = {
   // From `additionalProperties: false`.
-  boolean: () => 'is not a member that this call knows',
-  const: ({ allowedValue }) => `takes ${String(allowedValue)}`,
-  enum: ({ allowedValues }) => `takes ${(allowedValues as unknown[]).join(', ')}`,
+  boolean: () => 'is not a known member of this request',
+  const: ({ allowedValue }) => `must be ${String(allowedValue)}`,
+  enum: ({ allowedValues }) => `must be one of ${(allowedValues as unknown[]).join(', ')}`,
   format: ({ format }) => (format === 'date-time' ? 'must be a time such as 2027-01-31T12:00:00Z' : undefined),
   maximum: ({ limit }) => `must be at most ${String(limit)}`,
   minimum: ({ limit }) => `must be at least ${String(limit)}`,
@@ -24,8 +24,8 @@ const faults: Partial<Record<string, (params: Params) => string | undefined>> = 
   minLength: notEmpty,
   pattern: ({ examples }) =>
     Array.isArray(examples)
-      ? `is not of the form that is taken here, such as ${examples.join(' or ')}`
-      : 'is blank, or holds a control character or another that is not taken here',
+      ? `does not have the expected format, such as ${examples.join(' or ')}`
+      : 'is blank, or contains a control character or another character that is not allowed',
   type: ({ type }) => {
     const wanted = [type].flat().map((one) => kinds[String(one)])
     return wanted.includes(undefined) ? undefined : `must be ${wanted.join(' or ')}`

@@ -27,7 +27,7 @@ export function refuseOtherHosts(http: Http, faultIn: HostRule, baseUrl: URL): v
     if (fault === 'none') throw new ServiceError('invalid_http', { message: 'Send exactly one Host header.' })
     if (fault === 'other') {
       throw new ServiceError('wrong_host', {
-        message: `The service answers to ${baseUrl.origin} only. Use that address.`,
+        message: `The Host header does not match this service. Use ${baseUrl.origin}.`,
       })
     }
     done()

@@ -159,7 +159,7 @@ onBothDatabases('bodies', (engine) => {
       assert.ok(reply.body.error.message.includes(field))
     }
     const unknown = await service.call('POST', '/v4/agents/register', { body: { name: 'a', nmae: 'b' } })
-    assert.equal(unknown.body.error.message, '"nmae" is not a member that this call knows.')
+    assert.equal(unknown.body.error.message, '"nmae" is not a known member of this request.')
     assert.equal((await service.call('GET', `/v4/users?${name}=1`, { token: service.adminToken })).status, 400)
     assert.ok(service.log.length >= 4)
     assert.ok(!service.log.join('').includes('hunter2'), service.log.join(''))

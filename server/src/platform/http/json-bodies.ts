@@ -76,8 +76,8 @@ function withoutMark(body: Buffer): Buffer {
 function reason(text: string | undefined): string {
   if (text !== undefined && isTooDeep(text)) return `The body is nested deeper than ${maxJsonDepth} levels.`
   return text !== undefined && isJson(text)
-    ? 'The body holds a member named __proto__ or constructor.prototype, which is never taken.'
-    : 'The body is not valid JSON in UTF-8.'
+    ? 'The body contains a member named __proto__ or constructor.prototype, which is not allowed.'
+    : 'The request body is not valid UTF-8 JSON.'
 }
 
 function isJson(text: string): boolean {

@@ -89,7 +89,7 @@ function createBareServer({ tlsCertFile, tlsKeyFile }: TlsFiles, limits: ServerO
     return createTlsServer({ ...limits, cert: readFileSync(tlsCertFile), key: readFileSync(tlsKeyFile) })
   } catch (error) {
     const { message } = error as Error
-    throw new ConfigError([`SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE can not be used: ${message}.`])
+    throw new ConfigError([`SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE cannot be used: ${message}.`])
   }
 }
 

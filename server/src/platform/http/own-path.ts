@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts'
 export function judgeRedirectAfter(text: string, baseUrl: URL): string {
   const path = ownPath(text, baseUrl)
   if (path === undefined) {
-    const message = '"redirect_after" takes a path on this origin, such as /connections.'
+    const message = '"redirect_after" must be a path on this origin, such as /connections.'
     throw new ServiceError('invalid_field', { field: 'redirect_after', message })
   }
   return path

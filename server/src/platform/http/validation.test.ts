@@ -46,7 +46,7 @@ test('an object with more members than its schema knows is told the first that i
     assert.equal(status, 400)
     assert.equal(answer.error.code, 'invalid_field')
     assert.equal(answer.error.field, field)
-    assert.equal(answer.error.message, `"${field}" is not a member that this call knows.`)
+    assert.equal(answer.error.message, `"${field}" is not a known member of this request.`)
   }
 })
 

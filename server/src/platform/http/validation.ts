@@ -89,7 +89,7 @@ function findTooManyMembers(
   if (additionalProperties === false && names.length > Object.keys(properties).length) {
     const unknown = names.find((name) => !Object.hasOwn(properties, name)) ?? ''
     const member = unknown.replaceAll('~', '~0').replaceAll('/', '~1')
-    return fault('boolean', `${instancePath}/${member}`, '#/additionalProperties', 'is not known')
+    return fault('boolean', `${instancePath}/${member}`, '#/additionalProperties', 'is unknown')
   }
   if (maxProperties !== undefined && names.length > maxProperties) {
     const message = `must not have more than ${maxProperties} properties`

@@ -62,7 +62,8 @@ export function createReadBudget({ clock, rowsPerSecond, isSelfRegistered }: Rea
   return {
     assertLeft: (caller) => {
       const ms = waitMs(caller)
-      if (ms > 0) throw tooMany(Math.ceil(ms / 1000), 'Too many rows were read for you. Wait as Retry-After says.')
+      if (ms > 0)
+        throw tooMany(Math.ceil(ms / 1000), 'Too many rows were read for you. Wait for the time in Retry-After.')
     },
     untilLeft: async (caller) => {
       const ms = waitMs(caller)
@@ -79,7 +80,7 @@ export function createReadBudget({ clock, rowsPerSecond, isSelfRegistered }: Rea
       const queue = isSelfRegistered(caller) ? queues.selfRegistered : queues.others
       const own = queue.waiting.filter((other) => other.caller === caller).length
       if (own >= mostWaitingPerCaller || queue.waiting.length >= mostWaiting) {
-        throw tooMany(1, 'Too many searches are waiting. Wait as Retry-After says, then ask again.')
+        throw tooMany(1, 'Too many searches are waiting. Wait for the time in Retry-After, then try again.')
       }
       await new Promise<void>((start) => {
         queue.waiting.push({ caller, start })

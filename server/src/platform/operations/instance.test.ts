@@ -83,7 +83,7 @@ test('a lost master key is not made anew once there is a database', async (t) =>
   const kept = readFileSync(file)
   rmSync(file)
   const isAdvice = (error: unknown) =>
-    error instanceof ConfigError && error.message.includes(file) && error.message.includes('Put it back')
+    error instanceof ConfigError && error.message.includes(file) && error.message.includes('Restore it')
   assert.throws(() => source.read(), isAdvice)
   assert.throws(() => masterKeySource(config).read(), isAdvice)
   assert.ok(!existsSync(file))

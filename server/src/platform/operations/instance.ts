@@ -40,7 +40,7 @@ export function assertOwnDirectory(
   const name = userName(owner)
   const how = isService ? `start it with --user ${name}` : `run it with sudo -u ${name}`
   throw new ConfigError([
-    `SALLYPORT_DATA_DIR: "${dataDir}" belongs to ${name}, and this runs as ${userName(own)}. If it is meant, ${how}.`,
+    `SALLYPORT_DATA_DIR: "${dataDir}" belongs to ${name}, but this process runs as ${userName(own)}. If that is intended, ${how}.`,
   ])
 }
 
@@ -51,7 +51,7 @@ function ownerOf(dataDir: string): number | undefined {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error
     throw new ConfigError([
-      `SALLYPORT_DATA_DIR: "${dataDir}" lies where ${userName(process.geteuid?.() ?? 0)} may not look.`,
+      `SALLYPORT_DATA_DIR: "${dataDir}" is not accessible to ${userName(process.geteuid?.() ?? 0)}.`,
     ])
   }
 }
@@ -65,7 +65,7 @@ export function prepareDataDirectory(config: PlatformConfig): void {
   const others = readdirSync(dataDir).filter((name) => !ourFiles.test(name) && name !== 'lost+found')
   if (others.length > 0) {
     throw new ConfigError([
-      `SALLYPORT_DATA_DIR: "${dataDir}" is open to other users and holds other things. Give a directory of its own.`,
+      `SALLYPORT_DATA_DIR: "${dataDir}" is accessible to other users and contains other files. Use a separate directory.`,
     ])
   }
   chmodSync(dataDir, 0o700)
@@ -86,7 +86,7 @@ function removeCallJournal(file: string): void {
   if (!existsSync(file)) return
   if (readFileSync(file).some((byte) => byte !== 0)) {
     throw new ConfigError([
-      `${file} holds records of calls that version 0.1 has not moved to the database. Start and stop that version once.`,
+      `${file} contains call records that version 0.1 has not moved to the database. Start and stop that version once.`,
     ])
   }
   for (const name of [file, `${file}-lock`]) rmSync(name, { force: true })
@@ -98,7 +98,7 @@ export function readAdminToken(config: PlatformConfig): Secret {
   const file = join(config.dataDir, 'admin-token')
   const token = readOrMakeSecretFile(file, () => mintToken('admin'))
   // A truncated file would leave a token that can be guessed.
-  if (!isAdminToken(token)) throw new ConfigError([`${file} takes ${adminTokenForm}. Put back what it held.`])
+  if (!isAdminToken(token)) throw new ConfigError([`${file} must contain ${adminTokenForm}. Restore its content.`])
   return token
 }
 
@@ -134,7 +134,7 @@ function keysIn(secret: Secret, where: string): MasterKey[] {
 function readOwnKey(config: PlatformConfig, file: string): Secret {
   if (!existsSync(file) && existsSync(databaseFile(config))) {
     throw new ConfigError([
-      `${file} is missing, and without it ${databaseFile(config)} can not be opened. Put it back.`,
+      `${file} is missing, and ${databaseFile(config)} cannot be decrypted without it. Restore it.`,
     ])
   }
   return readOrMakeSecretFile(file, () => newMasterKey().text)

@@ -98,8 +98,8 @@ export function measureResponses(http: Http, { counter, histogram }: Metrics): v
     "From the arrival of a request's head until its answer is sent or its connection closed",
     ['method', 'route', 'status'],
   )
-  const errors = counter('sallyport_errors_total', 'Error answers by code', ['code'])
-  const limited = counter('sallyport_rate_limited_total', 'Answers with status 429 by route', ['route'])
+  const errors = counter('sallyport_errors_total', 'Error responses by code', ['code'])
+  const limited = counter('sallyport_rate_limited_total', 'Responses with status 429 by route', ['route'])
   const observers = new Map<string, Observe>()
   http.addHook('onResponse', (request, reply, done) => {
     const { method, failure } = request
@@ -119,11 +119,11 @@ export function measureResponses(http: Http, { counter, histogram }: Metrics): v
 export function measureDatabase(database: Database, { gauge, histogram }: Metrics): void {
   const { pool, transaction } = database
   if (pool) {
-    gauge('sallyport_database_connections', 'Connections that transactions may use', () => pool().size)
-    gauge('sallyport_database_connections_used', 'Connections that transactions use just now', () => pool().used)
-    gauge('sallyport_database_waiting', 'Transactions that wait for a connection', () => pool().waiting)
+    gauge('sallyport_database_connections', 'Connections available to transactions', () => pool().size)
+    gauge('sallyport_database_connections_used', 'Connections in use by transactions', () => pool().used)
+    gauge('sallyport_database_waiting', 'Transactions waiting for a connection', () => pool().waiting)
   }
-  const help = 'Transactions from their start to their end, with the wait for a connection and with retries'
+  const help = 'Duration of transactions, including the wait for a connection and retries'
   const observe = histogram('sallyport_database_transaction_duration_seconds', help, [])()
   database.transaction = async (work, options) => {
     const startedAt = performance.now()

@@ -38,7 +38,7 @@ export function createReadiness({ database, diskSpace, newestMigration }: Readin
     if (pauseMs > 0) await sleep(pauseMs)
     nextProbeAt = performance.now() + probeEveryMs
     const late = sleep(deadlineMs, undefined, { ref: false }).then(() => {
-      throw notReady('The database does not answer in time.')
+      throw notReady('The database does not respond in time.')
     })
     return Promise.race([database.probe(), late])
   })

@@ -54,7 +54,7 @@ test("Apple's four settings go together", (t) => {
   assert.deepEqual(problemsOf({}), [])
   for (const name of Object.keys(apns)) {
     const [problem, ...others] = problemsOf({ ...apns, [name]: undefined })
-    assert.ok(problem?.startsWith(`${name}: got nothing; Apple's push service takes it together with`), problem)
+    assert.ok(problem?.startsWith(`${name}: not set; APNs requires it together with`), problem)
     assert.deepEqual(others, [])
   }
 })
@@ -64,7 +64,7 @@ test('a wrong key file stops the start, names the setting and shows nothing of w
   const paths = [...wrongKeys.map((content) => fileOf(t, content)), '/nowhere/key.p8', ec('P-256')]
   for (const path of paths) {
     const [problem] = problemsOf({ SALLYPORT_APNS_KEY_FILE: path })
-    assert.match(problem ?? '', /^SALLYPORT_APNS_KEY_FILE takes the path of a file that can be read: a \.p8 key/)
+    assert.match(problem ?? '', /^SALLYPORT_APNS_KEY_FILE must be the path of a readable file: an APNs \.p8 key/)
     assert.ok(!problem?.includes(path))
   }
   const wrongAccounts = [
@@ -76,7 +76,7 @@ test('a wrong key file stops the start, names the setting and shows nothing of w
   ]
   for (const content of wrongAccounts) {
     const [problem] = problemsOf({ SALLYPORT_FCM_CREDENTIALS_FILE: fileOf(t, content) })
-    assert.match(problem ?? '', /^SALLYPORT_FCM_CREDENTIALS_FILE takes the path .*: the JSON credentials/, content)
+    assert.match(problem ?? '', /^SALLYPORT_FCM_CREDENTIALS_FILE must be the path .*: the JSON credentials/, content)
   }
   const { fcmCredentialsFile } = readConfig({ SALLYPORT_FCM_CREDENTIALS_FILE: fileOf(t, JSON.stringify(account)) })
   assert.equal(fcmCredentialsFile?.projectId, 'a-project')
@@ -87,7 +87,7 @@ test('a VAPID key is 32 bytes in base64url that are a private key, and its subje
   assert.deepEqual(problemsOf({ SALLYPORT_VAPID_PRIVATE_KEY: privateKey.reveal() }), [])
   for (const wrong of ['A'.repeat(43), '_'.repeat(43), 'AAAA', `${privateKey.reveal()}A`, '+'.repeat(43)]) {
     const problems = problemsOf({ SALLYPORT_VAPID_PRIVATE_KEY: wrong })
-    assert.deepEqual(problems, ['SALLYPORT_VAPID_PRIVATE_KEY takes 32 bytes in base64url, a private key of P-256.'])
+    assert.deepEqual(problems, ['SALLYPORT_VAPID_PRIVATE_KEY must be a P-256 private key: 32 bytes in base64url.'])
   }
   for (const good of ['mailto:ops@example.com', 'https://example.com/contact'])
     assert.deepEqual(problemsOf({ SALLYPORT_VAPID_SUBJECT: good }), [])

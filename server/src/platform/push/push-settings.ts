@@ -16,7 +16,7 @@ function keyFile<T>(name: string, takes: string, read: (content: string) => T | 
     } catch {
       // Reported below, with what the setting takes.
     }
-    if (value === undefined) throw new ConfigError([`${name} takes the path of a file that can be read: ${takes}.`])
+    if (value === undefined) throw new ConfigError([`${name} must be the path of a readable file: ${takes}.`])
     return value
   })
 }
@@ -43,7 +43,7 @@ function fcmAccount(content: string): FcmAccount | undefined {
 function contact(value: string): string {
   const url = URL.parse(value)
   if (url?.protocol !== 'https:' && !/^mailto:[^@\s]+@[^@\s]+$/.test(value)) {
-    throw new TypeError('an https URL or mailto: and an address, such as mailto:ops@example.com')
+    throw new TypeError('an https URL or a mailto: address, such as mailto:ops@example.com')
   }
   return value
 }
@@ -55,29 +55,29 @@ export const pushSettings = {
   apnsKeyFile: setting(
     apnsKeyName,
     null,
-    "The .p8 file of Apple's push service: iOS devices are notified",
-    keyFile(apnsKeyName, "a .p8 key of Apple's push service (a P-256 private key in PEM)", apnsKey),
+    'APNs .p8 key file, to notify iOS devices',
+    keyFile(apnsKeyName, 'an APNs .p8 key (a P-256 private key in PEM)', apnsKey),
   ),
-  apnsKeyId: setting('SALLYPORT_APNS_KEY_ID', null, 'Its key ID', optional(text)),
+  apnsKeyId: setting('SALLYPORT_APNS_KEY_ID', null, 'Key ID of the APNs key', optional(text)),
   apnsTeamId: setting('SALLYPORT_APNS_TEAM_ID', null, 'The team ID of the Apple developer account', optional(text)),
   apnsTopic: setting('SALLYPORT_APNS_TOPIC', null, 'The bundle ID of the app', optional(text)),
   apnsUrl: setting(
     'SALLYPORT_APNS_URL',
     null,
-    "A server that speaks as Apple's push service does, for tests; by default Apple's own",
+    "APNs server to use, for tests (default: Apple's)",
     optional(httpsOrigin),
   ),
   fcmCredentialsFile: setting(
     fcmName,
     null,
-    'The JSON file of a service account of Firebase: Android devices are notified',
-    keyFile(fcmName, 'the JSON credentials of a Google service account, as Firebase makes them', fcmAccount),
+    'Firebase service account JSON file, to notify Android devices',
+    keyFile(fcmName, 'the JSON credentials of a Firebase service account', fcmAccount),
   ),
-  fcmUrl: setting('SALLYPORT_FCM_URL', 'https://fcm.googleapis.com', 'Where Firebase is', httpsOrigin),
+  fcmUrl: setting('SALLYPORT_FCM_URL', 'https://fcm.googleapis.com', 'URL of Firebase Cloud Messaging', httpsOrigin),
   vapidSubject: setting(
     'SALLYPORT_VAPID_SUBJECT',
     null,
-    'Whom push services may turn to: an https URL or mailto: address; by default the base URL where it is https',
+    'Contact for push services: an https URL or mailto: address (default: the base URL if it is https)',
     optional(contact),
   ),
 }
@@ -85,9 +85,8 @@ export const pushSettings = {
 export const pushSecretSettings = {
   vapidPrivateKey: {
     name: 'SALLYPORT_VAPID_PRIVATE_KEY',
-    fallback: 'made on first start',
-    meaning:
-      'The key by which Web Push services know us: 32 bytes in base64url. Browsers subscribe anew when it changes',
+    fallback: 'generated on first start',
+    meaning: 'VAPID key for Web Push: 32 bytes in base64url. If it changes, browsers have to subscribe again',
   },
 } as const
 
@@ -102,14 +101,14 @@ interface PushChoices {
 export function pushContradictions(config: PushChoices): string[] {
   const vapid = config.vapidPrivateKey.read()
   return [
-    ...incomplete("Apple's push service", {
+    ...incomplete('APNs', {
       SALLYPORT_APNS_KEY_FILE: config.apnsKeyFile !== undefined,
       SALLYPORT_APNS_KEY_ID: config.apnsKeyId !== undefined,
       SALLYPORT_APNS_TEAM_ID: config.apnsTeamId !== undefined,
       SALLYPORT_APNS_TOPIC: config.apnsTopic !== undefined,
     }),
     ...(vapid && !vapidKeyOf(vapid)
-      ? ['SALLYPORT_VAPID_PRIVATE_KEY takes 32 bytes in base64url, a private key of P-256.']
+      ? ['SALLYPORT_VAPID_PRIVATE_KEY must be a P-256 private key: 32 bytes in base64url.']
       : []),
   ]
 }

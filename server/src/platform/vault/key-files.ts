@@ -33,7 +33,7 @@ export function readOrMakeSecretFile(file: string, make: () => Secret): Secret {
     }
   }
   const content = readFileSync(file, 'utf8').trim()
-  if (content === '') throw new ConfigError([`${file} is empty. Put back what it held.`])
+  if (content === '') throw new ConfigError([`${file} is empty. Restore its content.`])
   return new Secret(content)
 }
 

@@ -52,7 +52,7 @@ onBothDatabases('a key rotation', (engine) => {
     const lines: string[] = []
     const { resealed } = await rotate(boxes, { onProgress: (line) => lines.push(line) })
     assert.equal(resealed, 250)
-    assert.deepEqual([lines[0], lines.at(-1)], ['A new data key seals from now on.', 'Sealed 250 values anew.'])
+    assert.deepEqual([lines[0], lines.at(-1)], ['A new data key is now in use.', 'Re-encrypted 250 values.'])
     await assertFinished(boxes, [old[0]?.id ?? ''])
     assert.ok((await dataKeys(boxes)).every(({ key_id }) => key_id !== before?.key_id))
     assert.deepEqual(await boxes.contents(await boxes.openVault()), contents)
@@ -143,7 +143,7 @@ onBothDatabases('a key rotation', (engine) => {
     assert.deepEqual(await boxes.contents(await boxes.openVault()), contents)
     const lines: string[] = []
     await rotate(boxes, { onProgress: (line) => lines.push(line) })
-    assert.equal(lines[0], 'Going on with a rotation that was not finished.')
+    assert.equal(lines[0], 'Continuing an unfinished rotation.')
     await assertFinished(boxes, old)
     assert.deepEqual(await boxes.contents(await boxes.openVault()), contents)
   })
@@ -197,7 +197,7 @@ onBothDatabases('a key rotation', (engine) => {
     const [old] = boxes.source.read()
     assert.ok(old)
     const given = (...keys: (typeof old)[]) => ({ source: { read: () => keys, write: undefined } })
-    const advice = (error: unknown) => error instanceof RotationRefused && /in front of the old one/.test(error.message)
+    const advice = (error: unknown) => error instanceof RotationRefused && /before the old one/.test(error.message)
     await assert.rejects(rotate(boxes, given(old)), advice)
     const fresh = newMasterKey()
     await assert.rejects(rotate(boxes, given(old, fresh)), advice, 'behind is not in front')

@@ -43,14 +43,14 @@ const shortestPauseMs = 20
 export async function rotateKeys(needs: RotationNeeds): Promise<{ resealed: number }> {
   const { database, sealedColumns, onProgress } = needs
   const wasBegun = await beginRotation(needs)
-  onProgress(wasBegun ? 'Going on with a rotation that was not finished.' : 'A new data key seals from now on.')
+  onProgress(wasBegun ? 'Continuing an unfinished rotation.' : 'A new data key is now in use.')
   let resealed = 0
   for (const column of sealedColumns) {
     for (let count = -1; count !== 0; resealed += count) {
       const startedAt = performance.now()
       count = await resealBatch(needs, column)
       if (count === 0) continue
-      onProgress(`Sealed ${resealed + count} values anew.`)
+      onProgress(`Re-encrypted ${resealed + count} values.`)
       // On SQLite a batch blocks other writers, which retry every few milliseconds: leave them time.
       await sleep(Math.max(shortestPauseMs, performance.now() - startedAt))
     }
@@ -79,7 +79,7 @@ async function emptyLog({ engine, queries }: Database): Promise<void> {
     await sleep(100)
   }
   throw new RotationRefused(
-    'Everything is sealed anew, but the log of the database is in use and still holds the old values. Run this again.',
+    'Everything is re-encrypted, but the database log is in use and still contains the old values. Run this again.',
   )
 }
 
@@ -97,7 +97,7 @@ async function beginRotation({ database, source, newMasterKey, clock }: Rotation
     const fresh = isGiven ? front : source.write && newMasterKey()
     if (!fresh) {
       throw new RotationRefused(
-        'Give every instance the new master key in front of the old one (SALLYPORT_MASTER_KEY=new,old), then run this again.',
+        'Configure every instance with the new master key before the old one (SALLYPORT_MASTER_KEY=new,old), then run this again.',
       )
     }
     source.write?.([fresh, ...keys.filter(({ id }) => id !== fresh.id)])
@@ -114,7 +114,7 @@ async function resealBatch({ database, vault }: RotationNeeds, column: SealedCol
         if (!(error instanceof DoesNotOpen)) throw error
         const { table, rowColumn } = column
         throw new RotationRefused(
-          `The ${column.column} of ${table} where ${rowColumn} is ${place.row} does not open. Restore or delete that row.`,
+          `The ${column.column} of ${table} where ${rowColumn} is ${place.row} cannot be decrypted. Restore or delete that row.`,
         )
       })
       await storeResealed(tx, column, place, sealed, await vault.seal(tx, column, place, secret))

@@ -41,7 +41,7 @@ export interface Vault {
 /** The given master keys can't decrypt all of the database's data keys. */
 export class WrongMasterKey extends Error {
   constructor() {
-    super('the master key is not the one that this database was sealed with')
+    super('the master key does not match the one that encrypted this database')
     this.name = 'WrongMasterKey'
   }
 }

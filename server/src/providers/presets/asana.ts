@@ -42,6 +42,5 @@ export const asana: Preset = {
     'https://developers.asana.com/reference/createbatchrequest',
     'https://developers.asana.com/reference/createwebhook',
   ],
-  notes:
-    'Tick every scope that will be asked for in the app. An app with "Full permissions" takes the scope "default" and no other.',
+  notes: 'Enable every scope you request in the app. An app with "Full permissions" supports only the scope "default".',
 }

@@ -58,5 +58,5 @@ export const atlassian: Preset = {
     'https://developer.atlassian.com/cloud/admin/user-management/rest/intro/',
   ],
   notes:
-    'Add the User identity API and each product API to the app, with every scope that will be asked for. Refresh tokens rotate, and end after 90 days without use.',
+    'Add the User identity API and each product API to the app, with every scope you request. Refresh tokens rotate and expire after 90 days without use.',
 }

@@ -47,5 +47,5 @@ export const discord: Preset = {
     'https://discord.com/developers/docs/resources/webhook',
     'https://discord.com/developers/docs/reference',
   ],
-  notes: 'The API asks for a User-Agent of the form "DiscordBot (url, version)", which the agent sends.',
+  notes: 'The API requires a User-Agent of the form "DiscordBot (url, version)", which the agent has to send.',
 }

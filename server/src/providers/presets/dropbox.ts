@@ -48,5 +48,5 @@ export const dropbox: Preset = {
     'https://dropbox.tech/developers/using-oauth-2-0-with-offline-access',
   ],
   notes:
-    'Create an app with scoped access and tick every scope that will be asked for. A token is revoked by an API call of its own, not as RFC 7009 says.',
+    'Create an app with scoped access and enable every scope you request. Tokens are revoked with a separate API call, not with RFC 7009.',
 }

@@ -39,5 +39,5 @@ export const figma: Preset = {
     'https://developers.figma.com/docs/rest-api/webhooks-endpoints/',
   ],
   notes:
-    'List every scope that will be asked for in the app; until it is published only its own team can connect. A refresh answers with no new refresh token: the old one stays.',
+    'Enable every scope you request in the app; until it is published, only its own team can connect. A refresh returns no new refresh token: the old one stays valid.',
 }

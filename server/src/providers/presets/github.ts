@@ -138,5 +138,5 @@ export const github: Preset = {
     'https://docs.github.com/en/rest/repos/webhooks',
   ],
   notes:
-    'Create an OAuth app; its tokens have no expiry and no refresh token. Tick "Enable Device Flow" in the app if people should be able to connect by a code.',
+    'Create an OAuth app; its tokens have no expiry and no refresh token. Turn on "Enable Device Flow" in the app if users should be able to connect with a code.',
 }

@@ -113,5 +113,5 @@ export const gitlab: Preset = {
     'https://docs.gitlab.com/api/project_access_tokens',
   ],
   notes:
-    'This is gitlab.com. Create an application under user or group settings, tick "Confidential" and every scope that will be asked for. A server of your own is set up as a provider without a preset.',
+    'This is gitlab.com. Create an application under user or group settings, and select "Confidential" and every scope you request. For a self-managed server, add a provider without a preset.',
 }

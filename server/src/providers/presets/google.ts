@@ -81,5 +81,5 @@ export const google: Preset = {
     'https://cloud.google.com/storage/docs/json_api/v1/projects/hmacKeys',
   ],
   notes:
-    'Create a client of the type "Web application" and enable each API in its project. Connecting by a code needs a client of the type "TVs and Limited Input devices" and works for few scopes. While the app is in testing, refresh tokens end after 7 days.',
+    'Create an OAuth client of the type "Web application" and enable each API in its project. Connecting with a code needs a client of the type "TVs and Limited Input devices" and works for few scopes. While the app is in testing, refresh tokens expire after 7 days.',
 }

@@ -41,6 +41,5 @@ export const hubspot: Preset = {
     'https://developers.hubspot.com/changelog/additional-details-returned-when-generating-oauth-access-tokens',
     'https://developers.hubspot.com/docs/api-reference/marketing-transactional-emails-v3/guide',
   ],
-  notes:
-    'The scopes that are asked for must be those that the app lists as required: give them with the provider, besides "oauth".',
+  notes: 'Request exactly the scopes that the app lists as required, in addition to "oauth".',
 }

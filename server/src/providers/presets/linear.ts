@@ -60,5 +60,5 @@ export const linear: Preset = {
     'https://linear.app/developers/file-storage-authentication',
   ],
   notes:
-    'The whole API is one GraphQL address, so a grant can not be limited to methods or paths: limit it by scope (read, write, issues:create, comments:create).',
+    'The whole API is one GraphQL endpoint, so a grant cannot be limited to methods or paths: limit it by scope (read, write, issues:create, comments:create).',
 }

@@ -111,5 +111,5 @@ export const microsoft: Preset = {
     'https://learn.microsoft.com/en-us/graph/api/mailfolder-post-messagerules',
   ],
   notes:
-    'Register an app for accounts in any organizational directory and personal accounts, with a redirect URI of the kind "Web". Connecting by a code needs "Allow public client flows". Do not ask for "openid": the id token names the tenant as its issuer, and is then refused. An app of one tenant is set up as a provider without a preset.',
+    'Register an app for accounts in any organizational directory and personal accounts, with a redirect URI of type "Web". Connecting with a code needs "Allow public client flows". Do not request "openid": the ID token names the tenant as its issuer and is refused. For a single-tenant app, add a provider without a preset.',
 }

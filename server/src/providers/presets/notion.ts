@@ -36,5 +36,5 @@ export const notion: Preset = {
     'https://developers.notion.com/openapi-adminApi.json',
   ],
   notes:
-    'Create a public integration. Every API call needs a Notion-Version header, which the agent sends. A token is revoked by its own JSON call, not as RFC 7009 says.',
+    'Create a public integration. Every API call needs a Notion-Version header, which the agent has to send. Tokens are revoked with a separate JSON call, not with RFC 7009.',
 }

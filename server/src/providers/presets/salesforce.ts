@@ -107,5 +107,5 @@ export const salesforce: Preset = {
     'https://developer.salesforce.com/docs/atlas.en-us.uiapi.meta/uiapi/ui_api_resources_records_post.htm',
   ],
   notes:
-    'Production orgs sign in here; a sandbox (test.salesforce.com) is set up as a provider without a preset. An access token has no expiry in its answer and is refreshed after a 401.',
+    'For production orgs; for a sandbox (test.salesforce.com), add a provider without a preset. Token responses have no expiry, so an access token is refreshed after a 401.',
 }

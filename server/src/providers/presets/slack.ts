@@ -72,5 +72,5 @@ export const slack: Preset = {
     'https://docs.slack.dev/reference/methods',
   ],
   notes:
-    'The scopes are user token scopes and must be listed as such in the app. Tokens expire, and refresh, only with token rotation turned on, which can not be turned off again. Leave PKCE off.',
+    'The scopes are user token scopes and must be listed as such in the app. Tokens expire and are refreshed only with token rotation, which cannot be turned off again. Leave PKCE off.',
 }

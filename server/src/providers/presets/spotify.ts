@@ -25,5 +25,5 @@ export const spotify: Preset = {
     'https://developer.spotify.com/documentation/web-api/concepts/scopes',
     'https://developer.spotify.com/documentation/web-api/reference/get-current-users-profile',
   ],
-  notes: 'In development mode only the few people who are named in the app can connect.',
+  notes: 'In development mode, only the users listed in the app can connect.',
 }

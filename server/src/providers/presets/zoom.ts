@@ -64,5 +64,5 @@ export const zoom: Preset = {
     'https://developers.zoom.us/docs/api/marketplace/',
   ],
   notes:
-    'Create a general app that is managed by its user, and add every scope that will be asked for. Refresh tokens rotate. Connecting by a code must be enabled for the app.',
+    'Create a user-managed general app and add every scope you request. Refresh tokens rotate. Connecting with a code must be enabled for the app.',
 }
