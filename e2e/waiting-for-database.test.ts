@@ -68,7 +68,7 @@ describe('a start without its database', { concurrency: 2 }, () => {
         /^PostgreSQL refused: .*nobody-known.*DATABASE_URL/m,
       ],
       ['no URL at all', /^Setting: DATABASE_URL/m],
-      [await newerDatabase(t), /^The database has migration 9999, .*; start the newer version$/m],
+      [await newerDatabase(t), /^The database is at migration 9999, .*; start the newer version$/m],
     ]
     for (const [DATABASE_URL, sentence] of wrong) {
       const { code, stderr } = await runServer(t, [], await settingsFor(t, 'postgres', { DATABASE_URL }))

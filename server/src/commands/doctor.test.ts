@@ -12,8 +12,8 @@ test('a clock that is more than five seconds off the database is wrong, in eithe
     [0, 'well', "0 ms ahead of the database's"],
     [4999.6, 'well', "5000 ms ahead of the database's"],
     [-12.3, 'well', "12 ms behind the database's"],
-    [15_000, 'wrong', "15 s ahead of the database's. Synchronise both machines by NTP."],
-    [-3_600_000, 'wrong', "3600 s behind the database's. Synchronise both machines by NTP."],
+    [15_000, 'wrong', "15 s ahead of the database's. Synchronize both machines with NTP."],
+    [-3_600_000, 'wrong', "3600 s behind the database's. Synchronize both machines with NTP."],
   ]
   for (const [offsetMs, level, words] of cases)
     assert.deepEqual(clockFinding(offsetMs), { what: 'clock', level, words })
