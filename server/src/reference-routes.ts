@@ -44,5 +44,6 @@ export function referenceRoutes(http: Http): void {
   const script = publicDocument('text/javascript; charset=utf-8', () => initializer)
   http.get('/docs/static/swagger-initializer.js', hidden, script)
   if (!existsSync(built)) return
-  for (const name of files) http.get(`/docs/static/${name}`, hidden, publicFile(`${built}/${name}`))
+  for (const name of files)
+    http.get(`/docs/static/${name}`, hidden, publicFile(`${built}/${name}`, 'public, max-age=300'))
 }

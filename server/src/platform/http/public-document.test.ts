@@ -5,7 +5,7 @@ import { onBothDatabases } from '../../../testkit/databases.ts'
 import { startService } from '../../../testkit/service.ts'
 
 /** What anyone may read without a credential, and is the same for everyone. */
-const documents = ['/openapi.json', '/docs/json', '/docs/yaml', '/llms.txt']
+const documents = ['/openapi.json', '/docs', '/docs/json', '/docs/yaml', '/docs/static/swagger-ui.css', '/llms.txt']
 
 onBothDatabases('public documents', (engine) => {
   test('are made once, however many read them', async (t) => {
