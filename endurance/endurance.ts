@@ -174,6 +174,7 @@ async function main(): Promise<boolean> {
           .join(', ')}`,
       )
     }
+    say(`  p99 in each twentieth of the time: ${made.p99OverTime.map(Math.round).join(' ')} ms`)
     say(`  longest call in each twentieth of the time: ${made.longestOverTime.map(Math.round).join(' ')} ms`)
     for (const failure of new Set(made.failures.slice(0, 5))) say(`  FAILED: ${failure}`)
     return { what, ...made, memory: ended(), standstillMs: longestMs, cpu }

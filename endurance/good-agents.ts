@@ -39,6 +39,8 @@ export interface GoodCallsMade {
   p50: number
   p99: number
   longest: number
+  /** The p99 in each twentieth of the time. */
+  p99OverTime: number[]
   /** The longest in each twentieth of the time. */
   longestOverTime: number[]
 }
@@ -88,28 +90,30 @@ function errorIn(error: unknown): CallMade['failure'] {
 }
 
 export async function makeGoodCalls({ seconds, ...order }: GoodCalls): Promise<GoodCallsMade> {
-  const latencies: number[] = []
-  const longestOverTime: number[] = Array.from({ length: parts }, () => 0)
+  const overTime: number[][] = Array.from({ length: parts }, () => [])
   const failures: string[] = []
   const count = order.perSecond * seconds
   await callSteadily(
     order,
     (index) => index < count,
     ({ index, tookMs, failure }) => {
-      latencies.push(tookMs)
-      const part = Math.floor((index * parts) / count)
-      longestOverTime[part] = Math.max(longestOverTime[part] ?? 0, tookMs)
+      overTime[Math.floor((index * parts) / count)]?.push(tookMs)
       if (failure) failures.push(failure.text)
     },
   )
-  latencies.sort((one, other) => one - other)
-  const quantile = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0
+  const latencies = overTime.flat()
   return {
     calls: latencies.length,
     failures,
-    p50: quantile(0.5),
-    p99: quantile(0.99),
-    longest: latencies.at(-1) ?? 0,
-    longestOverTime,
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
+    longest: quantile(latencies, 1),
+    p99OverTime: overTime.map((some) => quantile(some, 0.99)),
+    longestOverTime: overTime.map((some) => quantile(some, 1)),
   }
+}
+
+function quantile(values: number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other)
+  return sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? 0
 }
