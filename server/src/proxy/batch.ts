@@ -7,6 +7,7 @@ import { isForAnyPlace, matchesRule } from '../providers/presets/api-path.ts'
 import { readingsOf } from '../providers/presets/path-readings.ts'
 import type { PathReading } from '../providers/presets/path-readings.ts'
 import type { PresetRules } from '../providers/presets/preset-rules.ts'
+import { withoutEscapes, withoutPercents } from '../providers/presets/undo-escapes.ts'
 import { isCompressed } from './method-overrides.ts'
 import type { JudgedCall } from './policy.ts'
 
@@ -107,16 +108,4 @@ function readingBelow(folder: PathReading, { segments, isJoined, hasDots }: Path
     isJoined: isJoined && [...folder.segments.map(() => false), ...isJoined],
     hasDots: hasDots || folder.hasDots,
   }
-}
-
-function withoutPercents(text: string): string {
-  return text.replace(/%([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
-}
-
-/** Lookbehinds make each run of backslashes match once, from its start: otherwise the time would be quadratic. */
-function withoutEscapes(text: string): string {
-  return text
-    .replace(/(?<!\\)\\+u00([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
-    .replace(/(?<!\\)\\+([/"'])/g, '$1')
-    .replace(/(?<!\\)\\+[nrtbf]/g, ' ')
 }

@@ -3,6 +3,8 @@
  * JSON or form around it does, so these are undone first. It does not matter where the name stands: a comment or an
  * alias that says `apiKeyCreate` is refused too.
  */
+import { withoutEscapes, withoutPercents } from './undo-escapes.ts'
+
 export function namesCredentialField(fields: readonly string[], request: string): boolean {
   if (fields.length === 0) return false
   // UTF-16 is ASCII with zeros in between.
@@ -15,14 +17,3 @@ export function namesCredentialField(fields: readonly string[], request: string)
 
 const word = (name: string) => `(?<![\\w])${name}(?![\\w])`
 const wholeValue = (name: string) => `(?<=["'>]\\s?)${name}(?=\\s?(?:\\\\*["']|<))`
-
-function withoutPercents(text: string): string {
-  return text.replace(/%([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
-}
-
-/** `\u0061` is `a` in JSON, and `\n` ends a word although its own letter looks like part of the next one. */
-function withoutEscapes(text: string): string {
-  return text
-    .replace(/(?<!\\)\\+u([0-9a-f]{4})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
-    .replace(/(?<!\\)\\+[nrtbf]/g, ' ')
-}
