@@ -151,14 +151,14 @@ for (const workers of [1, 2]) {
           assert.deepEqual([status, stdout], [1, ''], words.join(' '))
           assert.match(
             stderr,
-            /^Setting: SALLYPORT_DATA_DIR: ".*" belongs to nobody, but this process runs as the user with id 54321/,
+            /^Setting: SALLYPORT_DATA_DIR: ".*" belongs to the user "nobody", but this process runs as the user with id 54321/,
           )
         }
         const second = await runServer(t, [], env)
         assert.equal(second.code, 1)
         assert.match(
           second.stderr,
-          /belongs to nobody, but this process runs as root\. If that is intended, start it with --user nobody\./,
+          /belongs to the user "nobody", but this process runs as the user "root"\. If that is intended, start it with --user nobody\./,
         )
       })
 
@@ -186,7 +186,7 @@ describe('the data directory of a service with --user', { skip: !isRoot && 'take
   test("is handed over only where it is root's and empty", async (t) => {
     const { folder } = placeFor(t)
     const refusals: [string, number, string[], RegExp][] = [
-      ['full', 0, ['something'], /"\S+full" belongs to root\. Change its owner \(chown -R nobody /],
+      ['full', 0, ['something'], /"\S+full" belongs to the user "root"\. Change its owner \(chown -R nobody /],
       ['of-another', stranger, [], /belongs to the user with id 54321\. Change its owner/],
     ]
     for (const [name, owner, files, words] of refusals) {

@@ -16,7 +16,7 @@ import {
 import { dirname } from 'node:path'
 import { settings } from '../config/config.ts'
 import { ConfigError, readSetting } from '../platform/config/settings.ts'
-import { findUser, userName } from '../platform/operations/system-users.ts'
+import { describeUser, findUser } from '../platform/operations/system-users.ts'
 import type { SystemUser } from '../platform/operations/system-users.ts'
 
 export function runAs(name: string, env: NodeJS.ProcessEnv): void {
@@ -74,7 +74,7 @@ function giveDataDirectory(dataDir: string, user: SystemUser): void {
   if (uid === user.uid) return
   if (uid !== 0 || readdirSync(dataDir).length > 0) {
     throw new ConfigError([
-      `SALLYPORT_DATA_DIR: "${dataDir}" belongs to ${userName(uid)}. Change its owner (chown -R ${user.name} "${dataDir}"), or use another directory.`,
+      `SALLYPORT_DATA_DIR: "${dataDir}" belongs to ${describeUser(uid)}. Change its owner (chown -R ${user.name} "${dataDir}"), or use another directory.`,
     ])
   }
   // By its handle: what the name leads to could be exchanged meanwhile.

@@ -8,7 +8,7 @@ import { openPostgres } from '../database/postgres.ts'
 import { openSqlite } from '../database/sqlite.ts'
 import type { Secret } from '../secret.ts'
 import { ConfigError } from '../config/settings.ts'
-import { userName } from './system-users.ts'
+import { describeUser, userName } from './system-users.ts'
 import { mintToken } from '../tokens.ts'
 import { readOrMakeSecretFile, replaceSecretFile } from '../vault/key-files.ts'
 import { formatMasterKeys, newMasterKey, parseMasterKeys } from '../vault/master-keys.ts'
@@ -38,9 +38,14 @@ export function assertOwnDirectory(
   const owner = ownerOf(dataDir)
   if (owner === undefined || owner === own) return
   const name = userName(owner)
-  const how = isService ? `start it with --user ${name}` : `run it with sudo -u ${name}`
+  const how =
+    name === undefined
+      ? 'run it as that user'
+      : isService
+        ? `start it with --user ${name}`
+        : `run it with sudo -u ${name}`
   throw new ConfigError([
-    `SALLYPORT_DATA_DIR: "${dataDir}" belongs to ${name}, but this process runs as ${userName(own)}. If that is intended, ${how}.`,
+    `SALLYPORT_DATA_DIR: "${dataDir}" belongs to ${describeUser(owner)}, but this process runs as ${describeUser(own)}. If that is intended, ${how}.`,
   ])
 }
 
@@ -51,7 +56,7 @@ function ownerOf(dataDir: string): number | undefined {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error
     throw new ConfigError([
-      `SALLYPORT_DATA_DIR: "${dataDir}" is not accessible to ${userName(process.geteuid?.() ?? 0)}.`,
+      `SALLYPORT_DATA_DIR: "${dataDir}" is not accessible to ${describeUser(process.geteuid?.() ?? 0)}.`,
     ])
   }
 }

@@ -11,8 +11,14 @@ export function findUser(name: string): SystemUser | undefined {
   return localUsers().find((user) => user.name === name)
 }
 
-export function userName(uid: number): string {
-  return localUsers().find((user) => user.uid === uid)?.name ?? `the user with id ${uid}`
+export function userName(uid: number): string | undefined {
+  return localUsers().find((user) => user.uid === uid)?.name
+}
+
+/** For messages. In quotes, because "belongs to nobody" would say something else. */
+export function describeUser(uid: number): string {
+  const name = userName(uid)
+  return name === undefined ? `the user with id ${uid}` : `the user "${name}"`
 }
 
 /** passwd(5): name, password, user id, group id and more, separated by colons. */
