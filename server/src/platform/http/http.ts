@@ -20,7 +20,6 @@ import { securityHeaders, setSecurityHeaders } from './security-headers.ts'
 import { serializerCompiler } from './serialization.ts'
 import { closeConnectionsOnStop } from './closing-connections.ts'
 import { validatorCompiler } from './validation.ts'
-import { ignoreRangeHeaders } from './whole-answers.ts'
 
 export type Http = FastifyInstance<
   RawServerDefault,
@@ -78,7 +77,6 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   refuseAmbiguousRequests(http)
   refuseOtherHosts(http, hostFault, config.baseUrl)
   allowCorsOrigins(http, config.corsOrigins)
-  ignoreRangeHeaders(http)
   boundBodiesInFlight(http, config)
   readJsonBodies(http)
   answerUnknownRoutes(http)
