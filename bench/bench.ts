@@ -1,7 +1,8 @@
 /**
  * `npm run bench`: the service beside a bare relay, in one run, in turns, as ratios. `--quick` gives a first look;
  * its figures move. `--only full` (and the other names of scenarios.ts) leaves out the rest, `--profiles <folder>` leaves
- * CPU profiles there. Ends with an error where a bar is not met, or where any answer was not the one asked for.
+ * CPU profiles there, `--against <checkout>` measures this checkout beside another one instead (ablation.ts). Ends with an
+ * error where a bar is not met, or where any answer was not the one asked for.
  */
 import { cpus, loadavg } from 'node:os'
 import { resolve } from 'node:path'
@@ -9,6 +10,7 @@ import { parseArgs } from 'node:util'
 import { startPostgres } from '../server/testkit/postgres-server.ts'
 import { startProcess } from './processes.ts'
 import type { Scope } from './processes.ts'
+import { ablation } from './ablation.ts'
 import { startRelay } from './contenders.ts'
 import { table } from './report.ts'
 import type { Row } from './report.ts'
@@ -20,6 +22,7 @@ const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     profiles: { type: 'string' },
+    against: { type: 'string' },
     only: { type: 'string', multiple: true, default: [] },
   },
 })
@@ -61,9 +64,12 @@ async function main(): Promise<boolean> {
     throw new Error(`--only takes ${Object.keys(scenarios).join(', ')}, not ${unknown.join(', ')}`)
   const bench = await prepare()
   const rows: Row[] = []
-  for (const name of wanted) {
-    say(`\n${name}`)
-    rows.push(...((await scenarios[name]?.(bench)) ?? []))
+  if (values.against !== undefined) rows.push(...(await ablation(bench, resolve(values.against))))
+  else {
+    for (const name of wanted) {
+      say(`\n${name}`)
+      rows.push(...((await scenarios[name]?.(bench)) ?? []))
+    }
   }
   const machine = `${cpus().length} cores, ${cpus()[0]?.model ?? ''}, Node ${process.versions.node}`
   // We are four processes ourselves. Where others work too, the ratios still hold somewhat, and the times do not.

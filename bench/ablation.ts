@@ -1,0 +1,50 @@
+/**
+ * `npm run bench -- --against <checkout>`: this checkout beside another one in which something was taken out, in turns. Shows
+ * what that buys: CPU time per call at 16 connections, and the median latency on one. Build the other checkout first.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { contending, startSeeded } from './contenders.ts'
+import type { MeasuredService } from './contenders.ts'
+import { micros, millis } from './report.ts'
+import type { Row } from './report.ts'
+import { compare, median } from './rounds.ts'
+import type { Comparison } from './rounds.ts'
+import type { Bench } from './scenarios.ts'
+import type { Round } from './load.ts'
+
+const crowd = { agents: 200, grantsPerAgent: 1, auditRecords: 0 }
+const engines = ['sqlite', 'postgres'] as const
+
+export async function ablation(bench: Bench, checkout: string): Promise<Row[]> {
+  const executable = join(checkout, 'server/bin/sallyport-server.mjs')
+  if (!existsSync(executable)) throw new Error(`--against takes a checkout of the project, not ${checkout}`)
+  await bench.postgres()
+  const rows: Row[] = []
+  for (const engine of engines) {
+    const { scope, outside, generator, pace, say } = bench
+    const start = async (name: string, place: object): Promise<MeasuredService> => ({
+      ...(await startSeeded(scope, engine, outside, crowd, say, {}, place)),
+      name,
+    })
+    const services = [await start('without', { executable }), await start('with', {})]
+    const contenders = services.map((one) => contending(one, '/small'))
+    for (const connections of [16, 1]) {
+      const [without, here] = await compare(generator, contenders, connections, pace, say)
+      if (without && here) rows.push(rowFor(`${engine}, ${connections} connections`, connections, without, here))
+    }
+    for (const { service } of services) await service.stop()
+  }
+  return rows
+}
+
+function rowFor(what: string, connections: number, without: Comparison, here: Comparison): Row {
+  const [pick, show] =
+    connections === 1 ? [(round: Round) => round.p50, millis] : [(round: Round) => round.cpuPerCall, micros]
+  const figure = ({ rounds }: Comparison) => median(rounds.map(pick))
+  // Round by round against the neighbour in time.
+  const savings = here.rounds.map((round, index) => 1 - pick(round) / pick(without.rounds[index] ?? round))
+  const percent = (share: number) => `${(100 * share).toFixed(1)} %`
+  const result = `saves ${percent(median(savings))} (${percent(Math.min(...savings))} to ${percent(Math.max(...savings))})`
+  return { what, theirs: show(figure(without)), ours: show(figure(here)), result, bar: '', isMet: undefined }
+}
