@@ -42,7 +42,8 @@ export async function compare(
   }
   const results: Comparison[] = contenders.map((contender) => ({ contender, rounds: [] }))
   for (let round = 1; round <= rounds; round++) {
-    for (const result of results) {
+    // In the other order every second time: whoever comes later in a round tends to be a little faster.
+    for (const result of round % 2 === 0 ? results.toReversed() : results) {
       const measured = await run(result.contender, roundSeconds)
       result.rounds.push(measured)
       const cpu = Math.round(measured.cpuPerCall)
