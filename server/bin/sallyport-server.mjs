@@ -72,7 +72,7 @@ function nodeOptions() {
     // more processor time; with 4 they cost a tenth more.
     '--max-semi-space-size': 8,
     // How much the old generation may grow between two collections. V8 would let it grow to four times what is alive: with
-    // 1,000 accounts that is 150 MB of garbage, and each collection then stops all calls for 40 ms instead of 10.
+    // 1,000 accounts that is 140 MB of garbage, and each collection then stops all calls for 40 ms instead of 10.
     '--heap-growing-percent': 30,
   }
 }
