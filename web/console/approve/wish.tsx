@@ -54,7 +54,7 @@ function AboutAgent({ user, request: { agent, user_hint: hint } }: { user?: User
   return (
     <div className="mt-1 space-y-1 text-sm text-quiet">
       <p>
-        <Badge tone="warn">Unverified</Badge> The agent chose this name. It registered itself, as any agent can:{' '}
+        <Badge tone="warn">Unverified</Badge> The agent chose this name. Any agent can register itself; this one did on{' '}
         <Moment at={agent.registered_at} />.
       </p>
       {owner !== null && (
