@@ -31,7 +31,7 @@ export async function ablation(bench: Bench, checkout: string): Promise<Row[]> {
     const contenders = services.map((one) => contending(one, '/small'))
     for (const connections of [16, 1]) {
       const [without, here] = await compare(generator, contenders, connections, pace, say)
-      if (without && here) rows.push(rowFor(`${engine}, ${connections} connections`, connections, without, here))
+      if (without && here) rows.push(rowFor(`${engine}, connections: ${connections}`, connections, without, here))
     }
     for (const { service } of services) await service.stop()
   }

@@ -42,7 +42,7 @@ export async function compare(
   }
   const results: Comparison[] = contenders.map((contender) => ({ contender, rounds: [] }))
   for (let round = 1; round <= rounds; round++) {
-    // In the other order every second time: whoever comes later in a round tends to be a little faster.
+    // Every other round in reverse: whoever is measured second tends to be a little faster.
     for (const result of round % 2 === 0 ? results.toReversed() : results) {
       const measured = await run(result.contender, roundSeconds)
       result.rounds.push(measured)
