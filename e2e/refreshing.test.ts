@@ -57,7 +57,7 @@ async function lockConnections(service: RunningService, engine: Engine) {
     const file = new DatabaseSync(join(service.dataDir, 'sallyport.db'))
     file.exec('begin immediate')
     return {
-      isAwaited: async () => service.log.includes('refreshed tokens wait to be stored'),
+      isAwaited: async () => service.log.includes('refreshed tokens could not be stored yet'),
       lift: async () => {
         file.close()
       },

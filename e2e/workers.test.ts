@@ -80,7 +80,7 @@ test('a worker that is killed is replaced, and the calls of the other go on', as
   const slow = call('POST', '/v4/proxy', callTo('/slow'))
   await eventually(() => waiting.length === 1, 'the call did not go out')
   process.kill(killed, 'SIGKILL')
-  await eventually(() => service.log.includes('"msg":"a worker ended and is replaced"'), 'nobody saw it')
+  await eventually(() => service.log.includes('"msg":"a worker exited and is being restarted"'), 'nobody saw it')
   await eventually(
     () => logLines(service).filter(({ msg }) => msg.startsWith('Server listening')).length === 3,
     'nobody took its place',

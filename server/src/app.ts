@@ -183,8 +183,7 @@ export async function createApp(given: AppNeeds): Promise<App> {
     flushRefusals: () => refusals.flush(),
     settle: callLog.flush,
     signRecord: async () => {
-      for (const head of await stores.audit.signHeads())
-        log.info({ head: headText(head) }, 'the record so far is signed')
+      for (const head of await stores.audit.signHeads()) log.info({ head: headText(head) }, 'audit chain head signed')
     },
     checkCallsInFlight: callsInFlight.check,
     checkListeners: listeners.check,

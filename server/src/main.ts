@@ -226,11 +226,11 @@ function startTimers(
   return {
     timers: [
       dueJobs.timer,
-      every(10 * minuteMs, 'the sweep', app.sweep).timer,
-      every(10_000, 'asking the database for the time', clock.adjust).timer,
-      every(minuteMs, 'recording refusals', app.flushRefusals).timer,
-      every(minuteMs, 'signing the record', app.signRecord).timer,
-      every(listenersMs, 'telling those who listen', app.checkListeners).timer,
+      every(10 * minuteMs, 'sweeping expired records', app.sweep).timer,
+      every(10_000, 'reading the clock of the database', clock.adjust).timer,
+      every(minuteMs, 'recording refused calls', app.flushRefusals).timer,
+      every(minuteMs, 'signing audit chain heads', app.signRecord).timer,
+      every(listenersMs, 'checking event listeners', app.checkListeners).timer,
     ],
     killSwitch: every(killSwitchMs, 'checking calls in flight', app.checkCallsInFlight).timer,
   }
@@ -251,7 +251,7 @@ interface Running {
 
 function stop(running: Running, signal?: string): void {
   endCalls(running, signal).catch((error: unknown) => {
-    running.log.error({ err: error }, 'the stop failed')
+    running.log.error({ err: error }, 'stopping failed')
     process.exit(1)
   })
 }
@@ -275,7 +275,7 @@ async function endCalls(running: Running, signal: string | undefined): Promise<v
   for (const work of [app.flushRefusals, app.signRecord]) {
     // Without its database it stops all the same.
     await work().catch((error: unknown) => {
-      log.error({ err: error }, 'the record could not be brought to its end')
+      log.error({ err: error }, 'the audit log could not be completed before stopping')
     })
   }
   clearInterval(killSwitch)

@@ -72,7 +72,10 @@ export async function runWorkers(
       if (isStopping) return { code, signal }
       deaths = performance.now() - startedAt < steadyMs ? deaths + 1 : 1
       const pauseMs = deaths === 1 ? 0 : untilNextMs(deaths - 1)
-      log.error({ worker: worker.process.pid, code, signal, pause_ms: pauseMs }, 'a worker ended and is replaced')
+      log.error(
+        { worker: worker.process.pid, code, signal, pause_ms: pauseMs },
+        'a worker exited and is being restarted',
+      )
       await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined)
       if (stopping.signal.aborted) return { code: 0, signal: null }
       ;({ worker, ending } = start())
@@ -96,7 +99,7 @@ export async function runWorkers(
     const tooLate = sleep(patienceMs, 'too late' as const)
     const endings = await Promise.race([places, tooLate])
     if (endings === 'too late' || endings.some(({ code }) => code !== 0)) {
-      log.error('not every worker came to its end')
+      log.error('some workers did not stop cleanly')
       endAtOnce()
     }
     log.info('stopped')
@@ -120,7 +123,7 @@ async function readyOrExit({ worker, ready, ending }: Started, log: Log): Promis
   const early = await Promise.race([ready, ending])
   if (early === 'ready') return
   // With 1 it has printed its reason.
-  if (early.code !== 1) log.error({ worker: worker.process.pid, ...early }, 'a worker ended before it was ready')
+  if (early.code !== 1) log.error({ worker: worker.process.pid, ...early }, 'a worker exited before it was ready')
   endAtOnce()
 }
 

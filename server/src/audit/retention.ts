@@ -71,7 +71,7 @@ export async function dropOldRecords(
   await dropAll(needs, keptSince, run, result)
   const { removed, left } = result
   const figures = { removed, left, ms: Math.round(performance.now() - startedAt) }
-  if (left > 0) log.warn(figures, 'retention removed old records, and more are due: the next sweep goes on')
+  if (left > 0) log.warn(figures, 'retention removed old records; more are due at the next sweep')
   else if (removed > 0) log.info(figures, 'retention removed old records')
   return result
 }
@@ -124,7 +124,7 @@ async function dropBeginning(
     log.error({ chain, position }, `retention stops at this record: ${words}. Run: sallyport-server audit verify`)
     return { count: 0, isMore: false }
   }
-  if (stub && !isSignedBy(key.publicKey, 'stub', stub)) return refuse(stub.position, 'its stub is not ours')
+  if (stub && !isSignedBy(key.publicKey, 'stub', stub)) return refuse(stub.position, "the stub's signature is invalid")
   let head: Head = stub ?? emptyChain(chain)
   let end: Head | undefined
   let isMore = true

@@ -121,7 +121,7 @@ onBothDatabases('the call log, where something fails', (engine) => {
       const events = await Promise.all(calls.map(given.eventsOf))
       // Of two that failed together each is tried once more by itself: the first of them fails again.
       assert.deepEqual(events, [['proxy.attempt'], ['proxy.attempt', 'proxy.outcome']])
-      assert.ok(given.service.log.some((line) => line.includes('an outcome could not be put on record')))
+      assert.ok(given.service.log.some((line) => line.includes('the outcome of a call could not be recorded')))
       assert.deepEqual(await given.findings(), [])
     })
   }

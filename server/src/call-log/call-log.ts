@@ -95,7 +95,7 @@ export function createCallLog(needs: CallLogNeeds, mode: CallLogMode = 'single-s
       } catch (error) {
         // The call itself is recorded. Its outcome stays unknown, and its answer is sent all the same.
         const ids = { request_id: call.requestId, agent_id: call.agentId, audit_id: call.auditId }
-        log.error({ ...ids, err: error }, 'an outcome could not be put on record')
+        log.error({ ...ids, err: error }, 'the outcome of a call could not be recorded')
       }
     },
 

@@ -55,7 +55,7 @@ export function createDeliverCallbacks(needs: DeliverCallbacksNeeds, patienceMs 
       const { deliveryId, attempts, giveUpAfter } = callback
       const { error, cause } = failure
       const err = cause === undefined ? {} : { err: cause }
-      log.info({ delivery_id: deliveryId, attempts, error, ...err }, 'a callback did not arrive')
+      log.info({ delivery_id: deliveryId, attempts, error, ...err }, 'a callback could not be delivered')
       const now = clock()
       if (failure.isFinal || now >= giveUpAfter) await conclude(needs, callback, error)
       else await callbacks.postpone(database.queries, callback, nextAttempt(now, callback, failure), error)

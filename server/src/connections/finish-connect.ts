@@ -99,7 +99,7 @@ async function complete(
     return end(needs, flow.redirectAfter, { connection_id: connectionId })
   } catch (error) {
     const { code } = toConnectFailed(error)
-    needs.log.info({ err: error, flow_id: flow.flowId }, 'an account was not connected')
+    needs.log.info({ err: error, flow_id: flow.flowId }, 'connecting an account failed')
     const detail = { flow_id: flow.flowId, provider_id: flow.providerId, code }
     // On the record of whoever started it; somebody else's browser is told nothing but that.
     await audit.append(database.queries, {

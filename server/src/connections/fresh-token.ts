@@ -150,7 +150,7 @@ async function refresh(needs: FreshTokenNeeds, connection: Connection, lease: Re
       await giveUp(needs, connection, error.code, lease)
       throw new ServiceError('connection_needs_reauth')
     }
-    log.warn({ err: error, connection_id: connectionId }, 'a refresh failed')
+    log.warn({ err: error, connection_id: connectionId }, 'a token refresh failed')
     await refreshes.releaseLease(database.queries, connection, lease)
     return 'unavailable'
   }

@@ -152,7 +152,7 @@ async function refreshWhileLocked(service: ConnectionTest, id: string, lock: () 
   await held.arrived
   const unlock = await lock()
   held.release()
-  await waitFor(() => service.log.some((line) => line.includes('refreshed tokens wait to be stored')))
+  await waitFor(() => service.log.some((line) => line.includes('refreshed tokens could not be stored yet')))
   await unlock()
   return refreshing
 }

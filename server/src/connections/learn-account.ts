@@ -30,7 +30,7 @@ export async function learnAccount(
     const claims = await oauth.userinfo(client, tokens.accessToken, known.id)
     return accountIn({ ...claims, sub: known.id }, source)
   } catch (error) {
-    log.warn({ err: error, provider_id: provider.providerId }, 'the provider did not say whose account it is')
+    log.warn({ err: error, provider_id: provider.providerId }, 'the connected account could not be identified')
     return known
   }
 }

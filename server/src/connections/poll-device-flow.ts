@@ -113,7 +113,7 @@ async function keep(
     return progress(flow, 'connected', made.connectionId)
   } catch (error) {
     if (!(error instanceof ConnectFailed)) throw error
-    log.info({ err: error, device_flow_id: flow.deviceFlowId }, 'an account was not connected')
+    log.info({ err: error, device_flow_id: flow.deviceFlowId }, 'connecting an account failed')
     await endDenied(needs, flow, error.code, requestId)
     throw new ServiceError('conflict', { message: `The account was not connected: ${error.code}.` })
   }

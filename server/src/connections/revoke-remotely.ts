@@ -47,7 +47,7 @@ export function createRevokeRemotely(needs: RevokeRemotelyNeeds) {
       await askProvider(needs, claimed.connection)
       await conclude(needs, claimed.connection, 'done')
     } catch (error) {
-      log.warn({ err: error, connection_id: connectionId }, 'the provider did not end the tokens')
+      log.warn({ err: error, connection_id: connectionId }, 'the provider did not revoke the tokens')
       const isFinal =
         error instanceof OAuthAnswerInvalid || (error instanceof OAuthRefused && !aboutClient.has(error.code))
       const endedAt = claimed.connection.revokedAt ?? now

@@ -38,7 +38,7 @@ export async function storeRefreshed(
       return
     } catch (error) {
       if (performance.now() > deadline) throw error
-      needs.log.warn({ err: error, connection_id: connection.connectionId }, 'refreshed tokens wait to be stored')
+      needs.log.warn({ err: error, connection_id: connection.connectionId }, 'refreshed tokens could not be stored yet')
       await sleep(pause)
     }
   }

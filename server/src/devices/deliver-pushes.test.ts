@@ -103,8 +103,8 @@ onBothDatabases('delivering pushes', (engine) => {
     ])
     assert.deepEqual(await test.waiting(), [])
     const log = test.log.join('')
-    assert.match(log, /"reason":"InternalServerError".*a push did not get through/)
-    assert.match(log, /"level":"error".*"reason":"INVALID_ARGUMENT".*a push was refused and is given up/)
+    assert.match(log, /"reason":"InternalServerError".*a push could not be delivered/)
+    assert.match(log, /"level":"error".*"reason":"INVALID_ARGUMENT".*a push was rejected and is not retried/)
     const { keys, endpoint } = JSON.parse(browser.token) as { keys: Record<string, string>; endpoint: string }
     const provider = apns.received.map(({ providerToken }) => providerToken)
     for (const secret of [test.phoneToken, androidToken, endpoint, ...Object.values(keys), ...provider]) {

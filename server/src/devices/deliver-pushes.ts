@@ -54,19 +54,19 @@ async function deliver({ database, pushes, push, clock, log }: DeliverPushesNeed
       await pushes.drop(database.queries, claimed)
       return
     case 'gone':
-      log.info(about, 'a push token is dead')
+      log.info(about, 'a push token is no longer valid')
       await database.transaction(async (tx) => {
         // Where the device has another token by now, that one is tried.
         if (!(await pushes.forgetToken(tx, deviceId, address))) await pushes.postpone(tx, claimed, clock())
       })
       return
     case 'refused':
-      log.error(about, 'a push was refused and is given up')
+      log.error(about, 'a push was rejected and is not retried')
       await pushes.drop(database.queries, claimed)
       return
     case 'later': {
       const until = nextAttempt(claimed, outcome, clock())
-      log.warn({ ...about, attempts: claimed.attempts }, 'a push did not get through')
+      log.warn({ ...about, attempts: claimed.attempts }, 'a push could not be delivered')
       // It would come when it is of no use any more.
       if (until < expiresAt) await pushes.postpone(database.queries, claimed, until)
       else await pushes.drop(database.queries, claimed)

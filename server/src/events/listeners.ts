@@ -149,7 +149,7 @@ export function createListeners(needs: ListenerNeeds): Listeners {
     for (const { event, user_id: userId } of records) tellOf(event as AuditEvent, userId)
     if (!records.some(({ event }) => endsSessions.has(event as AuditEvent))) return
     check().catch((error: unknown) => {
-      log.error({ err: error }, 'turning listeners away failed')
+      log.error({ err: error }, 'checking event listeners failed')
     })
   })
 

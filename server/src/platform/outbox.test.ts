@@ -131,7 +131,7 @@ test('a delivery that can not be settled is logged, and the others continue', as
   const claim = (limit: number) => Promise.resolve(due.splice(0, limit))
   await createOutbox({ what: 'letters', claim, carryOut, concurrency: 1, log }).due()
   assert.deepEqual(done, ['good'])
-  assert.match(lines.join(''), /letters: one could not be settled/)
+  assert.match(lines.join(''), /letters: a delivery could not be completed and will be retried/)
 })
 
 test('pauses double up to a maximum, with jitter', () => {

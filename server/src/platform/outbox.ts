@@ -36,7 +36,7 @@ export function createOutbox<Item>({ what, claim, carryOut, concurrency, log }: 
   const begin = (item: Item) => {
     const work = carryOut(item)
       .catch((error: unknown) => {
-        log.error({ err: error }, `${what}: one could not be settled`)
+        log.error({ err: error }, `${what}: a delivery could not be completed and will be retried`)
       })
       .finally(() => underWay.delete(work))
     underWay.add(work)
@@ -70,7 +70,7 @@ export function createOutbox<Item>({ what, claim, carryOut, concurrency, log }: 
     due,
     kick: () => {
       due().catch((error: unknown) => {
-        log.error({ err: error }, `${what}: what is due could not be read`)
+        log.error({ err: error }, `${what}: due deliveries could not be read`)
       })
     },
     ended: async () => {

@@ -151,7 +151,7 @@ onBothDatabases('a proxied call', (engine) => {
       (await recorded(service, 'proxy.')).map(({ event }) => event),
       ['proxy.attempt'],
     )
-    assert.match(service.log.at(-1) ?? '', new RegExp(`${auditId}.*outcome could not be put on record`))
+    assert.match(service.log.at(-1) ?? '', new RegExp(`${auditId}.*the outcome of a call could not be recorded`))
   })
 
   test('is refused, unheard by the upstream, where the grant or the agent ended since it was judged', async (t) => {

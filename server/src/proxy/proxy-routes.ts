@@ -145,7 +145,7 @@ async function sendStream(reply: FastifyReply, answer: ReadableAnswer): Promise<
   answer.signal.addEventListener('abort', () => raw.destroy())
   onceClosed(raw, () => {
     if (!raw.writableFinished) {
-      request.log.info({ ...requestMembers(request), err: answer.signal.reason }, 'a streamed answer broke off')
+      request.log.info({ ...requestMembers(request), err: answer.signal.reason }, 'a streamed response was cut off')
     }
     // Even if nobody has begun to read it.
     answer.giveUp()
