@@ -33,7 +33,7 @@ function countAttempts(t: TestContext): () => number {
 const bodyOf = async (egress: Egress, suppliedBy: SuppliedBy, url: string) =>
   (await egress.fetch(suppliedBy)(url)).text()
 
-test('a name that leads to this machine is refused, and nobody is called', async (t) => {
+test('a name that resolves to a private address is refused before connecting', async (t) => {
   const upstream = await startTlsUpstream(t, certificate)
   const attempts = countAttempts(t)
   for (const address of [
@@ -73,7 +73,7 @@ test('one private address among public ones refuses the whole name', async (t) =
   assert.equal(attempts(), 0)
 })
 
-test('rebinding: the address that was judged is the one that is called, and the name is asked for once', async (t) => {
+test('DNS rebinding: the checked address is the one connected to, after a single lookup', async (t) => {
   const judged = await startTlsUpstream(t, certificate, undefined, { address: '127.0.0.2' })
   const target = await startTlsUpstream(t, certificate, undefined, { port: judged.port })
   const lookup = leadingTo(['127.0.0.2'], ['127.0.0.1'])
@@ -83,7 +83,7 @@ test('rebinding: the address that was judged is the one that is called, and the 
   assert.deepEqual(lookup.asked, ['api.example'])
 })
 
-test('rebinding between two connections: each answer is judged anew', async (t) => {
+test('DNS rebinding between two connections: every lookup is checked', async (t) => {
   const closing: RequestListener = (_request, response) => {
     response.writeHead(200, { connection: 'close' }).end()
   }
@@ -96,7 +96,7 @@ test('rebinding between two connections: each answer is judged anew', async (t) 
   assert.deepEqual([judged.connections(), target.connections()], [1, 0])
 })
 
-test('a socket that ended up at another address than the judged one is dropped before TLS', async (t) => {
+test('a socket connected to another address than the checked one is closed before TLS', async (t) => {
   const upstream = await startTlsUpstream(t, certificate)
   // Every address of this machine is judged, and one of them answers.
   const egress = egressFor(t, [`api.example:${upstream.port}`], leadingTo(['0.0.0.0']))
@@ -106,7 +106,7 @@ test('a socket that ended up at another address than the judged one is dropped b
   assert.deepEqual(upstream.requests, [])
 })
 
-test('a literal address is judged although no name server is asked', async (t) => {
+test('an IP address in the URL is checked too, without a DNS lookup', async (t) => {
   const upstream = await startTlsUpstream(t, certificate)
   const attempts = countAttempts(t)
   const egress = egressFor(t, ['127.0.0.2'], never)
@@ -119,7 +119,7 @@ test('a literal address is judged although no name server is asked', async (t) =
   assert.equal(await bodyOf(listed, 'operator', `https://127.0.0.1:${upstream.port}/`), 'hello')
 })
 
-test('a redirect into private space is handed back, not followed', async (t) => {
+test('a redirect to a private address is returned, not followed', async (t) => {
   const target = await startTlsUpstream(t, certificate, undefined, { address: '127.0.0.2' })
   for (const status of [301, 302, 303, 307, 308]) {
     const location = `https://127.0.0.2:${target.port}/secret`
@@ -139,7 +139,7 @@ test('a redirect into private space is handed back, not followed', async (t) => 
   assert.equal(target.connections(), 0)
 })
 
-test("what the operator's URL may reach through a range, a stranger's may not", async (t) => {
+test("an allowed address range applies to the operator's URLs, not to strangers'", async (t) => {
   const upstream = await startTlsUpstream(t, certificate)
   const ranges = egressFor(t, ['127.0.0.0/8'], leadingTo(['127.0.0.1']))
   const attempts = countAttempts(t)
@@ -154,7 +154,7 @@ test("what the operator's URL may reach through a range, a stranger's may not", 
   await assert.rejects(bodyOf(place, 'operator', `https://other.example:${port}/`), { code: 'address_not_allowed' })
 })
 
-test('a stranger learns the same of a private address whether anybody is there or not', async (t) => {
+test('the error for a private address does not reveal whether it is in use', async (t) => {
   const egress = egressFor(t, [], leadingTo(['127.0.0.1'], ['127.0.0.77'], ['10.255.255.1']))
   const told = new Set<string>()
   for (let times = 0; times < 3; times++) {
@@ -166,7 +166,7 @@ test('a stranger learns the same of a private address whether anybody is there o
   assert.deepEqual([...told], ['["address_not_allowed",null,null]'])
 })
 
-test("a stranger's call never rides on a socket that was opened for the operator", async (t) => {
+test("a stranger's call never reuses a socket opened for the operator", async (t) => {
   const upstream = await startTlsUpstream(t, certificate)
   const egress = egressFor(t, [`api.example:${upstream.port}`], leadingTo(['127.0.0.1']))
   const url = `https://api.example:${upstream.port}/`
@@ -180,7 +180,7 @@ test("a stranger's call never rides on a socket that was opened for the operator
   assert.equal(upstream.connections(), opened + 1)
 })
 
-test('a host header leads neither to another host nor to another certificate', async (t) => {
+test('a host header changes neither the host nor the expected certificate', async (t) => {
   const seen: (string | undefined)[] = []
   const upstream = await startTlsUpstream(t, certificate, (request, response) => {
     seen.push(request.headers.host)
@@ -192,7 +192,7 @@ test('a host header leads neither to another host nor to another certificate', a
   assert.deepEqual(seen, [`api.example:${upstream.port}`])
 })
 
-test('variables of the environment that name a proxy change nothing', async (t) => {
+test('proxy environment variables are ignored', async (t) => {
   const proxy = await startTlsUpstream(t, certificate)
   const upstream = await startTlsUpstream(t, certificate)
   for (const name of ['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY']) {
@@ -204,7 +204,7 @@ test('variables of the environment that name a proxy change nothing', async (t) 
   assert.equal(proxy.connections(), 0)
 })
 
-test('a name that can not be resolved, or leads nowhere, is unreachable', async (t) => {
+test('a name that cannot be resolved or has no addresses is unreachable', async (t) => {
   const failing: Lookup = () => Promise.reject(Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' }))
   const missing = egressFor(t, [], failing)
   await assert.rejects(bodyOf(missing, 'stranger', 'https://api.example/?token=hush'), {

@@ -10,7 +10,7 @@ function refuses(reason: string, ...addresses: string[]): void {
   for (const address of addresses) assert.equal(judgeAddress(address), reason, address)
 }
 
-test('public addresses may be reached, up to the edges of what may not', () => {
+test('public addresses are allowed, up to the boundaries of refused ranges', () => {
   allows('1.0.0.0', '8.8.8.8', '93.184.216.34', '223.255.255.255', '1.1.1.1')
   allows('9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0', '126.255.255.255', '128.0.0.0')
   allows('169.253.255.255', '169.255.0.0', '172.15.255.255', '172.32.0.0', '192.167.255.255', '192.169.0.0')
@@ -20,7 +20,7 @@ test('public addresses may be reached, up to the edges of what may not', () => {
   allows('2001:db7:ffff::', '2001:db9::', '3fff:1000::')
 })
 
-test('this machine and its networks are refused', () => {
+test('loopback, private and link-local addresses are refused', () => {
   refuses('this network', '0.0.0.0', '0.0.0.1', '0.255.255.255')
   refuses('loopback', '127.0.0.1', '127.0.0.0', '127.255.255.255', '127.1.2.3')
   refuses('private', '10.0.0.0', '10.255.255.255', '172.16.0.0', '172.31.255.255', '192.168.0.0', '192.168.255.255')
@@ -28,7 +28,7 @@ test('this machine and its networks are refused', () => {
   refuses('link-local', '169.254.0.0', '169.254.169.254', '169.254.170.2', '169.254.255.255')
 })
 
-test('what the registries keep for other ends is refused', () => {
+test('reserved and special-purpose addresses are refused', () => {
   refuses('kept for protocols', '192.0.0.0', '192.0.0.8', '192.0.0.192', '192.0.0.255')
   refuses('documentation', '192.0.2.0', '192.0.2.255', '198.51.100.0', '198.51.100.255', '203.0.113.0', '203.0.113.255')
   refuses('6to4', '192.88.99.0', '192.88.99.1', '192.88.99.255')
@@ -37,7 +37,7 @@ test('what the registries keep for other ends is refused', () => {
   refuses('reserved', '240.0.0.0', '255.255.255.254', '255.255.255.255')
 })
 
-test('of IPv6 only global unicast may be reached', () => {
+test('only global unicast IPv6 addresses are allowed', () => {
   refuses('not global unicast', '::', '::1', '0:0:0:0:0:0:0:1', '::2', '::7f00:1', '::127.0.0.1', '::8.8.8.8')
   refuses('not global unicast', '64:ff9b::7f00:1', '64:ff9b::8.8.8.8', '64:ff9b:1::1', '64:ff9b:1:ffff::10.0.0.1')
   refuses('not global unicast', '100::1', '100:0:0:1::1', '200::1', '1fff:ffff::', '4000::', '5f00::1', '8000::1')
@@ -52,19 +52,19 @@ test('tunnels and special blocks within global unicast are refused', () => {
   refuses('documentation', '2001:db8::', '2001:db8:ffff::1', '3fff::', '3fff:fff:ffff::1')
 })
 
-test('a mapped address is judged as the IPv4 address that it leads to', () => {
+test('an IPv4-mapped address is checked as its IPv4 address', () => {
   refuses('loopback', '::ffff:127.0.0.1', '::ffff:7f00:1', '0:0:0:0:0:ffff:7f00:0001', '::FFFF:127.0.0.1')
   refuses('link-local', '::ffff:169.254.169.254', '::ffff:a9fe:a9fe')
   refuses('private', '::ffff:10.0.0.1', '::ffff:c0a8:1')
   allows('::ffff:8.8.8.8', '::ffff:808:808')
 })
 
-test('a public address that a cloud answers at itself is refused', () => {
+test('public addresses of cloud metadata services are refused', () => {
   refuses("a cloud's own", '168.63.129.16', '::ffff:168.63.129.16')
   allows('168.63.129.15', '168.63.129.17')
 })
 
-test('what is no plain address is refused: zones, odd notations, names, nothing', () => {
+test('anything but a plain address is refused: zones, odd notations, names, empty text', () => {
   refuses('no plain address', 'fe80::1%eth0', '2606:4700::1%eth0', '::1%lo', '[::1]', '', 'localhost', '8.8.8.8.')
   refuses(
     'no plain address',
@@ -78,7 +78,7 @@ test('what is no plain address is refused: zones, odd notations, names, nothing'
   )
 })
 
-test('a range holds its own addresses, mapped ones too, and no others', () => {
+test('a range contains its own addresses, IPv4-mapped ones too, and no others', () => {
   const holds = (range: string, address: string) => {
     const [one, other] = [parseRange(range), parseAddress(address)]
     assert.ok(one && other, `${range} ${address}`)

@@ -45,7 +45,7 @@ async function refuses(t: TestContext, code: string, ...answers: string[]): Prom
   for (const bytes of answers) await assert.rejects(answerWith(t, [bytes]), { code }, bytes.slice(0, 200))
 }
 
-test('an answer is taken as it came: length, chunks, or until the end', async (t) => {
+test('a body ends by its content-length, its chunks or the end of the connection', async (t) => {
   await takes(t, `${ok}${length}\r\nhello`, { headers: [['content-length', '5']] })
   await takes(t, `${ok}\r\nhello`, { headers: [] })
   await takes(t, `HTTP/1.0 200 OK\r\n\r\nhello`, {})
@@ -54,7 +54,7 @@ test('an answer is taken as it came: length, chunks, or until the end', async (t
   await takes(t, `HTTP/1.1 999 Denied\r\n${length}\r\nhello`, { status: 999 })
 })
 
-test('case, order and repetition of headers are kept, and their bytes are Latin-1', async (t) => {
+test('response headers keep case, order and repetition, and are read as Latin-1', async (t) => {
   await takes(t, `${ok}X-A: caf\xe9\r\nx-a: two\r\n__proto__: x\r\nContent-Length: 5\r\n\r\nhello`, {
     headers: [
       ['X-A', 'caf\xe9'],
@@ -65,7 +65,7 @@ test('case, order and repetition of headers are kept, and their bytes are Latin-
   })
 })
 
-test('trailers follow the body, whole or streamed', async (t) => {
+test('trailers are read after the body, buffered or streamed', async (t) => {
   const bytes = `${chunked}5\r\nhello\r\n0\r\nX-T: one\r\nx-t: caf\xe9\r\n\r\n`
   const trailers: [string, string][] = [
     ['X-T', 'one'],
@@ -84,20 +84,20 @@ test('trailers follow the body, whole or streamed', async (t) => {
   assert.deepEqual(answer.trailers(), trailers)
 })
 
-test('an answer that has no body may say how long or how encoded one would be', async (t) => {
+test('a response without a body may have content-length and content-encoding', async (t) => {
   const body = Buffer.alloc(0)
   await takes(t, `${ok}${length}content-encoding: gzip\r\n\r\n`, { body }, { method: 'HEAD' })
   await takes(t, `HTTP/1.1 204 No Content\r\ncontent-encoding: gzip\r\n\r\n`, { body, status: 204 })
   await takes(t, `HTTP/1.1 304 Not Modified\r\n${length}\r\n`, { body, status: 304 })
 })
 
-test('the words after the status are never handed on: in pieces they could be half of a secret', async (t) => {
+test("the upstream's reason phrase is never passed on, as it could hold part of a secret", async (t) => {
   const { statusText } = await answerWith(t, [`HTTP/1.1 404 half-of-a-`, `secret\r\n${length}\r\nhello`])
   assert.equal(statusText, 'Not Found')
   assert.equal((await answerWith(t, [`HTTP/1.1 299 secret\r\n${length}\r\nhello`])).statusText, '')
 })
 
-test('interim answers are passed over, but not without end', async (t) => {
+test('interim (1xx) responses are skipped, up to a limit', async (t) => {
   const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'
   await takes(t, `HTTP/1.1 102 Processing\r\n\r\n${hints}${ok}${length}\r\nhello`, {
     headers: [['content-length', '5']],
@@ -106,14 +106,14 @@ test('interim answers are passed over, but not without end', async (t) => {
   await refuses(t, 'upstream_unreachable', `${hints.repeat(17)}${ok}${length}\r\nhello`)
 })
 
-test('a switch to another protocol, or leave to go on that nobody asked for, is refused', async (t) => {
+test('101 Switching Protocols and an unexpected 100 Continue are refused', async (t) => {
   const upgrade = 'connection: upgrade\r\nupgrade: x\r\n'
   await refuses(t, 'upstream_unreachable', `HTTP/1.1 101 Switching Protocols\r\n${upgrade}\r\n`)
   await refuses(t, 'upstream_unreachable', `HTTP/1.1 100 Continue\r\n\r\n${ok}${length}\r\nhello`)
   await takes(t, `${ok}${upgrade}${length}\r\nhello`, {})
 })
 
-test('headers and trailers are bounded in number and size', async (t) => {
+test('headers and trailers are limited in number and size', async (t) => {
   const many = 'a: 1\r\n'.repeat(501)
   const long = `a: ${'x'.repeat(33_000)}\r\n`
   await refuses(t, 'upstream_body_too_large', `${ok}${many}${length}\r\nhello`, `${ok}${long}${length}\r\nhello`)
@@ -122,7 +122,7 @@ test('headers and trailers are bounded in number and size', async (t) => {
   await takes(t, `${ok}${'a: 1\r\n'.repeat(499)}${length}\r\nhello`, {})
 })
 
-test('a body whose length is told twice, wrongly or not as digits is refused', async (t) => {
+test('a repeated, wrong or non-numeric content-length is refused', async (t) => {
   for (const told of [
     '5\r\ncontent-length: 5',
     '5\r\ncontent-length: 6',
@@ -138,7 +138,7 @@ test('a body whose length is told twice, wrongly or not as digits is refused', a
   await refuses(t, 'upstream_unreachable', `${ok}${length}transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`)
 })
 
-test('a body that is compressed on its way is refused: it would pass undecoded', async (t) => {
+test('transfer codings other than chunked are refused', async (t) => {
   for (const coding of [
     'gzip, chunked',
     'chunked, identity',
@@ -155,7 +155,7 @@ test('a body that is compressed on its way is refused: it would pass undecoded',
   await takes(t, `${ok}Transfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`, {})
 })
 
-test('what two parsers could read in two ways is refused', async (t) => {
+test('responses that parsers could read differently are refused', async (t) => {
   await refuses(
     t,
     'upstream_unreachable',
@@ -188,7 +188,7 @@ test('what two parsers could read in two ways is refused', async (t) => {
   }
 })
 
-test('a second answer behind the first is given to nobody', async (t) => {
+test('an unsolicited second response is discarded', async (t) => {
   const second = `${ok}content-length: 4\r\n\r\nevil`
   let requests = 0
   const upstream = await startRawTls(t, certificate, (socket) => {
@@ -206,7 +206,7 @@ test('a second answer behind the first is given to nobody', async (t) => {
   assert.equal(requests, 5)
 })
 
-test('long answers come in pieces, one of all of them in a turn of the event loop', async (t) => {
+test('large response bodies are read in chunks, one per tick of the event loop', async (t) => {
   const mebibyte = 1024 ** 2
   const body = 'a'.repeat(8 * mebibyte)
   let bytes = 0

@@ -42,7 +42,7 @@ async function refuses(code: string, body: Buffer, encoding: string): Promise<vo
   await assert.rejects(streamed(body, encoding), { code }, `${encoding}, streamed`)
 }
 
-test('every encoding that we say we take is undone, alone and on top of another', async () => {
+test('every accepted content encoding is decoded, alone and combined', async () => {
   for (const name of acceptedEncodings.split(', ')) assert.ok(name in encoders, name)
   for (const [name, encode] of Object.entries(encoders)) {
     await decodes(encode(Buffer.from(text)), name, text)
@@ -52,18 +52,18 @@ test('every encoding that we say we take is undone, alone and on top of another'
   }
 })
 
-test('deflate is undone with and without the wrapping that it should have', async () => {
+test('deflate is decoded with and without the zlib header', async () => {
   await decodes(zlib.deflateRawSync(text), 'deflate', text)
   await decodes(zlib.deflateRawSync(long), 'deflate', long)
   for (const level of [0, 1, 6, 9]) await decodes(zlib.deflateSync(text, { level }), 'deflate', text)
 })
 
-test('gzip in several members is one body, and what is none of it behind the end is left out', async () => {
+test('gzip members are concatenated, and bytes after the last are ignored', async () => {
   await decodes(Buffer.concat([zlib.gzipSync('hel'), zlib.gzipSync('lo')]), 'gzip', 'hello')
   await decodes(Buffer.concat([zlib.gzipSync('hello'), Buffer.alloc(20)]), 'gzip', 'hello')
 })
 
-test('zstd in several frames is not cut off after the first: it is decoded whole, or refused', async () => {
+test('zstd with several frames is decoded completely or refused, never cut off', async () => {
   for (const body of [Buffer.from(text), long]) {
     const frames = Buffer.concat([zlib.zstdCompressSync(body), zlib.zstdCompressSync('and more')])
     await refuses('upstream_encoding_unsupported', frames, 'zstd')
@@ -73,7 +73,7 @@ test('zstd in several frames is not cut off after the first: it is decoded whole
   }
 })
 
-test('what is not encoded is the very same bytes', async () => {
+test('an unencoded body is passed through unchanged', async () => {
   const body = Buffer.from(text)
   for (const encoding of ['', 'identity', ' , Identity ']) {
     assert.equal(await whole(body, encoding), body)
@@ -82,11 +82,11 @@ test('what is not encoded is the very same bytes', async () => {
   }
 })
 
-test('an empty body is empty, whatever it is said to be encoded in', async () => {
+test('an empty body decodes to an empty body in every encoding', async () => {
   for (const name of [...Object.keys(encoders), 'gzip, br']) await decodes(Buffer.alloc(0), name, '')
 })
 
-test('an encoding that is unknown, piled up or broken is refused', async () => {
+test('unknown, excessively nested and corrupt encodings are refused', async () => {
   const code = 'upstream_encoding_unsupported'
   for (const name of ['compress', 'aes128gcm', 'gzip, constructor', 'gzip; q=1', 'dcb']) {
     await assert.rejects(whole(zlib.gzipSync('x'), name), { code }, name)
@@ -103,7 +103,7 @@ test('an encoding that is unknown, piled up or broken is refused', async () => {
   await refuses(code, gzipped, 'gzip')
 })
 
-test('a window that is larger than the web allows is not made for anybody', async () => {
+test('a zstd window larger than the web allows is refused', async () => {
   const params = { [zlib.constants.ZSTD_c_windowLog]: 27, [zlib.constants.ZSTD_c_contentSizeFlag]: 0 }
   const pieces = zlib.createZstdCompress({ params })
   pieces.write(long)
@@ -111,7 +111,7 @@ test('a window that is larger than the web allows is not made for anybody', asyn
   await refuses('upstream_encoding_unsupported', Buffer.concat(await pieces.toArray()), 'zstd')
 })
 
-test('a body that is larger than the bound once decoded is refused, and not a byte sooner', async () => {
+test('a decoded body may be exactly as large as the limit', async () => {
   for (const [name, encode] of Object.entries(encoders)) {
     for (const body of [Buffer.from(text), long]) {
       const encoded = encode(body)
@@ -122,7 +122,7 @@ test('a body that is larger than the bound once decoded is refused, and not a by
   }
 })
 
-test('a stream may become large, but not out of next to nothing', async () => {
+test('a stream may be large, but its compression ratio is limited', async () => {
   const zeros = Buffer.alloc(33_554_432)
   assert.equal((await streamed(zlib.gzipSync(zeros), 'gzip')).length, zeros.length)
   for (const bomb of [zlib.brotliCompressSync(zeros), zlib.zstdCompressSync(zeros)]) {
@@ -133,7 +133,7 @@ test('a stream may become large, but not out of next to nothing', async () => {
   await assert.rejects(streamed(twice, 'gzip, gzip'), { code: 'upstream_body_too_large' })
 })
 
-test('what came is handed on before the rest has come', async () => {
+test('decoded bytes are passed on before the body is complete', async () => {
   for (const [name, create] of Object.entries({ gzip: zlib.createGzip, deflate: zlib.createDeflate })) {
     const source = create()
     const decoded = decodeStream(source, name, 'api.example')[Symbol.asyncIterator]()
@@ -146,7 +146,7 @@ test('what came is handed on before the rest has come', async () => {
   }
 })
 
-test('a failure of the body itself passes unchanged, and a reader that stops ends the body', async () => {
+test('errors of the source are passed on unchanged, and a reader that stops destroys the source', async () => {
   const broken = Readable.from(
     (function* () {
       yield zlib.gzipSync(text).subarray(0, 20)

@@ -36,7 +36,7 @@ function recording(seen: Seen[]): RequestListener {
   }
 }
 
-test('every form of headers and body arrives as it was meant', async (t) => {
+test('every form of headers and body that fetch takes is sent', async (t) => {
   const seen: Seen[] = []
   const { url, fetch } = await start(t, recording(seen))
   await fetch(`${url}/a%20b?c=d#e`, { headers: { Accept: 'application/json', 'x-one': '1' } })
@@ -60,7 +60,7 @@ test('every form of headers and body arrives as it was meant', async (t) => {
   assert.equal(first?.headers['user-agent'], userAgent)
 })
 
-test('the answer is a Response, decoded, without the headers that no longer hold', async (t) => {
+test('the result is a decoded Response without its content-encoding', async (t) => {
   const forms = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync }
   const { url, fetch } = await start(t, (request, response) => {
     const name = request.url?.slice(1) as keyof typeof forms
@@ -79,7 +79,7 @@ test('the answer is a Response, decoded, without the headers that no longer hold
   }
 })
 
-test('an answer without a body has none, whatever it says of its encoding', async (t) => {
+test('a response without a body is not decoded', async (t) => {
   const { url, fetch } = await start(t, (request, response) => {
     const status = Number(request.url?.slice(1))
     response.writeHead(status, { 'content-encoding': 'gzip' }).end()
@@ -92,7 +92,7 @@ test('an answer without a body has none, whatever it says of its encoding', asyn
   assert.deepEqual([head.status, await head.text()], [200, ''])
 })
 
-test('what goes through the proxy comes as it was sent: not decoded, names in their case, nothing merged', async (t) => {
+test('request() returns the response unchanged: undecoded, headers not merged', async (t) => {
   const { url, egress } = await start(t, (_request, response) => {
     response.writeHead(200, ['X-Odd', 'ü', 'x-odd', '2', 'content-encoding', 'gzip', 'Date', 'x'])
     response.end(gzipSync('hello'))
@@ -117,7 +117,7 @@ test('what goes through the proxy comes as it was sent: not decoded, names in th
   assert.deepEqual(Buffer.concat(chunks), gzipSync('hello'))
 })
 
-test('openid-client discovers and gets a token through it', async (t) => {
+test('openid-client works with it: discovery and a token request', async (t) => {
   const seen: Seen[] = []
   const record = recording(seen)
   const { url, fetch } = await start(t, (request, response) => {

@@ -44,7 +44,7 @@ function holding() {
   return { answer, streamOf, reply }
 }
 
-test('many calls of a pool share one connection; another pool has its own', async (t) => {
+test('calls of a pool share one connection; another pool has its own', async (t) => {
   const { upstream, collect } = await start(t)
   await Promise.all(Array.from({ length: 20 }, () => collect()))
   assert.equal(upstream.connections(), 1)
@@ -54,7 +54,7 @@ test('many calls of a pool share one connection; another pool has its own', asyn
   assert.equal(upstream.requests.length, 22)
 })
 
-test('a server that speaks HTTP/1.1 alone is spoken to in it', async (t) => {
+test('a server without HTTP/2 is called with HTTP/1.1', async (t) => {
   const versions: string[] = []
   const { port } = await startTlsUpstream(t, certificate, (request, response) => {
     versions.push(request.httpVersion)
@@ -66,7 +66,7 @@ test('a server that speaks HTTP/1.1 alone is spoken to in it', async (t) => {
   assert.deepEqual(versions, ['1.1'])
 })
 
-test('request and answer are the same as over HTTP/1.1', async (t) => {
+test('request and response are the same as over HTTP/1.1', async (t) => {
   const { collect } = await start(t, (stream, headers) => {
     const chunks: Buffer[] = []
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -111,7 +111,7 @@ test('request and answer are the same as over HTTP/1.1', async (t) => {
   )
 })
 
-test('a call that is given up does not hurt the others on its connection', async (t) => {
+test('an aborted call does not affect others on its connection', async (t) => {
   const { answer, streamOf, reply } = holding()
   const { upstream, egress, call, collect } = await start(t, answer)
   const first = collect('/first')
@@ -139,7 +139,7 @@ test('a call that is given up does not hurt the others on its connection', async
   assert.equal(upstream.connections(), 1)
 })
 
-test('one that came to no answer in time leaves the others be, and the next gets another connection', async (t) => {
+test('after a timeout the others go on, and the next call gets a new connection', async (t) => {
   const { answer, reply } = holding()
   const { upstream, collect } = await start(t, answer)
   const slow = collect('/slow')
@@ -155,7 +155,7 @@ test('one that came to no answer in time leaves the others be, and the next gets
   assert.equal((await slow).body.toString(), '/slow')
 })
 
-test('a body that never ends comes to its end with the whole time, one that is too large at once', async (t) => {
+test('an endless body ends at the total timeout, one that is too large immediately', async (t) => {
   const { collect } = await start(t, (stream) => {
     stream.respond({ ':status': 200 })
     stream.write('x'.repeat(2000))
@@ -164,7 +164,7 @@ test('a body that never ends comes to its end with the whole time, one that is t
   await assert.rejects(collect('/', { limits: { maxBytes: 1999 } }), { code: 'upstream_body_too_large' })
 })
 
-test('a connection that takes no more is not used again, and what is under way on it ends well', async (t) => {
+test('after GOAWAY a connection gets no new calls, and those in flight complete', async (t) => {
   const { answer, streamOf, reply } = holding()
   const { upstream, egress, collect } = await start(t, answer)
   const first = collect('/first')
@@ -181,7 +181,7 @@ test('a connection that takes no more is not used again, and what is under way o
 })
 
 for (const method of ['GET', 'POST']) {
-  test(`${method} that was refused after it was sent is not sent again`, async (t) => {
+  test(`${method} that was refused after it was sent is not retried`, async (t) => {
     const refusals: Record<string, (stream: ServerHttp2Stream) => void> = {
       refused: (stream) => {
         stream.close(constants.NGHTTP2_REFUSED_STREAM)
@@ -210,7 +210,7 @@ for (const method of ['GET', 'POST']) {
   })
 }
 
-test('answers that are wrong are refused, and the connection goes on', async (t) => {
+test('invalid responses are refused, and the connection stays usable', async (t) => {
   const { upstream, collect } = await start(t, (stream, headers) => {
     const path = headers[':path']
     if (path === '/short') {
@@ -270,14 +270,14 @@ async function startRawHttp2(t: TestContext, ...answers: Buffer[][]) {
     egress.collect({ url, method: 'GET', headers: [], body: undefined, suppliedBy: 'operator', pool })
 }
 
-test('a session that broke is not used again, not even before its socket is closed', async (t) => {
+test('a session is not reused after a protocol error, even before its socket closes', async (t) => {
   // A body before its headers: nothing on this session can be believed any more.
   const call = await startRawHttp2(t, [helloFrame], [headersFrame, lastFrame])
   await assert.rejects(call('one'), { code: 'upstream_unreachable' })
   assert.equal((await call('one')).body.toString(), 'hello')
 })
 
-test('an answer that is reset before its end is never taken for whole, whatever the reset says', async (t) => {
+test('a response that is reset early is never taken for complete, whatever the reset code', async (t) => {
   const resets = [0, 1, 2, 5, 8].map((code) => frame(3, 0, 1, `\0\0\0${String.fromCharCode(code)}`))
   for (const reset of resets) {
     const cut = [
@@ -290,7 +290,7 @@ test('an answer that is reset before its end is never taken for whole, whatever 
   }
 })
 
-test('an answer that is read slowly is whole all the same', async (t) => {
+test('a response that is read slowly arrives completely', async (t) => {
   const { egress, call } = await start(t, (stream) => {
     stream.respond({ ':status': 200 })
     stream.end('x'.repeat(5_000_000))
@@ -304,7 +304,7 @@ test('an answer that is read slowly is whole all the same', async (t) => {
   assert.equal(bytes, 5_000_000)
 })
 
-test('an address that may not be reached is refused before anybody is called', async (t) => {
+test('a disallowed address is refused before connecting', async (t) => {
   const { upstream, call } = await start(t)
   const egress = testEgress(t, { allow: [] })
   await assert.rejects(egress.collect(call()), { code: 'address_not_allowed' })

@@ -17,7 +17,7 @@ const lookup: Lookup = async (name) => {
   return addresses.map((address) => ({ address }))
 }
 
-test('a name is judged by every address that it leads to, naming the member', async (t) => {
+test('a name is checked by all its addresses, and the error names the member', async (t) => {
   const egress = createEgress({ allow: [{ kind: 'place', host: 'listed.example', port: 443 }], userAgent, lookup })
   t.after(() => egress.close())
   const judge = (host: string) => egress.judgeName(new URL(`https://${host}/`), 'stranger', 'token_url')

@@ -33,7 +33,7 @@ function refuses(code: ErrorCode, who: readonly SuppliedBy[], urls: string[], al
   for (const url of urls) for (const one of who) assert.equal(verdict(url, one, allow), code, `${one} ${url}`)
 }
 
-test('https to a name or a public address is judged further by what the name leads to', () => {
+test('an https URL with a name or a public address is allowed', () => {
   allows(both, ['https://api.example.com/a?b#c', 'https://api.example.com:443', 'https://8.8.8.8/'])
   allows(both, ['https://[2606:4700:4700::1111]/', 'https://xn--bcher-kva.example', 'https://bücher.example'])
 })
@@ -65,7 +65,7 @@ test('addresses that are not public are refused', () => {
   )
 })
 
-test('an address in an odd notation is refused like the plain one', () => {
+test('an address in an unusual notation is refused like the plain one', () => {
   const loopback = [
     '0x7f000001',
     '017700000001',
@@ -92,12 +92,12 @@ test('an address in an odd notation is refused like the plain one', () => {
   )
 })
 
-test('a host that ends with a dot is refused: it would be a second name for a listed one', () => {
+test('a host with a trailing dot is refused: it would be an alias of a listed one', () => {
   refuses('invalid_url', both, ['https://localhost./', 'https://api.example.com.', 'https://a.example.:8443'])
   refuses('invalid_url', both, ['https://idp.internal.:8443'], ['idp.internal:8443'])
 })
 
-test('the operator may name any port, a stranger 443 alone', () => {
+test("the operator's URLs may have any port, strangers' only 443", () => {
   const urls = [
     'https://api.example.com:8443',
     'https://api.example.com:22',
@@ -108,7 +108,7 @@ test('the operator may name any port, a stranger 443 alone', () => {
   refuses('address_not_allowed', ['stranger'], urls)
 })
 
-test('a listed host and port is open to both, and nothing beside it', () => {
+test('a listed host and port is open to all URLs, and nothing else', () => {
   const allow = ['idp.internal:8443', '10.1.2.3:8443', '[fd00::1]:443', '[::ffff:10.1.2.3]:443']
   allows(both, ['https://idp.internal:8443/x', 'https://IDP.internal:8443', 'https://10.1.2.3:8443'], allow)
   allows(both, ['https://[fd00::1]/', 'https://[FD00:0:0::1]:443', 'https://[::ffff:10.1.2.3]'], allow)
@@ -116,7 +116,7 @@ test('a listed host and port is open to both, and nothing beside it', () => {
   refuses('address_not_allowed', ['stranger'], ['https://idp.internal:8444', 'https://a.idp.internal:8443'], allow)
 })
 
-test("a listed range is open to the operator's URLs and closed to a stranger's", () => {
+test("a listed range is open to the operator's URLs only", () => {
   const allow = ['10.0.0.0/8', 'fd00::/8', '127.0.0.1']
   const urls = ['https://10.9.9.9', 'https://[fd12::1]', 'https://127.1/', 'https://[::ffff:10.0.0.1]/']
   allows(['operator'], [...urls, 'https://10.9.9.9:8443'], allow)
@@ -124,7 +124,7 @@ test("a listed range is open to the operator's URLs and closed to a stranger's",
   refuses('address_not_allowed', both, ['https://127.0.0.2', 'https://[fc00::1]'], allow)
 })
 
-test('a refusal says the host and why, never the path or query', () => {
+test('a refusal names the host and the reason, never the path or query', () => {
   const list = createAllowList([])
   assert.throws(
     () => {
@@ -134,7 +134,7 @@ test('a refusal says the host and why, never the path or query', () => {
   )
 })
 
-test('a page for the browser may be http on this machine, where the operator wrote and listed it', () => {
+test('a page for the browser may be http on loopback if the operator configured and listed it', () => {
   const pages = ['http://127.0.0.1:8788/auth', 'http://localhost:8788/auth', 'http://[::1]:8788/auth']
   const listed = ['127.0.0.1:8788', 'localhost:8788', '[::1]:8788']
   const judged = (url: string, who: SuppliedBy, allow: string[]) => verdict(url, who, allow, judgePageUrl)

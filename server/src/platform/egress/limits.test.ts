@@ -38,12 +38,12 @@ async function readAll(body: AsyncIterable<Uint8Array>): Promise<number> {
   return bytes
 }
 
-test('a name server that never answers ends with the time to connect', async (t) => {
+test('a silent name server runs into the connect timeout', async (t) => {
   const egress = testEgress(t, { allow: [], lookup: () => new Promise(() => undefined) })
   await assert.rejects(fetchFrom(egress, { port: 443 }, { connectMs: 50 }), { code: 'upstream_timeout' })
 })
 
-test('a host that takes the connection and never speaks TLS ends with the time to connect', async (t) => {
+test('a host that never starts TLS runs into the connect timeout', async (t) => {
   const silent = await listen(
     t,
     createServer((socket) => socket.resume()),
@@ -57,7 +57,7 @@ test('a host that takes the connection and never speaks TLS ends with the time t
   await silent.allClosed()
 })
 
-test('a host that never answers ends with the time to the first byte, and the socket is given back', async (t) => {
+test('a host that never responds runs into the first-byte timeout, and the socket is released', async (t) => {
   const silent = await startTlsUpstream(t, certificate, () => undefined)
   await assert.rejects(fetchFrom(open(t), silent, { firstByteMs: 100 }), {
     code: 'upstream_timeout',
@@ -66,7 +66,7 @@ test('a host that never answers ends with the time to the first byte, and the so
   await silent.allClosed()
 })
 
-test('endless interim answers are no first byte', async (t) => {
+test('interim (1xx) responses do not count as the first byte', async (t) => {
   const upstream = await startRawTls(t, certificate, (socket) => {
     const timer = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 20)
     socket.on('close', () => {
@@ -77,7 +77,7 @@ test('endless interim answers are no first byte', async (t) => {
   await upstream.allClosed()
 })
 
-test('a body that trickles ends with the whole time', async (t) => {
+test('a body that trickles in runs into the total timeout', async (t) => {
   const trickling: RequestListener = (_request, response) => {
     const timer = setInterval(() => response.write('x'), 20)
     response.on('close', () => {
@@ -96,7 +96,7 @@ test('a body that trickles ends with the whole time', async (t) => {
   await upstream.allClosed()
 })
 
-test('an answer that nobody reads ends with the whole time too, and breaks nothing', async (t) => {
+test('a response that is not read runs into the total timeout too', async (t) => {
   const upstream = await startTlsUpstream(t, certificate, (_request, response) => {
     response.write('x')
   })
@@ -106,7 +106,7 @@ test('an answer that nobody reads ends with the whole time too, and breaks nothi
   await assert.rejects(readAll(body), { code: 'upstream_timeout' })
 })
 
-test('a body that is too large is refused, with a length and without', async (t) => {
+test('a body that is too large is refused, with and without content-length', async (t) => {
   const sized = await startTlsUpstream(t, certificate, (_request, response) => {
     response.setHeader('content-length', 1_000_000).write('x'.repeat(2000))
   })
@@ -126,7 +126,7 @@ test('a body that is too large is refused, with a length and without', async (t)
   assert.equal((await (await fetchFrom(egress, exact, { maxBytes: 2000 })).text()).length, 2000)
 })
 
-test('a compression bomb is stopped while it is decoded, on errors as well', async (t) => {
+test('a compression bomb is stopped during decoding, in error responses too', async (t) => {
   const zeros = Buffer.alloc(32 * 1_048_576)
   const gzip = gzipSync(zeros)
   const bombs: Record<string, Buffer> = {
@@ -151,7 +151,7 @@ test('a compression bomb is stopped while it is decoded, on errors as well', asy
   }
 })
 
-test('encodings that are broken, unknown or piled up are refused', async (t) => {
+test('corrupt, unknown and excessively nested encodings are refused', async (t) => {
   const cut = gzipSync('hello').subarray(0, -6)
   const answers: [string, Buffer][] = [
     ['gzip', Buffer.from('not gzip')],
@@ -174,7 +174,7 @@ test('encodings that are broken, unknown or piled up are refused', async (t) => 
   }
 })
 
-test('endless headers are cut off', async (t) => {
+test('endless response headers are refused', async (t) => {
   const upstream = await startRawTls(t, certificate, (socket) => {
     socket.write('HTTP/1.1 200 OK\r\n')
     const timer = setInterval(() => socket.write(`x-pad: ${'x'.repeat(8000)}\r\n`), 5)
@@ -186,7 +186,7 @@ test('endless headers are cut off', async (t) => {
   await upstream.allClosed()
 })
 
-test('an answer that is not HTTP, is cut short or can not be held is refused', async (t) => {
+test('a response that is not HTTP, is cut off or no Response can represent is refused', async (t) => {
   const answers = [
     'SSH-2.0-OpenSSH_9.2\r\n',
     'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort',
@@ -204,7 +204,7 @@ test('an answer that is not HTTP, is cut short or can not be held is refused', a
   }
 })
 
-test('a caller that gives up, before, while connecting or while reading, releases the socket', async (t) => {
+test('an abort before or while connecting or reading releases the socket', async (t) => {
   const upstream = await startTlsUpstream(t, certificate, (_request, response) => {
     response.write('x')
   })
@@ -229,7 +229,7 @@ test('a caller that gives up, before, while connecting or while reading, release
   assert.ok(upstream.requests.length <= 2, 'a call that was given up while connecting was still sent')
 })
 
-test('a reader that stops early does not disturb the next call on the same pool', async (t) => {
+test('a reader that stops early does not affect the next call of the pool', async (t) => {
   const upstream = await startTlsUpstream(t, certificate, (_request, response) => {
     response.end('x'.repeat(500_000))
   })
@@ -243,7 +243,7 @@ test('a reader that stops early does not disturb the next call on the same pool'
   }
 })
 
-test('no error holds what was sent: query, headers or body', async (t) => {
+test('no error contains the query, headers or body that were sent', async (t) => {
   const silent = await startTlsUpstream(t, certificate, () => undefined)
   const reset = await startTlsUpstream(t, certificate, (request) => {
     request.socket.destroy()
@@ -275,7 +275,7 @@ test('no error holds what was sent: query, headers or body', async (t) => {
   }
 })
 
-test('a body that comes byte by byte weighs no more than another', async (t) => {
+test('a body that arrives byte by byte takes no more memory', async (t) => {
   const pieces = 1_000_000
   const upstream = await startRawTls(t, certificate, (socket) => {
     socket.once('data', () => {

@@ -60,7 +60,7 @@ function arraysLongerThan(length: number, thing: object, depth = 5): number[] {
   })
 }
 
-test('sockets are shared within a pool, and by nobody else', async (t) => {
+test('sockets are shared only within a pool', async (t) => {
   const upstream = await startTlsUpstream(t, certificate)
   const call = caller(open(t), upstream)
   for (let times = 0; times < 3; times++) {
@@ -75,7 +75,7 @@ test('sockets are shared within a pool, and by nobody else', async (t) => {
   assert.equal(upstream.connections(), 3)
 })
 
-test('a pool takes little memory: each account has one', (t) => {
+test('a pool takes little memory, as each account has one', (t) => {
   const bounds = { maxSocketsPerPool: 8, maxSockets: 100 }
   const outside = { list: createAllowList([]), lookup: () => Promise.resolve([]), trust: createTrust(undefined) }
   const pools = createPools({ ...outside, connectMs: 1000, bounds })
@@ -87,7 +87,7 @@ test('a pool takes little memory: each account has one', (t) => {
   assert.ok(arraysLongerThan(100, new Pool(origin)).includes(2048), 'this test would not see it')
 })
 
-test('a pool whose sockets are closed is forgotten', async (t) => {
+test('a pool without sockets is removed', async (t) => {
   const sockets: Socket[] = []
   const upstream = await startTlsUpstream(t, certificate, (request, response) => {
     sockets.push(request.socket)
@@ -102,7 +102,7 @@ test('a pool whose sockets are closed is forgotten', async (t) => {
   assert.deepEqual(egress.size(), { pools: 0, sockets: 0 })
 })
 
-test('a call that fails before anything was sent leaves no pool behind', async (t) => {
+test('a call that fails before it is sent leaves no pool behind', async (t) => {
   const upstream = await startTlsUpstream(t, certificate)
   const egress = open(t)
   const call = caller(egress, upstream)
@@ -115,7 +115,7 @@ test('a call that fails before anything was sent leaves no pool behind', async (
   assert.equal(upstream.connections(), 0)
 })
 
-test('a request that can not be sent does not keep the next from being sent', async (t) => {
+test('a request that cannot be sent does not block the next one', async (t) => {
   const upstream = await startTlsUpstream(t, certificate)
   const call = caller(open(t, { maxSocketsPerPool: 1, maxSockets: 9 }), upstream)
   for (let times = 0; times < 3; times++) {
@@ -124,7 +124,7 @@ test('a request that can not be sent does not keep the next from being sent', as
   }
 })
 
-test('a pool has no more sockets than its bound, and its calls take turns', async (t) => {
+test('a pool is limited in sockets, and its calls queue for them', async (t) => {
   const upstream = await startHolding(t)
   const call = caller(open(t, { maxSocketsPerPool: 2, maxSockets: 100 }), upstream)
   const calls = Array.from({ length: 6 }, () => call('one'))
@@ -134,7 +134,7 @@ test('a pool has no more sockets than its bound, and its calls take turns', asyn
   assert.equal(upstream.connections(), 2)
 })
 
-test('where the bound for all is reached, the longest idle pool makes room', async (t) => {
+test('at the total limit, the pool that is idle longest is closed', async (t) => {
   const upstream = await startTlsUpstream(t, certificate)
   const egress = open(t, { maxSocketsPerPool: 2, maxSockets: 3 })
   const call = caller(egress, upstream)
@@ -147,7 +147,7 @@ test('where the bound for all is reached, the longest idle pool makes room', asy
   assert.equal(upstream.connections(), opened, 'b was the longest idle')
 })
 
-test('where every socket is in use, a call waits for one, and no longer than for a connection', async (t) => {
+test('if all sockets are in use, a call waits for one up to the connect timeout', async (t) => {
   const upstream = await startHolding(t)
   const egress = open(t, { maxSocketsPerPool: 2, maxSockets: 2 })
   const call = caller(egress, upstream)
@@ -166,7 +166,7 @@ test('where every socket is in use, a call waits for one, and no longer than for
   assert.deepEqual(await Promise.all([...busy, waiting]), ['hello', 'hello', 'hello'])
 })
 
-test('where a call waits, a pool that has nothing to do makes room at once, and not only once its sockets are stale', async (t) => {
+test('a waiting call gets the socket of an idle pool immediately', async (t) => {
   // It says nothing of how long it keeps a connection, so that ours would stay for half a minute.
   const upstream = await startRawTls(t, certificate, (socket) => {
     socket.on('data', () => {
@@ -183,7 +183,7 @@ test('where a call waits, a pool that has nothing to do makes room at once, and 
   assert.equal(upstream.connections(), 3)
 })
 
-test('a call that came to no answer in time takes its pool with it', async (t) => {
+test('a pool gets no new calls after a timeout', async (t) => {
   const upstream = await startHolding(t)
   const call = caller(open(t), upstream)
   const slow = call('one')
@@ -200,7 +200,7 @@ test('a call that came to no answer in time takes its pool with it', async (t) =
 for (const method of ['GET', 'POST']) {
   const body = method === 'POST' ? Buffer.from('{"a":1}') : undefined
 
-  test(`${method} on a socket that was closed or broke while idle goes out on another`, async (t) => {
+  test(`${method} on a socket that closed or broke while idle is sent on another`, async (t) => {
     const sockets: Socket[] = []
     const upstream = await startTlsUpstream(t, certificate, (request, response) => {
       sockets.push(request.socket)
@@ -219,7 +219,7 @@ for (const method of ['GET', 'POST']) {
     }
   })
 
-  test(`${method} that may have been seen is never sent again`, async (t) => {
+  test(`${method} that may have reached the server is never retried`, async (t) => {
     let seen = 0
     const upstream = await startRawTls(t, certificate, (socket) => {
       let ofSocket = 0

@@ -25,24 +25,24 @@ async function resolverFor(
   return { server, resolve, hostsFile }
 }
 
-test('a name has all addresses of both families, IPv4 first', async (t) => {
+test('a lookup returns all addresses of both families, IPv4 first', async (t) => {
   const { resolve } = await resolverFor(t, { 'a.example': ['2001:db8::1', '192.0.2.1', '192.0.2.2'] })
   assert.deepEqual(await resolve('a.example'), ['192.0.2.1', '192.0.2.2', '2001:db8::1'])
   assert.deepEqual(await resolve('A.Example.'), ['192.0.2.1', '192.0.2.2', '2001:db8::1'])
 })
 
-test('one family is enough', async (t) => {
+test('one address family is enough', async (t) => {
   const { resolve } = await resolverFor(t, { 'four.example': ['192.0.2.1'], 'six.example': ['2001:db8::1'] })
   assert.deepEqual(await resolve('four.example'), ['192.0.2.1'])
   assert.deepEqual(await resolve('six.example'), ['2001:db8::1'])
 })
 
-test('a server that is silent about IPv6 holds nobody up who has IPv4', async (t) => {
+test('a name server that does not answer for IPv6 does not delay IPv4', async (t) => {
   const { resolve } = await resolverFor(t, { 'half.example': 'silent for IPv6' })
   assert.deepEqual(await resolve('half.example'), ['127.0.0.1'])
 })
 
-test('names whose servers are silent hold up no others', async (t) => {
+test('names whose servers do not answer do not delay other names', async (t) => {
   const silent = Array.from({ length: 100 }, (_, index) => `silent-${index}.example`)
   const names = Object.fromEntries(silent.map((name) => [name, 'silent' as const]))
   const { resolve } = await resolverFor(t, { ...names, 'a.example': ['192.0.2.1'] }, {}, 1_500)
@@ -54,7 +54,7 @@ test('names whose servers are silent hold up no others', async (t) => {
   assert.equal(ended, silent.length)
 })
 
-test('a name is asked for once by all who want it, and not again at once where that failed', async (t) => {
+test('concurrent lookups are coalesced, and a failure is cached briefly', async (t) => {
   const { server, resolve } = await resolverFor(t, { 'a.example': ['192.0.2.1'] })
   await Promise.all(Array.from({ length: 50 }, () => resolve('a.example')))
   assert.deepEqual(server.asked.sort(), ['A a.example', 'AAAA a.example'])
@@ -63,14 +63,14 @@ test('a name is asked for once by all who want it, and not again at once where t
   assert.deepEqual(server.asked.sort(), ['A none.example', 'AAAA none.example'])
 })
 
-test('an answer is never kept: it is asked for with the next connection', async (t) => {
+test('a successful lookup is not cached', async (t) => {
   const { server, resolve } = await resolverFor(t, { 'a.example': ['192.0.2.1'] })
   await resolve('a.example')
   server.names['a.example'] = ['192.0.2.9']
   assert.deepEqual(await resolve('a.example'), ['192.0.2.9'])
 })
 
-test('the hosts file comes first, as it is now; localhost is this machine', async (t) => {
+test('the current hosts file comes first; localhost is loopback', async (t) => {
   const hosts =
     '# ours\n192.0.2.7  Listed.example other.example # both\n2001:db8::7 listed.example\nnonsense listed.example\n'
   const { server, resolve, hostsFile } = await resolverFor(t, {}, { hosts })
@@ -84,7 +84,7 @@ test('the hosts file comes first, as it is now; localhost is this machine', asyn
   assert.deepEqual(await resolve('localhost'), ['192.0.2.8'])
 })
 
-test('a name that does not exist is sought in the search domains', async (t) => {
+test('a name that does not exist is looked up in the search domains', async (t) => {
   const names: Names = { 'db.cluster.local': ['10.0.0.1'], 'db.second.local': ['10.0.0.2'], 'a.example': ['192.0.2.1'] }
   const { server, resolve } = await resolverFor(t, names, {
     resolv: 'search old.local\nnameserver 192.0.2.53\nsearch cluster.local second.local\n',
@@ -96,7 +96,7 @@ test('a name that does not exist is sought in the search domains', async (t) => 
   await assert.rejects(resolve('none'), { code: 'ENOTFOUND' })
 })
 
-test('other name servers are asked as soon as resolv.conf has changed', async (t) => {
+test('a changed resolv.conf takes effect immediately', async (t) => {
   const [here, there] = [
     await startNameServer(t, { 'a.example': ['192.0.2.1'], 'gone.example': 'silent' }),
     await startNameServer(t, { 'a.example': ['192.0.2.2'], 'gone.example': ['192.0.2.2'] }),

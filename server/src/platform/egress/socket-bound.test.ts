@@ -8,20 +8,20 @@ import { openFilesIn, socketBound } from './socket-bound.ts'
 const gibibyte = 1024 ** 3
 
 const bounds: [what: string, processes: number, memoryBytes: number, openFiles: number, bound: number][] = [
-  ['the files, where memory is plenty', 1, 32 * gibibyte, 3000, 2000],
-  ['the memory, where files are plenty', 1, 2 * gibibyte, Infinity, 2982],
-  ['the memory is one for all processes', 4, 2 * gibibyte, Infinity, 745],
-  ['the files are each process’s own', 4, 32 * gibibyte, 3000, 2000],
+  ['the open-file limit, with enough memory', 1, 32 * gibibyte, 3000, 2000],
+  ['the memory, with enough files', 1, 2 * gibibyte, Infinity, 2982],
+  ['all processes share the memory', 4, 2 * gibibyte, Infinity, 745],
+  ['each process has its own open-file limit', 4, 32 * gibibyte, 3000, 2000],
   ['no more than there are ports', 1, 512 * gibibyte, Infinity, 20_000],
-  ['enough to work with on the smallest', 1, gibibyte / 64, 20, 64],
+  ['a minimum on the smallest machine', 1, gibibyte / 64, 20, 64],
 ]
 for (const [what, processes, memoryBytes, openFiles, bound] of bounds) {
-  test(`how many sockets may stand: ${what}`, () => {
+  test(`the socket limit: ${what}`, () => {
     assert.equal(socketBound(processes, { memoryBytes, openFiles }), bound)
   })
 }
 
-test('the limit on files is read as Linux writes it', () => {
+test('the open-file limit is parsed as Linux prints it', () => {
   const line = (files: string) =>
     `Limit                     Soft Limit           Hard Limit           Units     \n` +
     `Max processes             96373                96373                processes \n` +
@@ -31,7 +31,7 @@ test('the limit on files is read as Linux writes it', () => {
   assert.equal(openFilesIn('what another system says'), 1024)
 })
 
-test('a process that may open fewer files holds fewer sockets', () => {
+test('a process with a lower open-file limit uses fewer sockets', () => {
   const module = pathToFileURL(join(import.meta.dirname, 'socket-bound.ts')).href
   const script = `import(${JSON.stringify(module)}).then(({ socketBound }) => console.log(socketBound(1)))`
   const boundUnder = (files: number) => {

@@ -25,7 +25,7 @@ function refused(egress: Egress, url: string): Promise<void> {
   return assert.rejects(call(egress, url), { code: 'upstream_tls_error' })
 }
 
-test('the extra authorities count for what is listed by host and port', async (t) => {
+test('the extra CAs apply to listed hosts and ports', async (t) => {
   const { port } = await startTlsUpstream(t, await authority.issue({ names: ['api.example', 'other.example'] }))
   const { caPem } = authority
   const listed = testEgress(t, { allow: [`api.example:${port}`], caPem })
@@ -33,7 +33,7 @@ test('the extra authorities count for what is listed by host and port', async (t
   await refused(testEgress(t, { allow: [`api.example:${port}`] }), `https://api.example:${port}/`)
 })
 
-test('the extra authorities count for what is listed by range', async (t) => {
+test('the extra CAs apply to listed ranges', async (t) => {
   const certificate = await authority.issue({ names: ['api.example'], addresses: ['127.0.0.1'] })
   const { port } = await startTlsUpstream(t, certificate)
   const egress = testEgress(t, { allow: ['127.0.0.0/8'], caPem: authority.caPem })
@@ -41,7 +41,7 @@ test('the extra authorities count for what is listed by range', async (t) => {
   assert.equal(await call(egress, `https://127.0.0.1:${port}/`), 'hello')
 })
 
-test('the extra authorities do not count where an address is reached for being public', async (t) => {
+test('the extra CAs do not apply to unlisted public addresses', async (t) => {
   const upstream = await startTlsUpstream(t, await authority.issue({ names: ['api.example'] }))
   const { port } = upstream
   const { caPem } = authority
@@ -52,7 +52,7 @@ test('the extra authorities do not count where an address is reached for being p
   assert.equal(await call(all, `https://api.example:${port}/`), 'hello')
 })
 
-test('a certificate of an authority that nobody named is refused', async (t) => {
+test('a certificate of an unknown CA is refused', async (t) => {
   const upstream = await startTlsUpstream(t, await stranger.issue({ names: ['api.example'] }))
   const egress = testEgress(t, { allow: ['127.0.0.1'], caPem: authority.caPem })
   await refused(egress, `https://api.example:${upstream.port}/`)
@@ -77,7 +77,7 @@ test('a certificate for another name or address is refused', async (t) => {
   assert.equal(await call(egress, `https://a.api.example:${port}/`), 'hello')
 })
 
-test('a server that says who it is by the name it is asked for is asked for the host', async (t) => {
+test('the host is sent as the TLS server name (SNI)', async (t) => {
   const names: (string | false | null)[] = []
   const certificate = await authority.issue({ names: ['api.example'], addresses: ['127.0.0.1'] })
   const { port } = await startTlsUpstream(t, certificate, (request, response) => {
@@ -91,14 +91,14 @@ test('a server that says who it is by the name it is asked for is asked for the 
   assert.deepEqual(names, ['api.example', false])
 })
 
-test('no variable of the environment switches verification off', async (t) => {
+test('no environment variable turns certificate verification off', async (t) => {
   const { port } = await startTlsUpstream(t, await stranger.issue({ names: ['api.example'] }))
   process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
   t.after(() => delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'])
   await refused(testEgress(t, { allow: ['127.0.0.1'] }), `https://api.example:${port}/`)
 })
 
-test('a server that speaks no TLS, or an old one, is refused', async (t) => {
+test('a server without TLS or with an outdated version is refused', async (t) => {
   const plain = await listen(
     t,
     createServer((socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello')),
