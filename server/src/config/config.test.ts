@@ -41,7 +41,7 @@ test('with nothing set, everything has its default', () => {
   assert.equal(config.masterKey.read(), undefined)
 })
 
-test('a wrong value is answered with its name, what it got and what it takes', () => {
+test('the error for an invalid value has its name, the value and what is allowed', () => {
   const port = 'expected a whole number from 1 to 65535.'
   for (const value of ['0', '65536', '-1', '1.5', '1e3', '0x50', ' 80', '', 'http', '9'.repeat(400)]) {
     refuses({ PORT: value }, `PORT: got "${value}"; ${port}`)
@@ -55,7 +55,7 @@ test('a wrong value is answered with its name, what it got and what it takes', (
   refuses({ SALLYPORT_METRICS_PORT: 'x' }, `SALLYPORT_METRICS_PORT: got "x"; ${port}`)
 })
 
-test('all problems are told at once', () => {
+test('all problems are reported together', () => {
   refuses(
     { PORT: 'x', SALLYPORT_LOG_FORMAT: 'xml', SALLYPORT_STOP_SECONDS: '301', DATABASE_URL_FILE: '/does/not/exist' },
     /^PORT: /,
@@ -73,7 +73,7 @@ test('all problems are told at once', () => {
   )
 })
 
-test('a whole request may not take less time than its headers', () => {
+test('the request timeout may not be shorter than the header timeout', () => {
   refuses(
     { SALLYPORT_REQUEST_TIMEOUT_SECONDS: '9' },
     'SALLYPORT_REQUEST_TIMEOUT_SECONDS: got "9"; expected at least SALLYPORT_HEADERS_TIMEOUT_SECONDS.',
@@ -81,7 +81,7 @@ test('a whole request may not take less time than its headers', () => {
   readConfig({ SALLYPORT_REQUEST_TIMEOUT_SECONDS: '9', SALLYPORT_HEADERS_TIMEOUT_SECONDS: '9' })
 })
 
-test('metrics that other machines can reach need a token', () => {
+test('metrics reachable from other machines need a token', () => {
   const reachable = { HOST: '192.0.2.1', SALLYPORT_BASE_URL: 'https://a.example', SALLYPORT_METRICS_PORT: '9464' }
   const token = 'x'.repeat(32)
   refuses(
@@ -106,7 +106,7 @@ test('a base URL has a scheme, a host and nothing more', () => {
   }
 })
 
-test('without one, the base URL follows from HOST, PORT and TLS', () => {
+test('the default base URL follows from HOST, PORT and TLS', () => {
   const tls = { SALLYPORT_TLS_CERT_FILE: 'cert.pem', SALLYPORT_TLS_KEY_FILE: 'key.pem' }
   const cases: [Environment, string][] = [
     [{ PORT: '80' }, 'http://localhost'],
@@ -120,7 +120,7 @@ test('without one, the base URL follows from HOST, PORT and TLS', () => {
   for (const [env, origin] of cases) assert.equal(readConfig(env).baseUrl.origin, origin)
 })
 
-test('listening on every address needs a base URL: links must name one', () => {
+test('listening on all addresses needs a base URL for links', () => {
   const tls = { SALLYPORT_TLS_CERT_FILE: 'cert.pem', SALLYPORT_TLS_KEY_FILE: 'key.pem' }
   for (const HOST of ['0.0.0.0', '::', '::0', '0:0:0:0:0:0:0:0', 'fe80::1%eth0']) {
     refuses({ HOST, ...tls }, /^SALLYPORT_BASE_URL is required when HOST is /)
@@ -169,7 +169,7 @@ test('with DATABASE_URL the master key and the admin token must be given', () =>
   refuses({ DATABASE_URL, SALLYPORT_ADMIN_TOKEN: adminToken }, missing('SALLYPORT_MASTER_KEY'))
 })
 
-test('what is no URL for PostgreSQL is refused at the start', () => {
+test('an invalid PostgreSQL URL is refused at the start', () => {
   for (const DATABASE_URL of [
     'mysql://a/b',
     'sqlite.db',
@@ -188,7 +188,7 @@ test('an admin token has 32 or more visible characters', () => {
   }
 })
 
-test('proxies that are trusted are addresses or ranges', () => {
+test('trusted proxies are addresses or ranges', () => {
   const trusted = '10.0.0.0/8, 192.0.2.1,2001:db8::/32'
   assert.deepEqual(readConfig({ SALLYPORT_TRUST_PROXY: trusted }).trustProxy, [
     '10.0.0.0/8',
@@ -201,7 +201,7 @@ test('proxies that are trusted are addresses or ranges', () => {
   }
 })
 
-test('no problem shows what a secret holds', () => {
+test('no error message contains a secret', () => {
   const values = ['postgres://me:hush-hush@[db/x', 'hush-hush', `hush hush,${masterKey}`]
   for (const value of values) {
     const env = Object.fromEntries(Object.values(secretSettings).map(({ name }) => [name, value]))
@@ -211,7 +211,7 @@ test('no problem shows what a secret holds', () => {
   }
 })
 
-test('names that look like a setting but are none are found', () => {
+test('unknown names that look like settings are reported', () => {
   const known = [...Object.values(settings), ...Object.values(secretSettings)].map(({ name }) => [name, 'x'])
   const secret = ['SALLYPORT_MASTER_KEY_FILE', 'SALLYPORT_ADMIN_TOKEN_COMMAND'].map((name) => [name, 'x'])
   const env = Object.fromEntries([...known, ...secret]) as Environment
@@ -230,7 +230,7 @@ test('names that look like a setting but are none are found', () => {
   ])
 })
 
-test('loopback is this machine, and nothing that only looks like it', () => {
+test('loopback addresses are recognised, and lookalikes are not', () => {
   for (const host of ['localhost', '127.0.0.1', '127.255.255.254', '::1', '[::1]']) assert.ok(isLoopback(host), host)
   const others = [
     '',

@@ -17,7 +17,7 @@ function problemOf(env: Record<string, string>): string {
   return assert.fail(`${JSON.stringify(env)} was taken`)
 }
 
-test('nothing that is not public may be called unless it is listed', () => {
+test('non-public addresses are refused unless listed', () => {
   const { egressAllow, egressCaFile } = readConfig({})
   assert.deepEqual([egressAllow, egressCaFile], [[], undefined])
 })
@@ -31,7 +31,7 @@ test('the list takes host:port, addresses and ranges', () => {
   assert.deepEqual(entries, [...places, 'IPv4 /8', 'IPv4 /32', 'IPv6 /8', 'IPv6 /128'])
 })
 
-test('an entry that could be read in two ways, or is none, stops the start', () => {
+test('an ambiguous or invalid entry stops the start', () => {
   const hosts = ['idp.internal', 'idp.internal:', 'idp.internal:0', 'idp.internal:65536', 'idp.internal.:443', '*:443']
   const writings = [
     '127.1:443',
@@ -51,7 +51,7 @@ test('an entry that could be read in two ways, or is none, stops the start', () 
   }
 })
 
-test('the file of authorities is read at the start', async (t) => {
+test('the CA file is read at the start', async (t) => {
   const folder = temporaryFolder(t)
   const { caFile, caPem } = await createAuthority(folder)
   const twice = join(folder, 'twice.pem')
@@ -62,7 +62,7 @@ test('the file of authorities is read at the start', async (t) => {
   assert.equal(read(twice)?.pem.match(/BEGIN/g)?.length, 2)
 })
 
-test('a file that can not be read, is empty or holds no authority stops the start', async (t) => {
+test('a CA file that is unreadable, empty or without a CA stops the start', async (t) => {
   const folder = temporaryFolder(t)
   const { issue } = await createAuthority(folder)
   const { cert, key } = await issue({ names: ['idp.internal'] })
@@ -76,7 +76,7 @@ test('a file that can not be read, is empty or holds no authority stops the star
   }
 })
 
-test('authorities that would be trusted for nothing stop the start', async (t) => {
+test('CAs without any allowed address stop the start', async (t) => {
   const { caFile } = await createAuthority(temporaryFolder(t))
   assert.match(
     problemOf({ SALLYPORT_EGRESS_CA_FILE: caFile }),

@@ -21,7 +21,7 @@ function problemsOf(env: Environment): readonly string[] {
   }
 }
 
-test('browser login is off until it is set up, and then for those invited alone', () => {
+test('browser login is off until configured, and then by invitation only', () => {
   const { githubClientId, githubUrl, oidcIssuer, oidcName, signup } = readConfig({})
   assert.deepEqual([githubClientId, oidcIssuer, signup, oidcName], [undefined, undefined, 'invited', 'Single sign-on'])
   assert.equal(githubUrl.origin, 'https://github.com')
@@ -29,7 +29,7 @@ test('browser login is off until it is set up, and then for those invited alone'
   assert.deepEqual(problemsOf({ ...github, ...oidc }), [])
 })
 
-test('a login that is set up by halves stops the start, and names what is missing', () => {
+test('an incomplete login configuration stops the start and names what is missing', () => {
   const { SALLYPORT_GITHUB_CLIENT_ID: githubId, SALLYPORT_GITHUB_CLIENT_SECRET: githubSecret } = github
   assert.deepEqual(problemsOf({ SALLYPORT_GITHUB_CLIENT_ID: githubId }), [
     'SALLYPORT_GITHUB_CLIENT_SECRET: not set; GitHub login requires it together with SALLYPORT_GITHUB_CLIENT_ID.',
@@ -48,7 +48,7 @@ test('a login that is set up by halves stops the start, and names what is missin
   )
 })
 
-test('issuer and GitHub are reached by https, at an address without more than it needs', () => {
+test('issuer and GitHub URLs are https, without extra parts', () => {
   const wrong = [
     'http://a.example',
     'a.example',
@@ -72,7 +72,7 @@ test('issuer and GitHub are reached by https, at an address without more than it
   }
 })
 
-test('a client secret may lie in a file or come from a command, and is shown nowhere', () => {
+test('a client secret may come from a file or a command, and is never shown', () => {
   const config = readConfig({
     SALLYPORT_GITHUB_CLIENT_ID: 'Iv1.0',
     SALLYPORT_GITHUB_CLIENT_SECRET_COMMAND: 'echo hush-hush',

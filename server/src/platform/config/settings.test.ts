@@ -18,7 +18,7 @@ function problemOf(read: () => unknown): string {
 
 const valueOf = (env: Environment) => readSecret('KEY', env).read()?.reveal()
 
-test('a secret is given as it is, in a file, or by a command', (t) => {
+test('a secret is given directly, in a file or by a command', (t) => {
   const file = join(temporaryFolder(t), 'key')
   writeFileSync(file, '  from a file\n')
   assert.equal(valueOf({ KEY: ' as it is\n' }), 'as it is')
@@ -32,7 +32,7 @@ test('a secret that is empty counts as absent', () => {
   assert.deepEqual([isSet, read()], [false, undefined])
 })
 
-test('a source that gives nothing is refused', (t) => {
+test('a source that yields nothing is refused', (t) => {
   const file = join(temporaryFolder(t), 'key')
   writeFileSync(file, ' \n')
   assert.equal(
@@ -49,14 +49,14 @@ test('a source that gives nothing is refused', (t) => {
   )
 })
 
-test('a secret given twice is refused, without saying which one it is', () => {
+test('a secret from two sources is refused, without showing it', () => {
   const both = problemOf(() => readSecret('KEY', { KEY: 'hush', KEY_FILE: '/some/file' }))
   assert.equal(both, 'KEY and KEY_FILE are both set; use only one of them.')
   const problem = problemOf(() => readSecret('KEY', { KEY_FILE: '/some/file', KEY_COMMAND: 'echo hush' }))
   assert.equal(problem, 'KEY_FILE and KEY_COMMAND are both set; use only one of them.')
 })
 
-test('a file that can not be read is told with the reason, without what may be the secret itself', (t) => {
+test('the error for an unreadable file has the reason, not the value that may be the secret', (t) => {
   const folder = temporaryFolder(t)
   assert.equal(
     problemOf(() => readSecret('KEY', { KEY_FILE: join(folder, 'none') })),
@@ -68,7 +68,7 @@ test('a file that can not be read is told with the reason, without what may be t
   )
 })
 
-test('a command that fails is told by how it ended, never by what it printed', () => {
+test('the error for a failed command has its exit status, never its output', () => {
   const cases = {
     'echo hush; echo hush >&2; exit 3': 'exit 3',
     'does-not-exist-anywhere hush': 'exit 127',
@@ -82,7 +82,7 @@ test('a command that fails is told by how it ended, never by what it printed', (
   }
 })
 
-test('a secret from a file is read anew each time: it may have been rotated', (t) => {
+test('a secret from a file is read again each time, as it may have been rotated', (t) => {
   const file = join(temporaryFolder(t), 'key')
   writeFileSync(file, 'one')
   const source = readSecret('KEY', { KEY_FILE: file })
@@ -95,7 +95,7 @@ test('a secret from a file is read anew each time: it may have been rotated', (t
   )
 })
 
-test('a setting is what was set, else its default, else absent', () => {
+test('a setting has the configured value, its default, or none', () => {
   const count = setting('COUNT', '3', 'how many', integer(1, 5))
   assert.equal(readSetting(count, {}), 3)
   assert.equal(readSetting(count, { COUNT: '5' }), 5)
@@ -114,7 +114,7 @@ test('a setting is what was set, else its default, else absent', () => {
   )
 })
 
-test('a fault of ours while a setting is read is not blamed on the operator', () => {
+test('an internal error while reading a setting is not blamed on the operator', () => {
   const broken = setting('NAME', 'x', 'whose', () => {
     throw new RangeError('ours')
   })

@@ -21,8 +21,8 @@ function request(line: string, headers: string[], body = ''): string {
   return [line, ...headers, '', body].join('\r\n')
 }
 
-onBothDatabases('requests that can be read in two ways', (engine) => {
-  test('a header that says who calls, or where a body ends, comes once', async (t) => {
+onBothDatabases('ambiguous requests', (engine) => {
+  test('repeated credential and framing headers are refused', async (t) => {
     const { token, send, host } = await start(t, engine)
     const bearer = `Authorization: Bearer ${token}`
     const close = 'Connection: close'

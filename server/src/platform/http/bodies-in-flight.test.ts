@@ -37,7 +37,7 @@ const registers = async ({ call }: TestService) =>
 const sends = async ({ call }: TestService, token: string, bytes: number) =>
   (await call('POST', '/v4/access-requests', { token, body: `${beginning(bytes - 2)}"}` })).status
 
-test('connections that announce bodies and send none take no room from others', async (t) => {
+test('announced bodies that are not sent do not count', async (t) => {
   const { service, open, head } = await start(t)
   const { token } = await service.registerAgent()
   const bearer = `Authorization: Bearer ${token}`
@@ -57,7 +57,7 @@ test('connections that announce bodies and send none take no room from others', 
   assert.equal(await sends(service, token, 200_000), 400)
 })
 
-test('bytes that have arrived count for their caller, until the call is over', async (t) => {
+test('received bytes count for their caller until the call ends', async (t) => {
   const { service, hold } = await start(t, {
     SALLYPORT_BODIES_IN_FLIGHT_BYTES: '1000000',
     SALLYPORT_BODIES_IN_FLIGHT_PER_CALLER_BYTES: '200000',
@@ -77,7 +77,7 @@ test('bytes that have arrived count for their caller, until the call is over', a
   assert.equal(await sends(service, agent.token, 190_000), 400)
 })
 
-test('callers without a credential have a quarter of the room, and each address a part of that', async (t) => {
+test('callers without a credential share a quarter of the limit, with a share per address', async (t) => {
   const { service, hold } = await start(t, {
     SALLYPORT_BODIES_IN_FLIGHT_BYTES: '1600000',
     SALLYPORT_TRUST_PROXY: '127.0.0.1',
@@ -91,7 +91,7 @@ test('callers without a credential have a quarter of the room, and each address 
   assert.equal(await sends(service, token, 240_000), 400)
 })
 
-test("an agent's places are taken before bodies are read", async (t) => {
+test("an agent's limit of calls in flight applies before bodies are read", async (t) => {
   const { service, open, head } = await start(t, { SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT: '2' })
   const [agent, other] = [await service.registerAgent(), await service.registerAgent()]
   const line = 'POST /v4/proxy HTTP/1.1'
@@ -107,7 +107,7 @@ test("an agent's places are taken before bodies are read", async (t) => {
   assert.equal((await again()).status, 404)
 })
 
-test('a client that hangs up before its body is due leaves its room to others', async (t) => {
+test('a client that disconnects early frees its share', async (t) => {
   const over = Promise.withResolvers<undefined>()
   const prepare = ({ app }: TestService) => {
     // As long as a busy database takes.

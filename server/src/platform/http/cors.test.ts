@@ -7,7 +7,7 @@ const preflight = (origin: string) => ({
   headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' },
 })
 
-test('no origin is admitted unless it is listed', async (t) => {
+test('no origin is allowed unless it is listed', async (t) => {
   const service = await startService(t, 'sqlite')
   const { status, headers } = await service.call('OPTIONS', '/v4/agents/register', preflight(listed))
   assert.equal(status, 405)
@@ -30,7 +30,7 @@ test('a listed origin may call with a bearer token, never with cookies', async (
   assert.equal(withCookie.body.error.code, 'cross_site_request')
 })
 
-test('an origin that is not listed gets no header, whatever it resembles', async (t) => {
+test('an unlisted origin gets no CORS header, however similar it is', async (t) => {
   const service = await startService(t, 'sqlite', { SALLYPORT_CORS_ORIGINS: listed })
   for (const origin of [
     'https://app.example.com.evil.example',

@@ -27,7 +27,7 @@ function assertIsError(reply: Reply, status: number, code: string): void {
 }
 
 onBothDatabases('errors', (engine) => {
-  test('what is wrong with a text is said in words, not as a regular expression', async (t) => {
+  test('a string error is explained in words, not as a regular expression', async (t) => {
     const service = await startService(t, engine)
     for (const name of ['a\u0000b', ' ', 'a\u202eb']) {
       const { body } = await service.call('POST', '/v4/agents/register', { body: { name } })
@@ -35,7 +35,7 @@ onBothDatabases('errors', (engine) => {
     }
   })
 
-  test('what is wrong with any other member is said in a sentence, with an example where the form is odd', async (t) => {
+  test('other validation errors are sentences, with an example for unusual formats', async (t) => {
     const { call, adminToken } = await startService(t, engine)
     const { publicKey } = newDeviceKey()
     const said = async (...what: Parameters<typeof call>) => {
@@ -58,7 +58,7 @@ onBothDatabases('errors', (engine) => {
     assert.match(await pair({ ...publicKey, x: 'AAAA' }), form)
   })
 
-  test('a cursor that no list has given is refused, instead of leading to a wrong page', async (t) => {
+  test('a cursor that no list returned is refused', async (t) => {
     const { call, adminToken } = await startService(t, engine)
     for (const cursor of ['', 'zzz', 'agt_1', 'AGT_01k9x3v7qmf5v8t2w4y6z8abcd']) {
       const { status, body } = await call('GET', `/v4/agents?cursor=${cursor}`, { token: adminToken })
@@ -66,7 +66,7 @@ onBothDatabases('errors', (engine) => {
     }
   })
 
-  test('a credential of another kind is told which kinds the call takes', async (t) => {
+  test('a credential of the wrong kind is told which kinds the endpoint accepts', async (t) => {
     const { call, adminToken, registerAgent } = await startService(t, engine)
     const { token } = await registerAgent()
     const devices = await call('GET', '/v4/access-requests/pending', { token })
@@ -76,7 +76,7 @@ onBothDatabases('errors', (engine) => {
     assert.equal(ask.body.error.message, 'This call requires an agent token, not the admin token.')
   })
 
-  test('a member that takes one of a few values names them', async (t) => {
+  test('the error for an enum member lists its values', async (t) => {
     const { call, adminToken } = await startService(t, engine)
     const list = await call('GET', '/v4/agents?status=gone', { token: adminToken })
     assert.equal(list.body.error.message, '"status" must be one of active, disabled.')
@@ -85,7 +85,7 @@ onBothDatabases('errors', (engine) => {
     assert.equal(provider.body.error.message, '"injection.in" must be header.')
   })
 
-  test('every refusal has the one shape and names its request', async (t) => {
+  test('every error has the same shape and a request id', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_REGISTRATIONS_PER_MINUTE: '1' })
     const { token } = await service.registerAgent()
     const json = (body: unknown) => ({ body })
@@ -116,13 +116,13 @@ onBothDatabases('errors', (engine) => {
     }
   })
 
-  test("a caller's own X-Request-Id does not become ours", async (t) => {
+  test("a caller's X-Request-Id is not used", async (t) => {
     const service = await startService(t, engine)
     const { headers } = await service.call('GET', '/healthz', { headers: { 'x-request-id': 'chosen-by-me' } })
     assert.match(String(headers['x-request-id']), /^req_/)
   })
 
-  test('a refusal may have more members, which take the place of none', async (t) => {
+  test('an error may have extra members, which never replace the standard ones', async (t) => {
     const service = await startService(t, engine)
     const extra = { access_request: { provider: 'a' }, code: 'evil', request_id: 'evil', message: 'evil' }
     service.app.http.get('/v4/refused', { config: { allow: 'anyone' } }, async () => {
@@ -135,7 +135,7 @@ onBothDatabases('errors', (engine) => {
     assert.doesNotMatch(reply.text, /evil/)
   })
 
-  test('what went wrong inside is internal and nothing more; the log has the stack', async (t) => {
+  test('an unexpected error is just internal to the caller; the log has the stack', async (t) => {
     const service = await startService(t, engine)
     const failures: [string, unknown][] = [
       ['/v4/an-error', new Error('the innermost secret')],
@@ -158,7 +158,7 @@ onBothDatabases('errors', (engine) => {
     }
   })
 
-  test('a database that was closed is not_ready', async (t) => {
+  test('a closed database is not_ready', async (t) => {
     const service = await startService(t, engine)
     const { token } = await service.registerAgent()
     await service.database.close()

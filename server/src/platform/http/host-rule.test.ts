@@ -8,7 +8,7 @@ import { onBothDatabases } from '../../../testkit/databases.ts'
 import { startService } from '../../../testkit/service.ts'
 
 onBothDatabases('the Host', (engine) => {
-  test('a call under another name, port or address than the base URL is wrong_host', async (t) => {
+  test("a host other than the base URL's is wrong_host", async (t) => {
     const service = await startService(t, engine)
     for (const host of [
       'evil.example',
@@ -32,7 +32,7 @@ onBothDatabases('the Host', (engine) => {
     assert.match(error.message, /http:\/\/localhost:8787/)
   })
 
-  test('the name counts in any case, and its default port may be written', async (t) => {
+  test('the host is case-insensitive, and its default port may be given', async (t) => {
     const service = await startService(t, engine)
     assert.equal((await service.call('GET', '/', { headers: { host: 'LocalHost:8787' } })).status, 200)
     for (const [base, port] of [
@@ -48,7 +48,7 @@ onBothDatabases('the Host', (engine) => {
     }
   })
 
-  test('probes come by address', async (t) => {
+  test('health probes may use the IP address', async (t) => {
     const service = await startService(t, engine)
     for (const path of ['/healthz', '/readyz']) {
       const reply = await service.call('GET', path, { headers: { host: '10.0.0.7:8787' } })
@@ -64,7 +64,7 @@ onBothDatabases('the Host', (engine) => {
     assert.equal((await forwarded('localhost:8787', 'evil.example')).status, 200)
   })
 
-  test('a call without a Host is not taken for one to us', async (t) => {
+  test('a call without a Host is refused', async (t) => {
     const { app } = await startService(t, engine)
     await app.http.listen({ host: '127.0.0.1', port: 0 })
     const socket = connect((app.http.server.address() as AddressInfo).port, '127.0.0.1')

@@ -11,15 +11,15 @@ function register(service: TestService, from: string, forwardedFor?: string) {
   return service.call('POST', '/v4/agents/register', { body: { name: 'a' }, from, headers })
 }
 
-onBothDatabases('the address of a call', (engine) => {
-  test('X-Forwarded-For counts for nothing while no proxy is trusted', async (t) => {
+onBothDatabases('the client address of a call', (engine) => {
+  test('X-Forwarded-For is ignored unless a proxy is trusted', async (t) => {
     const service = await startService(t, engine, onePerMinute)
     assert.equal((await register(service, '192.0.2.1', '198.51.100.1')).status, 201)
     assert.equal((await register(service, '192.0.2.1', '198.51.100.2')).status, 429)
     assert.equal((await register(service, '198.51.100.1')).status, 201)
   })
 
-  test('X-Forwarded-For counts from a trusted proxy alone, and only its last stranger', async (t) => {
+  test('X-Forwarded-For counts only from a trusted proxy, up to the last untrusted address', async (t) => {
     const service = await startService(t, engine, { ...onePerMinute, SALLYPORT_TRUST_PROXY: '192.0.2.1, 10.0.0.0/8' })
     assert.equal((await register(service, '192.0.2.1', '198.51.100.1')).status, 201)
     assert.equal((await register(service, '192.0.2.1', '198.51.100.2')).status, 201)

@@ -43,7 +43,7 @@ onBothDatabases('bodies', (engine) => {
     }
   })
 
-  test('a member named __proto__ or constructor.prototype is never taken', async (t) => {
+  test('a member named __proto__ or constructor.prototype is refused', async (t) => {
     const service = await startService(t, engine)
     for (const body of [
       '{"name":"a","__proto__":{"admin":true}}',
@@ -57,7 +57,7 @@ onBothDatabases('bodies', (engine) => {
     }
   })
 
-  test('a body nested a hundred thousand levels deep is refused, wherever it stands', async (t) => {
+  test('a body nested a hundred thousand levels deep is refused', async (t) => {
     const service = await startService(t, engine)
     for (const body of [
       deep,
@@ -71,14 +71,14 @@ onBothDatabases('bodies', (engine) => {
     }
   })
 
-  test('brackets inside of text do not count as nesting', async (t) => {
+  test('brackets inside strings do not count as nesting', async (t) => {
     const service = await startService(t, engine)
     const metadata = { quoted: `${'['.repeat(1000)}"\\${'{'.repeat(1000)}`, nested: { 'a"[': [[[1]]] } }
     const reply = await post(service, '/v4/agents/register', JSON.stringify({ name: 'a', metadata }))
     assert.deepEqual([reply.status, reply.body.agent.metadata], [201, metadata])
   })
 
-  test('a byte order mark is passed over, and of a member that comes twice the last counts', async (t) => {
+  test('a byte order mark is skipped, and the last of duplicate members counts', async (t) => {
     const service = await startService(t, engine)
     const reply = await post(service, '/v4/agents/register', '\ufeff{"name":"a","name":"b"}')
     assert.deepEqual([reply.status, reply.body.agent.name], [201, 'b'])
@@ -105,7 +105,7 @@ onBothDatabases('bodies', (engine) => {
     }
   })
 
-  test('nothing is converted: a number in quotes is text', async (t) => {
+  test('types are not coerced: a number in quotes is a string', async (t) => {
     const service = await startService(t, engine)
     for (const body of [{ ttl_seconds: '60' }, { ttl_seconds: [60] }, { name: 7 }, { name: [null] }]) {
       const reply = await service.call('POST', '/v4/auth/login-tokens', { token: service.adminToken, body })
@@ -113,7 +113,7 @@ onBothDatabases('bodies', (engine) => {
     }
   })
 
-  test('an empty body with a JSON content type counts as none', async (t) => {
+  test('an empty body with a JSON content type counts as no body', async (t) => {
     const service = await startService(t, engine)
     const { token } = await service.registerAgent()
     const headers = { 'content-type': 'application/json', 'content-length': '0' }
@@ -123,7 +123,7 @@ onBothDatabases('bodies', (engine) => {
     assert.deepEqual([missing.body.error.code, missing.body.error.field], ['missing_field', 'login_token'])
   })
 
-  test('a call that needs no body takes an empty object and nothing else', async (t) => {
+  test('a call without a body accepts an empty object and nothing else', async (t) => {
     const service = await startService(t, engine)
     const { token } = await service.registerAgent()
     const start = (body: unknown) => service.call('POST', '/v4/sandbox/start', { token, body })
@@ -141,7 +141,7 @@ onBothDatabases('bodies', (engine) => {
     }
   })
 
-  test('an unknown member is refused by name, and its name is in no log line', async (t) => {
+  test('an unknown member is refused by name, and the name is not logged', async (t) => {
     const service = await startService(t, engine)
     const { token } = await service.registerAgent()
     const name = 'hunter2-the-password'
@@ -165,14 +165,14 @@ onBothDatabases('bodies', (engine) => {
     assert.ok(!service.log.join('').includes('hunter2'), service.log.join(''))
   })
 
-  test('a name with a line break in it is kept like any other', async (t) => {
+  test('a member name with a line break is kept', async (t) => {
     const service = await startService(t, engine)
     const metadata = { 'two\nlines': 1 }
     const { body } = await service.call('POST', '/v4/agents/register', { body: { name: 'a', metadata } })
     assert.deepEqual(body.agent.metadata, metadata)
   })
 
-  test('NUL, which no database keeps, is refused wherever text is looked up', async (t) => {
+  test('NUL characters are refused wherever text is looked up', async (t) => {
     const service = await startService(t, engine)
     const { token } = await service.registerAgent()
     const { token: session } = await service.logIn()
@@ -196,7 +196,7 @@ onBothDatabases('bodies', (engine) => {
   })
 })
 
-test('of long bodies one is read in each turn of the event loop', async () => {
+test('one large body is parsed per tick of the event loop', async () => {
   const http = fastify() as unknown as Http
   readJsonBodies(http)
   let read = 0

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { onBothDatabases } from '../../../testkit/databases.ts'
 import { startService } from '../../../testkit/service.ts'
 
-onBothDatabases('odd requests', (engine) => {
-  test('a path under the reference that leads to no file is not found', async (t) => {
+onBothDatabases('unusual requests', (engine) => {
+  test('an invalid path under /docs/static is not found', async (t) => {
     const { call } = await startService(t, engine)
     for (const path of ['%00', 'a%00b', '%2f..%2f..%2fpackage.json', 'a'.repeat(300), '%5c..%5c', 'none']) {
       const { status, body } = await call('GET', `/docs/static/${path}`)
@@ -12,7 +12,7 @@ onBothDatabases('odd requests', (engine) => {
     }
   })
 
-  test('a method that needs a body and comes without one is no fault of ours', async (t) => {
+  test('a QUERY request without a body is 415, not 500', async (t) => {
     const { call } = await startService(t, engine)
     for (const path of ['/', '/v4/agents/me', '/nowhere']) {
       const { status, body } = await call('QUERY', path)
@@ -20,7 +20,7 @@ onBothDatabases('odd requests', (engine) => {
     }
   })
 
-  test('a part of a file, or a version of it that never was, is answered with the whole', async (t) => {
+  test('range and precondition headers are ignored: the whole file is sent', async (t) => {
     const { call } = await startService(t, engine)
     const oddities = [
       { range: 'bytes=99999999-' },

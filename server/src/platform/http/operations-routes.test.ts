@@ -47,7 +47,7 @@ onBothDatabases('operations', (engine) => {
     assert.equal((await service.call('GET', '/readyz')).status, 200)
   })
 
-  test('healthz says when a transaction is stuck', async (t) => {
+  test('healthz reports a stuck transaction', async (t) => {
     const service = await startService(t, engine)
     assert.equal((await service.call('GET', '/healthz')).status, 200)
     const release = Promise.withResolvers<undefined>()
@@ -61,7 +61,7 @@ onBothDatabases('operations', (engine) => {
     assert.equal((await service.call('GET', '/healthz')).status, 200)
   })
 
-  test('metrics are for the admin alone', async (t) => {
+  test('metrics are for the admin only', async (t) => {
     const service = await startService(t, engine)
     const { token: agent } = await service.registerAgent()
     const { token: user, cookie } = await service.logIn()
@@ -99,7 +99,7 @@ onBothDatabases('operations', (engine) => {
     assert.equal((await service.call('GET', '/metrics', { token: service.adminToken })).status, 404)
   })
 
-  test('metrics are labelled by route and outcome, never by what a caller made up', async (t) => {
+  test('metrics are labelled by route and outcome, never by text from a caller', async (t) => {
     const service = await startService(t, engine)
     const { proxy } = await agentInSandbox(service)
     await proxy()

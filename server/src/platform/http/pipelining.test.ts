@@ -70,7 +70,7 @@ test('pipelined requests are processed one at a time', async (t) => {
   )
 })
 
-test('requests that still wait when the client hangs up are not started', async (t) => {
+test('queued requests of a client that disconnects are not started', async (t) => {
   const begun: string[] = []
   const first = Promise.withResolvers<ServerResponse>()
   const open = await listen(t, ({ url = '' }, response) => {
@@ -86,7 +86,7 @@ test('requests that still wait when the client hangs up are not started', async 
   assert.deepEqual(begun, ['/1'])
 })
 
-test('bodies of waiting requests are read when it is their turn', async (t) => {
+test('bodies of queued requests are read when the request starts', async (t) => {
   const bodies: string[] = []
   const open = await listen(t, (request, response) => {
     const read = async () => {

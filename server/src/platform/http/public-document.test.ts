@@ -8,7 +8,7 @@ import { startService } from '../../../testkit/service.ts'
 const documents = ['/openapi.json', '/docs', '/docs/json', '/docs/yaml', '/docs/static/swagger-ui.css', '/llms.txt']
 
 onBothDatabases('public documents', (engine) => {
-  test('are made once, however many read them', async (t) => {
+  test('are generated once', async (t) => {
     const service = await startService(t, engine)
     const reference = (await service.call('GET', '/openapi.json')).body
     await service.call('GET', '/docs/yaml')
@@ -26,7 +26,7 @@ onBothDatabases('public documents', (engine) => {
     assert.deepEqual((await service.call('GET', '/docs/json')).body, reference)
   })
 
-  test('say how long they may be cached, and are not sent again to who has them', async (t) => {
+  test('can be cached and revalidated', async (t) => {
     const { call } = await startService(t, engine)
     for (const path of documents) {
       const { status, text, headers } = await call('GET', path)
@@ -43,7 +43,7 @@ onBothDatabases('public documents', (engine) => {
     }
   })
 
-  test('files are read from disk once, and then not opened again', async (t) => {
+  test('files are read from disk once', async (t) => {
     const { call } = await startService(t, engine)
     const page = (await call('GET', '/')).text
     const paths = ['/', '/authenticator', '/favicon.svg', '/docs', '/docs/static/swagger-ui-bundle.js']
@@ -61,7 +61,7 @@ onBothDatabases('public documents', (engine) => {
     assert.deepEqual(requests, [])
   })
 
-  test('a client gets a file compressed where it understands that', async (t) => {
+  test('files are compressed if the client accepts it', async (t) => {
     const { call } = await startService(t, engine)
     const [, script = ''] = /src="(\/assets\/[^"]+)"/.exec((await call('GET', '/')).text) ?? []
     const plain = await call('GET', script, { headers: { 'accept-encoding': 'identity' } })

@@ -13,7 +13,7 @@ function lineOf({ log }: TestService, { headers }: Reply): any {
   return log.map((text) => JSON.parse(text)).find(({ request_id }) => request_id === headers['x-request-id'])
 }
 
-onBothDatabases('the line of a request', (engine) => {
+onBothDatabases('the log line of a request', (engine) => {
   test('names request, agent, grant, record and trace of a proxied call', async (t) => {
     const service = await startService(t, engine)
     const { token, agentId, grantId, echoUrl } = await agentInSandbox(service)
@@ -24,7 +24,7 @@ onBothDatabases('the line of a request', (engine) => {
     assert.deepEqual([trace_id, status], [traceId, 200])
   })
 
-  test('of a refused call names the grant where there is one, and never what the caller wrote', async (t) => {
+  test('names the grant of a refused call, and never text from the caller', async (t) => {
     const service = await startService(t, engine)
     const { agentId, grantId, proxy } = await agentInSandbox(service)
     const refused = lineOf(service, await proxy({ url: 'https://elsewhere.example/' }))
@@ -33,14 +33,14 @@ onBothDatabases('the line of a request', (engine) => {
     assert.deepEqual([unknown.agent_id, 'grant_id' in unknown, unknown.code], [agentId, false, 'grant_not_found'])
   })
 
-  test('of a revocation names the grant', async (t) => {
+  test('names the grant of a revocation', async (t) => {
     const service = await startService(t, engine)
     const { token, agentId, grantId } = await agentInSandbox(service)
     const line = lineOf(service, await service.call('POST', `/v4/grants/${grantId}/revoke`, { token }))
     assert.deepEqual([line.agent_id, line.grant_id, line.status], [agentId, grantId, 200])
   })
 
-  test('is there for probes only at debug, or where they fail', async (t) => {
+  test('appears for probes only at debug level or on failure', async (t) => {
     const service = await startService(t, engine)
     const probes = ['/healthz', '/readyz', '/metrics']
     const probe = async (path: string, one = service) => {
@@ -54,7 +54,7 @@ onBothDatabases('the line of a request', (engine) => {
   })
 })
 
-test('a trace id is taken from a valid traceparent and from nothing else', () => {
+test('a trace id is taken only from a valid traceparent', () => {
   const valid = [traceparent, traceparent.replace(/^00/, '01'), `cc${traceparent.slice(2)}-what-comes-later`]
   for (const value of valid) assert.equal(traceIdOf(value), traceId, value)
   const zeros = '0'.repeat(32)

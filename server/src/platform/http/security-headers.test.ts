@@ -27,8 +27,8 @@ async function answersOf(service: TestService): Promise<[string, Reply][]> {
   return answers
 }
 
-onBothDatabases('every answer', (engine) => {
-  test('lets a page run our own files and nothing else', async (t) => {
+onBothDatabases('every response', (engine) => {
+  test('allows pages to load only our own files', async (t) => {
     const service = await startService(t, engine)
     for (const [name, { headers }] of await answersOf(service)) {
       const policy = String(headers['content-security-policy'])
@@ -56,7 +56,7 @@ onBothDatabases('every answer', (engine) => {
     }
   })
 
-  test('names its request, and is cached only where it is the same for everyone', async (t) => {
+  test('has a request id, and is cacheable only if it is the same for everyone', async (t) => {
     const service = await startService(t, engine)
     for (const [name, { headers }] of await answersOf(service)) {
       assert.match(String(headers['x-request-id']), /^req_[0-9a-z]{26}$/, name)
@@ -64,7 +64,7 @@ onBothDatabases('every answer', (engine) => {
     }
   })
 
-  test('asks for https from then on where the base URL is https, and only there', async (t) => {
+  test('has HSTS only if the base URL is https', async (t) => {
     const plain = await startService(t, engine)
     for (const [name, { headers }] of await answersOf(plain)) {
       assert.equal(headers['strict-transport-security'], undefined, name)

@@ -6,7 +6,7 @@ import { validatorCompiler } from './validation.ts'
 
 const route = { method: 'GET', url: '/' }
 
-test('where a query and a body share a schema, text is a number in the query alone', () => {
+test('a schema shared by query and body coerces numbers only in the query', () => {
   const schema = Type.Object({ limit: Type.Integer() })
   const judge = (httpPart: string) => validatorCompiler({ ...route, schema, httpPart })({ limit: '5' }) as object
   for (let round = 0; round < 2; round += 1) {
@@ -15,7 +15,7 @@ test('where a query and a body share a schema, text is a number in the query alo
   }
 })
 
-test('an answer holds what its own schema names, and nothing else', async () => {
+test('a response contains only the members of its schema', async () => {
   const compile = await serializerCompiler()
   const write = (schema: object) => compile({ ...route, schema })({ id: 'a', token: 'b' })
   const [view, issued] = [
@@ -25,7 +25,7 @@ test('an answer holds what its own schema names, and nothing else', async () => 
   assert.deepEqual([write(view), write(issued), write(view)], ['{"id":"a"}', '{"id":"a","token":"b"}', '{"id":"a"}'])
 })
 
-test('what may be one thing or another is written as it is, and without a validator', async () => {
+test('unions are serialised without a validator', async () => {
   const compile = await serializerCompiler()
   const schema = Type.Object({
     text: Type.Union([Type.String(), Type.Null()]),

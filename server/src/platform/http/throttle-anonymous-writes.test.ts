@@ -18,7 +18,7 @@ function requests() {
   return { begun, send }
 }
 
-test('a few anonymous writes start in each turn, in their order', async () => {
+test('a few anonymous writes start per tick, in order', async () => {
   const { begun, send } = requests()
   const crowd = Array.from({ length: 101 }, (_, index) => `/register/${index}`)
   for (const url of crowd) send(url, 'POST')
@@ -32,7 +32,7 @@ test('a few anonymous writes start in each turn, in their order', async () => {
   assert.deepEqual(begun, crowd)
 })
 
-test('requests with a credential, and reads, are not delayed', () => {
+test('reads and requests with a credential are not delayed', () => {
   const { begun, send } = requests()
   for (let index = 0; index < 100; index++) send('/register', 'POST')
   send('/proxy', 'POST', { authorization: 'Bearer a' })
@@ -41,7 +41,7 @@ test('requests with a credential, and reads, are not delayed', () => {
   assert.deepEqual(begun.slice(2), ['/proxy', '/grants', '/healthz'])
 })
 
-test('a request whose client has hung up meanwhile is not started', async () => {
+test('a request whose client has disconnected is not started', async () => {
   const { begun, send } = requests()
   for (let index = 0; index < 4; index++) send(`/${index}`, 'POST')
   send('/gone', 'POST').socket.destroy()

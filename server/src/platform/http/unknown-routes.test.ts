@@ -4,7 +4,7 @@ import { onBothDatabases } from '../../../testkit/databases.ts'
 import { startService } from '../../../testkit/service.ts'
 
 onBothDatabases('paths', (engine) => {
-  test('a path that is not there is not_found, under any method', async (t) => {
+  test('an unknown path is not_found with any method', async (t) => {
     const service = await startService(t, engine)
     for (const path of [
       '/v4/nothing',
@@ -28,7 +28,7 @@ onBothDatabases('paths', (engine) => {
     }
   })
 
-  test('an id that is none names nothing, however it is written', async (t) => {
+  test('an invalid id is not_found', async (t) => {
     const service = await startService(t, engine)
     for (const id of ['a', 'a'.repeat(101), 'a'.repeat(8000), '%00', 'agt_%00', '%F0%9F%99%82']) {
       const path = `/v4/agents/${id}/disable`
@@ -38,7 +38,7 @@ onBothDatabases('paths', (engine) => {
     }
   })
 
-  test('a path that takes another method is http_method_not_supported, and Allow lists those it takes', async (t) => {
+  test('a wrong method is http_method_not_supported, and Allow lists the right ones', async (t) => {
     const service = await startService(t, engine)
     const cases: [string, string, string][] = [
       ['GET', '/v4/auth/login', 'POST'],

@@ -5,7 +5,7 @@ import { createByteBudget } from './byte-budget.ts'
 const all = { key: 'all', maxBytes: 100 }
 const one = { key: 'one', maxBytes: 60 }
 
-test('held bytes count against every share, and grow only while all have room', () => {
+test('held bytes count against every share, and grow only within all of them', () => {
   const budget = createByteBudget()
   const first = budget.hold([all, one])
   const second = budget.hold([all, one])

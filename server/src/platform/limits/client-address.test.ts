@@ -9,12 +9,12 @@ function blocks(narrow: string, wide: string | undefined, addresses: readonly st
   for (const address of addresses) assert.deepEqual(addressBlock(address), { narrow, wide }, address)
 }
 
-test('an IPv4 address stands for itself', () => {
+test('an IPv4 address counts by itself', () => {
   blocks('192.0.2.1', undefined, ['192.0.2.1'])
   blocks('0.0.0.0', undefined, ['0.0.0.0'])
 })
 
-test('an IPv4 address written as IPv6 is the same client, in every notation', () => {
+test('an IPv4-mapped IPv6 address is the same client, in every notation', () => {
   blocks('192.0.2.1', undefined, [
     '::ffff:192.0.2.1',
     '::FFFF:192.0.2.1',
@@ -27,7 +27,7 @@ test('an IPv4 address written as IPv6 is the same client, in every notation', ()
   ])
 })
 
-test('an IPv6 address counts by its /64, with a ceiling for its /48', () => {
+test('an IPv6 address counts by its /64, with a limit for its /48', () => {
   blocks('2001:db8:1:2::/64', '2001:db8:1::/48', [
     '2001:db8:1:2::',
     '2001:db8:1:2::1',
@@ -41,7 +41,7 @@ test('an IPv6 address counts by its /64, with a ceiling for its /48', () => {
   ])
 })
 
-test('a shortened run of zeros lies where it was written', () => {
+test('a compressed run of zeros (::) is expanded in place', () => {
   blocks('0:0:0:0::/64', '0:0:0::/48', ['::', '::1', '0:0:0:0:0:0:0:1', '::192.0.2.1', '0::0'])
   blocks('2001:0:0:0::/64', '2001:0:0::/48', ['2001::', '2001::1', '2001:0:0:0::1', '2001::5:6:7:8'])
   blocks('2001:db8:0:4::/64', '2001:db8:0::/48', ['2001:db8::4:5:6:7:8', '2001:db8:0:4:5:6:7:8'])
@@ -50,18 +50,18 @@ test('a shortened run of zeros lies where it was written', () => {
   blocks('0:0:3:4::/64', '0:0:3::/48', ['::3:4:5:6:1.2.3.4', '::3:4:5:6:102:304'])
 })
 
-test('the zone of a link-local address is no part of it', () => {
+test('the zone of a link-local address is ignored', () => {
   blocks('fe80:1:2:0::/64', 'fe80:1:2::/48', ['fe80:1:2::4:5:6:7', 'fe80:1:2::4:5:6:7%1', 'fe80:1:2::4:5:6:7%eth0.100'])
   blocks('fe80:0:0:0::/64', 'fe80:0:0::/48', ['fe80::1%en0', 'fe80::1%eth0.1:2', 'fe80::1%a::b'])
 })
 
-test('what is no address at all is a client of its own, not a crash', () => {
+test('an invalid address is a client of its own and does not throw', () => {
   blocks('unknown', undefined, ['unknown'])
   blocks('', undefined, [''])
   blocks('::ffff:999.0.2.1', undefined, ['::ffff:999.0.2.1'])
 })
 
-test('every way to write an address gives the same block', () => {
+test('every notation of an address gives the same block', () => {
   const group = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff }))
   const property = fc.property(
     fc.array(group, { minLength: 8, maxLength: 8 }),

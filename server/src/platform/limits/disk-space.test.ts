@@ -8,13 +8,13 @@ import { startService } from '../../../testkit/service.ts'
 /** More than any disk has: the service takes its own for full. */
 const full = { SALLYPORT_DISK_FLOOR_BYTES: '900000000000' }
 
-test('on a full disk readiness says so, while liveness does not', async (t) => {
+test('on a full disk readiness fails and liveness does not', async (t) => {
   const { call } = await startService(t, 'sqlite', full)
   assert.equal((await call('GET', '/readyz')).status, 503)
   assert.equal((await call('GET', '/healthz')).status, 200)
 })
 
-test('on a full disk every route that takes authority away works, and no other that writes', async (t) => {
+test('on a full disk only writes that revoke access work', async (t) => {
   const { app, call } = await startService(t, 'sqlite', full)
   await app.http.ready()
   const working: string[] = []
@@ -46,7 +46,7 @@ test('on a full disk every route that takes authority away works, and no other t
   ])
 })
 
-test('while space is low strangers are turned away, and people are not', async (t) => {
+test('while disk space is low, registrations are refused but users can work', async (t) => {
   const { bavail, bsize } = statfsSync(tmpdir())
   const floor = { SALLYPORT_DISK_FLOOR_BYTES: String(Math.floor((bavail * bsize) / 2)) }
   const { call, logIn } = await startService(t, 'sqlite', floor)
@@ -57,7 +57,7 @@ test('while space is low strangers are turned away, and people are not', async (
   assert.equal((await call('GET', '/readyz')).status, 200)
 })
 
-test('a reserve is on disk, for when other programs fill it', async (t) => {
+test('a reserve file is allocated in case other programs fill the disk', async (t) => {
   const { call, config } = await startService(t, 'sqlite', { SALLYPORT_DISK_FLOOR_BYTES: '1048576' })
   await call('GET', '/readyz')
   const { size, mode } = statSync(join(config.dataDir, 'sallyport.db-reserve'))

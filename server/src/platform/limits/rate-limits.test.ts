@@ -19,7 +19,7 @@ async function refusal(queries: Queries, key: string, limit: RateLimit, now: Dat
   }
 }
 
-test('a limit is its burst and the time in which one call comes back', () => {
+test('a limit is a burst and a refill interval', () => {
   assert.deepEqual(perMinute(10), { burst: 10, periodMs: 6_000 })
   assert.deepEqual(perHour(60), { burst: 60, periodMs: 60_000 })
   assert.deepEqual(perDay(100), { burst: 100, periodMs: 864_000 })
@@ -28,7 +28,7 @@ test('a limit is its burst and the time in which one call comes back', () => {
 })
 
 onBothDatabases('rate limits', (engine) => {
-  test('a burst passes, the next call is refused with a time to retry, and then one passes', async (t) => {
+  test('a burst passes, the next call is refused with a retry time, then one passes', async (t) => {
     const { queries } = (await migratedDatabase(t, engine))()
     const clock = fixedClock()
     const limit = perMinute(3)
@@ -40,7 +40,7 @@ onBothDatabases('rate limits', (engine) => {
     assert.deepEqual([await call(), await call()], [undefined, 20])
   })
 
-  test('a bucket fills again, and never beyond its burst', async (t) => {
+  test('a bucket refills up to its burst', async (t) => {
     const { queries } = (await migratedDatabase(t, engine))()
     const clock = fixedClock()
     const call = () => refusal(queries, 'a', perMinute(2), clock.now())
@@ -69,7 +69,7 @@ onBothDatabases('rate limits', (engine) => {
     assert.equal(await refusal(queries, 'a', limit, now), 60)
   })
 
-  test('a transaction that is rolled back returns what it took', async (t) => {
+  test('a rolled-back transaction returns its tokens', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const now = fixedClock().now()
     const failed = database.transaction(async (tx) => {
@@ -81,7 +81,7 @@ onBothDatabases('rate limits', (engine) => {
     assert.equal(await refusal(database.queries, 'a', perMinute(1), now), 60)
   })
 
-  test('of many callers at once on two instances exactly the burst passes', async (t) => {
+  test('of many concurrent callers on two instances exactly the burst passes', async (t) => {
     const open = await migratedDatabase(t, engine)
     const now = fixedClock().now()
     const callers = [open(), open()].flatMap((instance) => Array.from({ length: 20 }, () => instance))

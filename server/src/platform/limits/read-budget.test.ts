@@ -15,7 +15,7 @@ function budgetOf(rowsPerSecond: number) {
 const isRateLimited = ({ code, retryAfterSeconds = 0 }: ServiceError) =>
   code === 'rate_limited' && retryAfterSeconds > 0
 
-test('a caller may read a burst of ten seconds, then the rate per second', () => {
+test("a caller may read ten seconds' worth at once, then the rate per second", () => {
   const { clock, assertLeft, spend } = budgetOf(100)
   spend('agent a', 1000)
   assertLeft('agent a')
@@ -35,7 +35,7 @@ test('a caller may read a burst of ten seconds, then the rate per second', () =>
   assertLeft('agent a')
 })
 
-test('the operator has no limit, and nobody has if it is 0', () => {
+test('the operator has no limit, and 0 turns the limit off', () => {
   const limited = budgetOf(1)
   limited.spend('admin', 1_000_000)
   limited.assertLeft('admin')
@@ -44,7 +44,7 @@ test('the operator has no limit, and nobody has if it is 0', () => {
   unlimited.assertLeft('agent a')
 })
 
-test('work that can wait waits as long as it would be refused', async () => {
+test('untilLeft waits until the budget is available again', async () => {
   const { spend, untilLeft } = budgetOf(1000)
   spend('user u', 10_005)
   await untilLeft('user u')

@@ -10,7 +10,7 @@ import { Busy, createSemaphore } from './semaphore.ts'
 import { syncData } from '../database/wal-sync.ts'
 import { openSqlite } from '../database/sqlite.ts'
 
-test('with one place there is one holder at a time: urgent callers first, then first come, first served', async () => {
+test('one slot has one holder at a time: urgent callers first, then in order', async () => {
   const { acquire } = createSemaphore(1)
   const order: string[] = []
   const release = await acquire()
@@ -29,7 +29,7 @@ test('with one place there is one holder at a time: urgent callers first, then f
   ;(await acquire())()
 })
 
-test('a full queue and a long wait are refused, and a place that is released goes to the next in the queue', async () => {
+test('a full queue and a long wait are refused, and a released slot goes to the next waiter', async () => {
   const { acquire, taken, waiting } = createSemaphore(1, { maxWaiting: 1, maxWaitMs: 1 })
   const release = await acquire()
   const late = acquire()
@@ -42,7 +42,7 @@ test('a full queue and a long wait are refused, and a place that is released goe
   assert.deepEqual([taken(), waiting()], [0, 0])
 })
 
-test('a waiting caller gives up when its signal is aborted, and takes no place', async () => {
+test('an aborted waiter leaves the queue and takes no slot', async () => {
   const { acquire, taken, waiting } = createSemaphore(1)
   const release = await acquire()
   const [first, second] = [new AbortController(), new AbortController()]

@@ -56,7 +56,7 @@ async function takes(t: TestContext, dialect: Dialect, body: object) {
   return tokens
 }
 
-test('an error with status 200 is a refusal where the server is known for it', async (t) => {
+test('an error with status 200 is a refusal if the dialect says so', async (t) => {
   const body = { ok: false, error: 'invalid_code' }
   const { tokens } = await askToken(t, { errorsWithStatus200: true }, { body })
   await assert.rejects(tokens, { name: 'OAuthRefused', code: 'invalid_code' })
@@ -64,14 +64,14 @@ test('an error with status 200 is a refusal where the server is known for it', a
   await assert.rejects(plain.tokens, { name: 'OAuthAnswerInvalid' })
 })
 
-test('an error that is no word is not repeated', async (t) => {
+test('an error code with unusual characters or length is not passed on', async (t) => {
   for (const error of ['<script>', 'a b', 'x'.repeat(65), '\u0000']) {
     const { tokens } = await askToken(t, { errorsWithStatus200: true }, { body: { error } })
     await assert.rejects(tokens, { code: 'unreadable_error' })
   }
 })
 
-test("a person's tokens are taken from where they stand, not the bot's beside them", async (t) => {
+test("the user's tokens are read from their nested object, not the bot's", async (t) => {
   const inner = { access_token: accessToken, token_type: 'user', scope: 'a,b', refresh_token: 'a-refresh-token-2' }
   const body = { ok: true, access_token: 'the-token-of-the-bot', token_type: 'bot', scope: 'bot', authed_user: inner }
   const dialect: Dialect = { tokensIn: 'authed_user', isAlwaysBearer: true }
@@ -86,7 +86,7 @@ test("a person's tokens are taken from where they stand, not the bot's beside th
   await assert.rejects(none.tokens, { name: 'OAuthAnswerInvalid' }, 'the token of the bot is not taken instead')
 })
 
-test('a kind of token that nobody else knows is taken only where the server is known for it', async (t) => {
+test('a non-standard token type is accepted only if the dialect says so', async (t) => {
   const [own, silent] = [{ access_token: accessToken, token_type: 'user' }, { access_token: accessToken }]
   for (const body of [own, silent]) {
     const tokens = await takes(t, { isAlwaysBearer: true }, body)
@@ -98,7 +98,7 @@ test('a kind of token that nobody else knows is taken only where the server is k
   }
 })
 
-test('scopes come as text with any separator, or as a list under either name', async (t) => {
+test('scopes are read from text with any separator, or from an array', async (t) => {
   const table: [Dialect, object, string[] | undefined][] = [
     [{}, { scope: 'read write' }, ['read', 'write']],
     [{}, { scope: 'read,write' }, ['read', 'write']],
@@ -114,7 +114,7 @@ test('scopes come as text with any separator, or as a list under either name', a
   }
 })
 
-test('a token request goes out as a form, or as JSON where that is wanted', async (t) => {
+test('a token request is sent as a form, or as JSON if the dialect says so', async (t) => {
   const answer = { body: { access_token: accessToken, token_type: 'bearer' } }
   const form = await askToken(t, {}, answer)
   await form.tokens
@@ -130,7 +130,7 @@ test('a token request goes out as a form, or as JSON where that is wanted', asyn
   assert.deepEqual({ ...inForm, ...wanted }, inForm)
 })
 
-test('an answer that is none stays none in every dialect', async (t) => {
+test('an invalid token response is refused in every dialect', async (t) => {
   const dialect: Dialect = { errorsWithStatus200: true, tokensIn: 'authed_user', scopeArray: true }
   const table: [Answer, string][] = [
     [{ body: '<p>', headers: { 'content-type': 'text/html' } }, 'provider_unavailable'],
@@ -149,7 +149,7 @@ test('an answer that is none stays none in every dialect', async (t) => {
   }
 })
 
-test("GitHub's own ways are understood, from the code to the account", async (t) => {
+test("GitHub's dialect works, from the code to the account", async (t) => {
   const github = await startGitHubServer(t, { redirectUri: 'https://client.example/callback' })
   const egress = testEgress(t, { allow: [github.host], caPem: readFileSync(github.caFile, 'utf8') })
   const oauth = createOAuth({ egress })
@@ -185,7 +185,7 @@ test("GitHub's own ways are understood, from the code to the account", async (t)
   await assert.rejects(asking, { name: 'OAuthAnswerInvalid' })
 })
 
-test('scopes are joined as the server wants them and split as it gave them', () => {
+test("scopes are joined with the dialect's separator and split at any", () => {
   assert.equal(joinScopes({}, ['a', 'b']), 'a b')
   assert.equal(joinScopes({ scopeSeparator: ',' }, ['a', 'b']), 'a,b')
   assert.deepEqual(splitScopes(' a,b  c,,a '), ['a', 'b', 'c'])
@@ -194,7 +194,7 @@ test('scopes are joined as the server wants them and split as it gave them', () 
   assert.equal(splitScopes(undefined), undefined)
 })
 
-test('a refresh token is spent where the server wants it, with a Basic header as it reads one', async (t) => {
+test("the dialect's refresh endpoint and unencoded Basic header are used", async (t) => {
   const authority = await createAuthority(temporaryFolder(t))
   const asked: string[] = []
   const { port } = await startTlsUpstream(t, await authority.issue({ names: ['localhost'] }), (request, response) => {

@@ -27,7 +27,7 @@ async function discoverAt(t: TestContext, path: string, issuer: unknown, more: o
 const wellKnown = '/.well-known/openid-configuration'
 const server = '/.well-known/oauth-authorization-server'
 
-test('an issuer, and each form of its well-known address, leads to its metadata', async (t) => {
+test('discovery finds the metadata of an issuer and of each well-known URL form', async (t) => {
   const table: [string, string, string][] = [
     ['', '{origin}', `GET ${wellKnown}`],
     ['/', '{origin}', `GET ${wellKnown}`],
@@ -48,7 +48,7 @@ test('an issuer, and each form of its well-known address, leads to its metadata'
   }
 })
 
-test('metadata of a foreign issuer is refused, wherever it stands', async (t) => {
+test('metadata that names another issuer is refused', async (t) => {
   const table: [string, unknown][] = [
     ['', 'https://accounts.google.com'],
     ['', '{origin}/tenant'],
@@ -72,7 +72,7 @@ test('metadata of a foreign issuer is refused, wherever it stands', async (t) =>
   }
 })
 
-test('nobody is asked at an address that is no form of metadata', async (t) => {
+test('a URL that cannot be metadata is refused without a request', async (t) => {
   for (const path of ['/.well-known/anything-else', '/tenant/.well-known/', `/a${wellKnown}/b`]) {
     const { found, requests } = await discoverAt(t, path, '{origin}')
     await assert.rejects(found, { name: 'OAuthAnswerInvalid' }, path)
@@ -80,7 +80,7 @@ test('nobody is asked at an address that is no form of metadata', async (t) => {
   }
 })
 
-test('of the metadata only the members that we know are kept', async (t) => {
+test('only known metadata members are kept', async (t) => {
   const { found } = await discoverAt(t, '', '{origin}', {
     revocation_endpoint: 'https://a.example/revoke',
     jwks_uri: 'https://a.example/jwks',
@@ -91,7 +91,7 @@ test('of the metadata only the members that we know are kept', async (t) => {
   assert.deepEqual(Object.keys(await found).sort(), expected.sort())
 })
 
-test('an issuer without OpenID Connect is found by RFC 8414, and nothing else is tried where nobody answers', async (t) => {
+test('discovery falls back to RFC 8414 after a 404, but not if the server is unreachable', async (t) => {
   const authority = await createAuthority(temporaryFolder(t))
   const certificate = await authority.issue({ names: ['localhost'] })
   const { port, requests } = await startTlsUpstream(t, certificate, (request, response) => {

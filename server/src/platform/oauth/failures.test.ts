@@ -5,14 +5,14 @@ import { ServiceError } from '../errors.ts'
 import { isUnavailable } from './failures.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from './oauth-client.ts'
 
-test('whatever stops a call on its way leaves the answer open', () => {
+test('errors that prevented a response count as unavailable', () => {
   const { invalidUrl, notAllowed, unreachable, tlsFailure, timedOut, tooLarge } = egress
   const made = [notAllowed, unreachable, tlsFailure, timedOut, tooLarge].map((make) => make('a.example', 'a reason'))
   const all = [...made, invalidUrl('no URL'), new ServiceError('provider_unavailable')]
   for (const error of all) assert.ok(isUnavailable(error), error.code)
 })
 
-test('a refusal, an answer that does not hold and a failure of our own are something else', () => {
+test('refusals, invalid responses and internal errors do not count as unavailable', () => {
   const ours = (['not_ready', 'conflict', 'internal', 'not_found'] as const).map((code) => new ServiceError(code))
   for (const error of [...ours, new OAuthRefused('x'), new OAuthAnswerInvalid('x'), new TypeError('x'), undefined]) {
     assert.ok(!isUnavailable(error), String(error))

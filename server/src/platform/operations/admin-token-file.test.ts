@@ -7,7 +7,7 @@ import { readConfig } from '../../config/config.ts'
 import { readAdminToken } from './instance.ts'
 import { ConfigError } from '../config/settings.ts'
 
-test('a file that holds only the beginning of an admin token lets nobody in', (t) => {
+test('a truncated admin token file lets nobody in', (t) => {
   const config = readConfig({ SALLYPORT_DATA_DIR: temporaryFolder(t) })
   for (const content of ['s', 'sp_admin_abc\n', 'two words that are long enough by themselves']) {
     writeFileSync(join(config.dataDir, 'admin-token'), content)

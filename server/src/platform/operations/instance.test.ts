@@ -23,7 +23,7 @@ import { openVault } from '../vault/vault.ts'
 const configIn = (folder: string, env: Environment = {}) => readConfig({ SALLYPORT_DATA_DIR: folder, ...env })
 const idsOf = (keys: readonly { id: string }[]) => keys.map(({ id }) => id)
 
-test('the data directory is for its owner alone, also where it was open before', (t) => {
+test('the data directory is restricted to its owner, even if it was open before', (t) => {
   const folder = join(temporaryFolder(t), 'deep', 'data')
   const config = configIn(folder)
   prepareDataDirectory(config)
@@ -33,7 +33,7 @@ test('the data directory is for its owner alone, also where it was open before',
   assert.equal(statSync(folder).mode & 0o777, 0o700)
 })
 
-test('a directory that holds other things is refused, not closed to those who need them', (t) => {
+test('a directory with other files in it is refused and its permissions are kept', (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'sallyport.db'), '')
   writeFileSync(join(folder, 'notes.txt'), '')
@@ -47,7 +47,7 @@ test('a directory that holds other things is refused, not closed to those who ne
   assert.equal(statSync(folder).mode & 0o777, 0o700)
 })
 
-test('the first start makes the admin token and the master key; the next ones read them', (t) => {
+test('the first start creates the admin token and master key; later ones read them', (t) => {
   const config = configIn(temporaryFolder(t))
   const token = readAdminToken(config).reveal()
   assert.ok(isWellFormedToken('admin', token))
@@ -59,7 +59,7 @@ test('the first start makes the admin token and the master key; the next ones re
   assert.deepEqual(readdirSync(config.dataDir).sort(), ['admin-token', 'master-key'])
 })
 
-test('what is set is used, and nothing is made', (t) => {
+test('configured secrets are used, and none are created', (t) => {
   const [token, key] = ['an-admin-token-of-32-characters-or-more', newMasterKey()]
   const given = { SALLYPORT_ADMIN_TOKEN: token, SALLYPORT_MASTER_KEY: key.text.reveal() }
   const config = configIn(temporaryFolder(t), given)
@@ -71,7 +71,7 @@ test('what is set is used, and nothing is made', (t) => {
   assert.deepEqual(readdirSync(config.dataDir), [])
 })
 
-test('a lost master key is not made anew once there is a database', async (t) => {
+test('a lost master key is not recreated if a database exists', async (t) => {
   const config = configIn(temporaryFolder(t))
   const source = masterKeySource(config)
   source.read()
@@ -91,7 +91,7 @@ test('a lost master key is not made anew once there is a database', async (t) =>
   await openVault({ database, readMasterKeys: source.read, clock: fixedClock().now })
 })
 
-test('an empty or broken key file is named, not replaced', (t) => {
+test('an empty or invalid key file is reported, not replaced', (t) => {
   const config = configIn(temporaryFolder(t))
   const file = join(config.dataDir, 'master-key')
   for (const content of ['', '\n', 'hush']) {
@@ -104,7 +104,7 @@ test('an empty or broken key file is named, not replaced', (t) => {
   }
 })
 
-test('an empty file for the admin token lets nobody in', (t) => {
+test('an empty admin token file lets nobody in', (t) => {
   const config = configIn(temporaryFolder(t))
   for (const content of ['', ' \n']) {
     writeFileSync(join(config.dataDir, 'admin-token'), content)
@@ -115,7 +115,7 @@ test('an empty file for the admin token lets nobody in', (t) => {
   }
 })
 
-test('keys that come from a file are written back to that file, and read anew', (t) => {
+test('keys from a file are written back to it and read again', (t) => {
   const folder = temporaryFolder(t)
   const [old, fresh] = [newMasterKey(), newMasterKey()]
   const file = join(folder, 'elsewhere')

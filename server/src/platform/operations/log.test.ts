@@ -33,7 +33,7 @@ test('an event is one line of JSON with its time, level, instance, version and m
   assert.ok(line.endsWith('}\n') && line.indexOf('\n') === line.length - 1)
 })
 
-test('a token of ours is taken out wherever it got in', () => {
+test('our tokens are redacted wherever they appear', () => {
   for (const format of ['json', 'text'] as const) {
     for (const kind of ['admin', 'agent', 'login', 'sandbox', 'session'] as const) {
       const token = mintToken(kind).reveal()
@@ -47,7 +47,7 @@ test('a token of ours is taken out wherever it got in', () => {
   }
 })
 
-test('an error that is logged by itself is scrubbed alike', () => {
+test('an error that is logged by itself is redacted too', () => {
   const token = mintToken('session').reveal()
   const line = logged((log) => {
     log.error(new Error(`no ${token}`))
@@ -95,7 +95,7 @@ test('an error keeps its name, code, message, stack and cause', () => {
   assert.match(err.cause.stack, /^Error: connect failed\n +at /)
 })
 
-test('an error that is its own cause is logged, not followed for ever', () => {
+test('an error that is its own cause is logged without a loop', () => {
   const error = new Error('turning')
   error.cause = new Error('round', { cause: error })
   const line = logged((log) => {
@@ -113,7 +113,7 @@ test('levels are words', () => {
   }
 })
 
-test('of an error that repeats, the stacks are logged once and the rest are counted', () => {
+test('the stacks of a repeated error are logged once, then counted', () => {
   const lines: any[] = []
   const write = (line: string) => lines.push(JSON.parse(line))
   const log = createLog({ logLevel: 'info', logFormat: 'json' }, { write })
@@ -150,7 +150,7 @@ test('after a minute the stacks of a repeated error are logged again, with the c
   assert.deepEqual(sampled(error), error)
 })
 
-test('errors whose messages all differ take no memory without end', () => {
+test('errors whose messages all differ take bounded memory', () => {
   const sampled = createStackSampling(() => 0)
   const error = (n: number) => ({ name: 'Error', message: `no ${n}`, stack: 'stack' })
   sampled(error(0))
@@ -159,7 +159,7 @@ test('errors whose messages all differ take no memory without end', () => {
   assert.equal(sampled(error(9_999)).stack, undefined)
 })
 
-test('in text, a repeated error keeps its message', () => {
+test('a repeated error keeps its message in text format', () => {
   const text = logged((log) => {
     for (let i = 0; i < 2; i++) log.error({ err: new TypeError('outside', { cause: new Error('inside') }) }, 'failed')
   }, 'text')
@@ -167,7 +167,7 @@ test('in text, a repeated error keeps its message', () => {
   assert.doesNotMatch(text, /instance|version/)
 })
 
-test('in text, a line says time, level, message and members, and the stacks follow', () => {
+test('a text line has time, level, message and members, followed by the stacks', () => {
   const error = new TypeError('outside', { cause: new RangeError('inside') })
   const text = logged((log) => {
     log.info({ port: 8787 }, 'listening')
@@ -189,7 +189,7 @@ test('auto is text on a terminal and JSON elsewhere', () => {
   assert.ok(logged(write, 'json', true).startsWith('{'))
 })
 
-test('what lies below the level is not logged', () => {
+test('messages below the level are not logged', () => {
   const lines: string[] = []
   const log = createLog({ logLevel: 'warn', logFormat: 'json' }, { write: (line) => lines.push(line) })
   log.info('below')

@@ -10,7 +10,7 @@ import { createAgentLoad } from '../../proxy/load.ts'
 import { measureCalls } from '../../proxy/proxy-metrics.ts'
 import { createMetrics } from './metrics.ts'
 
-test('answers are counted by route, so that callers can not make up time series', async (t) => {
+test('responses are counted by route, so that callers cannot create time series', async (t) => {
   const service = await startService(t, 'sqlite')
   await service.call('GET', '/healthz')
   await service.call('GET', '/made-up-by-a-caller')
@@ -20,7 +20,7 @@ test('answers are counted by route, so that callers can not make up time series'
   assert.ok(!text.includes('made-up-by-a-caller'))
 })
 
-test('calls are counted by outcome, with what was taken out of their answers and how many are under way', async (t) => {
+test('calls are counted by outcome, with their redactions and how many are in flight', async (t) => {
   const service = await startService(t, 'sqlite')
   const { proxy } = await agentInSandbox(service)
   await proxy()
@@ -42,7 +42,7 @@ test('calls are counted by outcome, with what was taken out of their answers and
   }
 })
 
-test('refusals for want of a rate are counted by route', async (t) => {
+test('rate-limited requests are counted by route', async (t) => {
   const service = await startService(t, 'sqlite', { SALLYPORT_REGISTRATIONS_PER_MINUTE: '1' })
   for (let i = 0; i < 3; i++) await service.call('POST', '/v4/agents/register', { body: { name: 'a' } })
   const text = await service.app.metrics.registry.metrics()
@@ -50,8 +50,8 @@ test('refusals for want of a rate are counted by route', async (t) => {
   assert.match(text, /^sallyport_errors_total\{code="rate_limited"\} 2$/m)
 })
 
-onBothDatabases('the parts of proxied calls', (engine) => {
-  test('add up to the time of their HTTP answers, however the calls end', async (t) => {
+onBothDatabases('the timed parts of proxied calls', (engine) => {
+  test('add up to the duration of their HTTP responses, however the calls end', async (t) => {
     const calling = await startCalling(t, engine, {
       answer: (response, { path }) => {
         if (path === '/cut') response.destroy()
@@ -126,7 +126,7 @@ test('histograms reach 300 seconds, and all have the same buckets', async (t) =>
   }
 })
 
-test('of several processes, what all see alike is not added up', async (t) => {
+test('gauges that are the same in all processes are not added up', async (t) => {
   const service = await startService(t, 'sqlite')
   const figures = await service.app.metrics.registry.getMetricsAsJSON()
   const text = await createMetrics(() => Promise.resolve([figures, figures])).text()

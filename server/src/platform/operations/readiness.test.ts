@@ -6,7 +6,7 @@ import { migrations } from '../../migrations/migrations.ts'
 import { createReadiness } from './readiness.ts'
 
 onBothDatabases('readiness', (engine) => {
-  test('however often strangers ask, the database is written to at most ten times a second', async (t) => {
+  test('frequent readyz requests write to the database at most ten times a second', async (t) => {
     const { database } = await startService(t, engine)
     const probedAt: number[] = []
     const probe = () => {

@@ -59,7 +59,7 @@ test("Apple's four settings go together", (t) => {
   }
 })
 
-test('a wrong key file stops the start, names the setting and shows nothing of what it got', (t) => {
+test('an invalid key file stops the start, and the error names only the setting', (t) => {
   const wrongKeys = [ec('P-384'), rsa, 'no key', '']
   const paths = [...wrongKeys.map((content) => fileOf(t, content)), '/nowhere/key.p8', ec('P-256')]
   for (const path of paths) {
@@ -82,7 +82,7 @@ test('a wrong key file stops the start, names the setting and shows nothing of w
   assert.equal(fcmCredentialsFile?.projectId, 'a-project')
 })
 
-test('a VAPID key is 32 bytes in base64url that are a private key, and its subject can be turned to', () => {
+test('a VAPID key is a base64url private key of 32 bytes, with a subject to contact', () => {
   const { privateKey } = newVapidKey()
   assert.deepEqual(problemsOf({ SALLYPORT_VAPID_PRIVATE_KEY: privateKey.reveal() }), [])
   for (const wrong of ['A'.repeat(43), '_'.repeat(43), 'AAAA', `${privateKey.reveal()}A`, '+'.repeat(43)]) {
@@ -96,7 +96,7 @@ test('a VAPID key is 32 bytes in base64url that are a private key, and its subje
 })
 
 onBothDatabases('the VAPID key', (engine) => {
-  test('is made once for all instances, lies sealed in the database, and stays', async (t) => {
+  test('is created once for all instances and stored encrypted', async (t) => {
     const service = await startService(t, engine)
     const { database, vault } = service
     const clock = fixedClock().now
@@ -114,7 +114,7 @@ onBothDatabases('the VAPID key', (engine) => {
     assert.ok(!disk.includes(Buffer.from(first.privateKey.reveal(), 'base64url')))
   })
 
-  test('is the one that was set, where one was', async (t) => {
+  test('is the configured one, if there is one', async (t) => {
     const { publicKey, privateKey } = newVapidKey()
     const env = { SALLYPORT_VAPID_PRIVATE_KEY: privateKey.reveal() }
     const { database, vault } = await startService(t, engine, env)

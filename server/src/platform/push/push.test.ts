@@ -58,7 +58,7 @@ const vapid = newVapidKey()
 
 const kindOf = (outcome: PushOutcome) => ('reason' in outcome ? [outcome.kind, outcome.reason] : [outcome.kind])
 
-test('APNs is told what to show, for how long, and for which app, by a signed token', async (t) => {
+test('APNs gets the notification, its expiry and topic, with a signed provider token', async (t) => {
   const server = await startApnsServer(t, fixedClock().now)
   const push = pushTo(t, server)
   assert.deepEqual(await push.apns(), { kind: 'sent' })
@@ -74,7 +74,7 @@ test('APNs is told what to show, for how long, and for which app, by a signed to
   })
 })
 
-test('a hundred pushes take one connection and one provider token', async (t) => {
+test('a hundred pushes share one connection and one provider token', async (t) => {
   const server = await startApnsServer(t, fixedClock().now)
   const push = pushTo(t, server)
   for (let count = 0; count < 10; count++) {
@@ -86,7 +86,7 @@ test('a hundred pushes take one connection and one provider token', async (t) =>
   assert.equal(new Set(server.received.map(({ providerToken }) => providerToken)).size, 1)
 })
 
-test("each of APNs' answers leads to its end", async (t) => {
+test('each APNs response maps to an outcome', async (t) => {
   const server = await startApnsServer(t, fixedClock().now)
   const push = pushTo(t, server)
   const cases: [number, string, PushOutcome['kind']][] = [
@@ -113,7 +113,7 @@ test("each of APNs' answers leads to its end", async (t) => {
   assert.equal(server.connections(), 1)
 })
 
-test('a connection that breaks, or is taken out of use, is opened again', async (t) => {
+test('a new connection is opened after a break or a GOAWAY', async (t) => {
   const server = await startApnsServer(t, fixedClock().now)
   const push = pushTo(t, server)
   assert.deepEqual(await push.apns(), { kind: 'sent' })
@@ -131,7 +131,7 @@ test('a connection that breaks, or is taken out of use, is opened again', async 
   assert.equal(server.connections(), 4)
 })
 
-test('a provider token is renewed after 40 minutes, and once where it is refused as too old', async (t) => {
+test('a provider token is renewed after 40 minutes, and once if APNs reports it expired', async (t) => {
   const clock = fixedClock()
   const server = await startApnsServer(t, clock.now)
   const push = pushTo(t, server, { clock })
@@ -155,7 +155,7 @@ test('a provider token is renewed after 40 minutes, and once where it is refused
   assert.deepEqual(await push.apns(), { kind: 'refused', reason: 'ExpiredProviderToken' })
 })
 
-test('what is too large for APNs is not sent, and a long collapse id is cut to size', async (t) => {
+test('a push too large for APNs is not sent, and a long collapse id is truncated', async (t) => {
   const server = await startApnsServer(t, fixedClock().now)
   const push = pushTo(t, server)
   assert.deepEqual(await push.apns(phone, { body: 'é'.repeat(2048) }), { kind: 'refused', reason: 'payload_too_large' })
@@ -164,7 +164,7 @@ test('what is too large for APNs is not sent, and a long collapse id is cut to s
   assert.match(String(server.received[0]?.headers['apns-collapse-id']), /^[\w-]{43}$/)
 })
 
-test('a server that speaks no HTTP/2 gets no push', async (t) => {
+test('an APNs server without HTTP/2 gets no push', async (t) => {
   const server = await startWebPushServer(t)
   const apns = await startApnsServer(t, fixedClock().now)
   const settings = { ...apns.settings, SALLYPORT_APNS_URL: `https://${server.host}` }
@@ -181,7 +181,7 @@ test('a server that speaks no HTTP/2 gets no push', async (t) => {
   assert.deepEqual(outcome, { kind: 'later', reason: 'upstream_tls_error' })
 })
 
-test('FCM is told the same, with an access token that is asked for once', async (t) => {
+test('FCM gets the same notification, with one access token for all pushes', async (t) => {
   const clock = fixedClock()
   const server = await startFcmServer(t, clock.now)
   const push = pushTo(t, server, { clock })
@@ -202,7 +202,7 @@ test('FCM is told the same, with an access token that is asked for once', async 
   assert.equal(server.tokensIssued(), 3)
 })
 
-test("each of FCM's answers leads to its end", async (t) => {
+test('each FCM response maps to an outcome', async (t) => {
   const server = await startFcmServer(t, fixedClock().now)
   const push = pushTo(t, server)
   const answer = (status: number, code: string, more: object = {}) => ({
@@ -231,7 +231,7 @@ test("each of FCM's answers leads to its end", async (t) => {
   }
 })
 
-test('without an access token nothing is sent to FCM, and who is to blame is told apart', async (t) => {
+test('without an access token nothing is sent to FCM, and only temporary failures are retried', async (t) => {
   const server = await startFcmServer(t, fixedClock().now)
   const push = pushTo(t, server)
   server.tokenAnswers.push({ status: 400, body: { error: 'invalid_grant' } }, { status: 503, body: {} })
@@ -240,7 +240,7 @@ test('without an access token nothing is sent to FCM, and who is to blame is tol
   assert.deepEqual(await push.fcm(), { kind: 'sent' })
 })
 
-test('a browser can read what it is sent, and its push service knows who sent it', async (t) => {
+test('a Web Push can be decrypted by the browser and is signed with the VAPID key', async (t) => {
   const server = await startWebPushServer(t)
   const browser = server.subscribe()
   assert.deepEqual(await pushTo(t, server).web(browser.token), { kind: 'sent' })
@@ -260,7 +260,7 @@ test('a browser can read what it is sent, and its push service knows who sent it
   assert.deepEqual({ ttl, urgency, topic }, { ttl: '3600', urgency: 'high', topic: 'arq_1' })
 })
 
-test('each answer of a Web Push service leads to its end', async (t) => {
+test('each Web Push response maps to an outcome', async (t) => {
   const server = await startWebPushServer(t)
   const browser = server.subscribe()
   const push = pushTo(t, server)
@@ -280,7 +280,7 @@ test('each answer of a Web Push service leads to its end', async (t) => {
   assert.deepEqual(browser.received, [])
 })
 
-test('a subscription leads to no private address, whatever its name says', async (t) => {
+test('a subscription URL that resolves to a private address is refused', async (t) => {
   const server = await startWebPushServer(t)
   const { token } = server.subscribe()
   // The name was public when it was subscribed with; now it leads inside. A range that the operator listed is for the
@@ -295,7 +295,7 @@ test('a subscription leads to no private address, whatever its name says', async
   assert.equal(server.connections(), 0)
 })
 
-test('a service that is not set up is told of nothing', async (t) => {
+test('a push service that is not configured gets no push', async (t) => {
   const push = pushTo(t, await startWebPushServer(t))
   assert.deepEqual(await push.apns(), { kind: 'refused', reason: 'service_not_set_up' })
   assert.deepEqual(await push.fcm(), { kind: 'refused', reason: 'service_not_set_up' })

@@ -11,14 +11,14 @@ function doesNotOpen(sealed: Uint8Array, associated = 'place', otherKey = key): 
   assert.throws(() => openBytes(otherKey, associated, sealed), new DoesNotOpen())
 }
 
-test('what was sealed opens again, whatever it is', () => {
+test('any encrypted value decrypts to the original', () => {
   const property = fc.property(plain, fc.string(), (bytes, associated) => {
     assert.deepEqual(openBytes(key, associated, sealBytes(key, associated, bytes)), Buffer.from(bytes))
   })
   fc.assert(property)
 })
 
-test('a value with any bit changed does not open', () => {
+test('a value with any bit changed does not decrypt', () => {
   const sealed = sealBytes(key, 'place', Buffer.from('a token that somebody wants'))
   for (let index = 0; index < sealed.length; index++) {
     for (let bit = 0; bit < 8; bit++) {
@@ -29,14 +29,14 @@ test('a value with any bit changed does not open', () => {
   }
 })
 
-test('a value that was cut or lengthened does not open', () => {
+test('a truncated or extended value does not decrypt', () => {
   const sealed = sealBytes(key, 'place', Buffer.from('a token'))
   for (let length = 0; length < sealed.length; length++) doesNotOpen(sealed.subarray(0, length))
   doesNotOpen(Buffer.concat([sealed, Buffer.of(0)]))
   doesNotOpen(sealed.subarray(1))
 })
 
-test('a tag that is shorter than sixteen bytes is refused, although it is right as far as it goes', () => {
+test('a truncated authentication tag is refused', () => {
   const nonce = randomBytes(12)
   for (const length of [4, 8, 12]) {
     const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: length }).setAAD(Buffer.from('place'))
@@ -47,7 +47,7 @@ test('a tag that is shorter than sixteen bytes is refused, although it is right 
   }
 })
 
-test('another key or another place does not open it', () => {
+test('another key or other associated data does not decrypt it', () => {
   const property = fc.property(plain, fc.string(), fc.string(), (bytes, one, other) => {
     const sealed = sealBytes(key, one, bytes)
     doesNotOpen(sealed, one, createSecretKey(randomBytes(32)))
@@ -56,7 +56,7 @@ test('another key or another place does not open it', () => {
   fc.assert(property)
 })
 
-test('the same value is never sealed to the same bytes', () => {
+test('encrypting the same value twice gives different bytes', () => {
   const sealed = Array.from({ length: 200 }, () => sealBytes(key, 'place', Buffer.from('same')).toString('hex'))
   assert.equal(new Set(sealed).size, sealed.length)
   assert.equal(new Set(sealed.map((hex) => hex.slice(2, 26))).size, sealed.length, 'no nonce is used twice')

@@ -15,7 +15,7 @@ import { temporaryFolder } from '../../../testkit/databases.ts'
 import { Secret } from '../secret.ts'
 import { replaceSecretFile } from './key-files.ts'
 
-test('a link to a secret goes on leading to it: what it leads to is replaced', (t) => {
+test('replacing a symlinked secret replaces the target, not the link', (t) => {
   const folder = temporaryFolder(t)
   const [link, elsewhere] = [join(folder, 'key'), join(folder, 'elsewhere')]
   mkdirSync(elsewhere)
@@ -27,7 +27,7 @@ test('a link to a secret goes on leading to it: what it leads to is replaced', (
   assert.deepEqual(readdirSync(elsewhere), ['key'])
 })
 
-test('a group that may read a secret may read the new one; everybody may not', (t) => {
+test("a replaced secret keeps its group's permission and loses everyone else's", (t) => {
   const file = join(temporaryFolder(t), 'key')
   for (const [before, after] of [
     [0o640, 0o640],

@@ -11,7 +11,7 @@ import { readOrMakeSecretFile, replaceSecretFile } from './key-files.ts'
 const modeOf = (file: string) => statSync(file).mode & 0o777
 const notNeeded = () => assert.fail('there is a file already')
 
-test('a file that is not there is made, for its owner alone', (t) => {
+test('a missing file is created, readable by its owner only', (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'key')
   const umask = process.umask(0)
@@ -22,14 +22,14 @@ test('a file that is not there is made, for its owner alone', (t) => {
   assert.deepEqual(readdirSync(folder), ['key'])
 })
 
-test('a file that is there is read, and stays as it is', (t) => {
+test('an existing file is read and not changed', (t) => {
   const file = join(temporaryFolder(t), 'key')
   writeFileSync(file, ' found \n')
   assert.equal(readOrMakeSecretFile(file, notNeeded).reveal(), 'found')
   assert.equal(readFileSync(file, 'utf8'), ' found \n')
 })
 
-test('an empty file is no secret: it is refused, and not filled', (t) => {
+test('an empty file is refused and not filled', (t) => {
   const file = join(temporaryFolder(t), 'key')
   for (const content of ['', ' \n']) {
     writeFileSync(file, content)
@@ -41,7 +41,7 @@ test('an empty file is no secret: it is refused, and not filled', (t) => {
   }
 })
 
-test('of several processes that make it at once, one wins and all read that', async (t) => {
+test('if several processes create it concurrently, all read the same secret', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'key')
   const script = `
@@ -73,7 +73,7 @@ test('of several processes that make it at once, one wins and all read that', as
   assert.deepEqual(readdirSync(folder), ['key'], 'no draft is left behind')
 })
 
-test('a maker that loses the race reads what the winner made', (t) => {
+test("a process that loses the race reads the winner's secret", (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'key')
   const loser = () => {
@@ -84,7 +84,7 @@ test('a maker that loses the race reads what the winner made', (t) => {
   assert.deepEqual(readdirSync(folder), ['key'])
 })
 
-test('a file is replaced by a new one: who has the old one open goes on reading that', (t) => {
+test('a replacement is a new file: readers of the old one are not disturbed', (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'key')
   writeFileSync(file, 'old')
@@ -97,7 +97,7 @@ test('a file is replaced by a new one: who has the old one open goes on reading 
   assert.deepEqual(readdirSync(folder), ['key'])
 })
 
-test('a replacement that fails leaves the old file and no draft', (t) => {
+test('a failed replacement leaves the old file and no temporary file', (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'key')
   mkdirSync(join(file, 'full'), { recursive: true })
@@ -107,7 +107,7 @@ test('a replacement that fails leaves the old file and no draft', (t) => {
   assert.deepEqual(readdirSync(folder), ['key'])
 })
 
-test('a full disk leaves the old file and no draft', async (t) => {
+test('a full disk leaves the old file and no temporary file', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'key')
   writeFileSync(file, 'old')
@@ -131,7 +131,7 @@ test('a full disk leaves the old file and no draft', async (t) => {
 })
 
 test(
-  'a file that root replaces still belongs to whom it belonged',
+  'a file that root replaces keeps its owner',
   { skip: process.getuid?.() !== 0 && 'only root can give files away' },
   (t) => {
     const file = join(temporaryFolder(t), 'key')

@@ -18,7 +18,7 @@ test('a key is the same in hex, base64 and base64url, padded or not', () => {
   assert.deepEqual(parsed?.key.export(), bytes)
 })
 
-test('several keys keep their order, whatever separates them', () => {
+test('several keys keep their order, with any separator', () => {
   const [one, two, three] = [newMasterKey(), newMasterKey(), newMasterKey()]
   const texts = [one, two, three].map(({ text }) => text.reveal())
   for (const separator of [',', ', ', '\n', ' ', '\r\n', ',\n']) {
@@ -26,7 +26,7 @@ test('several keys keep their order, whatever separates them', () => {
   }
 })
 
-test('what is written is read back', () => {
+test('keys can be read back after they are written', () => {
   const keys = [newMasterKey(), newMasterKey()]
   const read = parseMasterKeys(formatMasterKeys(keys))
   assert.deepEqual(
@@ -39,7 +39,7 @@ test('keys differ, and so do their ids', () => {
   assert.notEqual(newMasterKey().id, newMasterKey().id)
 })
 
-test('what is no key is refused, without being repeated', () => {
+test('an invalid key is refused, and the error does not repeat it', () => {
   const good = bytes.toString('base64')
   const texts = [
     ...['', ' \n', ',', 'hush', good.slice(1), `${good}A`, `${good}==`, `${good}${good}`, `!${good.slice(1)}`],
@@ -59,7 +59,7 @@ test('what is no key is refused, without being repeated', () => {
   }
 })
 
-test('a key shows itself to nobody who prints it', () => {
+test('a key does not appear when it is printed', () => {
   const key = newMasterKey()
   const text = key.text.reveal()
   const printed = inspect(key, { depth: null, showHidden: true }) + JSON.stringify(key)

@@ -20,7 +20,7 @@ async function filesOf(database: Database): Promise<Buffer[]> {
   return readdirSync(folder).map((name) => readFileSync(join(folder, name)))
 }
 
-test('after a rotation, whoever has the old master key and steals the files of the database finds nothing it opens', async (t) => {
+test('after a rotation, the database files hold nothing that the old master key decrypts', async (t) => {
   const boxes = await sealedBoxes(t, 'sqlite')
   const vault = await boxes.openVault()
   for (let box = 0; box < 250; box++) await boxes.put(vault, `box ${box}`, `token ${box}`)

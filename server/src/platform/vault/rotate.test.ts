@@ -44,7 +44,7 @@ async function assertFinished(boxes: SealedBoxes, retired: readonly string[]): P
 }
 
 onBothDatabases('a key rotation', (engine) => {
-  test('seals every value anew, after which the old master key opens nothing', async (t) => {
+  test('re-encrypts every value, so that the old master key decrypts nothing', async (t) => {
     const boxes = await sealedBoxes(t, engine)
     const contents = await fill(boxes, 250)
     const [before] = await dataKeys(boxes)
@@ -62,14 +62,14 @@ onBothDatabases('a key rotation', (engine) => {
     )
   })
 
-  test('of nothing at all ends well too', async (t) => {
+  test('of an empty database succeeds', async (t) => {
     const boxes = await sealedBoxes(t, engine)
     const old = idsIn(boxes)
     assert.deepEqual(await rotate(boxes), { resealed: 0 })
     await assertFinished(boxes, old)
   })
 
-  test('is not noticed by an instance that was running before', async (t) => {
+  test('does not disturb an instance that is running', async (t) => {
     const boxes = await sealedBoxes(t, engine)
     const contents = await fill(boxes, 3)
     const running = await boxes.openVault()
@@ -92,7 +92,7 @@ onBothDatabases('a key rotation', (engine) => {
     assert.deepEqual(await boxes.contents(running), expected)
   })
 
-  test('that was killed anywhere leaves everything readable, and a second run finishes it', async (t) => {
+  test('can be killed at any step: all stays readable, and a second run finishes it', async (t) => {
     const boxes = await sealedBoxes(t, engine)
     let contents = await fill(boxes, 120)
     const steps = async (kill: (step: string) => void) => {
@@ -129,7 +129,7 @@ onBothDatabases('a key rotation', (engine) => {
     }
   })
 
-  test('that meets a value which does not open stops and keeps the old key', async (t) => {
+  test('stops at a value that does not decrypt and keeps the old key', async (t) => {
     const boxes = await sealedBoxes(t, engine)
     const contents = await fill(boxes, 5)
     const old = idsIn(boxes)
@@ -148,7 +148,7 @@ onBothDatabases('a key rotation', (engine) => {
     assert.deepEqual(await boxes.contents(await boxes.openVault()), contents)
   })
 
-  test('beside another one loses nothing', async (t) => {
+  test('can run concurrently with another one', async (t) => {
     const boxes = await sealedBoxes(t, engine)
     const contents = await fill(boxes, 150)
     const old = idsIn(boxes)
@@ -157,7 +157,7 @@ onBothDatabases('a key rotation', (engine) => {
     assert.deepEqual(await boxes.contents(await boxes.openVault()), contents)
   })
 
-  test('never takes a key into use again that lies behind the one in use', async (t) => {
+  test('does not reuse a master key listed after the current one', async (t) => {
     const boxes = await sealedBoxes(t, engine)
     await fill(boxes, 1)
     boxes.source.write([...boxes.source.read(), newMasterKey()])
@@ -166,7 +166,7 @@ onBothDatabases('a key rotation', (engine) => {
     await assertFinished(boxes, retired)
   })
 
-  test('loses no value that is sealed while it runs', async (t) => {
+  test('loses no value that is stored while it runs', async (t) => {
     const boxes = await sealedBoxes(t, engine)
     const contents = await fill(boxes, 30)
     const writers = await Promise.all([boxes.openVault(), boxes.openVault(), boxes.openVault()])
@@ -191,7 +191,7 @@ onBothDatabases('a key rotation', (engine) => {
     assert.deepEqual(await boxes.contents(await boxes.openVault()), contents)
   })
 
-  test('from a source that can not be written to waits for the operator to put a new key in front', async (t) => {
+  test('with read-only keys is refused until the operator puts a new key first', async (t) => {
     const boxes = await sealedBoxes(t, engine)
     const contents = await fill(boxes, 3)
     const [old] = boxes.source.read()
@@ -212,7 +212,7 @@ onBothDatabases('a key rotation', (engine) => {
   })
 })
 
-test('a rotation waits for whoever has sealed a value and not yet stored it', async (t) => {
+test('a rotation waits for transactions that have encrypted a value but not committed', async (t) => {
   const boxes = await sealedBoxes(t, 'postgres')
   const [vault, database, { queries: observer }] = [await boxes.openVault(), boxes.open(), boxes.open()]
   const isWaiting = async () => {

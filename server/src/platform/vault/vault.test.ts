@@ -31,7 +31,7 @@ const sealText = (database: Database, vault: Vault, text: string) =>
 const keyRows = (database: Database) => database.queries.selectFrom('vault_keys').selectAll().execute()
 
 onBothDatabases('the vault', (engine) => {
-  test('opens what it sealed', async (t) => {
+  test('decrypts what it encrypted', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const vault = await openWith(database, newMasterKey())
     for (const text of ['', 'a token', 'ü\u0000\u{1f511}', 'x'.repeat(100_000)]) {
@@ -41,7 +41,7 @@ onBothDatabases('the vault', (engine) => {
     }
   })
 
-  test('opens it after a restart, also with a new key in front of the old one', async (t) => {
+  test('decrypts it after a restart, also with a new master key before the old one', async (t) => {
     const open = await migratedDatabase(t, engine)
     const key = newMasterKey()
     const sealed = await sealText(open(), await openWith(open(), key), 'a token')
@@ -51,7 +51,7 @@ onBothDatabases('the vault', (engine) => {
     }
   })
 
-  test('does not open a value that was moved to another table, column, row or owner', async (t) => {
+  test('does not decrypt a value moved to another table, column, row or owner', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const vault = await openWith(database, newMasterKey())
     const sealed = await sealText(database, vault, 'a token')
@@ -69,7 +69,7 @@ onBothDatabases('the vault', (engine) => {
     }
   })
 
-  test('tells any two places apart, whatever their names hold', async (t) => {
+  test('binds a value to its row and owner, whatever characters their ids have', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const vault = await openWith(database, newMasterKey())
     const name = fc.string({ unit: fc.constantFrom('"', ',', '\\', '[', 'a', '\u0000'), maxLength: 4 })
@@ -82,7 +82,7 @@ onBothDatabases('the vault', (engine) => {
     await fc.assert(property, { numRuns: 50 })
   })
 
-  test('does not open a value of which a byte was changed, or that names another data key', async (t) => {
+  test('does not decrypt a value with a changed byte or another data key', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const key = newMasterKey()
     const vault = await openWith(database, key)
@@ -105,7 +105,7 @@ onBothDatabases('the vault', (engine) => {
     assert.deepEqual(await keyRows(open()), before)
   })
 
-  test('refuses to start when one of two data keys is sealed under a master key that is missing', async (t) => {
+  test('refuses to start if the master key of one of two data keys is missing', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const [old, fresh] = [newMasterKey(), newMasterKey()]
     await openWith(database, old)
@@ -115,7 +115,7 @@ onBothDatabases('the vault', (engine) => {
     await openWith(database, fresh, old)
   })
 
-  test('starts beside a rotation that began after its keys were read', async (t) => {
+  test('starts during a rotation that began after it read its keys', async (t) => {
     const open = await migratedDatabase(t, engine)
     const [old, fresh] = [newMasterKey(), newMasterKey()]
     await openWith(open(), old)
@@ -126,7 +126,7 @@ onBothDatabases('the vault', (engine) => {
     assert.deepEqual(answers, [])
   })
 
-  test('makes one data key when instances open an empty database at once', async (t) => {
+  test('creates one data key when instances open an empty database concurrently', async (t) => {
     const open = await migratedDatabase(t, engine)
     const key = newMasterKey()
     const instances = Array.from({ length: 5 }, open)
@@ -143,7 +143,7 @@ onBothDatabases('the vault', (engine) => {
     }
   })
 
-  test('seals nothing under a data key that somebody planted in the database', async (t) => {
+  test('does not encrypt with a data key that was planted in the database', async (t) => {
     const open = await migratedDatabase(t, engine)
     const key = newMasterKey()
     const vault = await openWith(open(), key)
@@ -156,7 +156,7 @@ onBothDatabases('the vault', (engine) => {
     await assert.rejects(openWith(open(), key), new DoesNotOpen())
   })
 
-  test('a data key that took the place of another one does not open', async (t) => {
+  test('a data key copied over another one does not decrypt', async (t) => {
     const open = await migratedDatabase(t, engine)
     const key = newMasterKey()
     await openWith(open(), key)
@@ -172,7 +172,7 @@ onBothDatabases('the vault', (engine) => {
     await assert.rejects(openWith(open(), key), new DoesNotOpen())
   })
 
-  test('a value whose keys are not there any more can wait: the answer is not_ready', async (t) => {
+  test('a value whose keys are missing is not_ready', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const vault = await openWith(database, newMasterKey())
     const sealed = await sealText(database, vault, 'a token')
@@ -184,7 +184,7 @@ onBothDatabases('the vault', (engine) => {
   })
 })
 
-test('whoever steals the database file finds neither the value nor the keys', async (t) => {
+test('a stolen database file reveals neither values nor keys', async (t) => {
   const folder = temporaryFolder(t)
   const database = openSqlite(join(folder, 'sallyport.db'))
   t.after(() => database.close())
