@@ -6,7 +6,7 @@ import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
 
 onBothDatabases('access requests', (engine) => {
-  test('an agent asks, and is told where to send the person', async (t) => {
+  test('an agent creates a request and gets the link for the user', async (t) => {
     const { ask, agent, config, user, read } = await startAccessTest(t, engine)
     const { status, body } = await ask({
       hosts: ['api.acme.example'],
@@ -54,7 +54,7 @@ onBothDatabases('access requests', (engine) => {
     assert.equal((await read(plain.body.access_request_id, user.token)).body.callback, null)
   })
 
-  test('a wish that does not fit is refused, naming the member', async (t) => {
+  test('an invalid request is refused, naming the member', async (t) => {
     const { ask, call, agent, adminToken, providerId } = await startAccessTest(t, engine)
     const wrong: [string, string, object][] = [
       ['not_found', 'provider', { provider: 'nobody' }],
@@ -92,7 +92,7 @@ onBothDatabases('access requests', (engine) => {
     assert.equal((await ask()).body.error.code, 'conflict')
   })
 
-  test('of a request its own agent knows, and nobody else’s', async (t) => {
+  test('a request can be read by its own agent only', async (t) => {
     const { asked, read, cancel, registerAgent, adminToken } = await startAccessTest(t, engine)
     const id = await asked()
     const other = await registerAgent()
@@ -103,7 +103,7 @@ onBothDatabases('access requests', (engine) => {
     assert.equal((await read(id)).body.status, 'pending')
   })
 
-  test('a hint means one user or nobody, and creation answers alike', async (t) => {
+  test('a user hint matches one user or none, and the response does not tell which', async (t) => {
     const test = await startAccessTest(t, engine)
     const { ask, user, logIn, call, adminToken, pending, read, deny, approve, connect } = test
     const other = await logIn({ email: 'bob@example.com', name: 'Ada' })
@@ -134,7 +134,7 @@ onBothDatabases('access requests', (engine) => {
     assert.equal((await read(ids[0] ?? '', user.token)).body.status, 'pending')
   })
 
-  test('pending lists what waits for this user, newest first, a page at a time', async (t) => {
+  test("pending lists this user's open requests, newest first, in pages", async (t) => {
     const { asked, user, clock, call, cancel, pending, registerAgent, adminToken } = await startAccessTest(t, engine)
     const ids = []
     for (let count = 0; count < 4; count++) {
@@ -159,7 +159,7 @@ onBothDatabases('access requests', (engine) => {
     assert.deepEqual(await pending(), [])
   })
 
-  test('an agent has at most 20 pending, also when it asks for many at once', async (t) => {
+  test('an agent has at most 20 pending requests, also with concurrent ones', async (t) => {
     const { ask, cancel, clock } = await startAccessTest(t, engine)
     const replies = await Promise.all(Array.from({ length: 28 }, () => ask()))
     const created = replies.filter(({ status }) => status === 201)
@@ -173,7 +173,7 @@ onBothDatabases('access requests', (engine) => {
     assert.equal((await ask()).status, 201, 'those that expired no longer count')
   })
 
-  test('an agent asks at most 30 times an hour', async (t) => {
+  test('an agent can create at most 30 requests an hour', async (t) => {
     const { ask, cancel, registerAgent } = await startAccessTest(t, engine)
     for (let count = 0; count < 30; count++) {
       const { body } = await ask()
@@ -185,7 +185,7 @@ onBothDatabases('access requests', (engine) => {
     assert.equal((await ask({}, other.token)).status, 201)
   })
 
-  test('who asked, cancelled and decided is on record', async (t) => {
+  test('creation, cancellation and decision are recorded with their callers', async (t) => {
     const test = await startAccessTest(t, engine)
     const { asked, cancel, approve, deny, agent, user } = test
     const ids = [await asked({ user_id: user.userId }), await asked(), await asked()]
@@ -212,7 +212,7 @@ onBothDatabases('access requests', (engine) => {
     )
   })
 
-  test('what led to no grant goes after 30 days, with its callback; what did stays', async (t) => {
+  test('requests without a grant are deleted after 30 days, with their callbacks', async (t) => {
     const { asked, approve, clock, app, database } = await startAccessTest(t, engine)
     await asked({ callback_url: 'https://agent.example/done' })
     const approved = await asked()
@@ -228,7 +228,7 @@ onBothDatabases('access requests', (engine) => {
   })
 })
 
-test('a person without the link finds nothing by guessing', async (t) => {
+test('a user cannot find requests by guessing ids', async (t) => {
   const service = await startService(t, 'sqlite')
   const { token } = await service.logIn()
   for (const id of ['arq_00000000000000000000000000', 'x', '%00', 'pending/x']) {

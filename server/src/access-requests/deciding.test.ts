@@ -34,7 +34,7 @@ const outcomes: Record<string, Record<string, [status: number, becomes: string]>
 }
 
 onBothDatabases('deciding', (engine) => {
-  test('every state and every move from it, as the contract’s table says', async (t) => {
+  test("every state allows exactly the transitions of the contract's table", async (t) => {
     const test = await startAccessTest(t, engine, { SALLYPORT_ACCESS_REQUESTS_PER_HOUR: '1000' })
     for (const [state, reach] of Object.entries(into)) {
       for (const [move, make] of Object.entries(moves)) {
@@ -58,7 +58,7 @@ onBothDatabases('deciding', (engine) => {
     }
   })
 
-  test('a request that names a user is decided by that user alone, one that names nobody by who has the link', async (t) => {
+  test('a request is decided by the user it names, or by anyone with the link if it names none', async (t) => {
     const { asked, approve, deny, read, logIn, user, connect, connectionId } = await startAccessTest(t, engine)
     const bob = await logIn({ email: 'bob@example.com' })
     const forAda = await asked({ user_id: user.userId })
@@ -77,7 +77,7 @@ onBothDatabases('deciding', (engine) => {
     assert.deepEqual([seen.status, seen.grant_id, seen.approved_by], ['approved', null, null])
   })
 
-  test('an agent, a stranger and a console link by itself approve nothing', async (t) => {
+  test('agents, admins, anonymous callers and other sites cannot approve', async (t) => {
     const { asked, approve, deny, read, agent, adminToken, call, connectionId, user } = await startAccessTest(t, engine)
     const id = await asked()
     for (const token of [agent.token, adminToken]) {
@@ -93,7 +93,7 @@ onBothDatabases('deciding', (engine) => {
     assert.equal((await read(id)).body.status, 'pending')
   })
 
-  test('a grant is what was asked for where the approval says nothing more', async (t) => {
+  test('without further terms the grant is what was requested', async (t) => {
     const { asked, approve, agent, connectionId, clock } = await startAccessTest(t, engine)
     const asksFor = { hosts: ['*.files.acme.example'], methods: ['GET'], paths: ['/a'], max_calls: 5 }
     const id = await asked({ ...asksFor, reason: 'x' })
@@ -162,7 +162,7 @@ onBothDatabases('deciding', (engine) => {
     assert.deepEqual(free.allowed_hosts, ['*.files.acme.example'], 'the approver wrote the wildcard')
   })
 
-  test('no approval leaves a grant that can not be listed again, as by an end past the year 9999', async (t) => {
+  test('an expiry past the year 9999 is refused, as the grant could not be listed', async (t) => {
     const { asked, approve, call, user, agent } = await startAccessTest(t, engine)
     const id = await asked()
     const refused = await approve(id, { expires_at: '9999-12-31T23:59:59-01:00' })
@@ -174,7 +174,7 @@ onBothDatabases('deciding', (engine) => {
     }
   })
 
-  test('the connection is the user’s own, live, and of that provider', async (t) => {
+  test("the connection must be the user's own, active and of that provider", async (t) => {
     const test = await startAccessTest(t, engine)
     const { asked, approve, connect, logIn, call, user, connectionId, adminToken, database, read } = test
     const id = await asked()
@@ -205,7 +205,7 @@ onBothDatabases('deciding', (engine) => {
     assert.equal((await read(id)).body.status, 'pending')
   })
 
-  test('nothing is granted to a disabled agent, nor for a provider that is not in use', async (t) => {
+  test('nothing is granted to a disabled agent or for an inactive provider', async (t) => {
     const { asked, approve, call, agent, adminToken, providerId, read, user } = await startAccessTest(t, engine)
     const id = await asked()
     await call('POST', `/v4/providers/${providerId}/disable`, { token: adminToken })
@@ -216,7 +216,7 @@ onBothDatabases('deciding', (engine) => {
     assert.equal((await read(id, user.token)).body.status, 'pending')
   })
 
-  test('of many decisions at once one wins, and leaves one grant and one callback', async (t) => {
+  test('of concurrent decisions one wins, with one grant and one callback', async (t) => {
     const test = await startAccessTest(t, engine)
     const { asked, approve, deny, cancel, read, database } = test
     const id = await asked({ callback_url: 'https://agent.example/done' })
@@ -232,7 +232,7 @@ onBothDatabases('deciding', (engine) => {
     assert.equal(grants.length, status === 'approved' ? 1 : 0)
   })
 
-  test('a decision of either kind is told to the callback, and the agent sees that it was', async (t) => {
+  test('both decisions are sent to the callback, and the agent sees the delivery status', async (t) => {
     const receiver = await startCallbackReceiver(t)
     const test = await startAccessTest(t, engine, reaching(receiver))
     const { ask, approve, deny, cancel, read, app, agent, clock } = test
@@ -262,7 +262,7 @@ onBothDatabases('deciding', (engine) => {
     assert.deepEqual([cancelled.told, cancelled.callback], [[], null])
   })
 
-  test('a denial tells its reason to the agent, and takes members that it does not know', async (t) => {
+  test('a denial passes its reason to the agent, and ignores unknown members', async (t) => {
     const { asked, deny, read, ask } = await startAccessTest(t, engine)
     const id = await asked()
     assert.equal((await deny(id, { reason: 'Not now.', mood: 'bad' })).body.denial_reason, 'Not now.')

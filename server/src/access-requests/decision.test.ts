@@ -29,7 +29,7 @@ function refused(one: Case): [string, string | undefined] {
   return ['granted', undefined]
 }
 
-test('hosts: what was approved, within what was asked for, within what the provider has', () => {
+test("hosts: those approved, within those requested, within the provider's", () => {
   const apiHosts = ['api.example.com', 'www.example.com', '*.cdn.example.com', 'db.example.com:5443']
   const table: [Case, string[]][] = [
     [{}, ['api.example.com', 'www.example.com', 'db.example.com:5443']],
@@ -62,7 +62,7 @@ test('hosts: what was approved, within what was asked for, within what the provi
   }
 })
 
-test('hosts that the provider has lost since they were asked for are not granted', () => {
+test('hosts that the provider no longer has are not granted', () => {
   const asked = { hosts: ['old.example.com', 'api.example.com'] }
   assert.deepEqual(granted({ asked }).allowedHosts, ['api.example.com'])
   assert.deepEqual(refused({ asked: { hosts: ['old.example.com'] } }), ['missing_field', 'allowed_hosts'])
@@ -72,13 +72,13 @@ test('hosts that the provider has lost since they were asked for are not granted
   ])
 })
 
-test('where the provider has wildcards alone, somebody has to name a host', () => {
+test('if the provider has only wildcards, a host must be named', () => {
   const apiHosts = ['*.example.com']
   assert.deepEqual(refused({ apiHosts }), ['missing_field', 'allowed_hosts'])
   assert.deepEqual(granted({ apiHosts, decision: { allowedHosts: ['a.example.com'] } }).allowedHosts, ['a.example.com'])
 })
 
-test('an account that lives on one host is granted that one and no other', () => {
+test('an account with its own host is granted only that host', () => {
   const mine = { apiHosts: ['login.example.com', '*.example.com'], apiHost: 'acme.example.com' }
   assert.deepEqual(granted({ ...mine, asked: { hosts: ['*.example.com'] } }).allowedHosts, ['acme.example.com'])
   assert.deepEqual(granted({ ...mine, decision: { allowedHosts: ['*.example.com'] } }).allowedHosts, [
@@ -94,7 +94,7 @@ test('an account that lives on one host is granted that one and no other', () =>
   assert.deepEqual(granted(mine).allowedHosts, ['acme.example.com'])
 })
 
-test('calls, methods and paths: the smaller of what was asked for and what was said', () => {
+test('calls, methods and paths: the intersection of request and approval', () => {
   const asked = { maxCalls: 10, methods: ['GET', 'POST'], paths: ['/a', '/b/*/c'] }
   assert.deepEqual(granted({ asked }), {
     allowedHosts: ['api.example.com'],
@@ -116,7 +116,7 @@ test('calls, methods and paths: the smaller of what was asked for and what was s
   }
 })
 
-test('what is outside is named by its place as it was sent, doubles and all', () => {
+test('an error names the index as it was sent, counting duplicates', () => {
   const asked = { methods: ['GET'], paths: ['/a'] }
   const cases: [Partial<Decision>, string][] = [
     [{ allowedHosts: ['api.example.com', 'api.example.com:443', 'evil.example'] }, 'allowed_hosts.2'],
@@ -126,7 +126,7 @@ test('what is outside is named by its place as it was sent, doubles and all', ()
   for (const [decision, field] of cases) assert.deepEqual(refused({ asked, decision }), ['invalid_field', field])
 })
 
-test('an end lies ahead, and is a moment that there is', () => {
+test('an expiry must be a valid time in the future', () => {
   const until = (expiresAt: string) => granted({ decision: { expiresAt } }).expiresAt
   assert.deepEqual(until('2026-11-15T12:00:00.001Z'), new Date('2026-11-15T12:00:00.001Z'))
   assert.deepEqual(until('2026-11-15T14:00:00+01:00'), new Date('2026-11-15T13:00:00.000Z'))

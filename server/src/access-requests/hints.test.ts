@@ -10,7 +10,7 @@ import { createStores } from '../stores.ts'
 import { createAccessRequest } from './create.ts'
 
 onBothDatabases('hints', (engine) => {
-  test('asking takes the same queries whether the hint means somebody, somebody disabled, or nobody', async (t) => {
+  test('creation runs the same queries for a known, a disabled and an unknown user', async (t) => {
     const { config, database, vault, egress, clock, agent, user, logIn, call, adminToken } = await startAccessTest(
       t,
       engine,

@@ -42,7 +42,7 @@ async function startWithPhone(t: TestContext, engine: Engine) {
 type Quieted = Awaited<ReturnType<typeof startWithPhone>>
 
 onBothDatabases('notifying', (engine) => {
-  test('a request that names a user is pushed to their devices: who asks for what, unverified, and nothing else', async (t) => {
+  test('a request for a user is pushed to their devices, with the agent marked unverified', async (t) => {
     const { asked, pushes, registerAgent, config, user } = await startWithPhone(t, engine)
     const long = await registerAgent(`${'Very long name '.repeat(5)}🦊`)
     const wish = { user_id: user.userId, reason: 'secret-reason', callback_url: 'https://a.example/x' }
@@ -58,7 +58,7 @@ onBothDatabases('notifying', (engine) => {
     assert.doesNotMatch(JSON.stringify(payload), /secret-reason|a\.example/)
   })
 
-  test('a name can not end its own quotation and speak as we do', async (t) => {
+  test("an agent's name cannot close its own quotation marks", async (t) => {
     const { ring, pushes, registerAgent } = await startWithPhone(t, engine)
     const impostor = await registerAgent('Bank” (verified). Tap „Yes‟ "now" «x». “')
     await ring(impostor.token)
@@ -67,7 +67,7 @@ onBothDatabases('notifying', (engine) => {
     assert.equal(body, '“Bank’ (verified). Tap ’Yes’ ’now’ ’x’. ’” (unverified) wants to use Acme.')
   })
 
-  test('an address that an agent asked by does not pass through the push service', async (t) => {
+  test('the e-mail address in a request is not sent to the push service', async (t) => {
     const { asked, pushes, config, user } = await startWithPhone(t, engine)
     const id = await asked({ user_id: 'ada@example.com' })
     const [payload] = await pushes()
@@ -75,7 +75,7 @@ onBothDatabases('notifying', (engine) => {
     assert.doesNotMatch(JSON.stringify(payload), /ada/)
   })
 
-  test('a block can be lifted long after all that the agent asked for is forgotten', async (t) => {
+  test('an agent can be unblocked after its requests were deleted', async (t) => {
     const { ring, deny, clock, call, user, agent, app } = await startWithPhone(t, engine)
     await deny(await ring(), { block: true })
     clock.advance(40 * 86_400)
@@ -87,7 +87,7 @@ onBothDatabases('notifying', (engine) => {
     assert.equal((await call('POST', path('unmute'), { token: user.token })).body.error.code, 'not_found')
   })
 
-  test('nobody is rung for a request that names nobody, or a user who has no device', async (t) => {
+  test('a request without a user, or for one without a device, sends no push', async (t) => {
     const { asked, pushes, logIn } = await startWithPhone(t, engine)
     const bob = await logIn({ email: 'bob@example.com' })
     await asked()
@@ -96,7 +96,7 @@ onBothDatabases('notifying', (engine) => {
     assert.deepEqual(await pushes(), [])
   })
 
-  test('each stranger rings once an hour, one in ten minutes and three an hour in all', async (t) => {
+  test('unknown agents push once an hour each; all together once in ten minutes and three times an hour', async (t) => {
     const { ring, pushes, registerAgent, clock } = await startWithPhone(t, engine)
     const strangers = await Promise.all(Array.from({ length: 5 }, (_, index) => registerAgent(`agent ${index}`)))
     const counts: number[] = []
@@ -112,7 +112,7 @@ onBothDatabases('notifying', (engine) => {
     assert.equal((await pushes()).length, 4, 'one that could not ring has not used up its own turn')
   })
 
-  test('what was asked while a user had no device uses up nothing', async (t) => {
+  test('requests made while a user had no device do not count', async (t) => {
     const test = await startWithPhone(t, engine)
     const { call, asked, logIn, pushes, registerAgent, apns } = test
     const bob = await logIn({ email: 'bob@example.com' })
@@ -129,7 +129,7 @@ onBothDatabases('notifying', (engine) => {
     assert.equal(apns.received.length, 1)
   })
 
-  test('100 fresh agents ring a phone once at a time, and leave room for an agent that was approved', async (t) => {
+  test('100 new agents cannot use up the pushes of an agent that was approved', async (t) => {
     const test = await startWithPhone(t, engine)
     const { ring, approve, pushes, registerAgent, agent, clock, pending } = test
     assert.equal((await approve(await ring())).status, 201)
@@ -146,7 +146,7 @@ onBothDatabases('notifying', (engine) => {
     assert.equal((await pushes()).length, 5)
   })
 
-  test('in no ten minutes does a phone ring more than three times, however the asking is spread', async (t) => {
+  test('a phone gets at most three pushes in any ten minutes', async (t) => {
     const { ring, approve, pushes, clock } = await startWithPhone(t, engine)
     await approve(await ring())
     clock.advance(3600)
@@ -163,7 +163,7 @@ onBothDatabases('notifying', (engine) => {
     assert.deepEqual([Math.max(...inTen), Math.min(...inTen)], [3, 3], rung.join(' '))
   })
 
-  test('a denial mutes that agent for that user and a day, and no other', async (t) => {
+  test('a denial mutes that agent for that user for a day', async (t) => {
     const test = await startWithPhone(t, engine)
     const { ring, approve, deny, pushes, registerAgent, agent, clock, call, user } = test
     await approve(await ring())
@@ -200,7 +200,7 @@ onBothDatabases('notifying', (engine) => {
         call('POST', `/v4/muted-agents/${agent.agentId}/block`, { token: user.token }),
     ],
   ] as const) {
-    test(`${words} also holds back what the agent asked before and could not be pushed yet`, async (t) => {
+    test(`${words} also stops retries of the agent's earlier pushes`, async (t) => {
       const test = await startWithPhone(t, engine)
       const { ring, approve, pushes, apns, clock } = test
       await approve(await ring())
@@ -217,7 +217,7 @@ onBothDatabases('notifying', (engine) => {
     })
   }
 
-  test('a blocked agent rings no phone and stands in no list, until it is let through again', async (t) => {
+  test('a blocked agent sends no push and is in no list until it is unblocked', async (t) => {
     const test = await startWithPhone(t, engine)
     const { ring, approve, deny, pushes, agent, clock, call, user, pending, read } = test
     await approve(await ring())
@@ -243,7 +243,7 @@ onBothDatabases('notifying', (engine) => {
     assert.deepEqual(await pending(), [])
   })
 
-  test('of agents that never asked them a user can block none', async (t) => {
+  test('a user can block only agents that sent them a request', async (t) => {
     const { ring, call, logIn, agent } = await startWithPhone(t, engine)
     await ring()
     const bob = await logIn({ email: 'bob@example.com' })

@@ -37,7 +37,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 onBothDatabases('an access request for the sandbox', (engine) => {
-  test('is approved at once, and its grant calls the echo with the token redacted', async (t) => {
+  test('is approved immediately, and its grant calls the echo with the token redacted', async (t) => {
     const test = await startAccessTest(t, engine)
     const { agent, read, call } = test
     const { status, body, headers } = await askSandbox(test, { reason: 'To try it out.' })
@@ -88,7 +88,7 @@ onBothDatabases('an access request for the sandbox', (engine) => {
     )
   })
 
-  test('tells its callback, signed as any other', async (t) => {
+  test('sends its callback, signed like any other', async (t) => {
     const receiver = await startCallbackReceiver(t)
     const test = await startAccessTest(t, engine, reaching(receiver))
     const { body } = await askSandbox(test, { callback_url: receiver.url.href })
@@ -105,7 +105,7 @@ onBothDatabases('an access request for the sandbox', (engine) => {
     assert.equal((await test.read(body.access_request_id)).body.callback.status, 'delivered')
   })
 
-  test('strangers’ slow receivers do not hold up the callback of a person’s decision', async (t) => {
+  test("slow receivers of other agents do not delay a user decision's callback", async (t) => {
     const slow = await startCallbackReceiver(t, { fault: 'holds' })
     const quick = await startCallbackReceiver(t)
     const test = await startAccessTest(t, engine, {
@@ -128,7 +128,7 @@ onBothDatabases('an access request for the sandbox', (engine) => {
     assert.equal(slow.received.length, strangers)
   })
 
-  test('narrows its grant as it asks, and a wish that the echo does not meet is refused', async (t) => {
+  test('narrows its grant as requested, and is refused if the echo does not fit', async (t) => {
     const test = await startAccessTest(t, engine)
     const narrow = { hosts: [host], methods: ['get'], paths: ['/v4/sandbox'], max_calls: 1 }
     const { body } = await askSandbox(test, narrow)
@@ -156,7 +156,7 @@ onBothDatabases('an access request for the sandbox', (engine) => {
     assert.deepEqual(await grantsOf(test), before, 'nothing was started')
   })
 
-  test('leaves nothing to decide, cancel or mute, whatever user it names', async (t) => {
+  test('cannot be decided, cancelled or muted, whatever user it names', async (t) => {
     const test = await startAccessTest(t, engine)
     const { user, agent, call, approve, deny, cancel, read, pending } = test
     const device = await pairDevice(test, user)
@@ -185,7 +185,7 @@ onBothDatabases('an access request for the sandbox', (engine) => {
     assert.equal((await proxy(test, body.grant_id)).body.error.code, 'grant_revoked')
   })
 
-  test('takes the place of the agent’s older sandbox, within the limits of both', async (t) => {
+  test("replaces the agent's previous sandbox, within the limits of both", async (t) => {
     const settings = { SALLYPORT_SANDBOX_STARTS_PER_HOUR: '3', SALLYPORT_ACCESS_REQUESTS_PER_HOUR: '4' }
     const test = await startAccessTest(t, engine, settings)
     const { call, agent } = test
@@ -207,7 +207,7 @@ onBothDatabases('an access request for the sandbox', (engine) => {
     assert.equal((await askSandbox(test)).status, 429, 'of access requests')
   })
 
-  test('of ten at once, and ten sandboxes that are started meanwhile, exactly one grant is usable', async (t) => {
+  test('of ten concurrent ones and ten sandbox starts exactly one grant is usable', async (t) => {
     const test = await startAccessTest(t, engine)
     const { call, agent } = test
     const start = () => call('POST', '/v4/sandbox/start', { token: agent.token })
@@ -219,7 +219,7 @@ onBothDatabases('an access request for the sandbox', (engine) => {
     assert.equal((await proxy(test, only(usable).grant_id)).status, 200)
   })
 
-  test('goes with its sandbox a day after the end, and its callback with it', async (t) => {
+  test('is deleted with its sandbox a day after the end, and its callback too', async (t) => {
     const receiver = await startCallbackReceiver(t)
     const test = await startAccessTest(t, engine, reaching(receiver))
     const { app, clock, database, asked, read } = test
@@ -243,7 +243,7 @@ onBothDatabases('an access request for the sandbox', (engine) => {
     assert.equal((await askSandbox(test)).body.status, 'approved')
   })
 
-  test('no provider can take its name, and one that has it already keeps it', async (t) => {
+  test('its slug is reserved, but an existing provider keeps it', async (t) => {
     const test = await startAccessTest(t, engine)
     const { call, adminToken, agent, providerId, database } = test
     const create = { provider_name: 'Mine', slug: 'sandbox', issuer_url: 'https://acme.example', client_id: 'x' }

@@ -57,7 +57,7 @@ onBothDatabases('signed approvals', (engine) => {
     assert.equal((await read(id)).body.approved_by, user.userId)
   })
 
-  test('a device denies with its signature, and the console does without', async (t) => {
+  test('a device denies with its signature, the console without one', async (t) => {
     const test = await startAccessTest(t, engine)
     const { asked, deny, user } = test
     const device = await pairDevice(test, user)
@@ -82,7 +82,7 @@ onBothDatabases('signed approvals', (engine) => {
     assert.equal(grant.status, 201)
   })
 
-  test('a replayed, expired, foreign or malformed signature is refused, each with its code, and decides nothing', async (t) => {
+  test('a replayed, expired, foreign or malformed signature is refused with its own code', async (t) => {
     const test = await startAccessTest(t, engine)
     const { asked, approve, deny, read, clock, connectionId, user, logIn } = test
     const device = await pairDevice(test, user)
@@ -137,7 +137,7 @@ onBothDatabases('signed approvals', (engine) => {
     assert.equal((await approve(next, { ...decision, ...yes }, device.token)).status, 201)
   })
 
-  test('a challenge works once, also for 12 at once', async (t) => {
+  test('a challenge works once, also with 12 concurrent uses', async (t) => {
     const test = await startAccessTest(t, engine)
     const { asked, approve, connectionId, user, database } = test
     const device = await pairDevice(test, user)
@@ -154,7 +154,7 @@ onBothDatabases('signed approvals', (engine) => {
     assert.deepEqual(codeOf(replayed), ['challenge_already_used', 'challenge_id'])
   })
 
-  test('a stolen console session can not widen what a phone signed', async (t) => {
+  test('a stolen console session cannot widen what a phone signed', async (t) => {
     const test = await startAccessTest(t, engine)
     const { asked, approve, connect, connectionId, user, read } = test
     const device = await pairDevice(test, user)
@@ -183,7 +183,7 @@ onBothDatabases('signed approvals', (engine) => {
     assert.equal((await approve(id, { ...decision, ...signature })).status, 201)
   })
 
-  test('a signature on a challenge without a decision counts over the user’s session too', async (t) => {
+  test("a signature without a decision is accepted through the user's session too", async (t) => {
     const test = await startAccessTest(t, engine)
     const { asked, approve, deny, user, call } = test
     const device = await pairDevice(test, user)
@@ -199,7 +199,7 @@ onBothDatabases('signed approvals', (engine) => {
     assert.deepEqual([denied.status, denied.body.status], [200, 'denied'])
   })
 
-  test('where a device is required, a signature that covers no decision is of use to its own device alone', async (t) => {
+  test('with device-only approval, a signature without a decision works only from its device', async (t) => {
     const test = await startAccessTest(t, engine)
     const { asked, approve, user, call } = test
     const device = await pairDevice(test, user)
@@ -218,7 +218,7 @@ onBothDatabases('signed approvals', (engine) => {
     assert.deepEqual([receipt.body.signed, receipt.body.scope_signed, receipt.body.decision], [true, false, null])
   })
 
-  test('a device without its key, or with one that nobody agreed to, decides nothing', async (t) => {
+  test('a device without an enrolled key cannot decide', async (t) => {
     const test = await startAccessTest(t, engine)
     const { asked, approve, deny, pending, read, user } = test
     const keyless = await pairDevice(test, user, { withKey: false })
@@ -235,7 +235,7 @@ onBothDatabases('signed approvals', (engine) => {
     }
   })
 
-  test('a revoked device is out at once, with the challenge that it holds', async (t) => {
+  test('a revoked device is refused immediately, with its open challenge', async (t) => {
     const test = await startAccessTest(t, engine)
     const { asked, approve, call, connectionId, user } = test
     const device = await pairDevice(test, user)
@@ -247,7 +247,7 @@ onBothDatabases('signed approvals', (engine) => {
     assert.deepEqual(codeOf(await approve(id, { ...decision, ...signature })), ['invalid_signature', 'signature'])
   })
 
-  test('whatever way a decision is written in, its receipt verifies without the service', async (t) => {
+  test('a receipt verifies offline for every notation of a decision', async (t) => {
     const test = await startAccessTest(t, engine)
     const { asked, approve, connectionId, user, call } = test
     const device = await pairDevice(test, user)
@@ -272,7 +272,7 @@ onBothDatabases('signed approvals', (engine) => {
     }
   })
 
-  test('a receipt holds what was signed and says what was not', async (t) => {
+  test('a receipt has what was signed and lists what was not', async (t) => {
     const test = await startAccessTest(t, engine)
     const { asked, approve, call, agent, connectionId, user } = test
     const device = await pairDevice(test, user)

@@ -4,8 +4,8 @@ import { startAccessTest } from '../../testkit/access-requests.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { insertGrant } from '../../testkit/grants.ts'
 
-onBothDatabases('who asks', (engine) => {
-  test('is shown as what it is: registered by itself, or claiming an owner, which nobody has verified', async (t) => {
+onBothDatabases('the requesting agent', (engine) => {
+  test('is shown as self-registered, or with an unverified owner', async (t) => {
     const { call, asked, read, agent, user, clock } = await startAccessTest(t, engine)
     const shownTo = async (owner: string | undefined) => {
       clock.advance(60)
@@ -32,7 +32,7 @@ onBothDatabases('who asks', (engine) => {
     assert.deepEqual((await read(await asked(), user.token)).body.agent.agent_id, agent.agentId)
   })
 
-  test('is shown with what this very person granted it before, and what it made of that, while it waits', async (t) => {
+  test("is shown with this user's earlier grants and calls, while pending", async (t) => {
     const service = await startAccessTest(t, engine)
     const { asked, approve, call, read, registerAgent, logIn, agent, user, database, clock } = service
     const eve = await logIn({ email: 'eve@example.com' })

@@ -20,7 +20,7 @@ import { failureOf, judgeAnswer } from './delivery-outcome.ts'
 const hour = 3600
 const now = new Date('2026-11-15T12:00:00.000Z')
 
-test('a callback URL is a whole https URL at a place that a stranger may name', (t) => {
+test('a callback URL is an absolute https URL at an allowed address', (t) => {
   const egress = testEgress(t, { allow: ['hooks.internal:8443', '10.0.0.0/8'] })
   const allows = (text: string, href = text) => {
     assert.equal(judgeCallbackUrl(egress, text).href, href)
@@ -49,7 +49,7 @@ test('a callback URL is a whole https URL at a place that a stranger may name', 
   refuses('address_not_allowed', 'https://agent.example:8443/', 'https://hooks.internal:8444/', 'https://0x7f000001/')
 })
 
-test('a secret is 32 random bytes as Standard Webhooks writes them, each time others, and shows nowhere', () => {
+test('a secret is 32 random bytes in Standard Webhooks form and is never printed', () => {
   const secrets = Array.from({ length: 20 }, mintCallbackSecret)
   for (const secret of secrets) {
     assert.match(secret.reveal(), /^whsec_[A-Za-z0-9+/]{43}=$/)
@@ -58,7 +58,7 @@ test('a secret is 32 random bytes as Standard Webhooks writes them, each time ot
   assert.equal(new Set(secrets.map((secret) => secret.reveal())).size, 20)
 })
 
-test('the signature is the one that Standard Webhooks makes', () => {
+test('the signature matches Standard Webhooks', () => {
   // The example of the reference implementations.
   const secret = new Secret('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')
   const signed = signatureOf(secret, 'msg_p5jXN8AQM9LWM0D4loKWxJek', '1614265330', '{"test": 2432232314}')
@@ -71,7 +71,7 @@ test('the signature is the one that Standard Webhooks makes', () => {
   )
 })
 
-test('any 2xx is success, 410 is final, a redirect is none, and all else is tried again', () => {
+test('2xx is success, 410 is final, redirects fail, and everything else is retried', () => {
   const judged = (status: number) => judgeAnswer({ status, headers: [] }, now)
   for (const status of [200, 201, 202, 204, 206, 299]) assert.equal(judged(status), undefined)
   assert.deepEqual(judged(410), { error: 'gone', isFinal: true })
@@ -83,7 +83,7 @@ test('any 2xx is success, 410 is final, a redirect is none, and all else is trie
   }
 })
 
-test('Retry-After is heard with 429 and 503, as seconds or as a date, up to an hour', () => {
+test('Retry-After is honoured with 429 and 503, as seconds or a date, up to an hour', () => {
   const pauseOf = (wish: string, status = 429) => {
     const failure = judgeAnswer({ status, headers: [['Retry-After', wish]] }, now)
     return failure?.notBefore && failure.notBefore.getTime() - now.getTime()
@@ -99,7 +99,7 @@ test('Retry-After is heard with 429 and 503, as seconds or as a date, up to an h
   }
 })
 
-test('what kept a callback from arriving is told in coarse codes, and our own faults say nothing', () => {
+test('delivery errors are reported as coarse codes, and internal errors reveal nothing', () => {
   const told = (cause: unknown) => failureOf(cause).error
   assert.equal(told(new ServiceError('upstream_timeout')), 'timeout')
   assert.equal(told(new ServiceError('upstream_unreachable')), 'unreachable')
@@ -111,8 +111,8 @@ test('what kept a callback from arriving is told in coarse codes, and our own fa
   assert.equal(told(undefined), 'internal')
 })
 
-onBothDatabases('kept callbacks', (engine) => {
-  test('of two that hold one callback a late failure changes nothing, and a late delivery counts', async (t) => {
+onBothDatabases('stored callbacks', (engine) => {
+  test('after a lease expired, a late failure changes nothing and a late delivery counts', async (t) => {
     const { decided, state, callbacks, database, clock } = await startCallbackTest(t, engine, [])
     const asked = await decided(new URL('https://agent.example/'))
     const claim = () =>
@@ -131,7 +131,7 @@ onBothDatabases('kept callbacks', (engine) => {
     assert.equal((await state(asked))?.status, 'delivered')
   })
 
-  test('a secret that a rotation sealed anew still signs', async (t) => {
+  test('a secret still signs after a key rotation', async (t) => {
     const keyFile = join(temporaryFolder(t), 'master-key')
     writeFileSync(keyFile, newMasterKey().text.reveal(), { mode: 0o600 })
     const receiver = await startCallbackReceiver(t)
@@ -148,7 +148,7 @@ onBothDatabases('kept callbacks', (engine) => {
     assert.deepEqual(verified(asked.secret, only(receiver.received), clock.now()), asked.payload)
   })
 
-  test('callbacks go with their access requests, and those that nobody decided in time go too', async (t) => {
+  test('callbacks are deleted with their access requests, and when those expire', async (t) => {
     const { ask, decided, state, callbacks, database, clock } = await startCallbackTest(t, engine, [])
     const url = new URL('https://agent.example/')
     const [waiting, pending, dropped] = [await ask(url), await decided(url), await ask(url)]

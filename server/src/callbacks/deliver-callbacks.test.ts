@@ -41,7 +41,7 @@ async function until(isSo: () => boolean): Promise<void> {
 const idOf = ({ headers }: { headers: Record<string, string> }) => headers['webhook-id']
 
 onBothDatabases('callbacks', (engine) => {
-  test('a decision is delivered at once: six members, and a signature that verifies', async (t) => {
+  test('a decision is delivered immediately: six members and a valid signature', async (t) => {
     const receiver = await startCallbackReceiver(t)
     const test = await startCallbackTest(t, engine, [receiver])
     const { ask, approve, state, deliverer, callbacks, database, clock } = test
@@ -103,7 +103,7 @@ onBothDatabases('callbacks', (engine) => {
   })
 
   for (const [words, fault, error] of faults) {
-    test(`a receiver that ${words} gets it, with the same webhook-id, when it is back`, async (t) => {
+    test(`a receiver that ${words} gets it later, with the same webhook-id`, async (t) => {
       const receiver = await startCallbackReceiver(t)
       const { decided, state, deliverer, clock, database } = await startCallbackTest(t, engine, [receiver])
       const asked = await decided(receiver.url)
@@ -135,7 +135,7 @@ onBothDatabases('callbacks', (engine) => {
     })
   }
 
-  test('a certificate that does not fit is told as such, and nothing is sent', async (t) => {
+  test('an invalid certificate is reported as such, and nothing is sent', async (t) => {
     const receiver = await startCallbackReceiver(t, { names: ['other.example'] })
     const { decided, state, deliverer } = await startCallbackTest(t, engine, [receiver])
     const asked = await decided(receiver.url)
@@ -144,7 +144,7 @@ onBothDatabases('callbacks', (engine) => {
     assert.deepEqual(receiver.received, [])
   })
 
-  test('a good status counts although the answer never ends', async (t) => {
+  test('a 2xx status counts even if the response body never ends', async (t) => {
     const receiver = await startCallbackReceiver(t, { fault: 'trickles' })
     const { decided, state, deliverer } = await startCallbackTest(t, engine, [receiver])
     const asked = await decided(receiver.url)
@@ -152,7 +152,7 @@ onBothDatabases('callbacks', (engine) => {
     assert.deepEqual(await state(asked), { status: 'delivered', attempts: 1, lastError: null })
   })
 
-  test('a receiver that asks for time gets it, but no more than an hour', async (t) => {
+  test('Retry-After delays the next attempt by an hour at most', async (t) => {
     const receiver = await startCallbackReceiver(t)
     const { decided, deliverer, clock } = await startCallbackTest(t, engine, [receiver])
     await decided(receiver.url)
@@ -170,7 +170,7 @@ onBothDatabases('callbacks', (engine) => {
     assert.equal(await triesAfter(1), 3)
   })
 
-  test('after 24 hours it has failed, and a receiver that comes back later gets nothing', async (t) => {
+  test('after 24 hours a callback has failed and is not retried', async (t) => {
     // What it asks for would lead beyond the end.
     const fault = { status: 503, headers: { 'retry-after': '3600' } }
     const receiver = await startCallbackReceiver(t, { fault })
@@ -193,7 +193,7 @@ onBothDatabases('callbacks', (engine) => {
     assert.equal(receiver.received.length, 3)
   })
 
-  test('one that was never tried for 24 hours is still tried once', async (t) => {
+  test('a callback that was not attempted for 24 hours is still attempted once', async (t) => {
     const receiver = await startCallbackReceiver(t)
     const { decided, state, deliverer, clock } = await startCallbackTest(t, engine, [receiver])
     const asked = await decided(receiver.url)
@@ -202,7 +202,7 @@ onBothDatabases('callbacks', (engine) => {
     assert.equal((await state(asked))?.status, 'delivered')
   })
 
-  test('410 Gone is the last word', async (t) => {
+  test('410 Gone ends a callback', async (t) => {
     const receiver = await startCallbackReceiver(t, { fault: { status: 410 } })
     const { decided, state, deliverer, database, clock } = await startCallbackTest(t, engine, [receiver])
     const asked = await decided(receiver.url)
@@ -214,7 +214,7 @@ onBothDatabases('callbacks', (engine) => {
     assert.equal(receiver.received.length, 1)
   })
 
-  test('an agent that was disabled is told nothing more', async (t) => {
+  test('a disabled agent gets no more callbacks', async (t) => {
     const receiver = await startCallbackReceiver(t)
     const { decided, state, deliverer, call, adminToken, agentId, database } = await startCallbackTest(t, engine, [
       receiver,
@@ -227,7 +227,7 @@ onBothDatabases('callbacks', (engine) => {
     assert.equal(only(await recorded({ database }, 'callback.')).detail.error, 'agent_disabled')
   })
 
-  test('a redirect is not followed, wherever it leads', async (t) => {
+  test('a redirect is not followed', async (t) => {
     const receiver = await startCallbackReceiver(t)
     const other = await startCallbackReceiver(t)
     const { decided, state, deliverer, clock } = await startCallbackTest(t, engine, [receiver, other])
@@ -241,7 +241,7 @@ onBothDatabases('callbacks', (engine) => {
     assert.deepEqual([receiver.received.length, other.received.length], [5, 0])
   })
 
-  test('a place that may not be reached looks the same whether or not anybody is there', async (t) => {
+  test('a disallowed address looks the same whether or not a server listens there', async (t) => {
     const receiver = await startCallbackReceiver(t)
     // Listed as a range: that is for the operator's own URLs, and no agent's.
     const allow = '127.0.0.0/8'
@@ -289,7 +289,7 @@ onBothDatabases('callbacks', (engine) => {
     assert.equal((await recorded({ database }, 'callback.delivered')).length, all.length)
   })
 
-  test('what a crashed instance had claimed is taken over when its lease has run out', async (t) => {
+  test('callbacks claimed by a crashed instance are taken over when the lease expires', async (t) => {
     const receiver = await startCallbackReceiver(t)
     const { decided, state, deliverer, app, callbacks, database, clock } = await startCallbackTest(t, engine, [
       receiver,
@@ -313,7 +313,7 @@ onBothDatabases('callbacks', (engine) => {
     assert.equal(receiver.received.length, 1)
   })
 
-  test("one agent's slow receivers do not hold up another's callback", async (t) => {
+  test("one agent's slow receivers do not delay another's callbacks", async (t) => {
     const slow = await startCallbackReceiver(t, { fault: 'holds' })
     const quick = await startCallbackReceiver(t)
     const { decided, state, deliverer, registerAgent, clock } = await startCallbackTest(t, engine, [slow, quick])
@@ -334,7 +334,7 @@ onBothDatabases('callbacks', (engine) => {
     assert.equal(new Set(slow.received.map(idOf)).size, 30)
   })
 
-  test('what failed before waits behind what is new, however many agents there are', async (t) => {
+  test('new callbacks come before retries', async (t) => {
     const receiver = await startCallbackReceiver(t, { fault: { status: 500 } })
     const { decided, deliverer, registerAgent, callbacks, database, clock } = await startCallbackTest(t, engine, [
       receiver,
@@ -348,7 +348,7 @@ onBothDatabases('callbacks', (engine) => {
     assert.equal(only(await callbacks.claim(database, lease)).accessRequestId, fresh.accessRequestId)
   })
 
-  test('nothing of the secret in the database, the log or the audit; none is kept after the end', async (t) => {
+  test('the secret is in no plaintext, log or audit record, and is deleted at the end', async (t) => {
     const refusing = await startCallbackReceiver(t, { fault: { status: 500 } })
     const away = await startCallbackReceiver(t)
     await away.goDown()

@@ -36,13 +36,13 @@ const answering = (extra: Record<string, unknown>) => ({
   extra,
 })
 
-test("an account's token goes to the host that the provider named for it, and to no other customer's", () => {
+test("an account's token goes only to the host that the provider named for it", () => {
   const host = accountHost(salesforce, answering({ instance_url: 'https://acme.my.salesforce.com' }))
   assert.equal(host, 'acme.my.salesforce.com')
   assert.equal(accountHost({ ...salesforce, preset: null }, answering({})), null)
 })
 
-test('a host that is missing, or not one of the provider’s, is no answer that holds', () => {
+test('a missing or foreign host is an invalid response', () => {
   const refused = [
     undefined,
     1,

@@ -23,8 +23,8 @@ async function comeBack({ oauth, user, start, follow }: ConnectionTest): Promise
 
 const kept = ({ database }: ConnectionTest) => database.queries.selectFrom('connections').selectAll().execute()
 
-onBothDatabases("a provider's answer", (engine) => {
-  test('an id token of another nonce, client, issuer or time is not believed', async (t) => {
+onBothDatabases("a provider's response", (engine) => {
+  test('an id token with another nonce, client, issuer or time is refused', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { oauth } = test
     const table: object[] = [
@@ -57,7 +57,7 @@ onBothDatabases("a provider's answer", (engine) => {
     assert.deepEqual(await kept(test), [])
   })
 
-  test('a token answer that is none connects nothing', async (t) => {
+  test('an invalid token response connects nothing', async (t) => {
     const test = await startConnectionTest(t, engine)
     const table: [string, (body: any) => unknown][] = [
       ['invalid_response', (body) => ({ ...body, access_token: undefined })],
@@ -81,7 +81,7 @@ onBothDatabases("a provider's answer", (engine) => {
     assert.deepEqual(await test.database.queries.selectFrom('former_tokens').selectAll().execute(), [])
   })
 
-  test('a provider that is down, or answers with anything but OAuth, is unavailable', async (t) => {
+  test('a provider that is down or does not speak OAuth is unavailable', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { fault } = test.oauth
     const table: Parameters<typeof fault.answer>[1][] = [
@@ -119,7 +119,7 @@ onBothDatabases("a provider's answer", (engine) => {
     assert.deepEqual((await test.follow(callback, test.user.cookie)).params, { error: 'provider_unavailable' })
   })
 
-  test('an account that no database takes is left out, and one that is long or odd is shown tamed', async (t) => {
+  test('an account id that cannot be stored is left out, and odd labels are cleaned', async (t) => {
     const test = await startConnectionTest(t, engine, { oauth: { emailInIdToken: true } })
     const table: [object, string | null, string | null][] = [
       [{ sub: 'ada\u0000', email: 'a@example.com' }, null, null],
@@ -143,7 +143,7 @@ onBothDatabases("a provider's answer", (engine) => {
     }
   })
 
-  test('scopes that a provider makes up are kept only as far as they are scopes', async (t) => {
+  test('only valid scopes of a provider are kept', async (t) => {
     const test = await startConnectionTest(t, engine)
     const endless = Array.from({ length: 1000 }, (_, index) => `s${index}`).join(' ')
     const table: [unknown, number][] = [
@@ -160,7 +160,7 @@ onBothDatabases("a provider's answer", (engine) => {
     }
   })
 
-  test('a userinfo that fails or speaks of somebody else leaves only the label out', async (t) => {
+  test('if userinfo fails or has another subject, only the label is missing', async (t) => {
     const test = await startConnectionTest(t, engine)
     const lifts = [
       () => test.oauth.fault.answer(oauthPaths.userinfo, { status: 500 }),

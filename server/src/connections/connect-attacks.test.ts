@@ -31,7 +31,7 @@ function atSlug(callback: string, name: string): string {
 }
 
 onBothDatabases('attacks on a connect', (engine) => {
-  test('a person is warned of a provider that an agent proposed, by its domain and not by its name', async (t) => {
+  test('the warning about a proposed provider shows its domain, not its name', async (t) => {
     const test = await startConnectionTest(t, engine, { oauth: { registration: true } })
     const { call, oauth, user } = test
     const agent = await test.registerAgent()
@@ -53,7 +53,7 @@ onBothDatabases('attacks on a connect', (engine) => {
     assert.deepEqual([connections[0].provider, connections[0].verified], ['bank', false])
   })
 
-  test('of many callbacks with one state exactly one connects', async (t) => {
+  test('of many callbacks with the same state exactly one connects', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { oauth, user, start, follow } = test
     const callback = await oauth.approve(await start(user))
@@ -77,7 +77,7 @@ onBothDatabases('attacks on a connect', (engine) => {
     assert.equal(exchanges(test), before)
   })
 
-  test('a state that is wrong, missing, doubled or of another kind leads nowhere and uses nothing up', async (t) => {
+  test('a wrong, missing or repeated state is refused and consumes nothing', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { call, oauth, user, start, follow } = test
     const callback = await oauth.approve(await start(user))
@@ -105,7 +105,7 @@ onBothDatabases('attacks on a connect', (engine) => {
     assert.ok((await follow(callback, user.cookie)).params['connection_id'], 'the state still works')
   })
 
-  test("a mix-up: an answer on another provider's callback is not heard", async (t) => {
+  test("mix-up attack: a response on another provider's callback is refused", async (t) => {
     const test = await startConnectionTest(t, engine)
     const { call, oauth, user, adminToken, start, follow } = test
     const honest = { client_id: oauth.client.clientId, client_secret: oauth.client.clientSecret }
@@ -122,7 +122,7 @@ onBothDatabases('attacks on a connect', (engine) => {
     assert.ok((await follow(callback, user.cookie)).params['connection_id'])
   })
 
-  test('a mix-up: an answer that names another issuer, none, or two, is not believed (RFC 9207)', async (t) => {
+  test('mix-up attack: a response with another issuer, none or two is refused (RFC 9207)', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { oauth, user, start, follow } = test
     const table: Twist[] = [
@@ -141,7 +141,7 @@ onBothDatabases('attacks on a connect', (engine) => {
     assert.equal(exchanges(test), 0)
   })
 
-  test('a provider that never names itself is connected without, and a wrong name is still refused', async (t) => {
+  test('a provider without iss support may leave iss out, but a wrong one is refused', async (t) => {
     const test = await startConnectionTest(t, engine, { oauth: { issParameter: false } })
     const { oauth, user, start, follow } = test
     const wrong = twisted(await oauth.approve(await start(user)), ['set', 'iss', 'https://evil.example'])
@@ -149,7 +149,7 @@ onBothDatabases('attacks on a connect', (engine) => {
     assert.ok(await test.connect())
   })
 
-  test('a code that is missing, doubled, foreign or used before connects nothing', async (t) => {
+  test('a missing, repeated, foreign or used code connects nothing', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { oauth, user, start, follow } = test
     const used = new URL(await oauth.approve(await start(user)))
@@ -175,14 +175,14 @@ onBothDatabases('attacks on a connect', (engine) => {
     )
   })
 
-  test('a code that holds a question mark goes out whole', async (t) => {
+  test('a code with a question mark is sent unchanged', async (t) => {
     const { oauth, user, start, follow } = await startConnectionTest(t, engine)
     const callback = await oauth.approve(await start(user))
     await follow(callback.replace(/code=[^&]+/, 'code=one?two?three'), user.cookie)
     assert.ok(oauth.secrets.has('one?two?three'))
   })
 
-  test('a refusal comes back as such, and what a provider says besides is never repeated', async (t) => {
+  test("a denial is reported as such, and the provider's text is never repeated", async (t) => {
     const test = await startConnectionTest(t, engine)
     const { oauth, user, start, follow } = test
     const denied = await follow(await oauth.deny(await start(user, { redirect_after: '/back?a=1' })), user.cookie)
@@ -212,7 +212,7 @@ onBothDatabases('attacks on a connect', (engine) => {
     assert.equal(exchanges(test), 0)
   })
 
-  test("a victim who opens an attacker's authorization link links nothing", async (t) => {
+  test("opening an attacker's authorization link connects nothing", async (t) => {
     const test = await startConnectionTest(t, engine)
     const { oauth, user: attacker, start, follow, logIn } = test
     const victim = await logIn({ email: 'victim@example.com' })
@@ -231,7 +231,7 @@ onBothDatabases('attacks on a connect', (engine) => {
     assert.ok(!JSON.stringify(await recorded(test, 'connection.')).includes(victim.userId))
   })
 
-  test("an attacker's callback pasted into a victim's browser links nothing", async (t) => {
+  test("an attacker's callback in a victim's browser connects nothing", async (t) => {
     const test = await startConnectionTest(t, engine)
     const { oauth, user: attacker, start, follow, logIn } = test
     const victim = await logIn({ email: 'victim@example.com' })

@@ -10,7 +10,7 @@ function landsAt(path: string): URL {
   return new URL(landing(baseUrl, judgeRedirectAfter(path, baseUrl), { error: 'access_denied' }))
 }
 
-test('a path on this origin is taken', () => {
+test('a path on this origin is allowed', () => {
   const table: [string, string][] = [
     ['/', '/?error=access_denied'],
     ['/connections', '/connections?error=access_denied'],
@@ -32,7 +32,7 @@ test('a path on this origin is taken', () => {
   }
 })
 
-test('an open redirect is refused, however it is spelt', () => {
+test('an open redirect is refused in every notation', () => {
   const table = [
     '',
     'connections',
@@ -89,7 +89,7 @@ test('an open redirect is refused, however it is spelt', () => {
   }
 })
 
-test('the outcome can not be forged by the path that was asked for', () => {
+test('the requested path cannot forge the outcome', () => {
   const paths = [
     '/?connection_id=con_forged&error=forged&connect=waiting',
     '/?connection%5Fid=con_forged&%65rror=forged&c%6Fnnect=waiting',

@@ -22,7 +22,7 @@ async function tokensOf({ database, vault, user }: ConnectionTest, connectionId:
 }
 
 onBothDatabases('connecting', (engine) => {
-  test('a person consents and has a connection, with working tokens and its account', async (t) => {
+  test('a user consents and gets a connection with working tokens and its account', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { oauth, user, start, follow } = test
     const page = new URL(await start(user, { redirect_after: '/done?tab=1' }))
@@ -49,7 +49,7 @@ onBothDatabases('connecting', (engine) => {
     assert.equal(created?.detail.connection_id, id)
   })
 
-  test('a consent page that is http on this machine is opened like any other, and all else stays https', async (t) => {
+  test('a listed consent page may be http on loopback; all else stays https', async (t) => {
     const page = 'http://127.0.0.1:8788/auth'
     const test = await startConnectionTest(t, engine, {
       provider: { authorization_url: page },
@@ -62,7 +62,7 @@ onBothDatabases('connecting', (engine) => {
     assert.match(params['connection_id'] ?? '', /^con_/)
   })
 
-  test('the code goes out with the verifier whose hash the consent page was shown', async (t) => {
+  test('the code is sent with the PKCE verifier of its challenge', async (t) => {
     const { oauth, user, start, follow } = await startConnectionTest(t, engine)
     const page = await start(user)
     const challenge = new URL(page).searchParams.get('code_challenge')
@@ -71,7 +71,7 @@ onBothDatabases('connecting', (engine) => {
     assert.ok([...oauth.secrets].some((secret) => hash(secret) === challenge))
   })
 
-  test('two accounts of one provider stand side by side with their labels', async (t) => {
+  test('two accounts of one provider are two connections with their labels', async (t) => {
     const test = await startConnectionTest(t, engine)
     const ids = [await test.connect(test.user, 'ada')]
     test.clock.advance(1)
@@ -83,7 +83,7 @@ onBothDatabases('connecting', (engine) => {
     ])
   })
 
-  test('the same account again renews the connection, and the former token stays redacted', async (t) => {
+  test('connecting the same account again renews the connection, and its old token stays redacted', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { user, connect, database, vault, clock } = test
     const id = await connect()
@@ -104,7 +104,7 @@ onBothDatabases('connecting', (engine) => {
     assert.equal(await connect(user, 'ada', { connection_id: id }), id, 'named, too')
   })
 
-  test("another person's consent to the same account is a connection of their own", async (t) => {
+  test("another user's consent to the same account is a separate connection", async (t) => {
     const test = await startConnectionTest(t, engine)
     const bob = await test.logIn({ email: 'bob@example.com' })
     const ids = [await test.connect(), await test.connect(bob)]
@@ -113,7 +113,7 @@ onBothDatabases('connecting', (engine) => {
     assert.equal(await test.connection(ids[1] ?? ''), undefined)
   })
 
-  test('a named connection never turns into another account', async (t) => {
+  test('reconnecting never switches a connection to another account', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { user, oauth, connect, start, follow } = test
     const [ada, grace] = [await connect(user, 'ada'), await connect(user, 'grace')]
@@ -129,7 +129,7 @@ onBothDatabases('connecting', (engine) => {
     assert.equal((await test.connection(grace)).status, 'active')
   })
 
-  test('of many consents to one account at once, all end in one connection', async (t) => {
+  test('concurrent consents to one account end in one connection', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { oauth, user, start, follow } = test
     const callbacks: string[] = []
@@ -144,7 +144,7 @@ onBothDatabases('connecting', (engine) => {
     assert.equal(former.length, 4, 'each token that was replaced is remembered')
   })
 
-  test('of many renewals at once each token that was replaced is remembered, also without a known account', async (t) => {
+  test('concurrent renewals remember every replaced token, also without a known account', async (t) => {
     const test = await startConnectionTest(t, engine, { provider: { scopes: ['read'] } })
     const { oauth, user, start, follow, connect, database, vault, clock } = test
     const id = await connect()
@@ -161,7 +161,7 @@ onBothDatabases('connecting', (engine) => {
     assert.ok(known.has(access))
   })
 
-  test('a start that does not fit is refused, naming the member', async (t) => {
+  test('an invalid start is refused, naming the member', async (t) => {
     const { call, user, connect, logIn, adminToken, registerAgent } = await startConnectionTest(t, engine)
     const id = await connect()
     const begin = (body: object, token = user.token) => call('POST', '/v4/oauth/connect/start', { token, body })
@@ -194,7 +194,7 @@ onBothDatabases('connecting', (engine) => {
     assert.equal((await call('POST', '/v4/oauth/connect/start', { body: {} })).status, 401)
   })
 
-  test('a person may start so often an hour, with and without a device', async (t) => {
+  test('starts are limited per user and hour, for both flows together', async (t) => {
     const { call, user, logIn, clock } = await startConnectionTest(t, engine, {
       settings: { SALLYPORT_CONNECTS_PER_HOUR: '3' },
     })
@@ -212,7 +212,7 @@ onBothDatabases('connecting', (engine) => {
     assert.equal((await begin('connect')).status, 200)
   })
 
-  test('a provider that was disabled or deleted meanwhile connects nobody, and is not asked', async (t) => {
+  test('a provider that was disabled or deleted meanwhile is not called', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { call, oauth, user, start, follow, database, providerId } = test
     const disabled = await oauth.approve(await start(user))
@@ -229,7 +229,7 @@ onBothDatabases('connecting', (engine) => {
     assert.deepEqual(await list(test), [])
   })
 
-  test('a provider or a user who is disabled while the tokens come gets no connection', async (t) => {
+  test('disabling the provider or user during the token request prevents the connection', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { call, oauth, user, start, follow, database, adminToken, logIn } = test
     const bob = await logIn({ email: 'bob@example.com' })

@@ -20,7 +20,7 @@ async function connectAll({ connect, user, clock }: ConnectionTest, ...accounts:
 }
 
 onBothDatabases('connections', (engine) => {
-  test('a connection is shown with exactly these members, and none is a token', async (t) => {
+  test('a connection has exactly these members, and no token', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { call, oauth, user, clock, connect, providerId } = test
     const at = clock.now()
@@ -50,7 +50,7 @@ onBothDatabases('connections', (engine) => {
     for (const secret of oauth.secrets) assert.ok(!text.includes(secret))
   })
 
-  test('the list goes a page at a time and by status', async (t) => {
+  test('the list is paginated and can be filtered by status', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { call, user, database } = test
     const ids = await connectAll(test, 'one', 'two', 'three')
@@ -77,7 +77,7 @@ onBothDatabases('connections', (engine) => {
     }
   })
 
-  test("another person's connections are invisible: list, check and delete find nothing", async (t) => {
+  test("another user's connections are not found: list, check and delete", async (t) => {
     const test = await startConnectionTest(t, engine)
     const { call, connect, logIn, adminToken, registerAgent } = test
     const id = await connect()
@@ -102,7 +102,7 @@ onBothDatabases('connections', (engine) => {
     assert.equal((await test.connection(id)).status, 'active')
   })
 
-  test('a page of another site can not disconnect: the cookie alone is not enough', async (t) => {
+  test('another site cannot disconnect: the cookie alone is not enough', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { call, connect, user } = test
     const id = await connect()
@@ -115,7 +115,7 @@ onBothDatabases('connections', (engine) => {
     assert.equal((await test.connection(id)).status, 'active')
   })
 
-  test('disconnecting again changes nothing, and the account can be connected anew', async (t) => {
+  test('disconnecting twice changes nothing, and the account can be connected again', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { call, connect, user, clock } = test
     const id = await connect()

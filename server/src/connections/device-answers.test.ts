@@ -13,8 +13,8 @@ async function beginWith({ call, user, oauth }: ConnectionTest, change: object) 
   return reply
 }
 
-onBothDatabases("a provider's device answer", (engine) => {
-  test('an address or a code that must not be shown to a person is refused', async (t) => {
+onBothDatabases("a provider's device authorization response", (engine) => {
+  test('an unsafe verification URL or user code is refused', async (t) => {
     const test = await startConnectionTest(t, engine)
     const table: object[] = [
       { verification_uri: 'javascript:alert(1)' },
@@ -51,7 +51,7 @@ onBothDatabases("a provider's device answer", (engine) => {
     assert.deepEqual(await test.database.queries.selectFrom('device_flows').selectAll().execute(), [])
   })
 
-  test('where the consent page is http on this machine, the page for codes may stand beside it', async (t) => {
+  test('a verification URL may be http only on the origin of a loopback consent page', async (t) => {
     const test = await startConnectionTest(t, engine)
     const here = 'http://127.0.0.1:8788'
     const begin = (origin: string) =>
@@ -67,7 +67,7 @@ onBothDatabases("a provider's device answer", (engine) => {
     }
   })
 
-  test('an absurd interval or lifetime is brought within bounds', async (t) => {
+  test('an extreme interval or lifetime is clamped', async (t) => {
     const test = await startConnectionTest(t, engine)
     const table: [object, number, number][] = [
       [{ interval: 1e12 }, 300, 600],
@@ -83,7 +83,7 @@ onBothDatabases("a provider's device answer", (engine) => {
     }
   })
 
-  test("a proposed provider can not have a person enter an attacker's code at another site", async (t) => {
+  test('a proposed provider cannot send users to another site to enter a code', async (t) => {
     const test = await startConnectionTest(t, engine)
     const elsewhere = { verification_uri: 'https://github.com/login/device', verification_uri_complete: undefined }
     assert.equal((await beginWith(test, elsewhere)).status, 201, 'an admin answers for this one')

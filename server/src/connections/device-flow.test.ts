@@ -24,7 +24,7 @@ async function begun(test: ConnectionTest, body: object = {}, person = test.user
 const asked = ({ oauth }: ConnectionTest) => oauth.calls.filter(({ path }) => path === oauthPaths.token).length
 
 onBothDatabases('the device flow', (engine) => {
-  test('a person enters the code elsewhere, and the polls end in one connection', async (t) => {
+  test('a user enters the code elsewhere, and polling ends in one connection', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { oauth, clock, user } = test
     const { flow, pollLater } = await begun(test)
@@ -55,7 +55,7 @@ onBothDatabases('the device flow', (engine) => {
     assert.deepEqual([created?.event, created?.user_id], ['connection.created', user.userId])
   })
 
-  test('an early poll is told to slow down without reaching the provider', async (t) => {
+  test('an early poll gets slow_down without a call to the provider', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { flow, poll, pollLater } = await begun(test)
     const early = { status: 'slow_down', interval: flow.interval }
@@ -66,7 +66,7 @@ onBothDatabases('the device flow', (engine) => {
     assert.equal(asked(test), 1)
   })
 
-  test("only the provider's own slow_down lengthens the interval, by five seconds each time", async (t) => {
+  test("only the provider's slow_down increases the interval, by five seconds each", async (t) => {
     const test = await startConnectionTest(t, engine)
     const { flow, pollLater } = await begun(test)
     test.oauth.fault.answer(oauthPaths.token, answering('slow_down'), 2)
@@ -81,7 +81,7 @@ onBothDatabases('the device flow', (engine) => {
     assert.deepEqual((await pollLater(1)).body, { status: 'pending', interval })
   })
 
-  test('a refusal, and an end that the provider tells of, are final', async (t) => {
+  test('access_denied and expired_token from the provider are final', async (t) => {
     const test = await startConnectionTest(t, engine)
     const denied = await begun(test)
     await test.oauth.denyDevice(denied.flow.user_code)
@@ -105,7 +105,7 @@ onBothDatabases('the device flow', (engine) => {
     )
   })
 
-  test('it expires by our clock, whatever the person does afterwards', async (t) => {
+  test('it expires by our clock, whatever the user does afterwards', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { flow, pollLater } = await begun(test)
     await test.oauth.approveDevice(flow.user_code)
@@ -114,7 +114,7 @@ onBothDatabases('the device flow', (engine) => {
     assert.equal((await pollLater()).body.status, 'expired')
   })
 
-  test('consent that was on its way when the time ran out still counts, and the flow says so', async (t) => {
+  test('a token response in flight at expiry still connects', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { flow, poll, pollLater } = await begun(test)
     await test.oauth.approveDevice(flow.user_code)
@@ -130,7 +130,7 @@ onBothDatabases('the device flow', (engine) => {
     assert.equal((await test.connection(body.connection_id)).status, 'active')
   })
 
-  test('of many polls at once one reaches the provider', async (t) => {
+  test('of concurrent polls one reaches the provider', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { flow, poll } = await begun(test)
     await test.oauth.approveDevice(flow.user_code)
@@ -145,7 +145,7 @@ onBothDatabases('the device flow', (engine) => {
     assert.equal((await test.database.queries.selectFrom('connections').selectAll().execute()).length, 1)
   })
 
-  test('a poll that is answered slowly has no second beside it', async (t) => {
+  test('a slow poll prevents a second one', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { flow, poll, pollLater } = await begun(test)
     await test.oauth.approveDevice(flow.user_code)
@@ -159,7 +159,7 @@ onBothDatabases('the device flow', (engine) => {
     assert.equal((await poll()).body.status, 'connected')
   })
 
-  test("another person's device flow is not found", async (t) => {
+  test("another user's device flow is not found", async (t) => {
     const test = await startConnectionTest(t, engine)
     const { call, logIn, user, adminToken, registerAgent } = test
     const { flow, poll } = await begun(test)
@@ -183,7 +183,7 @@ onBothDatabases('the device flow', (engine) => {
     }
   })
 
-  test('a provider without a device endpoint, and one that is disabled meanwhile, are conflicts', async (t) => {
+  test('a provider without a device endpoint or disabled meanwhile is a conflict', async (t) => {
     const without = await startConnectionTest(t, engine, { oauth: { deviceFlow: false } })
     const refused = await begin(without)
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'])
@@ -195,7 +195,7 @@ onBothDatabases('the device flow', (engine) => {
     assert.equal(asked(test), 0)
   })
 
-  test('an outage during a poll is retryable, and the flow goes on', async (t) => {
+  test('an outage during a poll is retryable, and the flow continues', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { flow, pollLater } = await begun(test)
     await test.oauth.approveDevice(flow.user_code)
@@ -217,7 +217,7 @@ onBothDatabases('the device flow', (engine) => {
     assert.equal((await pollLater()).body.status, 'connected')
   })
 
-  test('an account that can not be kept ends the flow, and says why', async (t) => {
+  test('an account that cannot be stored ends the flow with a reason', async (t) => {
     const test = await startConnectionTest(t, engine)
     const id = await test.connect(test.user, 'ada')
     const named = await begun(test, { connection_id: id })

@@ -19,7 +19,7 @@ function accepted({ oauth }: ConnectionTest, tokens: FreshToken[]): Promise<bool
 }
 
 onBothDatabases('the token of a connection', (engine) => {
-  test('is used as it is until a minute before its end, and renewed from then on', async (t) => {
+  test('is used until a minute before it expires, then refreshed', async (t) => {
     const service = await startConnectionTest(t, engine)
     const freshToken = freshTokenOf(service)
     const id = await service.connect()
@@ -37,7 +37,7 @@ onBothDatabases('the token of a connection', (engine) => {
     assert.equal(service.refreshes(), 1)
   })
 
-  test('comes with everything that must not come back: former ones until their end, refresh token, client secret', async (t) => {
+  test('comes with the secrets to redact: unexpired old tokens, refresh token, client secret', async (t) => {
     const service = await startConnectionTest(t, engine)
     const freshToken = freshTokenOf(service)
     const id = await service.connect()
@@ -54,7 +54,7 @@ onBothDatabases('the token of a connection', (engine) => {
     assert.equal((await freshToken(id)).secrets.length, 3)
   })
 
-  test('is renewed once for 50 calls at once, and all 50 get one that the provider takes', async (t) => {
+  test('is refreshed once for 50 concurrent calls, and all get a valid one', async (t) => {
     const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: true } })
     const freshToken = freshTokenOf(service)
     const id = await service.connect()
@@ -68,7 +68,7 @@ onBothDatabases('the token of a connection', (engine) => {
     assert.equal(service.refreshes(), 2)
   })
 
-  test('is renewed once for calls on two instances that know nothing of each other', async (t) => {
+  test('is refreshed once for calls on two instances', async (t) => {
     const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: true } })
     const [one, other] = [freshTokenOf(service), freshTokenOf(service)]
     const id = await service.connect()
@@ -78,7 +78,7 @@ onBothDatabases('the token of a connection', (engine) => {
     assert.deepEqual(new Set(await accepted(service, tokens)), new Set([true]))
   })
 
-  test('is renewed after an upstream said 401, but not again while it is five minutes young', async (t) => {
+  test('is refreshed after a 401 from the upstream, but not within five minutes of the last', async (t) => {
     const service = await startConnectionTest(t, engine)
     const freshToken = freshTokenOf(service)
     const id = await service.connect()
@@ -97,7 +97,7 @@ onBothDatabases('the token of a connection', (engine) => {
     assert.equal(service.refreshes(), 2)
   })
 
-  test('without a known end is tried, and renewed only after a 401', async (t) => {
+  test('without a known expiry is refreshed only after a 401', async (t) => {
     const service = await startConnectionTest(t, engine)
     const freshToken = freshTokenOf(service)
     const forget = service.oauth.fault.change(oauthPaths.token, (body) => ({ ...body, expires_in: undefined }))
@@ -111,7 +111,7 @@ onBothDatabases('the token of a connection', (engine) => {
     assert.equal(service.refreshes(), 1)
   })
 
-  test('that ends at once, as the provider says, is used once instead of being renewed for ever', async (t) => {
+  test('with expires_in 0 is used once instead of being refreshed for ever', async (t) => {
     const service = await startConnectionTest(t, engine)
     const freshToken = freshTokenOf(service)
     const id = await service.connect()
@@ -121,7 +121,7 @@ onBothDatabases('the token of a connection', (engine) => {
     assert.equal(service.refreshes(), 1)
   })
 
-  test('of a grant that the person ended at the provider is no more: the connection needs them again', async (t) => {
+  test('that the user revoked at the provider sets the connection to needs_reauth', async (t) => {
     const service = await startConnectionTest(t, engine)
     const freshToken = freshTokenOf(service)
     const id = await service.connect()
@@ -144,7 +144,7 @@ onBothDatabases('the token of a connection', (engine) => {
     assert.equal((await service.connection(id)).status, 'active')
   })
 
-  test('that ended and can not be renewed makes the connection need its user', async (t) => {
+  test('that expired and cannot be refreshed sets the connection to needs_reauth', async (t) => {
     const service = await startConnectionTest(t, engine)
     const freshToken = freshTokenOf(service)
     const forget = service.oauth.fault.change(oauthPaths.token, (body) => ({ ...body, refresh_token: undefined }))
@@ -161,7 +161,7 @@ onBothDatabases('the token of a connection', (engine) => {
     assert.equal((await service.connection(id)).status, 'needs_reauth')
   })
 
-  test('too short to be redacted is not taken, and the connection needs its user', async (t) => {
+  test('too short to be redacted is refused and sets the connection to needs_reauth', async (t) => {
     const service = await startConnectionTest(t, engine)
     const id = await service.connect()
     service.oauth.fault.change(oauthPaths.token, (body) => ({ ...body, access_token: 'only-15-letters' }))
@@ -190,9 +190,9 @@ const outages = {
   'cuts the connection': 'cut',
 } as const
 
-onBothDatabases('while the provider is away', (engine) => {
+onBothDatabases('while the provider is down', (engine) => {
   for (const [what, answer] of Object.entries(outages)) {
-    test(`(it ${what}) the connection stays active, and a call is told to try again`, async (t) => {
+    test(`(it ${what}) the connection stays active, and calls are told to retry`, async (t) => {
       const service = await startConnectionTest(t, engine)
       const freshToken = freshTokenOf(service)
       const id = await service.connect()
@@ -209,7 +209,7 @@ onBothDatabases('while the provider is away', (engine) => {
     })
   }
 
-  test('a token that still holds is used, and calls at once do not storm the provider', async (t) => {
+  test('a valid token is used, and concurrent calls do not flood the provider', async (t) => {
     const service = await startConnectionTest(t, engine)
     const freshToken = freshTokenOf(service)
     const id = await service.connect()
@@ -224,7 +224,7 @@ onBothDatabases('while the provider is away', (engine) => {
   })
 })
 
-onBothDatabases('a token is handed out no more', (engine) => {
+onBothDatabases('a token is no longer returned', (engine) => {
   test('once an admin has disabled the provider, until it is enabled again', async (t) => {
     const service = await startConnectionTest(t, engine)
     const freshToken = freshTokenOf(service)
@@ -240,7 +240,7 @@ onBothDatabases('a token is handed out no more', (engine) => {
     assert.deepEqual(await accepted(service, [await freshToken(id)]), [true])
   })
 
-  test('once its user is disabled or has disconnected, though a refresh failed and the old one still holds', async (t) => {
+  test('once its user is disabled or has disconnected, even if the old token is still valid', async (t) => {
     const service = await startConnectionTest(t, engine)
     const freshToken = freshTokenOf(service)
     const waitAtTheProvider = async (id: string) => {
@@ -271,7 +271,7 @@ onBothDatabases('a token is handed out no more', (engine) => {
     await assert.rejects(disabling.waiting, refusedWith('grant_revoked'))
   })
 
-  test('once its user is disabled, or has disconnected, also to a call that waited for a refresh', async (t) => {
+  test('once its user is disabled or has disconnected, also to a call waiting for a refresh', async (t) => {
     const service = await startConnectionTest(t, engine)
     const freshToken = freshTokenOf(service)
     const id = await service.connect()

@@ -32,8 +32,8 @@ async function dieInTheMiddle(service: ConnectionTest, id: string): Promise<void
     .execute()
 }
 
-onBothDatabases('a refresh that nobody finished', (engine) => {
-  test('keeps others from refreshing until its lease has run out', async (t) => {
+onBothDatabases('an interrupted refresh', (engine) => {
+  test('prevents other refreshes until its lease expires', async (t) => {
     const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: false } })
     const id = await service.connect()
     service.clock.advance(hour - 30)
@@ -51,7 +51,7 @@ onBothDatabases('a refresh that nobody finished', (engine) => {
     assert.equal(service.refreshes(), asked + 1)
   })
 
-  test('is never reported healthy: it needs its user until somebody has found out, and then it works', async (t) => {
+  test('is reported as needs_reauth until a new refresh succeeds', async (t) => {
     const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: false } })
     const id = await service.connect()
     service.clock.advance(hour)
@@ -74,7 +74,7 @@ onBothDatabases('a refresh that nobody finished', (engine) => {
     assert.equal(await service.oauth.accepts(accessToken.reveal()), true)
   })
 
-  test('took the rotated token with it: the connection is found dead without a call, and says so', async (t) => {
+  test('that lost a rotated token leaves the connection at needs_reauth', async (t) => {
     const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: true } })
     const id = await service.connect()
     service.clock.advance(hour)
@@ -89,8 +89,8 @@ onBothDatabases('a refresh that nobody finished', (engine) => {
   })
 })
 
-onBothDatabases('refreshes that can not be settled', (engine) => {
-  test('do not keep others from being settled, however many they are', async (t) => {
+onBothDatabases('refreshes that cannot be settled', (engine) => {
+  test('do not block others, however many they are', async (t) => {
     const service = await startConnectionTest(t, engine)
     const gone = await service.logIn({ email: 'gone@example.com' })
     for (let count = 0; count < 25; count++) await service.connect(gone, `account-${count}`)
@@ -107,8 +107,8 @@ onBothDatabases('refreshes that can not be settled', (engine) => {
   })
 })
 
-onBothDatabases('tokens that come while', (engine) => {
-  test('the connection is being disconnected are ended at the provider too', async (t) => {
+onBothDatabases('tokens that arrive while', (engine) => {
+  test('the connection is being disconnected are revoked at the provider too', async (t) => {
     const service = await startConnectionTest(t, engine)
     const id = await service.connect()
     service.clock.advance(hour)
@@ -126,7 +126,7 @@ onBothDatabases('tokens that come while', (engine) => {
     for (const secret of [...since, ...before]) assert.equal(await service.oauth.accepts(secret), false)
   })
 
-  test('the account is consented to anew do not take the place of the new ones', async (t) => {
+  test('the account is being reconnected do not replace the new ones', async (t) => {
     const service = await startConnectionTest(t, engine)
     const id = await service.connect()
     service.clock.advance(hour)
@@ -164,7 +164,7 @@ async function waitFor(isSo: () => boolean): Promise<void> {
   }
 }
 
-test('refreshed tokens are not lost when SQLite is locked by somebody else for a while', async (t) => {
+test('refreshed tokens are not lost while SQLite is locked by another process', async (t) => {
   const service = await startConnectionTest(t, 'sqlite')
   const id = await service.connect()
   service.clock.advance(hour)
@@ -180,7 +180,7 @@ test('refreshed tokens are not lost when SQLite is locked by somebody else for a
   assert.equal(service.refreshes(), 1)
 })
 
-test('refreshed tokens are not lost when PostgreSQL cuts the connection that stores them', async (t) => {
+test('refreshed tokens are not lost when PostgreSQL drops the connection', async (t) => {
   const service = await startConnectionTest(t, 'postgres')
   const id = await service.connect()
   service.clock.advance(hour)

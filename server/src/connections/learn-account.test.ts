@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startConnectionTest } from '../../testkit/connections.ts'
 import { freePort } from '../../testkit/ports.ts'
 
-test('the account of a preset for another server is read from that server, not asked for at the preset’s own', async (t) => {
+test("the account is read from the configured server, not the preset's own", async (t) => {
   const port = await freePort()
   const origin = `https://localhost:${port}`
   const { connect, connection } = await startConnectionTest(t, 'sqlite', {

@@ -18,8 +18,8 @@ const oddities = {
   'an id token that is null': { id_token: null },
 }
 
-onBothDatabases('tokens that came with a refresh are kept', (engine) => {
-  test('whatever stands beside them: the old ones are dead already', async (t) => {
+onBothDatabases('refreshed tokens are stored', (engine) => {
+  test('whatever other members the response has, as the old ones are already invalid', async (t) => {
     const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: true } })
     for (const [what, odd] of Object.entries(oddities)) {
       const id = await service.connect(service.user, what.replaceAll(' ', '-'))
@@ -33,7 +33,7 @@ onBothDatabases('tokens that came with a refresh are kept', (engine) => {
     }
   })
 
-  test('with the refresh token there is, where the new one is empty', async (t) => {
+  test('with the existing refresh token if the new one is empty', async (t) => {
     const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: false } })
     for (const empty of ['', null]) {
       const id = await service.connect(service.user, `empty-${typeof empty}`)

@@ -23,7 +23,7 @@ async function found({ database, vault, user }: ConnectionTest, id: string): Pro
 }
 
 onBothDatabases('the lease of a refresh', (engine) => {
-  test('that led to nothing is free at once, also to whoever looked while another still had it', async (t) => {
+  test('is free immediately after a failure, also for a caller that read it while taken', async (t) => {
     const service = await startConnectionTest(t, engine)
     const id = await service.connect()
     const refreshes = createRefreshStore(service.vault)
@@ -42,7 +42,7 @@ onBothDatabases('the lease of a refresh', (engine) => {
     assert.equal(await refreshes.takeLease(queries, meanwhile, leaseOf('third')), true)
   })
 
-  test('that ran out under a slow process loses nothing: what it was given is kept, whatever the next one heard', async (t) => {
+  test('that expired under a slow process loses no tokens, whatever the next one got', async (t) => {
     const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: true } })
     const id = await service.connect()
     service.clock.advance(hour)
@@ -66,7 +66,7 @@ onBothDatabases('the lease of a refresh', (engine) => {
     assert.equal((await recorded(service, 'connection.refreshed')).length, 1)
   })
 
-  test('that ran out gives its process no say any more in whether the connection is dead', async (t) => {
+  test('that expired no longer allows marking the connection needs_reauth', async (t) => {
     const service = await startConnectionTest(t, engine)
     const id = await service.connect()
     const connection = await found(service, id)
@@ -80,8 +80,8 @@ onBothDatabases('the lease of a refresh', (engine) => {
   })
 })
 
-onBothDatabases('a stop', (engine) => {
-  test('waits for refreshes that are under way and lets no other begin', async (t) => {
+onBothDatabases('stopping', (engine) => {
+  test('waits for refreshes in progress and starts no others', async (t) => {
     const service = await startConnectionTest(t, engine, { oauth: { rotateRefreshToken: true } })
     const [one, other] = [await service.connect(), await service.connect(service.user, 'grace')]
     service.clock.advance(hour)

@@ -25,8 +25,8 @@ function resume({ follow, config }: ConnectionTest, ...cookies: string[]) {
   return follow(`${config.baseUrl.origin}/v4/oauth/resume`, cookies.join('; '))
 }
 
-onBothDatabases('an answer that waits', (engine) => {
-  test('who started with a bearer token signs in, resumes, and is connected', async (t) => {
+onBothDatabases('a callback that waits for sign-in', (engine) => {
+  test('a user who started with a bearer token signs in, resumes and is connected', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { user, logIn } = test
     const { landed, waiting } = await comeBackUnknown(test, user)
@@ -40,7 +40,7 @@ onBothDatabases('an answer that waits', (engine) => {
     assert.match(String(resumed.reply.headers['set-cookie']), /^svc_connect=;.*Path=\/v4\/oauth/, 'the cookie goes')
   })
 
-  test('of two such cookies, one set by a neighbour under the same domain, none counts', async (t) => {
+  test('two such cookies, one planted by a sibling domain, are both ignored', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { waiting } = await comeBackUnknown(test, test.user)
     const { cookie } = await test.logIn({ email: 'ada@example.com' })
@@ -49,7 +49,7 @@ onBothDatabases('an answer that waits', (engine) => {
     assert.equal(exchanges(test), 0)
   })
 
-  test('the cookie is HttpOnly, Lax, for the OAuth paths alone, and gone after ten minutes', async (t) => {
+  test('the cookie is HttpOnly, Lax, for the OAuth paths only, and lasts ten minutes', async (t) => {
     const plain = await startConnectionTest(t, engine)
     const { landed } = await comeBackUnknown(plain, plain.user)
     const attributes = (landed.cookie ?? '').split('; ').slice(1).sort()
@@ -61,7 +61,7 @@ onBothDatabases('an answer that waits', (engine) => {
     assert.match((await comeBackUnknown(secure, secure.user)).landed.cookie ?? '', /; Secure/)
   })
 
-  test('the answer waits sealed: neither code nor cookie can be read in the table', async (t) => {
+  test('it is stored encrypted: neither code nor cookie is readable in the table', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { callback, waiting } = await comeBackUnknown(test, test.user)
     const [flow] = await flowsOf(test)
@@ -75,7 +75,7 @@ onBothDatabases('an answer that waits', (engine) => {
     }
   })
 
-  test("a victim who was not signed in links nothing by signing in after an attacker's link", async (t) => {
+  test("a victim who signs in after opening an attacker's link connects nothing", async (t) => {
     const test = await startConnectionTest(t, engine)
     const { user: attacker, logIn } = test
     const { callback, waiting } = await comeBackUnknown(test, attacker, 'victim')
@@ -91,7 +91,7 @@ onBothDatabases('an answer that waits', (engine) => {
     assert.deepEqual([refused?.detail.code, refused?.user_id], ['wrong_user', attacker.userId])
   })
 
-  test("an attacker can not go on with a victim's answer from their own browser", async (t) => {
+  test("an attacker cannot resume a victim's callback in their own browser", async (t) => {
     const test = await startConnectionTest(t, engine)
     const { user: attacker } = test
     const { waiting } = await comeBackUnknown(test, attacker, 'victim')
@@ -101,7 +101,7 @@ onBothDatabases('an answer that waits', (engine) => {
     assert.equal(exchanges(test), 0)
   })
 
-  test('who is not signed in can not resume, and nothing is used up', async (t) => {
+  test('resuming without a session is refused and consumes nothing', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { waiting } = await comeBackUnknown(test, test.user)
     assert.equal((await resume(test, waiting)).reply.body.error.code, 'unauthenticated')
@@ -109,7 +109,7 @@ onBothDatabases('an answer that waits', (engine) => {
     assert.ok((await resume(test, test.user.cookie, waiting)).params['connection_id'])
   })
 
-  test('of many resumes at once one connects, and later ones do not', async (t) => {
+  test('of concurrent resumes one connects, and later ones do not', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { waiting } = await comeBackUnknown(test, test.user)
     const ends = await Promise.all(Array.from({ length: 8 }, () => resume(test, test.user.cookie, waiting)))
@@ -129,7 +129,7 @@ onBothDatabases('an answer that waits', (engine) => {
     assert.deepEqual(await flowsOf(test), [])
   })
 
-  test('a user who was disabled meanwhile is nobody: the answer waits, and connects nothing', async (t) => {
+  test('a user who was disabled meanwhile cannot resume', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { call, oauth, user, start, follow, adminToken } = test
     const callback = await oauth.approve(await start(user))
@@ -141,7 +141,7 @@ onBothDatabases('an answer that waits', (engine) => {
     assert.equal(exchanges(test), 0)
   })
 
-  test('a refusal waits like any other answer, and is told to whom it concerns', async (t) => {
+  test('a denial waits like any other callback and is shown to its user', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { oauth, user, start, follow } = test
     const landed = await follow(await oauth.deny(await start(user)))

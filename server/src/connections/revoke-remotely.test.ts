@@ -37,7 +37,7 @@ async function assertWiped(test: ConnectionTest): Promise<void> {
 }
 
 onBothDatabases('remote revocation', (engine) => {
-  test('disconnecting ends refresh token and access token at the provider, and wipes them here', async (t) => {
+  test('disconnecting revokes both tokens at the provider and deletes them here', async (t) => {
     const test = await startConnectionTest(t, engine)
     await test.connect()
     const { id, access, refresh } = await connected(test)
@@ -63,7 +63,7 @@ onBothDatabases('remote revocation', (engine) => {
     ])
   })
 
-  test('a provider that is away is asked again, with growing pauses, until it has answered', async (t) => {
+  test('a provider that is down is retried with backoff until it responds', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { app, clock, oauth } = test
     const { id, access } = await connected(test)
@@ -97,7 +97,7 @@ onBothDatabases('remote revocation', (engine) => {
     assert.equal(asked(test), before)
   })
 
-  test('a provider that stays away is given up after three days, and the tokens go all the same', async (t) => {
+  test('a provider that stays down is given up after three days, and the tokens are deleted', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { id } = await connected(test)
     test.oauth.fault.answer(oauthPaths.revocation, 'cut')
@@ -113,7 +113,7 @@ onBothDatabases('remote revocation', (engine) => {
     assert.equal(ended?.detail.outcome, 'failed')
   })
 
-  test('a refusal is final, and of one token it does not spare the other', async (t) => {
+  test('a refusal is final, and the other token is still revoked', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { id, access } = await connected(test)
     const refusal = { status: 400, headers: json, body: '{"error":"unsupported_token_type"}' }
@@ -128,7 +128,7 @@ onBothDatabases('remote revocation', (engine) => {
     'in its body': { status: 401, headers: json, body: '{"error":"invalid_client"}' },
     'in a challenge': { status: 401, headers: { 'www-authenticate': 'Basic realm="acme"' } },
   })) {
-    test(`a provider that does not know our client just now, as it says ${what}, is asked again`, async (t) => {
+    test(`a provider that refuses our client with ${what} is retried`, async (t) => {
       const test = await startConnectionTest(t, engine)
       const { id, access } = await connected(test)
       const lift = test.oauth.fault.answer(oauthPaths.revocation, refusal)
@@ -141,7 +141,7 @@ onBothDatabases('remote revocation', (engine) => {
     })
   }
 
-  test('where the provider can not be asked, the tokens are wiped at once', async (t) => {
+  test('without a revocation endpoint the tokens are deleted immediately', async (t) => {
     const test = await startConnectionTest(t, engine, { oauth: { revocation: false } })
     const { id } = await connected(test)
     await test.connect()
@@ -151,7 +151,7 @@ onBothDatabases('remote revocation', (engine) => {
     assert.equal(asked(test), 0)
   })
 
-  test('a provider that is disabled is still asked; one that is gone was not, and that is said', async (t) => {
+  test('a disabled provider is still called; for a deleted one revocation has failed', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { id } = await connected(test)
     const change = (members: object) => test.database.queries.updateTable('providers').set(members).execute()
@@ -168,7 +168,7 @@ onBothDatabases('remote revocation', (engine) => {
     assert.equal((await test.connection(second)).remote_revocation, 'failed')
   })
 
-  test('two instances that catch up at once ask once', async (t) => {
+  test('two instances that catch up concurrently call the provider once', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { config, clock, oauth } = test
     const shared = {
@@ -187,7 +187,7 @@ onBothDatabases('remote revocation', (engine) => {
     assert.equal((await test.connection(id)).remote_revocation, 'done')
   })
 
-  test('a process that died while it asked is followed by another', async (t) => {
+  test('a revocation of a crashed process is taken over by another', async (t) => {
     const test = await startConnectionTest(t, engine)
     const { id } = await connected(test)
     const lift = test.oauth.fault.answer(oauthPaths.revocation, 'cut')

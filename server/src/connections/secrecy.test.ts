@@ -42,7 +42,7 @@ async function connectByDevice({ call, oauth, user, clock }: ConnectionTest, acc
   assert.equal(await poll(), 'connected')
 }
 
-onBothDatabases('what a provider gave us', (engine) => {
+onBothDatabases('secrets of a provider', (engine) => {
   test('no token, code, verifier or client secret in the database file, the log, an error or a response', async (t) => {
     const test = await startConnectionTest(t, engine, { settings: { SALLYPORT_LOG_LEVEL: 'debug' } })
     const { call, oauth, user, clock, log, start, follow, connect } = test

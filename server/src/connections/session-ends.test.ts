@@ -4,7 +4,7 @@ import { slug, startConnectionTest } from '../../testkit/connections.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { oauthPaths } from '../../testkit/oauth-server.ts'
 
-onBothDatabases('a session that ends while the provider is asked for tokens', (engine) => {
+onBothDatabases('a session that ends during the token request', (engine) => {
   test('connects nothing, in a browser or with a device code', async (t) => {
     const { call, oauth, clock, logIn, user, start, follow } = await startConnectionTest(t, engine)
     const callback = await oauth.approve(await start(user))

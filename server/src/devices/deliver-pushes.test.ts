@@ -71,7 +71,7 @@ async function startPushTest(t: TestContext, engine: Engine) {
 }
 
 onBothDatabases('delivering pushes', (engine) => {
-  test("each of the user's devices is told once, by its own service", async (t) => {
+  test("each of the user's devices gets one push through its own service", async (t) => {
     const test = await startPushTest(t, engine)
     const { apns, fcm, web, user } = test
     const browser = web.subscribe()
@@ -112,7 +112,7 @@ onBothDatabases('delivering pushes', (engine) => {
     }
   })
 
-  test('a revoked device, a disabled user and a push that is over get nothing', async (t) => {
+  test('nothing is sent to a revoked device or disabled user, or after expiry', async (t) => {
     const test = await startPushTest(t, engine)
     const { apns, call, user, adminToken } = test
     await test.enqueue('arq_over', 60_000)
@@ -135,7 +135,7 @@ onBothDatabases('delivering pushes', (engine) => {
     assert.deepEqual(await test.waiting(), [])
   })
 
-  test('a dead token is forgotten, with all that it was still to be told', async (t) => {
+  test('an invalid token is deleted with its queued pushes', async (t) => {
     const test = await startPushTest(t, engine)
     await test.enqueue('arq_1')
     test.apns.answers.push({ status: 500, reason: 'InternalServerError' })
@@ -151,7 +151,7 @@ onBothDatabases('delivering pushes', (engine) => {
     assert.equal(await test.enqueue('arq_4'), 1)
   })
 
-  test('a token that has taken the place of a dead one stays', async (t) => {
+  test('a token that replaced an invalid one is kept', async (t) => {
     const test = await startPushTest(t, engine)
     const { pushes, database, phone } = test
     const asked = await pushes.addressOf(database.queries, phone.deviceId)
@@ -164,7 +164,7 @@ onBothDatabases('delivering pushes', (engine) => {
     assert.equal(test.apns.received[0]?.token, 'cd'.repeat(32))
   })
 
-  test('what did not get through is tried again later, and sent once the service is back', async (t) => {
+  test('a failed push is retried and delivered once the service is back', async (t) => {
     const test = await startPushTest(t, engine)
     const { apns, clock } = test
     await test.enqueue()
@@ -184,7 +184,7 @@ onBothDatabases('delivering pushes', (engine) => {
     assert.deepEqual(await test.waiting(), [])
   })
 
-  test('a service that says when to come back is not asked before, and not at all where that is too late', async (t) => {
+  test('Retry-After is honoured, and a push that would come too late is dropped', async (t) => {
     const test = await startPushTest(t, engine)
     const { apns, clock } = test
     const busy = (seconds: number) => ({
@@ -203,7 +203,7 @@ onBothDatabases('delivering pushes', (engine) => {
     assert.deepEqual(await test.waiting(), [])
   })
 
-  test('the lease of a sender that was killed is taken over once it runs out, and a late one changes nothing', async (t) => {
+  test('the expired lease of a killed sender is taken over, and a late result is ignored', async (t) => {
     const test = await startPushTest(t, engine)
     const { apns, clock, database, pushes } = test
     await test.enqueue()
@@ -226,7 +226,7 @@ onBothDatabases('delivering pushes', (engine) => {
     assert.deepEqual([await test.waiting(), apns.received.length], [[], 1])
   })
 
-  test("a push that is being sent is nobody else's, however slow the service is", async (t) => {
+  test('a push in flight is not claimed again, however slow the service is', async (t) => {
     const test = await startPushTest(t, engine)
     const { apns, clock, database, pushes } = test
     await test.enqueue()
@@ -242,7 +242,7 @@ onBothDatabases('delivering pushes', (engine) => {
     assert.deepEqual([await test.waiting(), apns.received.length], [[], 1])
   })
 
-  test("one person's slow push services do not hold up another's push", async (t) => {
+  test("one user's slow push services do not delay another's push", async (t) => {
     const test = await startPushTest(t, engine)
     const { apns, clock, database, pushes } = test
     for (let count = 0; count < 30; count++) await test.enqueue(`arq_${count}`)
@@ -266,7 +266,7 @@ onBothDatabases('delivering pushes', (engine) => {
     assert.deepEqual([await test.waiting(), apns.received.length], [[], 31])
   })
 
-  test('what failed before waits behind what is new', async (t) => {
+  test('new pushes come before retries', async (t) => {
     const test = await startPushTest(t, engine)
     const { clock, database, pushes } = test
     await test.enqueue('arq_failed')
@@ -282,7 +282,7 @@ onBothDatabases('delivering pushes', (engine) => {
     )
   })
 
-  test('two instances send each push once between them', async (t) => {
+  test('two instances send each push once', async (t) => {
     const test = await startPushTest(t, engine)
     const other = await startService(t, engine, test.env, test.clock)
     const ids = Array.from({ length: 60 }, (_, index) => `arq_${index}`)
@@ -295,7 +295,7 @@ onBothDatabases('delivering pushes', (engine) => {
   })
 
   if (engine === 'postgres') {
-    test('what one instance is claiming is neither waited for nor claimed by another', async (t) => {
+    test('concurrent claims of two instances neither block nor overlap', async (t) => {
       const test = await startPushTest(t, engine)
       const { clock, database, pushes } = test
       await test.enqueue('arq_1')
@@ -314,7 +314,7 @@ onBothDatabases('delivering pushes', (engine) => {
     })
   }
 
-  test('nobody is told of a request that needs no answer any more', async (t) => {
+  test('no push is sent for a request that was decided', async (t) => {
     const test = await startPushTest(t, engine)
     await test.enqueue('arq_decided')
     await test.enqueue('arq_open')
@@ -326,7 +326,7 @@ onBothDatabases('delivering pushes', (engine) => {
     )
   })
 
-  test('a push token moved to another device does not open', async (t) => {
+  test('a push token moved to another device does not decrypt', async (t) => {
     const test = await startPushTest(t, engine)
     const { database, pushes, phone } = test
     const thief = await pairDevice(test, await test.logIn({ email: 'thief@example.com' }))

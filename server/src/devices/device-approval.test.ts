@@ -55,7 +55,7 @@ async function pairAnother(service: TestService, person: { token: string }): Pro
 }
 
 onBothDatabases('approve on device only', (engine) => {
-  test('a device that decides can end it by its own signature, and not begin it', async (t) => {
+  test('an enrolled device can turn it off with a signature, but not on', async (t) => {
     const { service, phone, off, isOn } = await guarded(t, engine)
     const asDevice = (body: object, token = phone.token) => service.call('PATCH', '/v4/auth/me', { token, body })
     assert.deepEqual(refusal(await asDevice({ require_device_approval: false })), unsigned)
@@ -67,7 +67,7 @@ onBothDatabases('approve on device only', (engine) => {
     assert.equal((await off()).status, 200)
   })
 
-  test('a device sees the devices of its person, and nobody else’s', async (t) => {
+  test("a device sees only its user's devices", async (t) => {
     const { service, phone, person } = await guarded(t, engine)
     const other = await pairAnother(service, person)
     await pairDevice(service, await service.logIn({ email: 'somebody@example.com' }))
@@ -76,7 +76,7 @@ onBothDatabases('approve on device only', (engine) => {
     assert.deepEqual(ids.toSorted(), [phone.deviceId, other.deviceId].toSorted())
   })
 
-  test('needs a device whose key decides, and a person who says so', async (t) => {
+  test("needs an enrolled device and the user's own session", async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn()
     const change = (token: string, body: object) => service.call('PATCH', '/v4/auth/me', { token, body })
@@ -106,7 +106,7 @@ onBothDatabases('approve on device only', (engine) => {
     )
   })
 
-  test('a stolen console session can not switch device-only off', async (t) => {
+  test('a stolen console session cannot turn device-only off', async (t) => {
     const { service, person, phone, off, isOn } = await guarded(t, engine)
     assert.deepEqual(refusal(await off()), unsigned)
     const thief = await pairAnother(service, person)
@@ -126,7 +126,7 @@ onBothDatabases('approve on device only', (engine) => {
     )
   })
 
-  test('a stolen console session can not pair a device that decides', async (t) => {
+  test('a stolen console session cannot pair a device that can approve', async (t) => {
     const { service, person, phone, enrol, deciding } = await guarded(t, engine)
     const thief = await pairAnother(service, person)
     assert.deepEqual(await deciding(), [phone.deviceId])
@@ -139,7 +139,7 @@ onBothDatabases('approve on device only', (engine) => {
     assert.deepEqual(await deciding(), [phone.deviceId])
   })
 
-  test('a code that was issued before the switch pairs no device that decides either', async (t) => {
+  test('a code issued before it was turned on cannot pair a device that can approve', async (t) => {
     const { service, person, phone, off, on, deciding } = await guarded(t, engine)
     await off(await signAction(service, phone, 'off'))
     const { body } = await service.call('POST', '/v4/devices/pairing-codes', { token: person.token })
@@ -151,7 +151,7 @@ onBothDatabases('approve on device only', (engine) => {
     assert.deepEqual(await deciding(), [phone.deviceId])
   })
 
-  test('a device that was paired meanwhile decides once an enrolled one has agreed to its key', async (t) => {
+  test('a new device can approve once an enrolled one has signed its key', async (t) => {
     const { service, person, phone, enrol, deciding, off } = await guarded(t, engine)
     const tablet = await pairAnother(service, person)
     const signed = await signAction(service, phone, `enrol:${tablet.thumbprint}`)
@@ -167,7 +167,7 @@ onBothDatabases('approve on device only', (engine) => {
     assert.equal((await off(await signAction(service, tablet, 'off'))).status, 200)
   })
 
-  test('a stolen console session can not remove the devices that decide, nor can their stolen sessions', async (t) => {
+  test('neither a stolen console session nor a stolen device session can remove enrolled devices', async (t) => {
     const { service, person, phone, remove, deciding } = await guarded(t, engine)
     const plain = await pairDevice(service, person, { withKey: false })
     for (const { deviceId } of [phone, plain]) assert.deepEqual(refusal(await remove(deviceId)), unsigned)
@@ -187,7 +187,7 @@ onBothDatabases('approve on device only', (engine) => {
     })
   })
 
-  test('losing the last device does not lift it; the operator does, on record', async (t) => {
+  test('losing the last device does not turn it off; the operator can, on record', async (t) => {
     const { service, person, phone, remove, isOn, off, deciding } = await guarded(t, engine)
     const bye = await signAction(service, phone, `remove:${phone.deviceId}`)
     assert.equal((await remove(phone.deviceId, bye, phone.token)).status, 200)
@@ -243,7 +243,7 @@ onBothDatabases('approve on device only', (engine) => {
     assert.deepEqual(refusal(await enrol(plain.deviceId)), [409, 'conflict', undefined])
   })
 
-  test('of many that bring one signature at once exactly one uses it', async (t) => {
+  test('of concurrent uses of one signature exactly one succeeds', async (t) => {
     const { service, person, phone } = await guarded(t, engine)
     const { challenge_id: challengeId, signature } = await signAction(service, phone, 'off')
     const { database, clock } = service
@@ -291,7 +291,7 @@ onBothDatabases('approve on device only', (engine) => {
     return begun.reply
   }
 
-  test('pairing that began before the switch was through leaves a device that does not decide', async (t) => {
+  test('pairing during the switch leaves a device that cannot approve', async (t) => {
     const { service, person, phone, off } = await guarded(t, engine)
     await off(await signAction(service, phone, 'off'))
     const { body } = await service.call('POST', '/v4/devices/pairing-codes', { token: person.token })
@@ -305,7 +305,7 @@ onBothDatabases('approve on device only', (engine) => {
     assert.equal(paired.body.device.key.enrolled, false)
   })
 
-  test('removing a device in the moment of the switch needs a signature', async (t) => {
+  test('removing a device during the switch needs a signature', async (t) => {
     const { service, person, phone, off, remove } = await guarded(t, engine)
     await off(await signAction(service, phone, 'off'))
     const refused = await during(
@@ -316,7 +316,7 @@ onBothDatabases('approve on device only', (engine) => {
     assert.deepEqual(refusal(refused), unsigned)
   })
 
-  test('a device removed in the moment that it signs has not signed', async (t) => {
+  test('the signature of a device that is removed concurrently does not count', async (t) => {
     const { service, person, phone, off } = await guarded(t, engine)
     const signed = await signAction(service, phone, 'off')
     const refused = await during(
@@ -330,7 +330,7 @@ onBothDatabases('approve on device only', (engine) => {
     assert.deepEqual(refusal(refused), [403, 'invalid_signature', 'signature'])
   })
 
-  test('the last device that decides, removed in the moment of the switch, leaves it off', async (t) => {
+  test('if the last enrolled device is removed during the switch, it stays off', async (t) => {
     const { service, person, phone, off, on, isOn } = await guarded(t, engine)
     await off(await signAction(service, phone, 'off'))
     const refused = await during(

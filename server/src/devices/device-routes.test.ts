@@ -16,7 +16,7 @@ const remove = (service: TestService, token: string, deviceId: string, body?: ob
 const me = (service: TestService, token: string) => service.call('GET', '/v4/auth/me', { token })
 
 onBothDatabases('devices', (engine) => {
-  test('a user sees their own devices, the newest first, ended ones too, page by page', async (t) => {
+  test('a user sees their own devices, newest first, revoked ones too, in pages', async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn()
     const ids: string[] = []
@@ -51,7 +51,7 @@ onBothDatabases('devices', (engine) => {
     assert.deepEqual(await named(`?limit=2&cursor=${first.next_cursor}`), ['one'])
   })
 
-  test('a removed device is nobody from its next call on, stays on record, and can be removed again', async (t) => {
+  test('a removed device is unauthenticated at once, and removing it again changes nothing', async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn()
     const phone = await pairDevice(service, person)
@@ -68,7 +68,7 @@ onBothDatabases('devices', (engine) => {
     )
   })
 
-  test('nobody removes or enrols what is not theirs, and a device removes itself alone', async (t) => {
+  test('users change only their own devices, and a device removes only itself', async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn()
     const phone = await pairDevice(service, person, { withKey: false })
@@ -92,7 +92,7 @@ onBothDatabases('devices', (engine) => {
     assert.deepEqual(event?.detail, { device_id: phone.deviceId, by: 'device' })
   })
 
-  test("a device's session outlives the user's own, ends with its user, and comes as a bearer only", async (t) => {
+  test("a device session outlives the user's session, ends with the user, and is bearer-only", async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn()
     const phone = await pairDevice(service, person)
@@ -105,7 +105,7 @@ onBothDatabases('devices', (engine) => {
     assert.deepEqual(refusal(await me(service, phone.token)), [401, 'unauthenticated'])
   })
 
-  test('a device session reaches what its user must see to decide, and nothing else that needs a credential', async (t) => {
+  test('a device session may only call what is needed to decide', async (t) => {
     const service = await startService(t, engine)
     const { token } = await pairDevice(service, await service.logIn())
     const { paths } = (await service.call('GET', '/openapi.json')).body as { paths: Record<string, object> }
@@ -139,7 +139,7 @@ onBothDatabases('devices', (engine) => {
     ])
   })
 
-  test('when a device was last seen is kept to the minute', async (t) => {
+  test('last_seen_at of a device is kept to the minute', async (t) => {
     const service = await startService(t, engine)
     const phone = await pairDevice(service, await service.logIn())
     const seen = async () => (await service.database.queries.selectFrom('devices').select('last_seen_at').execute())[0]
@@ -152,14 +152,14 @@ onBothDatabases('devices', (engine) => {
     assert.equal((await seen())?.last_seen_at, paired + 60_000)
   })
 
-  test('a device session without its key decides nothing: it is given no challenge', async (t) => {
+  test('a device without an enrolled key gets no challenge', async (t) => {
     const service = await startService(t, engine)
     const phone = await pairDevice(service, await service.logIn(), { withKey: false })
     const ask = (body: object) => service.call('POST', '/v4/devices/challenge', { token: phone.token, body })
     assert.deepEqual(refusal(await ask({ action: 'off' })), [403, 'device_key_required'])
   })
 
-  test('a challenge names what is to be signed, and takes the three actions alone', async (t) => {
+  test('a challenge contains what to sign, for the three actions only', async (t) => {
     const service = await startService(t, engine)
     const { userId, token } = await service.logIn()
     const phone = await pairDevice(service, { token })
@@ -192,7 +192,7 @@ onBothDatabases('devices', (engine) => {
     assert.deepEqual(refusal(await ask({ action: 'off', for: 'me' })), [400, 'invalid_field'])
   })
 
-  test('one device gets a bounded number of challenges, which go a day after their time', async (t) => {
+  test('challenges are limited per device and deleted a day after they expire', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_CHALLENGES_PER_MINUTE: '3' })
     const person = await service.logIn()
     const phone = await pairDevice(service, person)

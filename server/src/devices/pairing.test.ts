@@ -33,7 +33,7 @@ function countHashes(t: TestContext): () => number {
 
 const unknown = [404, 'not_found', 'pairing_code']
 
-test('a code is read in any case, with or without its dash, and with the look-alikes that people write', () => {
+test('a code is accepted in any case, with or without the dash, and with look-alike characters', () => {
   assert.equal(showPairingCode('AB0D1F2H'), 'AB0D-1F2H')
   for (const text of ['AB0D1F2H', 'AB0D-1F2H', 'ab0d-1f2h', 'abOd if2h', 'aBoD-LF2h', ' ab-0d-lf-2h ']) {
     assert.equal(readPairingCode(text), 'AB0D1F2H', text)
@@ -44,7 +44,7 @@ test('a code is read in any case, with or without its dash, and with the look-al
 })
 
 onBothDatabases('pairing', (engine) => {
-  test('a code pairs a device, whose session stands in for its user', async (t) => {
+  test('a code pairs a device, whose session acts for its user', async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn({ email: 'ann@example.com' })
     const issued = await service.call('POST', '/v4/devices/pairing-codes', { token: person.token })
@@ -88,7 +88,7 @@ onBothDatabases('pairing', (engine) => {
     assert.deepEqual([body.device.device_name, body.device.platform, body.device.key], [null, 'ios', null])
   })
 
-  test('of many that bring one code at once exactly one is paired', async (t) => {
+  test('of concurrent uses of one code exactly one pairs', async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn()
     const pairing_code = await issue(service, person)
@@ -101,7 +101,7 @@ onBothDatabases('pairing', (engine) => {
     assert.equal(body.devices.length, 1)
   })
 
-  test('a used code is unknown, one that is too old is expired, and a disabled user has none', async (t) => {
+  test("a used code is unknown, an old one expired, and a disabled user's invalid", async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn()
     const [used, late, last] = [
@@ -127,7 +127,7 @@ onBothDatabases('pairing', (engine) => {
     assert.deepEqual(refusal(await pair(service, { pairing_code: last })), unknown, 'swept')
   })
 
-  test('a code ends with the sessions of its user: all of them, or the one that was ended', async (t) => {
+  test('a code ends with the session that created it, or with logout-all', async (t) => {
     const service = await startService(t, engine)
     const { call, logIn } = service
     for (const end of ['logout-all', 'logout', 'sessions']) {
@@ -145,7 +145,7 @@ onBothDatabases('pairing', (engine) => {
     }
   })
 
-  test('five wrong codes from one address in a minute, also at once: then a right one has to wait too', async (t) => {
+  test('after five wrong codes from an address in a minute, the right one has to wait too', async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn()
     const right = await issue(service, person)
@@ -161,7 +161,7 @@ onBothDatabases('pairing', (engine) => {
     assert.equal((await pair(service, { pairing_code: right })).status, 201)
   })
 
-  test('whoever holds a whole /48 of addresses gets 100 wrong codes a minute, and no more', async (t) => {
+  test('a /48 of addresses gets at most 100 wrong codes a minute', async (t) => {
     const service = await startService(t, engine)
     const from = (network: number, house = 1) => `2001:db8:${house}:${network.toString(16)}::1`
     for (let network = 0; network < 20; network++) {
@@ -174,7 +174,7 @@ onBothDatabases('pairing', (engine) => {
     assert.equal((await pair(service, { pairing_code: 'wrong' }, from(0, 2))).status, 404)
   })
 
-  test('a right code uses up no try', async (t) => {
+  test('a right code does not count as an attempt', async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn()
     for (let count = 0; count < 4; count++) await pair(service, { pairing_code: 'wrong' })
@@ -191,7 +191,7 @@ onBothDatabases('pairing', (engine) => {
     assert.deepEqual(tries(await buckets()), tries(before))
   })
 
-  test('one user gets twenty codes an hour', async (t) => {
+  test('a user can create twenty codes an hour', async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn()
     for (let count = 0; count < 20; count++) await issue(service, person)
@@ -203,7 +203,7 @@ onBothDatabases('pairing', (engine) => {
     assert.equal(hashes(), 1)
   })
 
-  test('a key with anything amiss is refused by its member, and the code stays usable', async (t) => {
+  test('an invalid key is refused, naming the member, and the code stays usable', async (t) => {
     const service = await startService(t, engine)
     const pairing_code = await issue(service, await service.logIn())
     const { publicKey, key } = newDeviceKey()
@@ -243,7 +243,7 @@ onBothDatabases('pairing', (engine) => {
     assert.equal((await pair(service, { pairing_code, public_key_jwk: publicKey })).status, 201)
   })
 
-  test('a page of another site pairs nothing', async (t) => {
+  test('another site cannot pair a device', async (t) => {
     const service = await startService(t, engine)
     const { cookie, ...person } = await service.logIn()
     const body = { pairing_code: await issue(service, person) }
@@ -258,7 +258,7 @@ onBothDatabases('pairing', (engine) => {
     assert.equal((await post({ origin: service.config.baseUrl.origin })).status, 201)
   })
 
-  test('codes and tokens are not stored, logged or put on record; that they were given out is', async (t) => {
+  test('codes and tokens are not stored, logged or recorded; that they were issued is', async (t) => {
     const service = await startService(t, engine)
     const person = await service.logIn()
     const pairing_code = await issue(service, person)

@@ -27,7 +27,7 @@ const setter =
     call('POST', `/v4/devices/${deviceId}/push-token`, { token, body })
 
 onBothDatabases('push tokens', (engine) => {
-  test('a device leaves its own push token, or its user does; it is stored sealed', async (t) => {
+  test('a device or its user sets its push token, which is stored encrypted', async (t) => {
     const service = await startService(t, engine)
     const set = setter(service)
     const user = await service.logIn()
@@ -50,7 +50,7 @@ onBothDatabases('push tokens', (engine) => {
     }
   })
 
-  test('nobody else sets the push token of a device, and a revoked one has none', async (t) => {
+  test("nobody else can set a device's push token, and a revoked device has none", async (t) => {
     const service = await startService(t, engine)
     const set = setter(service)
     const user = await service.logIn()
@@ -126,7 +126,7 @@ test('a push token has the form of its platform', async (t) => {
   assert.deepEqual([wrongEnvironment.status, wrongEnvironment.body.error.field], [400, 'push_environment'])
 })
 
-test('a subscription that leads inside is refused when it is stored', async (t) => {
+test('a subscription with a private address is refused', async (t) => {
   const service = await startService(t, 'sqlite', { SALLYPORT_EGRESS_ALLOW: '10.0.0.0/8' })
   const set = setter(service)
   const user = await service.logIn()
@@ -146,7 +146,7 @@ test('a subscription that leads inside is refused when it is stored', async (t) 
   }
 })
 
-test('pairing tells a browser what to subscribe with', async (t) => {
+test('pairing gives a browser the VAPID key to subscribe with', async (t) => {
   const service = await startService(t, 'sqlite')
   const user = await service.logIn()
   const issued = await service.call('POST', '/v4/devices/pairing-codes', { token: user.token })

@@ -44,7 +44,7 @@ function judge(key: DeviceKey, message: string, signature: string): string | und
   }
 }
 
-test('the vectors are what a device signs: message, nonce and thumbprint', () => {
+test('message, nonce and thumbprint match the vectors', () => {
   assert.equal(thumbprintOf(readDeviceKey(vectors.public_key_jwk)), vectors.thumbprint)
   assert.ok(vectors.accepted.length >= 3)
   for (const one of [...vectors.accepted, ...vectors.refused]) {
@@ -59,7 +59,7 @@ test('the vectors are what a device signs: message, nonce and thumbprint', () =>
   }
 })
 
-test('signatures of the vectors are accepted or refused as they say', () => {
+test('signatures are accepted or refused as the vectors say', () => {
   for (const { name, message, signature } of vectors.accepted) {
     assert.equal(judge(vectors.public_key_jwk, message, signature), undefined, name)
   }
@@ -77,7 +77,7 @@ const body = (...parts: string[]) => {
   return `30${(inner.length / 2).toString(16).padStart(2, '0')}${inner}`
 }
 
-test('a signature is read where it is DER of two integers between 1 and the order of the curve', () => {
+test("a signature is DER of two integers between 1 and the curve's order", () => {
   for (const hex of [body(one, one), body('02017f', '02020080'), body(`022100${below}`, `022100${below}`)]) {
     assert.equal(readSignature(Buffer.from(hex, 'hex').toString('base64url')).toString('hex'), hex)
   }
@@ -113,14 +113,14 @@ const malformed: Record<string, string> = {
   'P1363 of 64 bytes that begin like a sequence': `303e${'02'.repeat(62)}`,
 }
 
-test('every other form is refused before any key is looked at', () => {
+test('every other form is refused before any key is used', () => {
   for (const [name, hex] of Object.entries(malformed)) {
     const text = Buffer.from(hex, 'hex').toString('base64url')
     assert.throws(() => readSignature(text), { code: 'invalid_field', field: 'signature' }, name)
   }
 })
 
-test('base64url is read in one form only', () => {
+test('only canonical base64url is accepted', () => {
   // 70 bytes: two characters short of a full group, so that there is room for padding and for stray bits.
   const der = Buffer.from(body(`0220${'7f'.repeat(32)}`, `0220${'7f'.repeat(32)}`), 'hex')
   const text = der.toString('base64url')
@@ -144,7 +144,7 @@ test('base64url is read in one form only', () => {
   assert.throws(() => readSignature(slashes.toString('base64').replaceAll('=', '')), { code: 'invalid_field' })
 })
 
-test('a signature counts for its own key and its own text alone', () => {
+test('a signature is valid only for its own key and text', () => {
   const device = newDeviceKey()
   const signature = device.sign('svc-approval.v1.a.b.c.approve')
   assert.equal(judge(device.publicKey, 'svc-approval.v1.a.b.c.approve', signature), undefined)
@@ -161,7 +161,7 @@ function hasOpenssl(): boolean {
   }
 }
 
-test('a signature that the openssl command line makes now is accepted', (t) => {
+test('a signature by the openssl command line is accepted', (t) => {
   if (!hasOpenssl()) {
     t.skip('there is no openssl command on this machine')
     return
@@ -180,7 +180,7 @@ test('a signature that the openssl command line makes now is accepted', (t) => {
   assert.equal(judge(key, message, signature.toString('base64url')), undefined)
 })
 
-test('a key that is no point of the curve is refused, and so is one written past the field', () => {
+test('a key that is not on the curve or has non-canonical coordinates is refused', () => {
   const { publicKey } = newDeviceKey()
   const coordinate = (value: bigint) => Buffer.from(value.toString(16).padStart(64, '0'), 'hex').toString('base64url')
   const p = 2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n

@@ -22,7 +22,7 @@ async function pairedDevice({ call, user }: Pick<AccessTest, 'call' | 'user'>) {
 }
 
 onBothDatabases('a stream of events', (engine) => {
-  test('is ready, then says what has changed and nothing more, as soon as it is committed', async (t) => {
+  test('sends ready, then the kind of each change as soon as it is committed', async (t) => {
     const { service, reader } = await startListening(t, engine)
     assert.equal(reader.status, 200)
     assert.match(String(reader.headers['content-type']), /^text\/event-stream/)
@@ -47,7 +47,7 @@ onBothDatabases('a stream of events', (engine) => {
     await reader.topics('sessions')
   })
 
-  test('takes the cookie, and no agent, admin or stranger', async (t) => {
+  test('accepts the cookie, and no agent, admin or anonymous caller', async (t) => {
     const service = await startAccessTest(t, engine)
     const { user, agent, adminToken, call } = service
     assert.equal((await (await readEvents(t, service, { cookie: user.cookie })).next())?.event, 'ready')
@@ -58,7 +58,7 @@ onBothDatabases('a stream of events', (engine) => {
     assert.equal(head.status, 405, 'there is nothing to say about a stream but the stream')
   })
 
-  test('tells of what another instance has changed, at the next check, once', async (t) => {
+  test('sends changes of another instance at the next check, once', async (t) => {
     const [here, there] = await startInstances(t, engine)
     const { token } = await here.logIn({ email: 'ada@example.com' })
     const reader = await readEvents(t, here, { token })
@@ -77,7 +77,7 @@ onBothDatabases('a stream of events', (engine) => {
     )
   })
 
-  test('tells nothing of what concerns others, nor of what nobody may know', async (t) => {
+  test('sends nothing about other users or about requests for no known user', async (t) => {
     const { service, reader } = await startListening(t, engine)
     const eve = await service.logIn({ email: 'eve@example.com' })
     await service.asked({ user_id: 'eve@example.com' })
@@ -94,7 +94,7 @@ onBothDatabases('a stream of events', (engine) => {
     )
   })
 
-  test('tells everybody of providers, and of an agent that was disabled, which is nobody’s own', async (t) => {
+  test('sends changes of providers and of ownerless agents to everyone', async (t) => {
     const { service, reader } = await startListening(t, engine)
     const { call, adminToken, providerId, agent } = service
     await call('POST', `/v4/providers/${providerId}/disable`, { token: adminToken })
@@ -103,7 +103,7 @@ onBothDatabases('a stream of events', (engine) => {
     assert.deepEqual(await reader.next(), { event: 'changed', data: { topics: ['access_requests', 'grants'] } })
   })
 
-  test('tells a device of what it may read alone', async (t) => {
+  test('sends a device only what it may read', async (t) => {
     const service = await startAccessTest(t, engine)
     const device = await pairedDevice(service)
     const reader = await readEvents(t, service, device)
@@ -119,7 +119,7 @@ onBothDatabases('a stream of events', (engine) => {
     assert.ok(!JSON.stringify(rest).includes('sessions'))
   })
 
-  test('ends when its session does, on whichever instance, and nothing more is told', async (t) => {
+  test('ends with its session, on any instance', async (t) => {
     const [here, there] = await startInstances(t, engine)
     const { call, adminToken, clock } = there
     const endings: [string, (person: { token: string; userId: string }) => unknown][] = [
@@ -142,14 +142,14 @@ onBothDatabases('a stream of events', (engine) => {
     }
   })
 
-  test('ends at once where its session was revoked in the same process', async (t) => {
+  test('ends immediately if its session was revoked in the same process', async (t) => {
     const { service, reader } = await startListening(t, engine)
     await service.call('POST', '/v4/auth/logout-all', { token: service.user.token })
     const rest = await reader.rest()
     assert.deepEqual(rest.at(-1), { event: 'ended', data: { reason: 'session_over' } })
   })
 
-  test('does not keep its session from going idle', async (t) => {
+  test('does not keep its session from becoming idle', async (t) => {
     const service = await startAccessTest(t, engine, { SALLYPORT_SESSION_IDLE_SECONDS: '120' })
     const reader = await readEvents(t, service, service.user)
     await reader.next()
@@ -164,7 +164,7 @@ onBothDatabases('a stream of events', (engine) => {
     assert.deepEqual(rest.at(-1), { event: 'ended', data: { reason: 'session_over' } })
   })
 
-  test('is one of twelve of a user, and others have their own', async (t) => {
+  test('is limited to twelve per user', async (t) => {
     const service = await startAccessTest(t, engine)
     const { user, logIn, call } = service
     const eve = await logIn({ email: 'eve@example.com' })
@@ -188,7 +188,7 @@ onBothDatabases('a stream of events', (engine) => {
     }
   })
 
-  test('ends at a stop, which waits for none, and none begins any more', async (t) => {
+  test('ends when the service stops, which accepts no more', async (t) => {
     const { service, reader } = await startListening(t, engine)
     const closed = service.app.http.close()
     assert.deepEqual(await reader.rest(), [{ event: 'ended', data: { reason: 'stopping' } }])

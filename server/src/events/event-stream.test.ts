@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { createEventStream } from './event-stream.ts'
 
-test('what changes in quick succession is told together', async () => {
+test('changes in quick succession are batched', async () => {
   const { readable, tell, end } = createEventStream()
   const chunks = readable.iterator()
   const read = async () => String((await chunks.next()).value)
@@ -22,7 +22,7 @@ test('what changes in quick succession is told together', async () => {
   assert.equal((await chunks.next()).done, true)
 })
 
-test('of nothing nothing is told', async () => {
+test('an empty list of changes sends nothing', async () => {
   const { readable, tell, end } = createEventStream()
   tell([])
   end('session_over')
@@ -30,7 +30,7 @@ test('of nothing nothing is told', async () => {
   assert.equal(Buffer.concat(chunks).toString(), 'event: ended\ndata: {"reason":"session_over"}\n\n')
 })
 
-test('a reader who takes nothing is dropped, and no more is kept for them', async (t) => {
+test('a reader that does not read is dropped, with its buffer', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   t.after(() => server.close())
   await once(server, 'listening')

@@ -6,7 +6,7 @@ import { startService } from '../../testkit/service.ts'
 
 const listOf = (count: number) => `[${Array<string>(count).fill('{}').join(',')}]`
 
-test('an auth_envelope with more than an authentication in it is refused unopened', async (t) => {
+test('an auth_envelope over 16 KB is refused without decrypting', async (t) => {
   const service = await startService(t, 'sqlite')
   const client = await register(service)
   const { serviceKey } = client
@@ -19,7 +19,7 @@ test('an auth_envelope with more than an authentication in it is refused unopene
   assert.equal((await call(16 * 1024)).status, 200)
 })
 
-test('a value may hold as many objects as fit, a save not a million', async (t) => {
+test('a save is limited in the number of JSON values, not only in bytes', async (t) => {
   const service = await startService(t, 'sqlite')
   const client = await register(service)
   const save = (values: string[]) => {
@@ -37,7 +37,7 @@ test('a value may hold as many objects as fit, a save not a million', async (t) 
   assert.equal((await save([largest])).status, 200)
 })
 
-test('a crowded body is refused before it is parsed', async (t) => {
+test('a body with too many JSON values is refused before parsing', async (t) => {
   const service = await startService(t, 'sqlite')
   const client = await register(service)
   const { auth_envelope, data_envelope } = saveBody(service, client, [{ key: 'a', value: 1 }])

@@ -117,7 +117,7 @@ onBothDatabases('the legacy protocol', (engine) => {
     )
   })
 
-  test('base64url is taken with its padding too', async (t) => {
+  test('padded base64url is accepted too', async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)
     await save(service, client, [{ key: 'one', value: 1 }])
@@ -134,7 +134,7 @@ onBothDatabases('the legacy protocol', (engine) => {
     await succeed(service, client, '/v1/kv/read', body)
   })
 
-  test('the last write wins, and a namespace is one however it is written', async (t) => {
+  test('the last write wins, and namespaces are normalised', async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)
     await save(service, client, [{ key: 'a', value: 1, metadata: { first: true } }])
@@ -148,7 +148,7 @@ onBothDatabases('the legacy protocol', (engine) => {
     assert.deepEqual(items, [{ key: 'a', value: 2, metadata: {}, updated_at: '2026-11-15T12:00:01.000Z' }])
   })
 
-  test('a value comes back digit by digit as it was sent', async (t) => {
+  test('a value is returned exactly as it was sent, digit for digit', async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)
     const value = '{ "big": 12345678901234567890, "float": 1.0, "small": -0, "far": 1e400 }'
@@ -162,7 +162,7 @@ onBothDatabases('the legacy protocol', (engine) => {
     assert.ok(plaintext.includes(`"value":${value},"metadata":{"n":1.50}`), plaintext)
   })
 
-  test('one client sees nothing of what another stores under the same name', async (t) => {
+  test("clients do not see each other's values under the same name", async (t) => {
     const service = await startService(t, engine)
     const one = await register(service, keyPair(0))
     const other = await register(service, keyPair(1))
@@ -172,7 +172,7 @@ onBothDatabases('the legacy protocol', (engine) => {
     assert.equal((await read(service, one, ['a'])).items[0].value, 'mine')
   })
 
-  test('nothing of a plaintext stands in an answer, a log line, a record or the database', async (t) => {
+  test('no plaintext appears in a response, a log line, a record or the database', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_LOG_LEVEL: 'debug' })
     const client = await register(service)
     const secret = 'hush-hush-hush'
@@ -211,7 +211,7 @@ onBothDatabases('the legacy protocol', (engine) => {
     }
   })
 
-  test('an auth_envelope that names what stands beside it is taken', async (t) => {
+  test('an auth_envelope bound to the rest of the request is accepted', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_V1_BINDING: 'required' })
     const client = await register(service)
     const saving = saveBody(service, client, [{ key: 'a', value: 1 }], { bind: true })

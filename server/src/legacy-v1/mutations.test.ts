@@ -65,7 +65,7 @@ onBothDatabases('mutations of envelopes', (engine) => {
     assert.equal(await works(), 200)
   })
 
-  test('any character changed, added or taken away is refused', async (t) => {
+  test('any character changed, added or removed is refused', async (t) => {
     const { refuses, works } = await start(t)
     const mutation = fc.record({
       member: fc.constantFrom(...members),
@@ -87,7 +87,7 @@ onBothDatabases('mutations of envelopes', (engine) => {
     assert.equal(await works(), 200)
   })
 
-  test('any member taken away or of another type is refused', async (t) => {
+  test('any member removed or of another type is refused', async (t) => {
     const { refuses, works } = await start(t)
     for (const member of members) {
       for (const name of removable) {
@@ -114,7 +114,7 @@ onBothDatabases('mutations of envelopes', (engine) => {
     assert.equal(await works(), 200)
   })
 
-  test('whatever an envelope holds, the answer is a code of the contract', async (t) => {
+  test('any content of an envelope gets an error code of the contract', async (t) => {
     const { service, client, works } = await start(t)
     const names = Object.keys(authPayload(service, client, 'kv.save'))
     const table = new Set(['invalid_auth_envelope', 'challenge_purpose_mismatch', 'challenge_not_found'])
@@ -144,7 +144,7 @@ onBothDatabases('mutations of envelopes', (engine) => {
     assert.equal(await works(), 200)
   })
 
-  test('any member that stands twice is refused', async (t) => {
+  test('any duplicate member is refused', async (t) => {
     const { service, body, works } = await start(t)
     for (const member of members) {
       for (const [name, value] of Object.entries(body[member])) {

@@ -19,8 +19,8 @@ import { startService } from '../../testkit/service.ts'
 
 const used = [409, 'challenge_already_used', undefined]
 
-onBothDatabases('one use of a v1 challenge', (engine) => {
-  test('of 50 uses of one challenge on two instances one wins, and what it saved is there', async (t) => {
+onBothDatabases('single use of a v1 challenge', (engine) => {
+  test('of 50 uses of one challenge on two instances one wins, and its values are stored', async (t) => {
     const instances = await startInstances(t, engine)
     const [here] = instances
     const client = await register(here)
@@ -41,7 +41,7 @@ onBothDatabases('one use of a v1 challenge', (engine) => {
     assert.equal(events.filter(({ event }) => event === 'v1.saved').length, 1)
   })
 
-  test('of a rotation and other operations that race with one challenge one wins', async (t) => {
+  test('of concurrent operations with one challenge one wins, rotations included', async (t) => {
     const instances = await startInstances(t, engine)
     const [here, there] = instances
     const client = await register(here)
@@ -67,7 +67,7 @@ onBothDatabases('one use of a v1 challenge', (engine) => {
     assert.equal(active.length, 1)
   })
 
-  test('of two that register a new key at once both get the same identity', async (t) => {
+  test('two concurrent registrations of a key get the same identity', async (t) => {
     const [here, there] = await startInstances(t, engine)
     const clients = await Promise.all([register(here), register(there), register(here)])
     assert.equal(new Set(clients.map(({ clientUuid }) => clientUuid)).size, 1)
@@ -75,7 +75,7 @@ onBothDatabases('one use of a v1 challenge', (engine) => {
     assert.equal((await refresh(here, first)).status, 200)
   })
 
-  test('a rotation ends the challenges of the key before it, and the key itself', async (t) => {
+  test('a rotation invalidates the old key and its challenges', async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)
     const beside = await register(service)

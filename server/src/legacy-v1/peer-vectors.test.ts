@@ -28,21 +28,21 @@ const known = (json: unknown) => Object.keys(json ?? {})
 
 const isRefusal = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code
 
-test('envelopes of the peer are opened', async () => {
+test('envelopes of the peer implementation are decrypted', async () => {
   for (const { name, key, envelope, plaintext } of vectors.opened) {
     assert.deepEqual(await opened(key, envelope), JSON.parse(plaintext), name)
   }
   assert.ok(vectors.opened.length > 5)
 })
 
-test('what the peer refuses to open is refused, with one code for every reason', async () => {
+test('envelopes that the peer refuses are refused, with one code for every reason', async () => {
   for (const { name, envelope } of vectors.refused) {
     await assert.rejects(opened('service', envelope), isRefusal('payload_invalid'), name)
   }
   assert.ok(vectors.refused.length > 50)
 })
 
-test('a public key is one key in every writing, and what is none for us is refused', async () => {
+test('a public key has one fingerprint in every notation, and invalid ones are refused', async () => {
   const { accepted, normalized, fingerprint, refused } = vectors.public_keys
   for (const { name, pem } of accepted) {
     const key = await readClientKey(pem, 'client_public_key')

@@ -42,7 +42,7 @@ function evenModulus(pem: string): string {
 }
 
 onBothDatabases('refusals of the legacy protocol', (engine) => {
-  test('missing_field: a member that is required is absent', async (t) => {
+  test('missing_field: a required member is absent', async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)
     const { auth_envelope, data_envelope } = saveBody(service, client, [{ key: 'a', value: 1 }])
@@ -61,7 +61,7 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
     await stillWorks(service, client)
   })
 
-  test('missing_recipient_public_key and variant B: where the operator asks for it, the result goes to that key', async (t) => {
+  test('missing_recipient_public_key and variant B: the result goes to that key if configured', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_V1_READ: 'recipient' })
     const client = await register(service)
     const reply = await post(service, '/v1/kv/read', readBody(service, client, ['a']))
@@ -69,7 +69,7 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
     await succeed(service, client, '/v1/kv/read', readBody(service, client, ['a'], { recipient: keyPair(1) }))
   })
 
-  test('invalid_field: a member is malformed, not known, or stands twice', async (t) => {
+  test('invalid_field: a member is malformed, unknown or repeated', async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)
     const key = { client_public_key: keyPair(1).pem }
@@ -99,7 +99,7 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
     await stillWorks(service, client)
   })
 
-  test('invalid_public_key: what is no RSA key of the right size is refused wherever it is sent', async (t) => {
+  test('invalid_public_key: anything but an RSA key of the right size is refused', async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)
     const { publicKey: elliptic, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -129,7 +129,7 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
     await stillWorks(service, client)
   })
 
-  test('a key is one key, whether it comes as SPKI or PKCS#1', async (t) => {
+  test('SPKI and PKCS#1 of a key are the same key', async (t) => {
     const service = await startService(t, engine)
     const key = keyPair(0)
     const one = await register(service, key)
@@ -138,7 +138,7 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
     assert.equal(again.clientUuid, one.clientUuid)
   })
 
-  test('invalid_auth_envelope: unreadable, structurally wrong, or not of this time', async (t) => {
+  test('invalid_auth_envelope: unreadable, malformed or outside its time window', async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)
     const payload = authPayload(service, client, 'authai.refresh')
@@ -206,7 +206,7 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
     await stillWorks(service, await register(service))
   })
 
-  test('an authentication with several faults is refused for the one that the contract names first', async (t) => {
+  test("of several errors the contract's first one is reported", async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)
     service.clock.advance(300)
@@ -223,7 +223,7 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
     }
   })
 
-  test('challenge_already_used: a replay, and whatever was active beside the one that was used', async (t) => {
+  test('challenge_already_used: a replay, and other challenges active at that use', async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)
     const beside = await register(service)
@@ -239,7 +239,7 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
     await stillWorks(service, next)
   })
 
-  test('challenge_nonce_mismatch: another nonce than the one of the challenge', async (t) => {
+  test("challenge_nonce_mismatch: a nonce other than the challenge's", async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)
     const change = { nonce: Buffer.alloc(32).toString('base64url') }
@@ -249,7 +249,7 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
     await stillWorks(service, client)
   })
 
-  test('challenge_purpose_mismatch: an action of another endpoint, or none', async (t) => {
+  test('challenge_purpose_mismatch: an action of another endpoint or an unknown one', async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)
     const { data_envelope } = saveBody(service, client, [{ key: 'a', value: 1 }])
@@ -268,7 +268,7 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
     await stillWorks(service, client)
   })
 
-  test('public_key_already_registered: rotation to the key of another, active or retired', async (t) => {
+  test("public_key_already_registered: rotation to another client's key, active or retired", async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)
     const other = await register(service, keyPair(1))
@@ -284,7 +284,7 @@ onBothDatabases('refusals of the legacy protocol', (engine) => {
     await stillWorks(service, client)
   })
 
-  test('payload_invalid: what data_envelope or query_envelope holds breaks the rules', async (t) => {
+  test('payload_invalid: the content of data_envelope or query_envelope is invalid', async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)
     const { serviceKey } = client

@@ -6,7 +6,7 @@ import { keyPair, newKeyPair, read, refresh, refusal, register, save } from '../
 import { startService } from '../../testkit/service.ts'
 
 onBothDatabases('registering with the legacy protocol', (engine) => {
-  test('the active key that registers again gets its identity back and disturbs nothing', async (t) => {
+  test('registering an active key again returns its identity and changes nothing', async (t) => {
     const service = await startService(t, engine)
     const client = await register(service, keyPair(0), { client_label: 'mine', client_key_id: 'k' })
     await save(service, client, [{ key: 'a', value: 1 }])
@@ -23,7 +23,7 @@ onBothDatabases('registering with the legacy protocol', (engine) => {
     assert.deepEqual(details, [false, true])
   })
 
-  test('one address may register so often, and one key from one address more rarely still', async (t) => {
+  test('registrations are limited per address, and further per key and address', async (t) => {
     const settings = { SALLYPORT_V1_REGISTRATIONS_PER_MINUTE: '4', SALLYPORT_V1_REGISTRATIONS_PER_KEY: '2' }
     const service = await startService(t, engine, settings)
     const attempt = async (index: number, from = '192.0.2.1') => {
@@ -40,7 +40,7 @@ onBothDatabases('registering with the legacy protocol', (engine) => {
     assert.equal(headers['retry-after'], '15')
   })
 
-  test('where registration is closed, only known keys get a challenge', async (t) => {
+  test('with registration closed, only known keys get a challenge', async (t) => {
     const service = await startService(t, engine)
     await register(service)
     const closed = await startService(t, engine, {
@@ -57,7 +57,7 @@ onBothDatabases('registering with the legacy protocol', (engine) => {
     ])
   })
 
-  test('clients that never authenticate are dropped after an hour, others stay', async (t) => {
+  test('clients that never authenticate are deleted after an hour', async (t) => {
     const service = await startService(t, engine)
     const busy = await register(service, keyPair(0))
     assert.equal((await refresh(service, busy)).status, 200)
@@ -79,7 +79,7 @@ onBothDatabases('registering with the legacy protocol', (engine) => {
     assert.equal(left.length, 1)
   })
 
-  test('a key with the largest exponent is taken', async (t) => {
+  test('a key with the largest exponent is accepted', async (t) => {
     const service = await startService(t, engine)
     const client = await register(service, newKeyPair(2048, 4_294_967_291))
     assert.equal((await refresh(service, client)).status, 200)

@@ -40,7 +40,7 @@ async function rotates(service: TestService, client: TestClient, bindTo: number,
 }
 
 onBothDatabases('relay attacks', (engine) => {
-  test("another client's data_envelope under one's own authentication is refused", async (t) => {
+  test("another client's data_envelope with one's own authentication is refused", async (t) => {
     const { service, victim, relay } = await start(t, engine)
     const { data_envelope } = saveBody(service, victim, [{ key: 'pin', value: 1234 }], { bind: true })
     const unbound = { auth_envelope: authEnvelope(service, relay, 'kv.save'), data_envelope }
@@ -51,14 +51,14 @@ onBothDatabases('relay attacks', (engine) => {
     assert.deepEqual((await read(service, relay, ['pin'])).missing, ['pin'])
   })
 
-  test("another client's query_envelope under one's own authentication is refused", async (t) => {
+  test("another client's query_envelope with one's own authentication is refused", async (t) => {
     const { service, victim, relay } = await start(t, engine)
     const { query_envelope } = readBody(service, victim, ['pin'], { bind: true })
     const body = { auth_envelope: authEnvelope(service, relay, 'kv.read'), query_envelope }
     assert.deepEqual(refusal(await post(service, '/v1/kv/read', body)), [400, 'payload_invalid', 'query_envelope'])
   })
 
-  test("one's own data_envelope under another client's authentication is refused", async (t) => {
+  test("one's own data_envelope with another client's authentication is refused", async (t) => {
     const { service, victim, relay } = await start(t, engine)
     const { auth_envelope } = saveBody(service, victim, [{ key: 'pin', value: 1234 }], { bind: true })
     const { data_envelope } = saveBody(service, relay, [{ key: 'pin', value: 0 }])
@@ -77,7 +77,7 @@ onBothDatabases('relay attacks', (engine) => {
     assert.deepEqual(refusal(await post(service, '/v1/kv/read', unbound)), [400, 'payload_invalid', 'query_envelope'])
   })
 
-  test('a binding can neither be stripped nor added on the way', async (t) => {
+  test('a binding can be neither removed nor added in transit', async (t) => {
     const { service, victim } = await start(t, engine)
     const bound = saveBody(service, victim, [{ key: 'a', value: 1 }], { bind: true })
     const { aad, ...stripped } = bound.data_envelope
@@ -89,7 +89,7 @@ onBothDatabases('relay attacks', (engine) => {
     assert.deepEqual(refusal(await post(service, '/v1/kv/save', added)), badData)
   })
 
-  test('a swapped recipient is refused: a result goes to the client, or to the key that its authentication names', async (t) => {
+  test('a swapped recipient is refused: results go to the client or its authenticated key', async (t) => {
     const { service, victim } = await start(t, engine)
     await save(service, victim, [{ key: 'pin', value: 1234 }])
     const recipient_public_key = keyPair(1).pem
@@ -113,7 +113,7 @@ onBothDatabases('relay attacks', (engine) => {
     assert.equal((await rotates(service, victim, 2, 2)).status, 200)
   })
 
-  test('a forged result does not carry the proof', async (t) => {
+  test('a forged result does not match the proof', async (t) => {
     const { service, victim } = await start(t, engine)
     await save(service, victim, [{ key: 'pin', value: 1234 }])
     const { nonce } = victim.challenge
@@ -129,7 +129,7 @@ onBothDatabases('relay attacks', (engine) => {
     assert.notEqual(result_proof, proofOf(victim.challenge.nonce, request_id, result_envelope as TestEnvelope))
   })
 
-  test('a replaced service key gets nothing that the service opens, and its fingerprint shows', async (t) => {
+  test('envelopes to a swapped service key are refused, and its fingerprint differs', async (t) => {
     const { service, victim } = await start(t, engine)
     const replaced = keyPair(0, 3072)
     const { body } = await service.call('GET', '/v1/authai/public-key')
@@ -139,7 +139,7 @@ onBothDatabases('relay attacks', (engine) => {
     assert.equal((await refresh(service, victim)).status, 200)
   })
 
-  test('where binding is required, envelopes that are tied to nothing are refused', async (t) => {
+  test('if binding is required, unbound envelopes are refused', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_V1_BINDING: 'required' })
     const client = await register(service)
     const items = [{ key: 'a', value: 1 }]
@@ -153,7 +153,7 @@ onBothDatabases('relay attacks', (engine) => {
     await succeed(service, client, '/v1/kv/save', bound)
   })
 
-  test('an aad that is no binding is opaque, and authenticated all the same', async (t) => {
+  test('an aad that is not a binding is opaque but authenticated', async (t) => {
     const { service, victim } = await start(t, engine)
     const auth_envelope = authEnvelope(service, victim, 'authai.refresh', { aad: 'trace-7' })
     const other = { ...auth_envelope, aad: Buffer.from('trace-8').toString('base64url') }

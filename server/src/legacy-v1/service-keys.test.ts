@@ -23,7 +23,7 @@ function rotate({ config, database, vault, clock }: TestService) {
 }
 
 onBothDatabases("the service's own v1 key", (engine) => {
-  test('of two instances that need one first both hand out the same, and it lies sealed', async (t) => {
+  test('two instances create one key together, stored encrypted', async (t) => {
     const [here, there] = await startInstances(t, engine)
     const replies = await Promise.all([here, there, here].map((one) => one.call('GET', '/v1/authai/public-key')))
     assert.equal(new Set(replies.map(({ text }) => text)).size, 1)
@@ -33,7 +33,7 @@ onBothDatabases("the service's own v1 key", (engine) => {
     assert.ok(!(await stored(here)).includes(Buffer.from(key?.privateKey.reveal() ?? '', 'base64').subarray(100, 200)))
   })
 
-  test('two rotations at once both happen, one after the other', async (t) => {
+  test('two concurrent rotations happen one after the other', async (t) => {
     const [here, there] = await startInstances(t, engine)
     const { body: first } = await here.call('GET', '/v1/authai/public-key')
     const replace = ({ database, vault, clock }: TestService, keyId: string) =>
@@ -49,7 +49,7 @@ onBothDatabases("the service's own v1 key", (engine) => {
     assert.equal(keys.filter(({ isCurrent }) => isCurrent).length, 1)
   })
 
-  test('after a rotation the new key is handed out, and the former opens for a while', async (t) => {
+  test('after a rotation the new key is published, and the old one decrypts during the overlap', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_V1_KEY_OVERLAP_HOURS: '1' })
     const client = await register(service)
     const { keyId, fingerprint } = await rotate(service)
@@ -87,7 +87,7 @@ onBothDatabases("the service's own v1 key", (engine) => {
     assert.deepEqual(record?.detail, { key_id: keyId, former_key_id: client.serviceKeyId })
   })
 
-  test('more envelopes than may wait are turned away', async (t) => {
+  test('envelopes beyond the queue limit are refused', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_V1_RSA_QUEUE: '1' })
     const client = await register(service)
     const auth_envelope = seal(client.serviceKey, authPayload(service, client, 'authai.refresh'))
@@ -105,7 +105,7 @@ onBothDatabases("the service's own v1 key", (engine) => {
 
 const sealing = { keyId: undefined, aad: new Uint8Array() }
 
-test('RSA runs beside the event loop', async () => {
+test('RSA does not block the event loop', async () => {
   const { spki, privateKey } = keyPair(0, 3072)
   const queue = createRsaQueue(64)
   const parts = await sealParts(queue, await importPublicKey(spki), Buffer.from('{}'), sealing)
@@ -125,7 +125,7 @@ test('RSA runs beside the event loop', async () => {
   assert.ok(turns > 100, `the loop turned ${turns} times, at most ${longest} ms apart`)
 })
 
-test('where RSA fails, a random key goes on to fail at GCM: the same work is done', async () => {
+test('if RSA decryption fails, GCM still runs with a random key, in the same time', async () => {
   const { spki, privateKey } = keyPair(0)
   let runs = 0
   const queue = createRsaQueue(64)

@@ -12,8 +12,8 @@ import { sealedColumns } from '../sealed-columns.ts'
 
 const full = [400, 'payload_invalid', 'data_envelope']
 
-onBothDatabases('what v1 clients may store', (engine) => {
-  test('a client may store so many keys; writing one anew takes no other place', async (t) => {
+onBothDatabases('v1 storage limits', (engine) => {
+  test('keys per client are limited; overwriting one does not count again', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_V1_KEYS_PER_CLIENT: '3' })
     const client = await register(service)
     const items = ['a', 'b', 'c'].map((key) => ({ key, value: key }))
@@ -33,7 +33,7 @@ onBothDatabases('what v1 clients may store', (engine) => {
     assert.deepEqual(found.missing, ['d'])
   })
 
-  test('a client may store so many bytes, and all of them together so many', async (t) => {
+  test('bytes are limited per client and over all clients', async (t) => {
     const settings = { SALLYPORT_V1_BYTES_PER_CLIENT: '4096', SALLYPORT_V1_BYTES_IN_ALL: '5000' }
     const service = await startService(t, engine, settings)
     const [one, other] = [await register(service, keyPair(0)), await register(service, keyPair(1))]
@@ -52,7 +52,7 @@ onBothDatabases('what v1 clients may store', (engine) => {
     assert.equal((await attempt(one, 3000)).status, 429, 'added up anew')
   })
 
-  test('many values of the largest size come back in one read', async (t) => {
+  test('many values of the largest size can be read in one call', async (t) => {
     const service = await startService(t, engine)
     const client = await register(service)
     const value = 'x'.repeat(65_534)
@@ -68,7 +68,7 @@ onBothDatabases('what v1 clients may store', (engine) => {
     assert.ok(items.length === 30 && items.every((item: { value: string }) => item.value === value))
   })
 
-  test('after a change of the master key all that v1 keeps is sealed anew, and works on', async (t) => {
+  test('after a key rotation all v1 data is re-encrypted and works', async (t) => {
     const keyFile = join(temporaryFolder(t), 'master-key')
     writeFileSync(keyFile, newMasterKey().text.reveal(), { mode: 0o600 })
     const settings = { SALLYPORT_MASTER_KEY: undefined, SALLYPORT_MASTER_KEY_FILE: keyFile }
@@ -89,7 +89,7 @@ onBothDatabases('what v1 clients may store', (engine) => {
     assert.equal((await read(service, client, ['a'])).items[0].value, 1)
   })
 
-  test('a body that is larger than a save can be is not read', async (t) => {
+  test('a body larger than any valid save is not read', async (t) => {
     const service = await startService(t, engine)
     const body = { data_envelope: 'x'.repeat(2 * 1024 * 1024) }
     const reply = await service.call('POST', '/v1/kv/save', { body })

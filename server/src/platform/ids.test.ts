@@ -16,7 +16,7 @@ test('an id is its prefix and 26 lower-case base32 characters', () => {
   assert.match(newId('agt', new Date('2026-11-15T12:00:00.000Z')), /^agt_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
 })
 
-test('what it encodes is a UUID of version 7 that carries its time', () => {
+test('it encodes a UUID version 7 with its time', () => {
   const property = fc.property(times, (time) => {
     const uuid = uuidOf(newId('ses', time))
     assert.match(uuid, /^[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/)
@@ -36,13 +36,13 @@ test('ids made later sort later', () => {
   assert.deepEqual(made.toSorted(), made)
 })
 
-test('ids of the same moment differ', () => {
+test('ids of the same millisecond differ', () => {
   const now = new Date('2026-11-15T12:00:00.000Z')
   const ids = Array.from({ length: 1000 }, () => newId('grt', now))
   assert.equal(new Set(ids).size, ids.length)
 })
 
-test('the lowest id of a moment sorts before all of that moment, and after all before it', () => {
+test('the lowest id of a time sorts before all ids of that time and after all earlier ones', () => {
   const property = fc.property(times, (time) => {
     fc.pre(time.getTime() > 0)
     assert.ok(lowestId('aud', time) < newId('aud', time))
@@ -51,7 +51,7 @@ test('the lowest id of a moment sorts before all of that moment, and after all b
   fc.assert(property)
 })
 
-test('its time can be read from it, and from nothing else', () => {
+test('its time can be read from a valid id only', () => {
   const property = fc.property(times, (time) => {
     assert.equal(timeOf(newId('aud', time)), time.getTime())
     assert.equal(timeOf(lowestId('aud', time)), time.getTime())

@@ -13,7 +13,7 @@ function parses(text: string): boolean {
   }
 }
 
-test('it takes what JSON.parse takes, and nothing else', () => {
+test('it accepts exactly what JSON.parse accepts', () => {
   const texts = [
     '0',
     '-0',
@@ -74,7 +74,7 @@ test('it takes what JSON.parse takes, and nothing else', () => {
   for (const text of texts) assert.equal(isJsonText(Buffer.from(text)), parses(text), JSON.stringify(text))
 })
 
-test('for any value, and for any text made of the pieces of JSON, it agrees with JSON.parse', () => {
+test('it agrees with JSON.parse for any value and any sequence of JSON tokens', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.nat(4), (value, indent) => {
       assert.ok(isJsonText(Buffer.from(JSON.stringify(value, null, indent))))
@@ -110,7 +110,7 @@ test('for any value, and for any text made of the pieces of JSON, it agrees with
   )
 })
 
-test('bytes that are not UTF-8 are no JSON, and neither is what is nested too deeply', () => {
+test('invalid UTF-8 and too deep nesting are refused', () => {
   assert.equal(isJsonText(Buffer.from([0x22, 0xff, 0x22])), false)
   assert.equal(isJsonText(Buffer.from([0x22, 0xc0, 0xaf, 0x22])), false)
   const nested = (depth: number) => Buffer.from('['.repeat(depth) + ']'.repeat(depth))
@@ -131,14 +131,14 @@ function parsesBytes(bytes: Buffer): boolean {
   }
 }
 
-test('cut off anywhere it is no JSON, whatever was looked at before', () => {
+test('truncated JSON is refused, wherever it is cut', () => {
   for (let to = 0; to < everyKind.length; to++) {
     assert.equal(isJsonText(everyKind), true)
     assert.equal(isJsonText(everyKind.subarray(0, to)), false, String(to))
   }
 })
 
-test('a text is judged as one, wherever it is parted to be looked at', () => {
+test('the result is the same wherever the text is split into chunks', () => {
   const wrong = Buffer.from(everyKind.toString().replace('null', 'nul'))
   for (let shift = 0; shift <= everyKind.length; shift++) {
     const blanks = Buffer.alloc(2 * blockBytes - shift, ' ')
@@ -153,7 +153,7 @@ test('a text is judged as one, wherever it is parted to be looked at', () => {
   }
 })
 
-test('with any bytes changed, put in or taken out, it agrees with JSON.parse', () => {
+test('it agrees with JSON.parse after any bytes were changed, inserted or removed', () => {
   const byte = fc.oneof(fc.constantFrom(...Buffer.from('{}[],:"\\ue-+.01 tfn\n\0\x1f\x7f')), fc.nat(255))
   const change = fc.record({ at: fc.nat(), without: fc.nat(2), bytes: fc.array(byte, { maxLength: 2 }) })
   const texts = fc.oneof(fc.json(), fc.string({ unit: 'binary' })).map((text) => Buffer.from(text))

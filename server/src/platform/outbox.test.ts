@@ -118,7 +118,7 @@ test('it waits for a running delivery even if the database was lost meanwhile', 
   await ended
 })
 
-test('a delivery that can not be settled is logged, and the others continue', async () => {
+test('a delivery that cannot be completed is logged, and the others continue', async () => {
   const lines: string[] = []
   const log = createLog({ logLevel: 'error', logFormat: 'json' }, { write: (line) => lines.push(line) })
   const due = ['bad', 'good']

@@ -11,7 +11,7 @@ test('reveal opens a secret, and nothing else does', () => {
   assert.equal(secret.reveal(), value)
 })
 
-test('a secret that becomes text says that it was redacted', () => {
+test('a secret converted to text is [REDACTED]', () => {
   const forms: Record<string, string> = {
     String: String(secret),
     template: `<${secret as unknown as string}>`.slice(1, -1),
@@ -24,7 +24,7 @@ test('a secret that becomes text says that it was redacted', () => {
   assert.equal(JSON.stringify({ secret }), `{"secret":"${redacted}"}`)
 })
 
-test('no way of printing shows the value, however deep it lies', () => {
+test('no way of printing shows the value, however deeply nested', () => {
   const error = new Error('outside', { cause: new Error('inside', { cause: { secret } }) })
   const nested = { deep: { list: [secret], map: new Map([['key', secret]]), set: new Set([secret]) }, error }
   const hidden = Object.defineProperty({}, 'secret', { value: secret, enumerable: false })
@@ -47,7 +47,7 @@ test('no way of printing shows the value, however deep it lies', () => {
   for (const text of printed) assert.ok(!text.includes(value), text)
 })
 
-test('a secret has no members to list', () => {
+test('a secret has no enumerable members', () => {
   assert.deepEqual(Object.keys(secret), [])
   assert.deepEqual(Reflect.ownKeys(secret), [])
   const names: string[] = []

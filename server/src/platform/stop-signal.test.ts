@@ -22,7 +22,7 @@ test('listeners are called once, and the first reason counts', () => {
   }, first)
 })
 
-test('a listener that is removed during an abort does not keep others from being called', () => {
+test('a listener removed during an abort does not prevent others from being called', () => {
   const { signal, abort } = createStop()
   const told: string[] = []
   const first = () => {
@@ -35,7 +35,7 @@ test('a listener that is removed during an abort does not keep others from being
   assert.deepEqual(told, ['first', 'second'])
 })
 
-test('a listener that throws does not keep others from being called, and its error is not swallowed', async () => {
+test('a listener that throws does not prevent others from being called, and its error surfaces', async () => {
   const { signal, abort } = createStop()
   const failure = new Error('a mistake')
   const uncaught = new Promise((resolve) => {

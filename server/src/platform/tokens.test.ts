@@ -17,12 +17,12 @@ test('a token is its prefix, 43 random characters and a checksum of 6', () => {
   }
 })
 
-test('no two tokens are alike', () => {
+test('no two tokens are the same', () => {
   const tokens = Array.from({ length: 1000 }, () => mintToken('agent').reveal())
   assert.equal(new Set(tokens).size, tokens.length)
 })
 
-test('one character that differs is noticed without a look-up', () => {
+test('a wrong character is detected without a lookup', () => {
   const property = fc.property(fc.nat(48), fc.constantFrom(...base62), (position, character) => {
     const text = mintToken('session').reveal()
     const index = 'sp_session_'.length + position
@@ -32,7 +32,7 @@ test('one character that differs is noticed without a look-up', () => {
   fc.assert(property, { numRuns: 500 })
 })
 
-test('a token of one kind is none of another, even when its prefix is exchanged', () => {
+test('a token of one kind is not valid as another, even with its prefix changed', () => {
   const agent = mintToken('agent').reveal()
   const admin = mintToken('admin').reveal()
   assert.ok(!isWellFormedToken('admin', agent))
@@ -40,7 +40,7 @@ test('a token of one kind is none of another, even when its prefix is exchanged'
   assert.ok(!isWellFormedToken('admin', agent.replace('sp_agent_', 'sp_admin_')))
 })
 
-test('anything else is not well formed', () => {
+test('anything else is malformed', () => {
   const token = mintToken('login').reveal()
   const wrong = ['', ' ', 'sp_login_', token.slice(1), token.slice(0, -1), `${token}0`, ` ${token}`, `${token}\n`]
   for (const text of [...wrong, token.toUpperCase(), token.toLowerCase()]) {
@@ -49,12 +49,12 @@ test('anything else is not well formed', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => kinds.every((kind) => !isWellFormedToken(kind, text))))
 })
 
-test('what is stored of a token is its SHA-256', () => {
+test('only the SHA-256 of a token is stored', () => {
   const token = mintToken('agent')
   assert.deepEqual(hashToken(token), createHash('sha256').update(token.reveal()).digest())
 })
 
-test('tokens are the same when every character is', () => {
+test('tokens are equal if every character is', () => {
   const property = fc.property(fc.string(), fc.string(), (one, other) => {
     const [first, second, again] = [one, other, one].map((text) => hashToken(new Secret(text)))
     assert.ok(first && second && again)
@@ -64,7 +64,7 @@ test('tokens are the same when every character is', () => {
   fc.assert(property)
 })
 
-test('every token of ours is found inside a longer text', () => {
+test('every token of ours is found inside longer text', () => {
   for (const kind of kinds) {
     const token = mintToken(kind).reveal()
     const text = `GET /?t=${token}&x=1 "${token}" ${token}\\n(${token})`

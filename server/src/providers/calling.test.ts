@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readAuthorizationParams, readInjection } from './calling.ts'
 
-test('a token may go into a header of its own, whose name is kept in lower case', () => {
+test('a token may go into a custom header, whose name is kept in lower case', () => {
   for (const name of ['Authorization', 'X-Api-Key', 'PRIVATE-TOKEN', 'x-figma-token']) {
     assert.equal(readInjection({ in: 'header', name, prefix: '' }).name, name.toLowerCase())
   }
 })
 
-test('a header that frames or routes the call, or belongs to one hop, takes no token', () => {
+test('framing, routing and hop-by-hop headers cannot carry the token', () => {
   const names = ['Host', 'content-length', 'Content-Type', 'content-encoding', 'connection', 'Transfer-Encoding', 'te']
   const more = ['trailer', 'upgrade', 'keep-alive', 'cookie', 'Set-Cookie', 'expect', 'proxy-authorization', 'range']
   for (const name of [...names, ...more, 'x-forwarded-for', 'forwarded', 'accept-encoding', 'accept', 'via']) {
@@ -19,7 +19,7 @@ test('a header that frames or routes the call, or belongs to one hop, takes no t
   }
 })
 
-test('parameters may add to the authorization request and change nothing that its safety rests on', () => {
+test('extra authorization parameters cannot override security-relevant ones', () => {
   const added = { prompt: 'consent', access_type: 'offline', audience: 'https://api.acme.com' }
   assert.deepEqual(readAuthorizationParams(added), added)
   const ours = ['client_id', 'redirect_uri', 'response_type', 'response_mode', 'state', 'scope', 'nonce', 'request']

@@ -30,21 +30,21 @@ const quirks: Record<string, Dialect> = {
   zoom: { isBasicUnencoded: true },
 }
 
-test('every quirk of a preset reaches the one who speaks to its server', () => {
+test('every quirk of a preset is part of its dialect', () => {
   for (const preset of presets) {
     const dialect = dialectOf(preset, { metadata: presetMetadata(preset) })
     assert.deepEqual(dialect, quirks[preset.id] ?? {}, preset.id)
   }
 })
 
-test('a refresh address holds for the preset’s own server alone', () => {
+test("a refresh endpoint applies only to the preset's own server", () => {
   const figma = findPreset('figma')
   assert.ok(figma)
   const metadata = { ...presetMetadata(figma), token_endpoint: 'https://figma.acme.example/token' }
   assert.deepEqual(dialectOf(figma, { metadata }), { isBasicUnencoded: true, isAlwaysBearer: true })
 })
 
-test('a consent page that takes no code challenge is opened without one', async (t) => {
+test('a provider without PKCE support gets no code challenge', async (t) => {
   const service = await startService(t, 'sqlite')
   const { token } = await service.logIn()
   const challengeOf = async (preset: string) => {

@@ -54,14 +54,14 @@ onBothDatabases('client secrets', (engine) => {
     }
   })
 
-  test('a client secret is kept sealed, and is the one that was given', async (t) => {
+  test('a client secret is stored encrypted and decrypts to the one given', async (t) => {
     const { vault, database, create } = await startProviderTest(t, engine)
     const { body } = await create({ ...acme, client_id: 'our-client', client_secret: 'first-secret-of-the-admin' })
     const store = createProviderStore(vault)
     assert.equal((await store.clientSecret(database.queries, body.provider_id))?.reveal(), 'first-secret-of-the-admin')
   })
 
-  test('a key rotation seals them anew', async (t) => {
+  test('a key rotation re-encrypts them', async (t) => {
     const { config, database, adminToken, call, clock } = await startService(t, engine)
     const body = { ...acme, client_id: 'our-client', client_secret: 'first-secret-of-the-admin' }
     const made = await call('POST', '/v4/providers', { token: adminToken, body })

@@ -13,7 +13,7 @@ onBothDatabases('an admin creates a provider', (engine) => {
     return { service, create }
   }
 
-  test('from its whole metadata, with a client, and it is active', async (t) => {
+  test('from complete metadata, with a client, and it is active', async (t) => {
     const { service, create } = await start(t)
     const { status, body } = await create({ ...acme, ...client, scopes: ['read', 'write'] })
     assert.equal(status, 201)
@@ -57,7 +57,7 @@ onBothDatabases('an admin creates a provider', (engine) => {
     )
   })
 
-  test('with a consent page on this machine, which alone may be http, if it is listed', async (t) => {
+  test('with a listed consent page on loopback, which alone may be http', async (t) => {
     const page = 'http://127.0.0.1:8788/auth'
     const { create, propose } = await startProviderTest(t, engine, {
       settings: { SALLYPORT_EGRESS_ALLOW: '127.0.0.1:8788' },
@@ -75,7 +75,7 @@ onBothDatabases('an admin creates a provider', (engine) => {
     }
   })
 
-  test('from an issuer alone, and the rest is discovered', async (t) => {
+  test('from an issuer only, and the rest is discovered', async (t) => {
     const { create, oauth } = await startProviderTest(t, engine)
     const { status, body } = await create({ provider_name: 'Local', issuer_url: oauth.issuer, ...client })
     assert.equal(status, 201, JSON.stringify(body))
@@ -87,7 +87,7 @@ onBothDatabases('an admin creates a provider', (engine) => {
     assert.equal(oauth.calls.length, 1, 'with a client of its own it is not registered')
   })
 
-  test('from a discovery URL, and what is given counts before what is discovered', async (t) => {
+  test('from a discovery URL, and given members override discovered ones', async (t) => {
     const { create, oauth } = await startProviderTest(t, engine)
     const discovery_url = `${oauth.issuer}/.well-known/openid-configuration`
     const token_url = `${oauth.issuer}/another/token`
@@ -99,7 +99,7 @@ onBothDatabases('an admin creates a provider', (engine) => {
     )
   })
 
-  test('without a client, and is given one by registration', async (t) => {
+  test('without a client, and gets one by dynamic registration', async (t) => {
     const { create, oauth } = await startProviderTest(t, engine)
     const { status, body } = await create({ provider_name: 'Local', issuer_url: oauth.issuer })
     assert.equal(status, 201)
@@ -116,13 +116,13 @@ onBothDatabases('an admin creates a provider', (engine) => {
     )
   })
 
-  test('as a public client, where there is an id and no secret', async (t) => {
+  test('as a public client, if there is an id and no secret', async (t) => {
     const { create } = await start(t)
     const { body } = await create({ ...acme, client_id: 'public' })
     assert.deepEqual([body.token_endpoint_auth_method, body.has_client_secret, body.status], ['none', false, 'active'])
   })
 
-  test('from a preset, with no more than a client', async (t) => {
+  test('from a preset, with only a client', async (t) => {
     const { create } = await start(t)
     const { status, body } = await create({ preset: 'github', ...client })
     assert.equal(status, 201, JSON.stringify(body))
@@ -136,7 +136,7 @@ onBothDatabases('an admin creates a provider', (engine) => {
     )
   })
 
-  test('from a preset, and what is given besides overrides it', async (t) => {
+  test('from a preset, and given members override it', async (t) => {
     const { create } = await start(t)
     const overrides = {
       provider_name: 'GitHub for us',
@@ -150,7 +150,7 @@ onBothDatabases('an admin creates a provider', (engine) => {
     for (const [name, value] of Object.entries(overrides)) assert.deepEqual(body[name], value, name)
   })
 
-  test('a preset for another issuer needs the endpoints of that issuer, so that no secret goes to the wrong one', async (t) => {
+  test("a preset with another issuer needs that issuer's endpoints", async (t) => {
     const { create } = await start(t)
     const other = { preset: 'gitlab', ...client, issuer_url: 'https://gitlab.acme.example' }
     const refused = await create(other)
@@ -172,14 +172,14 @@ onBothDatabases('an admin creates a provider', (engine) => {
     )
   })
 
-  test('with a slug that is taken, and is refused', async (t) => {
+  test('with a taken slug, and is refused', async (t) => {
     const { create } = await start(t)
     await create({ ...acme, ...client })
     const { status, body } = await create({ ...acme, ...client })
     assert.deepEqual([status, body.error.code, body.error.field], [409, 'slug_taken', 'slug'])
   })
 
-  test('many times at once with one slug, and one wins', async (t) => {
+  test('concurrently with one slug, and one wins', async (t) => {
     const { create } = await start(t)
     const all = await Promise.all(Array.from({ length: 8 }, () => create({ ...acme, ...client })))
     assert.deepEqual(all.map(({ status }) => status).sort(), [201, 409, 409, 409, 409, 409, 409, 409])

@@ -6,7 +6,7 @@ function refuses(said: object, field: string): void {
   assert.throws(() => readMetadata(said), { code: 'invalid_url', field }, JSON.stringify(said))
 }
 
-test('what is not acted on is left behind, and what is, is kept as it is sent', () => {
+test('unknown metadata is dropped, and URLs are kept in canonical form', () => {
   const read = readMetadata({
     issuer: 'https://login.acme.com',
     token_endpoint: 'https://LOGIN.acme.com:443/token?tenant=7',
@@ -22,7 +22,7 @@ test('what is not acted on is left behind, and what is, is kept as it is sent', 
   })
 })
 
-test('members of a kind that they can not be are refused or left behind', () => {
+test('members of the wrong type are refused or dropped', () => {
   for (const value of [7, null, {}, [], '', 'token', '/token', `https://a.com/${'x'.repeat(2000)}`]) {
     refuses({ token_endpoint: value }, 'token_url')
     refuses({ issuer: value }, 'issuer_url')
@@ -32,13 +32,13 @@ test('members of a kind that they can not be are refused or left behind', () => 
   assert.deepEqual(readMetadata({ id_token_signing_alg_values_supported: Array.from({ length: 51 }, () => 'a') }), {})
 })
 
-test('a fragment, or a parameter that is sent with each request, is refused (RFC 6749 §3.1)', () => {
+test('an endpoint with a fragment or an OAuth parameter is refused (RFC 6749 §3.1)', () => {
   for (const tail of ['#', '#x', '?client_id=x', '?a=1&State=x', '?redirect_uri=https://evil.com', '?scope=all']) {
     refuses({ authorization_endpoint: `https://a.com/authorize${tail}` }, 'authorization_url')
   }
 })
 
-test('an issuer with a query, or written otherwise than it is sent, is refused', () => {
+test('an issuer with a query or in non-canonical form is refused', () => {
   const odd = [
     'https://a.com?',
     'https://a.com?x',
@@ -55,7 +55,7 @@ test('an issuer with a query, or written otherwise than it is sent, is refused',
   }
 })
 
-test('whole metadata has a token endpoint and a place to consent at, whose origin stands for a missing issuer', () => {
+test('complete metadata has token and authorization endpoints, and a default issuer', () => {
   const token_endpoint = 'https://a.com/token'
   assert.throws(() => wholeMetadata({}), { code: 'missing_field', field: 'token_url' })
   assert.throws(() => wholeMetadata({ token_endpoint }), { code: 'missing_field', field: 'authorization_url' })

@@ -4,7 +4,7 @@ import { startService } from '../../testkit/service.ts'
 import { client } from '../../testkit/providers.ts'
 import { presets } from './presets/catalogue.ts'
 
-test('an admin sees every preset, and can create a provider from each with a client alone', async (t) => {
+test('an admin sees every preset, and can create a provider from each with just a client', async (t) => {
   const service = await startService(t, 'sqlite')
   const { token: agent } = await service.registerAgent()
   assert.equal((await service.call('GET', '/v4/providers/presets')).status, 401)

@@ -34,7 +34,7 @@ onBothDatabases('attack', (engine) => {
     }
   })
 
-  test('a discovery that names hosts of another site is refused', async (t) => {
+  test('discovery metadata with hosts of another site is refused', async (t) => {
     const { propose, oauth } = await startProviderTest(t, engine)
     const members: [string, string][] = [
       ['authorization_endpoint', 'authorization_url'],
@@ -58,7 +58,7 @@ onBothDatabases('attack', (engine) => {
     assert.ok(oauth.calls.every(({ path }) => path === oauthPaths.discovery))
   })
 
-  test('an agent can not change what an issuer says of itself', async (t) => {
+  test("an agent cannot override an issuer's own metadata", async (t) => {
     const { propose, oauth } = await startProviderTest(t, engine)
     const discovery_url = `${oauth.issuer}${oauthPaths.discovery}`
     const token_url = `${oauth.issuer}/of/another/tenant`
@@ -68,7 +68,7 @@ onBothDatabases('attack', (engine) => {
     assert.equal(same.status, 201, same.text)
   })
 
-  test('an issuer that does not match where it was fetched is refused', async (t) => {
+  test('an issuer that does not match its URL is refused', async (t) => {
     const { propose, create, oauth } = await startProviderTest(t, engine)
     oauth.fault.change(oauthPaths.discovery, (body: object) => ({ ...body, issuer: 'https://accounts.google.com' }))
     const byUrl = { discovery_url: `${oauth.issuer}${oauthPaths.discovery}` }
@@ -87,7 +87,7 @@ onBothDatabases('attack', (engine) => {
     assert.deepEqual([status, body.error.code, body.error.field], [400, 'invalid_field', 'issuer_url'])
   })
 
-  test('a proposal pointing into private space is refused and no packet leaves', async (t) => {
+  test('a proposal with a private address is refused before any connection', async (t) => {
     const certificate = await (await createAuthority(temporaryFolder(t))).issue({ names: ['localhost'] })
     const inside = await startTlsUpstream(t, certificate)
     const plenty = { SALLYPORT_PROPOSALS_PER_DAY: '1000', SALLYPORT_PROPOSALS_PER_DAY_IN_ALL: '1000' }
@@ -123,7 +123,7 @@ onBothDatabases('attack', (engine) => {
     assert.equal(inside.connections(), 0)
   })
 
-  test('a discovery that redirects into private space is not followed', async (t) => {
+  test('a redirect of discovery to a private address is not followed', async (t) => {
     const certificate = await (await createAuthority(temporaryFolder(t))).issue({ names: ['localhost'] })
     const inside = await startTlsUpstream(t, certificate)
     const { propose, oauth } = await startProviderTest(t, engine)
@@ -136,7 +136,7 @@ onBothDatabases('attack', (engine) => {
     assert.equal(oauth.calls.length, 2)
   })
 
-  test('a discovery that points into private space is refused', async (t) => {
+  test('discovery metadata with a private address is refused', async (t) => {
     const certificate = await (await createAuthority(temporaryFolder(t))).issue({ names: ['localhost'] })
     const inside = await startTlsUpstream(t, certificate)
     const { propose, oauth } = await startProviderTest(t, engine)
@@ -149,7 +149,7 @@ onBothDatabases('attack', (engine) => {
     assert.equal(inside.connections(), 0)
   })
 
-  test('what failed at the other end is one answer, whatever it was', async (t) => {
+  test('every failure of the provider has the same response', async (t) => {
     const { propose, oauth } = await startProviderTest(t, engine)
     const html = { 'content-type': 'text/html' }
     const json = { 'content-type': 'application/json' }
@@ -181,7 +181,7 @@ onBothDatabases('attack', (engine) => {
     }
   })
 
-  test('metadata of odd kinds is refused, and nothing of it is kept', async (t) => {
+  test('metadata of the wrong types is refused, and nothing is stored', async (t) => {
     const { propose, oauth, asAdmin } = await startProviderTest(t, engine)
     for (const token_endpoint of [7, null, {}, ['https://localhost/'], `${oauth.issuer}/${'x'.repeat(2000)}`]) {
       const lift = oauth.fault.change(oauthPaths.discovery, (body: object) => ({ ...body, token_endpoint }))

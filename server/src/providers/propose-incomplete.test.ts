@@ -8,7 +8,7 @@ import { client, startProviderTest } from '../../testkit/providers.ts'
 const day = 86_400
 
 onBothDatabases('a proposal without endpoints', (engine) => {
-  test('needs nothing but a name, and waits for an admin', async (t) => {
+  test('needs only a name, and waits for an admin', async (t) => {
     const service = await startProviderTest(t, engine)
     const { propose, call, oauth, asAdmin, registerAgent } = service
     const agent = await registerAgent()
@@ -28,7 +28,7 @@ onBothDatabases('a proposal without endpoints', (engine) => {
     assert.deepEqual([record?.agent_id, record?.detail.issuer], [agent.agentId, null])
   })
 
-  test('keeps what it does say, also where a name gives no slug', async (t) => {
+  test('keeps its other members, and gets a slug if the name gives none', async (t) => {
     const { propose } = await startProviderTest(t, engine)
     const some = await propose({ provider_name: 'Some', token_url: 'https://93.184.215.14/token', scopes: ['read'] })
     assert.deepEqual(
@@ -82,7 +82,7 @@ onBothDatabases('a proposal without endpoints', (engine) => {
     assert.equal((await asAdmin('PATCH', '/v4/providers/prv_none/endpoints', {})).status, 404)
   })
 
-  test('has the endpoints and hosts that the admin named, and none that the agent did', async (t) => {
+  test("has the endpoints and hosts that the admin set, not the agent's", async (t) => {
     const { propose, asAdmin, oauth } = await startProviderTest(t, engine)
     const foreign = 'https://93.184.215.14'
     const whole = { authorization_url: `${oauth.issuer}/authorize`, token_url: `${oauth.issuer}/token` }
@@ -104,7 +104,7 @@ onBothDatabases('a proposal without endpoints', (engine) => {
     }
   })
 
-  test('is active as soon as it has endpoints where it registers us', async (t) => {
+  test('becomes active with its endpoints if dynamic registration succeeds', async (t) => {
     const { propose, asAdmin, oauth } = await startProviderTest(t, engine)
     const { body } = await propose({ provider_name: 'Acme Notes' })
     const set = await asAdmin('PATCH', `/v4/providers/${body.provider_id}/endpoints`, {
@@ -114,7 +114,7 @@ onBothDatabases('a proposal without endpoints', (engine) => {
     assert.equal(set.body.token_url, `${oauth.issuer}/token`)
   })
 
-  test('reserves no slug: whoever brings endpoints takes its place, and nobody else does', async (t) => {
+  test('does not reserve its slug: a proposal with endpoints replaces it', async (t) => {
     const service = await startProviderTest(t, engine)
     const { propose, asAdmin, oauth, registerAgent } = service
     const [squatter, other] = [await registerAgent(), await registerAgent()]
@@ -140,7 +140,7 @@ onBothDatabases('a proposal without endpoints', (engine) => {
     assert.deepEqual(ids.map(({ slug }) => slug).sort(), ['acme-notes', 'delta', 'omega'])
   })
 
-  test('counts against the limits, has a name that fits, and is gone after 30 days', async (t) => {
+  test('counts against the limits, needs a valid name, and is deleted after 30 days', async (t) => {
     const settings = { SALLYPORT_PROPOSALS_PER_DAY: '3' }
     const { propose, registerAgent, asAdmin, app, clock } = await startProviderTest(t, engine, { settings })
     const { token } = await registerAgent()

@@ -45,7 +45,7 @@ onBothDatabases('a proposal', (engine) => {
     )
   })
 
-  test('from a discovery URL, or from whole metadata, is as good', async (t) => {
+  test('works from a discovery URL or complete metadata too', async (t) => {
     const { oauth, propose } = await startProviderTest(t, engine)
     const discovery_url = `${oauth.issuer}${oauthPaths.discovery}`
     const discovered = await propose({ provider_name: 'One', discovery_url })
@@ -61,7 +61,7 @@ onBothDatabases('a proposal', (engine) => {
     assert.equal(oauth.calls.length, calls + 1, 'nothing but the registration was asked for')
   })
 
-  test('waits for credentials where nobody can register, and an admin activates it', async (t) => {
+  test('waits for credentials if there is no dynamic registration, until an admin adds them', async (t) => {
     const service = await startProviderTest(t, engine, { oauth: { registration: false } })
     const { oauth, call, propose, asAdmin } = service
     const { status, body } = await propose({ provider_name: 'Acme Notes', issuer_url: oauth.issuer })
@@ -78,7 +78,7 @@ onBothDatabases('a proposal', (engine) => {
     assert.equal((await call('GET', '/v4/providers')).body.providers.length, 1)
   })
 
-  test('waits for review where the operator wants that, and registers nowhere', async (t) => {
+  test('waits for review if configured, without registering a client', async (t) => {
     const settings = { SALLYPORT_PROPOSALS: 'review' }
     const { oauth, propose } = await startProviderTest(t, engine, { settings })
     const { status, body } = await propose({ provider_name: 'Acme Notes', issuer_url: oauth.issuer })
@@ -90,13 +90,13 @@ onBothDatabases('a proposal', (engine) => {
     )
   })
 
-  test('is refused where the operator wants none', async (t) => {
+  test('is refused if proposals are turned off', async (t) => {
     const { oauth, propose } = await startProviderTest(t, engine, { settings: { SALLYPORT_PROPOSALS: 'off' } })
     const { status, body } = await propose({ provider_name: 'Acme Notes', issuer_url: oauth.issuer })
     assert.deepEqual([status, body.error.code, oauth.calls], [403, 'forbidden', []])
   })
 
-  test('made twice is refused the second time, before anybody is asked', async (t) => {
+  test('is refused the second time, before any call', async (t) => {
     const { oauth, propose } = await startProviderTest(t, engine)
     await propose({ provider_name: 'Acme Notes', issuer_url: oauth.issuer })
     const calls = oauth.calls.length
@@ -105,7 +105,7 @@ onBothDatabases('a proposal', (engine) => {
     assert.equal(oauth.calls.length, calls)
   })
 
-  test('that races others for a slug: one wins', async (t) => {
+  test('of several concurrent ones with the same slug, one wins', async (t) => {
     const service = await startProviderTest(t, engine)
     const { oauth, propose, registerAgent } = service
     const agents = await Promise.all(Array.from({ length: 4 }, () => registerAgent()))
@@ -119,7 +119,7 @@ onBothDatabases('a proposal', (engine) => {
     assert.equal((await recorded(service, 'provider.proposed')).length, 1)
   })
 
-  test('of an agent that is disabled while the provider is asked is not kept', async (t) => {
+  test('of an agent that is disabled meanwhile is not stored', async (t) => {
     const { oauth, propose, registerAgent, asAdmin } = await startProviderTest(t, engine)
     const { agentId, token } = await registerAgent()
     const hold = oauth.fault.hold(oauthPaths.registration)
@@ -132,7 +132,7 @@ onBothDatabases('a proposal', (engine) => {
     assert.deepEqual((await asAdmin('GET', '/v4/providers?status=all')).body.providers, [])
   })
 
-  test('is one of ten a day for an agent', async (t) => {
+  test('is limited to ten a day per agent', async (t) => {
     const { oauth, propose, registerAgent, clock } = await startProviderTest(t, engine, {
       settings: { SALLYPORT_PROPOSALS: 'review' },
     })
@@ -148,7 +148,7 @@ onBothDatabases('a proposal', (engine) => {
     assert.equal((await nth(12)).status, 201)
   })
 
-  test('is one of so many a day for all agents, and a failed one counts', async (t) => {
+  test('is limited per day over all agents, and failed ones count', async (t) => {
     const settings = { SALLYPORT_PROPOSALS_PER_DAY_IN_ALL: '2' }
     const { oauth, propose } = await startProviderTest(t, engine, { settings })
     oauth.fault.answer(oauthPaths.discovery, { status: 500 }, 1)
@@ -161,7 +161,7 @@ onBothDatabases('a proposal', (engine) => {
     assert.equal((await propose({ provider_name: 'Three', issuer_url: oauth.issuer })).status, 429)
   })
 
-  test('that could be taken for a well-known provider is refused by its name and by its slug', async (t) => {
+  test('that looks like a well-known provider by name or slug is refused', async (t) => {
     const { oauth, propose } = await startProviderTest(t, engine)
     const refused = async (body: object, field: string) => {
       const reply = await propose({ issuer_url: oauth.issuer, ...body })
@@ -176,7 +176,7 @@ onBothDatabases('a proposal', (engine) => {
     assert.deepEqual(oauth.calls, [])
   })
 
-  test('that does not fit is refused, naming the member', async (t) => {
+  test('that is invalid is refused, naming the member', async (t) => {
     const { propose, oauth } = await startProviderTest(t, engine)
     const name = { provider_name: 'Notes' }
     const cases: [object, string, string][] = [

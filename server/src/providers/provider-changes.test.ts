@@ -30,7 +30,7 @@ onBothDatabases('a change of a provider', (engine) => {
     })
   })
 
-  test('credentials of the same client keep its secret; another client comes without it', async (t) => {
+  test('credentials with the same client id keep the secret; another client id does not', async (t) => {
     const { service, create, asAdmin } = await start(t)
     const { provider_id: id } = await create({ ...acme, ...client, token_endpoint_auth_method: 'client_secret_post' })
     const patch = async (body: object) => {
@@ -63,7 +63,7 @@ onBothDatabases('a change of a provider', (engine) => {
     assert.equal((await asAdmin('POST', `/v4/providers/${id}/enable`)).body.status, 'active')
   })
 
-  test('a provider is disabled and enabled again; doing so twice is 200 and on record once', async (t) => {
+  test('a provider is disabled and enabled; repeating it is 200 and recorded once', async (t) => {
     const { service, create, asAdmin } = await start(t)
     const { provider_id: id } = await create({ ...acme, ...client })
     const { provider_id: waiting } = await create({ ...acme, slug: 'waiting' })
@@ -89,7 +89,7 @@ onBothDatabases('a change of a provider', (engine) => {
     )
   })
 
-  test('a deleted provider is gone with its secret, and its slug is free', async (t) => {
+  test("a deleted provider's secret is deleted and its slug is free", async (t) => {
     const { service, create, asAdmin } = await start(t)
     const { provider_id: id } = await create({ ...acme, ...client })
     const { status, body } = await asAdmin('DELETE', `/v4/providers/${id}`)
@@ -111,7 +111,7 @@ onBothDatabases('a change of a provider', (engine) => {
     assert.equal((await recorded(service, 'provider.deleted')).length, 1)
   })
 
-  test('a provider that somebody is connected to is not deleted', async (t) => {
+  test('a provider with connections cannot be deleted', async (t) => {
     const { service, create, asAdmin } = await start(t)
     const { provider_id: id } = await create({ ...acme, ...client })
     const { userId } = await service.logIn()
@@ -142,7 +142,7 @@ onBothDatabases('a change of a provider', (engine) => {
     assert.equal(await providers.lock(database, database.queries, id), undefined, 'nothing can be built on it now')
   })
 
-  test('of credentials that race each other each is taken whole', async (t) => {
+  test('concurrent credential changes never mix id and secret', async (t) => {
     const { service, create, asAdmin } = await start(t)
     const { provider_id: id } = await create({ ...acme, ...client })
     const secretFor = (number: number) => `the-secret-of-client-${number}`
@@ -162,7 +162,7 @@ onBothDatabases('a change of a provider', (engine) => {
     assert.equal(secret?.reveal(), secretFor(Number(clientId?.replace('client-', ''))))
   })
 
-  test('pinned metadata is read anew by an admin alone, and only of the same issuer', async (t) => {
+  test('only an admin can refresh pinned metadata, and only from the same issuer', async (t) => {
     const service = await startProviderTest(t, engine)
     const { oauth, create, asAdmin } = service
     const { body: made } = await create({ provider_name: 'Local', issuer_url: oauth.issuer, ...client })
@@ -185,7 +185,7 @@ onBothDatabases('a change of a provider', (engine) => {
     assert.equal((await recorded(service, 'provider.rediscovered')).length, 1)
   })
 
-  test('a preset that is read anew is what this release says of it, and nobody is asked', async (t) => {
+  test("refreshing a preset applies this release's data, without a call", async (t) => {
     const { create, asAdmin } = await start(t)
     const token_url = 'https://github.com/where/it/was'
     const mine = { userinfo_endpoint: 'https://github.com/mine', api_hosts: ['api.github.com'] }
@@ -197,7 +197,7 @@ onBothDatabases('a change of a provider', (engine) => {
     for (const member of kept) assert.deepEqual(body[member], made[member], member)
   })
 
-  test('a preset for another server is discovered there', async (t) => {
+  test('a preset with another server is discovered there', async (t) => {
     const { oauth, create, asAdmin } = await startProviderTest(t, engine)
     const urls = { issuer_url: oauth.issuer, authorization_url: `${oauth.issuer}/auth` }
     const { body: made } = await create({ preset: 'gitlab', ...urls, token_url: `${oauth.issuer}/was`, ...client })
@@ -205,7 +205,7 @@ onBothDatabases('a change of a provider', (engine) => {
     assert.deepEqual([status, body.token_url], [200, `${oauth.issuer}/token`])
   })
 
-  test('a proposal that is read anew stays within its site', async (t) => {
+  test('refreshing a proposal stays within its site', async (t) => {
     const { oauth, propose, asAdmin } = await startProviderTest(t, engine)
     const { body: made } = await propose({ provider_name: 'Acme Notes', issuer_url: oauth.issuer })
     oauth.fault.change('/.well-known/openid-configuration', (body: object) => ({

@@ -21,7 +21,7 @@ onBothDatabases('providers', (engine) => {
   const start = (t: TestContext) => startAdmin(t, engine)
   const slugs = (body: { providers: { slug: string }[] }) => body.providers.map(({ slug }) => slug)
 
-  test('anyone lists the active ones, in the public view', async (t) => {
+  test('anyone can list active providers, in the public view', async (t) => {
     const { service, create, asAdmin } = await start(t)
     await create({ ...acme, ...client })
     await create({ ...acme, slug: 'waiting' })
@@ -42,7 +42,7 @@ onBothDatabases('providers', (engine) => {
     }
   })
 
-  test('an admin lists all of them in detail, by status, a page at a time', async (t) => {
+  test('an admin lists all providers in detail, by status, in pages', async (t) => {
     const { create, asAdmin } = await start(t)
     await create({ ...acme, ...client, slug: 'one' })
     await create({ ...acme, slug: 'two' })
@@ -62,7 +62,7 @@ onBothDatabases('providers', (engine) => {
     )
   })
 
-  test('each route admits whom it names, and nobody else', async (t) => {
+  test('each route accepts only its own kinds of callers', async (t) => {
     const { service, create } = await start(t)
     const { provider_id: id } = await create({ ...acme, ...client })
     const agent = await service.registerAgent()
@@ -93,7 +93,7 @@ onBothDatabases('providers', (engine) => {
     assert.equal((await recorded(service, 'provider.')).length, 1)
   })
 
-  test('what does not fit is refused, naming the member, and nothing is kept', async (t) => {
+  test('invalid input is refused, naming the member, and nothing is stored', async (t) => {
     const { service, asAdmin } = await start(t)
     const url = (name: string, value: string) => ({ ...acme, [name]: value })
     const cases: [object, string, string][] = [

@@ -10,7 +10,7 @@ const json = { 'content-type': 'application/json' }
 const created = (body: object): InsteadOfAnswer => ({ status: 201, headers: json, body: JSON.stringify(body) })
 
 onBothDatabases('a registration', (engine) => {
-  test('that wants a token first is refused, and the proposal waits', async (t) => {
+  test('that requires an initial access token fails, and the proposal waits', async (t) => {
     const { propose, oauth } = await startProviderTest(t, engine, {
       oauth: { registration: { initialAccessToken: 'only-for-those-who-know' } },
     })
@@ -21,7 +21,7 @@ onBothDatabases('a registration', (engine) => {
     )
   })
 
-  test('that goes wrong leaves the proposal waiting, with a coarse word', async (t) => {
+  test('that fails leaves the proposal waiting, with a coarse reason', async (t) => {
     const { propose, oauth } = await startProviderTest(t, engine, { settings: { SALLYPORT_PROPOSALS_PER_DAY: '50' } })
     const secret = 'x'.repeat(16)
     const ends: [InsteadOfAnswer, string][] = [
@@ -59,7 +59,7 @@ onBothDatabases('a registration', (engine) => {
     }
   })
 
-  test('without a secret makes a public client', async (t) => {
+  test('without a secret creates a public client', async (t) => {
     const { propose, oauth } = await startProviderTest(t, engine)
     oauth.fault.answer(oauthPaths.registration, created({ client_id: 'public' }), 1)
     const { body } = await propose({ provider_name: 'Acme Notes', issuer_url: oauth.issuer })
@@ -71,7 +71,7 @@ onBothDatabases('a registration', (engine) => {
 })
 
 describe('a registration', () => {
-  test('that hangs is given up, and the proposal waits', async (t) => {
+  test('that hangs times out, and the proposal waits', async (t) => {
     const { propose, oauth } = await startProviderTest(t, 'sqlite')
     oauth.fault.answer(oauthPaths.registration, 'hang')
     const { status, body } = await propose({ provider_name: 'Acme Notes', issuer_url: oauth.issuer })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertOneSite, siteOf } from './site.ts'
 
-test('a site is the registrable domain, also below suffixes that private owners hand out', () => {
+test('a site is the registrable domain, also below private public suffixes', () => {
   const sites: [string, string][] = [
     ['https://login.acme.com', 'acme.com'],
     ['https://acme.co.uk', 'acme.co.uk'],
@@ -14,13 +14,13 @@ test('a site is the registrable domain, also below suffixes that private owners 
   for (const [url, site] of sites) assert.equal(siteOf(new URL(url)), site, url)
 })
 
-test('an address, a single label and a suffix stand for themselves, with their port', () => {
+test('an address, a single label and a suffix are their own site, with their port', () => {
   for (const host of ['localhost:8443', '192.0.2.1', '192.0.2.1:8443', '[2001:db8::1]:8443', 'github.io', 'intranet']) {
     assert.equal(siteOf(new URL(`https://${host}`)), host)
   }
 })
 
-test('of several URLs the first that is of another site is named', () => {
+test('the first URL of another site is reported', () => {
   const urls = (...hosts: string[]) =>
     hosts.map((host, index) => ({ url: new URL(`https://${host}`), field: `${index}` }))
   assertOneSite([])

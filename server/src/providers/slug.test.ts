@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { slugFrom } from './slug.ts'
 
-test('a slug comes from the name, and is one that may stand in a path', () => {
+test('a slug is made from the name and is valid in a path', () => {
   const slugs: [string, string][] = [
     ['Acme Corp', 'acme-corp'],
     ['  Acme -- Corp!  ', 'acme-corp'],

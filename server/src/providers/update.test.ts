@@ -32,7 +32,7 @@ onBothDatabases('PATCH /v4/providers/{id}', (engine) => {
     })
   })
 
-  test('changes only what is named; what changes nothing is 200 and not on record', async (t) => {
+  test('changes only the given members; a change without effect is 200 and not recorded', async (t) => {
     const { service, made, patch } = await start(t, { ...acme, ...client, scopes: ['read'] })
     const { body } = await patch({ api_hosts: ['api.acme.example'] })
     assert.deepEqual([body.provider_name, body.scopes, body.api_hosts], ['Acme Corp', ['read'], ['api.acme.example']])
@@ -48,7 +48,7 @@ onBothDatabases('PATCH /v4/providers/{id}', (engine) => {
     assert.equal(made.slug, cleared.slug)
   })
 
-  test('is for an admin alone, and for a provider that is there', async (t) => {
+  test('is for an admin only, and for an existing provider', async (t) => {
     const { service, made, patch, asAdmin } = await start(t)
     const path = `/v4/providers/${made.provider_id}`
     const changes = { body: { api_hosts: ['evil.example'] } }
@@ -64,14 +64,14 @@ onBothDatabases('PATCH /v4/providers/{id}', (engine) => {
     assert.deepEqual(await recorded(service, 'provider.updated'), [])
   })
 
-  test('a disabled provider, and one without a client, can be corrected and stay what they are', async (t) => {
+  test('a disabled provider, or one without a client, can be edited and keeps its status', async (t) => {
     const { made, patch, asAdmin } = await start(t, acme)
     assert.equal((await patch({ provider_name: 'A' })).body.status, 'pending_credentials')
     await asAdmin('POST', `/v4/providers/${made.provider_id}/disable`)
     assert.equal((await patch({ provider_name: 'B' })).body.status, 'disabled')
   })
 
-  test('bad input is named by its member, and changes nothing', async (t) => {
+  test('invalid input is refused, naming the member, and changes nothing', async (t) => {
     const { service, patch } = await start(t)
     const cases: [object, string, string][] = [
       [{}, 'missing_field', 'api_hosts'],
@@ -128,7 +128,7 @@ onBothDatabases('PATCH /v4/providers/{id}', (engine) => {
     assert.deepEqual(await recorded(service, 'provider.updated'), [])
   })
 
-  test('an admin who read an older state does not bring back a host that another removed', async (t) => {
+  test('an edit based on an older state does not restore a host that was removed', async (t) => {
     const hosts = ['api.acme.example', 'stolen.acme.example']
     const { made, patch, service } = await start(t, { ...acme, ...client, api_hosts: hosts })
     const read = { if_updated_at: made.updated_at }
@@ -144,7 +144,7 @@ onBothDatabases('PATCH /v4/providers/{id}', (engine) => {
     assert.equal((await recorded(service, 'provider.updated')).length, 2)
   })
 
-  test('of admins who race with what they read exactly one succeeds', async (t) => {
+  test('of concurrent edits of the same state exactly one succeeds', async (t) => {
     const { made, patch, service } = await start(t)
     const replies = await Promise.all(
       Array.from({ length: 8 }, (_, number) =>
@@ -155,7 +155,7 @@ onBothDatabases('PATCH /v4/providers/{id}', (engine) => {
     assert.equal((await recorded(service, 'provider.updated')).length, 1)
   })
 
-  test('changes to different members that race each other are both kept, with credentials beside them', async (t) => {
+  test('concurrent changes of different members and of credentials are all kept', async (t) => {
     const { made, patch, asAdmin } = await start(t)
     const credentials = { client_id: 'another-client', client_secret: 'a-secret-of-sixteen-or-more-2' }
     const replies = await Promise.all([
@@ -172,7 +172,7 @@ onBothDatabases('PATCH /v4/providers/{id}', (engine) => {
     )
   })
 
-  test('the hosts of a proposal are corrected, and stay a stranger’s: public, on port 443 or a listed place', async (t) => {
+  test('the hosts of a proposal can be edited, but only to public or listed addresses', async (t) => {
     const { oauth, propose, asAdmin } = await startProviderTest(t, engine)
     const { body: made } = await propose({ provider_name: 'Acme Notes', issuer_url: oauth.issuer })
     const patch = (api_hosts: string[]) => asAdmin('PATCH', `/v4/providers/${made.provider_id}`, { api_hosts })
@@ -184,7 +184,7 @@ onBothDatabases('PATCH /v4/providers/{id}', (engine) => {
     assert.deepEqual([status, body.verified, body.source], [200, false, 'proposal'])
   })
 
-  test('a host that another provider has may be shared; what to ask for stays the verified, older one', async (t) => {
+  test('providers may share a host; the suggested one is the verified, older one', async (t) => {
     const { service, made, patch, create } = await start(t, { ...acme, ...client, api_hosts: ['api.acme.example'] })
     const second = await create({ ...acme, ...client, slug: 'acme-two', api_hosts: ['two.acme.example'] })
     assert.equal((await patch({ api_hosts: ['api.acme.example', '*.acme.example'] }, second.provider_id)).status, 200)

@@ -34,7 +34,7 @@ function check(bytes: Buffer, from: number, to: number): void {
   assert.deepEqual(new Set([...withoutQuotes, ...quotes]), found)
 }
 
-test('every escape is found, wherever it begins', () => {
+test('every escape is found, wherever it starts', () => {
   const size = 2 * blockBytes + 100
   const texts = [
     'a',
@@ -62,7 +62,7 @@ test('every escape is found, wherever it begins', () => {
   )
 })
 
-test('what is jumped over is not found, also where that leads into the next block or beyond it', () => {
+test('skipped bytes are not searched, also across block boundaries', () => {
   const text = Buffer.alloc(4 * blockBytes, '\\n')
   for (const jump of [1, 2, 3, 12, 255, blockBytes - 1, blockBytes, blockBytes + 1, 2 * blockBytes + 1]) {
     beginStarts(0, all)

@@ -50,7 +50,7 @@ function isMarked(output: Buffer): boolean {
   return text.includes('[REDACTED]') || /91[, ]82[, ]69[, ]68[, ]65[, ]67[, ]84[, ]69[, ]68[, ]93/.test(text)
 }
 
-test('no form of a secret is left in a body, wherever it stands', () => {
+test('no form of a secret is left anywhere in a body', () => {
   everyForm((given, { form, secret }) => {
     const output = redactorFor(secret).body(given)
     assert.ok(Buffer.isBuffer(output))
@@ -59,7 +59,7 @@ test('no form of a secret is left in a body, wherever it stands', () => {
   })
 })
 
-test('no form of a secret is left in the value of a header', () => {
+test('no form of a secret is left in a header value', () => {
   everyForm((given, { form, secret }) => {
     if (!form.fitsHeader) return
     const output = Buffer.from(redactorFor(secret).text(given.toString('latin1')), 'latin1')
@@ -67,7 +67,7 @@ test('no form of a secret is left in the value of a header', () => {
   })
 })
 
-test('a stream that comes byte by byte gives what the whole body gives', () => {
+test('a body streamed byte by byte gives the same result', () => {
   everyForm(
     (given, { form, secret }) => {
       const stream = redactorFor(secret).stream()
@@ -79,7 +79,7 @@ test('a stream that comes byte by byte gives what the whole body gives', () => {
   )
 })
 
-test('a body that ends within a form is redacted when at most 16 characters of the secret are missing', () => {
+test('a form cut off by the end is redacted if at most 16 characters are missing', () => {
   const secret = secrets[1] ?? ''
   for (const missing of [1, 8, 16]) {
     const cut = secret.slice(0, -missing)
@@ -109,7 +109,7 @@ test('a body that ends within a form is redacted when at most 16 characters of t
   }
 })
 
-test('with more missing, or with fewer than 16 characters there, it is not taken for the secret', () => {
+test('with more missing, or fewer than 16 characters present, it is not redacted', () => {
   const secret = secrets[1] ?? ''
   for (const text of [secret.slice(0, -17), `${secret.slice(0, -1)} `, secret.slice(0, 15)]) {
     assert.equal(redactorFor(secret).text(text), text)
@@ -119,7 +119,7 @@ test('with more missing, or with fewer than 16 characters there, it is not taken
   assert.equal(redactorFor(short).text(short.slice(0, 16)), '[REDACTED]')
 })
 
-test('in UTF-16 and UTF-32 the mark has the width of the text around it', () => {
+test('in UTF-16 and UTF-32 the replacement has the same encoding', () => {
   const secret = secrets[0] ?? ''
   const text = (inside: string) => Buffer.from(`«${inside}» and on`, 'utf16le')
   const big = (inside: string) => text(inside).swap16()
@@ -132,7 +132,7 @@ test('in UTF-16 and UTF-32 the mark has the width of the text around it', () => 
   }
 })
 
-test('in base64 the characters that the secret shares with its neighbours go with it', () => {
+test('base64 characters that the secret shares with its neighbours are redacted too', () => {
   const secret = secrets[0] ?? ''
   const cases: [string, string, string][] = [
     ['', '', '[REDACTED]'],
@@ -146,7 +146,7 @@ test('in base64 the characters that the secret shares with its neighbours go wit
   }
 })
 
-test('a secret that itself looks like escapes is found where others stand around it, and its short reading is not', () => {
+test('a secret that looks like escapes is found, but its decoded form is not', () => {
   const shown = (secret: string, text: string) => {
     const output = createRedactor(compileSecrets([new Secret(secret)])).body(Buffer.from(text))
     assert.ok(Buffer.isBuffer(output))

@@ -19,7 +19,7 @@ function watched(given: Buffer, inForce: string): number[] {
   return Array.from(given, (byte) => (out += stream.push(Buffer.of(byte)).length))
 }
 
-test('a guess is held back alike whether it is right so far or wrong', () => {
+test('a partial match is held back like any other text, so timing reveals nothing', () => {
   for (const form of secretForms) {
     const encoded = form.encode(secret)
     for (const length of [1, 2, 5, 8, 15, 16, 20, encoded.length >> 1, encoded.length - 30]) {
@@ -30,7 +30,7 @@ test('a guess is held back alike whether it is right so far or wrong', () => {
   }
 })
 
-test('what is held back is the same for every secret of that length, for any bytes that are not the secret', () => {
+test("what is held back depends only on the secret's length, not its content", () => {
   const piece = fc.oneof(
     fc.nat(secret.length).map((length) => secret.slice(0, length % 30)),
     fc.constantFrom(
@@ -63,7 +63,7 @@ test('what is held back is the same for every secret of that length, for any byt
   )
 })
 
-test('the secret itself is held back as long as any other text of its kind, then replaced', () => {
+test('the secret is held back as long as similar text, then replaced', () => {
   const given = (text: string) => Buffer.from(`"${text}"`)
   const right = watched(given(secret), secret)
   const wrong = watched(given(otherSecret), secret)
@@ -71,7 +71,7 @@ test('the secret itself is held back as long as any other text of its kind, then
   assert.deepEqual([right.at(-1), wrong.at(-1)], ['"[REDACTED]"'.length, secret.length + 2])
 })
 
-test('a blank line lets go of everything, and so does the end of an ordinary line', () => {
+test('a blank line or the end of an ordinary line releases everything held back', () => {
   const released = [
     'data: hello\n\n',
     'data: hello\r\n\r\n',
@@ -110,7 +110,7 @@ test('a blank line lets go of everything, and so does the end of an ordinary lin
   }
 })
 
-test('a secret with unusual characters is found across pieces too, and a line still lets go', () => {
+test('a secret with unusual characters is found across chunks, and a line end releases', () => {
   const unusual = 'it has "quotes", {braces} & spaces'
   for (const inJson of [unusual, JSON.stringify(unusual).slice(1, -1)]) {
     const stream = createRedactor(compileSecrets([new Secret(unusual)])).stream()
@@ -119,7 +119,7 @@ test('a secret with unusual characters is found across pieces too, and a line st
   }
 })
 
-test('a run without end is held back by a bounded number of bytes, and searched all along', () => {
+test('in an endless run a bounded number of bytes is held back, and all is searched', () => {
   const forms = compileSecrets([new Secret(secret)])
   const redactor = createRedactor(forms)
   const stream = redactor.stream()
@@ -142,7 +142,7 @@ test('a run without end is held back by a bounded number of bytes, and searched 
   assert.equal(out, 300 * (97 + '[REDACTED]'.length))
 })
 
-test('a secret is replaced once, wherever the limit of what is held back cuts it', () => {
+test('a secret is replaced once, wherever the buffer limit falls', () => {
   const forms = compileSecrets([new Secret(secret)])
   for (let before = forms.longestForm - secret.length - 2; before < forms.longestForm + 4; before++) {
     const redactor = createRedactor(forms)

@@ -26,7 +26,7 @@ function counted<T extends Uint8Array>(bytes: T): { bytes: T; reads: () => numbe
 const size = 10_000
 const repeated = (text: string) => Buffer.from(text.repeat(Math.ceil(size / text.length)).slice(0, size))
 
-test('a text of near misses is compared in linear time, however long the secret is', () => {
+test('near misses are compared in linear time, however long the secret is', () => {
   for (const length of [200, 4000]) {
     const secrets = [
       `${'a'.repeat(length)}b`,
@@ -53,7 +53,7 @@ test('a text of near misses is compared in linear time, however long the secret 
   }
 })
 
-test('a text of escapes, whole or broken, is read a bounded number of times', () => {
+test('valid and invalid escapes are read a bounded number of times', () => {
   const wanted = new Uint8Array(256).fill(1)
   const texts = [
     '\\u0041',
@@ -98,7 +98,7 @@ test('a text of escapes, whole or broken, is read a bounded number of times', ()
   }
 })
 
-test('what is held back is found without reading all of it again with each piece', () => {
+test('held-back bytes are not all read again with each chunk', () => {
   const longestForm = size
   for (const text of [
     'a',
@@ -122,7 +122,7 @@ test('what is held back is found without reading all of it again with each piece
   }
 })
 
-test('lists of numbers, and what is like one, are read a bounded number of times', () => {
+test('lists of numbers and similar text are read a bounded number of times', () => {
   const { search: forms } = compileSecrets([new Secret('ya29.A0aBcDeFgHiJkLmNoP')])
   assert.ok(forms)
   for (const text of [
@@ -145,7 +145,7 @@ test('lists of numbers, and what is like one, are read a bounded number of times
   }
 })
 
-test('a secret that is escapes of escapes of escapes is undone no deeper than any text is', () => {
+test('a secret of nested escapes is decoded to the same depth as any text', () => {
   assert.equal([...unescaped('%25252541')].at(-1), 'A')
   assert.equal([...unescaped(`%${'25'.repeat(50_000)}`)].at(-1), `%${'25'.repeat(49_995)}`)
 })

@@ -43,7 +43,7 @@ function inPieces(forms: ReturnType<typeof compileSecrets>, whole: Buffer, at: n
   return Buffer.concat([...parts, stream.end()])
 }
 
-test('of any token, in any form, between any bytes, nothing is left and the rest is as it was', () => {
+test('any token in any form is removed, and the other bytes are unchanged', () => {
   fc.assert(
     fc.property(token, form, bytes, bytes, cuts, (secret, { name, ...rest }, before, after, at) => {
       const forms = compileSecrets([new Secret(secret)])
@@ -71,7 +71,7 @@ test('of any token, in any form, between any bytes, nothing is left and the rest
   )
 })
 
-test('any mixture of spellings is the secret, whatever stands beside it', () => {
+test('any mixture of encodings within one secret is found', () => {
   const ways = fc.array(fc.nat(100), { minLength: 5, maxLength: 40 })
   fc.assert(
     fc.property(token, ways, bytes, bytes, cuts, (secret, picks, before, after, at) => {
@@ -87,7 +87,7 @@ test('any mixture of spellings is the secret, whatever stands beside it', () => 
   )
 })
 
-test('a secret of any characters is found as it is, in JSON, HTML, a URL, base64 and hex', () => {
+test('a secret of any characters is found plain, in JSON, HTML, a URL, base64 and hex', () => {
   const inJson = (text: string) => JSON.stringify(text).slice(1, -1)
   const inHtml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&#34;')
   const encoders: ((secret: string) => string)[] = [
@@ -117,7 +117,7 @@ test('a secret of any characters is found as it is, in JSON, HTML, a URL, base64
   )
 })
 
-test('bytes without a secret come out as they went in, in any pieces', () => {
+test('bytes without a secret are unchanged, in any chunks', () => {
   const text = fc.array(
     fc.constantFrom('%', '\\', '&#', '=', '\r\n', '\n', '\0', 'u00', '41', 'a', ' ', ';', '"', 'é'),
     {
@@ -141,7 +141,7 @@ function isCovered(spans: readonly { from: number; to: number }[], from: number,
   return end >= to
 }
 
-test('what is left out between escapes holds nothing: where all of it is searched no more is found', () => {
+test('skipping plain text between escapes misses nothing that a full search finds', () => {
   const plain = [
     'word',
     ' ',

@@ -6,7 +6,7 @@ import { compileSecrets } from './secret-forms.ts'
 
 const token = 'ya29.A0aBcDeFgHiJkLmNoP'
 
-test('a credential is taken out of text wherever it stands, and counted', () => {
+test('a credential is redacted anywhere in text, and counted', () => {
   const redactor = createRedactor(compileSecrets([new Secret(token)]))
   const cases: [string, string][] = [
     [token, '[REDACTED]'],
@@ -21,7 +21,7 @@ test('a credential is taken out of text wherever it stands, and counted', () => 
   assert.equal(redactor.count(), 5)
 })
 
-test('a credential is taken out of bytes that are no text, and the other bytes stay', async () => {
+test('a credential is redacted in binary data, and the other bytes stay', async () => {
   const redactor = createRedactor(compileSecrets([new Secret(token)]))
   const noise = Buffer.from([0x00, 0xff, 0xfe, 0x80, 0xc3])
   const given = Buffer.concat([noise, Buffer.from(token), noise])
@@ -29,14 +29,14 @@ test('a credential is taken out of bytes that are no text, and the other bytes s
   assert.equal(redactor.count(), 1)
 })
 
-test('a credential with characters beyond ASCII is found in its UTF-8 form', async () => {
+test('a credential with non-ASCII characters is found as UTF-8', async () => {
   const redactor = createRedactor(compileSecrets([new Secret('schlüssel-für-alles')]))
   const header = Buffer.from('«schlüssel-für-alles»').toString('latin1')
   assert.equal(Buffer.from(redactor.text(header), 'latin1').toString(), '«[REDACTED]»')
   assert.equal((await redactor.body(Buffer.from('schlüssel-für-alles!'))).toString(), '[REDACTED]!')
 })
 
-test("a credential is found in a header's name although names lose their case", () => {
+test('a credential is found in a header name, in lower case', () => {
   const redactor = createRedactor(compileSecrets([new Secret(token)]))
   assert.equal(redactor.headerName(`X-${token.toLowerCase()}`), 'x-[REDACTED]')
   assert.equal(redactor.headerName(`X-${token.toUpperCase()}-B`), 'x-[REDACTED]-b')
@@ -44,7 +44,7 @@ test("a credential is found in a header's name although names lose their case", 
   assert.equal(redactor.count(), 2)
 })
 
-test('of two credentials one of which begins with the other nothing is left over', () => {
+test('of two credentials, one a prefix of the other, nothing is left', () => {
   const longer = `${token}.and-its-refresh-part`
   for (const secrets of [
     [token, longer],
@@ -56,14 +56,14 @@ test('of two credentials one of which begins with the other nothing is left over
   }
 })
 
-test('a secret shorter than 16 characters is not searched for: it would be found where it is not', () => {
+test('a secret shorter than 16 characters is not searched for, to avoid false matches', () => {
   const redactor = createRedactor(
     compileSecrets([new Secret('fifteen-letters'), new Secret('sixteen-letters!'), new Secret('')]),
   )
   assert.equal(redactor.text('fifteen-letters sixteen-letters!'), 'fifteen-letters [REDACTED]')
 })
 
-test('a credential that was renewed meanwhile is taken out of what comes from then on, as is the one before it', () => {
+test('after a refresh both the new and the old credential are redacted', () => {
   const renewed = 'ya29.Z9yXwVuTsRqPoNmLkJ'
   const first = compileSecrets([new Secret(token)])
   let forms = first

@@ -38,7 +38,7 @@ function piecesOf(token: string): string[] {
 }
 
 for (const token of tokens) {
-  test(`what is left of ${token.slice(0, 12)}… behind its own punctuation is taken out`, () => {
+  test(`parts of ${token.slice(0, 12)}… between its punctuation are redacted`, () => {
     const compiled = compileSecrets([new Secret(token)])
     for (const piece of piecesOf(token)) {
       for (const form of forms) {
@@ -57,7 +57,7 @@ for (const token of tokens) {
   })
 }
 
-test('what is public in a token stays: the header of a JWT, the number of an account, short parts', () => {
+test('public parts of a token stay: a JWT header, an account number, short parts', () => {
   for (const token of tokens) {
     const redactor = createRedactor(compileSecrets([new Secret(token)]))
     const open = `{"header":"${header}","gid":"1201234567890123","org":"00D50000000IZ3Z","kind":"github_pat_"}`
@@ -65,13 +65,13 @@ test('what is public in a token stays: the header of a JWT, the number of an acc
   }
 })
 
-test('another token of the same issuer stays', () => {
+test('another token of the same issuer is not redacted', () => {
   const redactor = createRedactor(compileSecrets([new Secret(`${header}.${payload}.${signature}`)]))
   const other = `${header}.${payload.slice(0, -1)}A.${signature.slice(0, -1)}x`
   assert.equal(redactor.text(other), other)
 })
 
-test('a token of many parts is searched for by its longest ones alone', () => {
+test('of a token with many parts only the longest are searched for', () => {
   const parts = Array.from({ length: 40 }, (_, index) => 'x'.repeat(16 + index))
   const found = partsOf(parts.join('-'))
   assert.equal(found.length, 16)

@@ -39,8 +39,8 @@ async function usersOf({ call, adminToken }: TestService): Promise<{ user_id: st
   return (await call('GET', '/v4/users', { token: adminToken })).body.users
 }
 
-onBothDatabases('who somebody is', (engine) => {
-  test('nobody comes in who was not invited', async (t) => {
+onBothDatabases('identities', (engine) => {
+  test('only invited people can sign in', async (t) => {
     const service = await serviceIn(world, t, engine)
     await invite(service, 'grace@example.com')
     // One user without an address, and one whose handle only looks like it.
@@ -54,7 +54,7 @@ onBothDatabases('who somebody is', (engine) => {
     assert.equal((await usersOf(service)).length, 2)
   })
 
-  test('an address that the provider did not verify joins nobody', async (t) => {
+  test('an unverified e-mail address matches no user', async (t) => {
     const service = await serviceIn(world, t, engine)
     const ada = await invite(service, 'ada@example.com')
     for (const account of ['mallory', 'silent']) {
@@ -69,7 +69,7 @@ onBothDatabases('who somebody is', (engine) => {
     assert.deepEqual(await signedIn(service, 'ada'), ['/', ada], 'hers is still free for her')
   })
 
-  test('where anyone may sign up, an unverified address joins nobody either, and is not kept', async (t) => {
+  test('with open sign-up an unverified address matches no user either, and is not stored', async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const ada = await invite(service, 'ada@example.com')
     const [end, mallory] = await signedIn(service, 'mallory')
@@ -79,7 +79,7 @@ onBothDatabases('who somebody is', (engine) => {
     assert.equal(user?.email, null)
   })
 
-  test('a verified address of a user who has an identity joins nobody', async (t) => {
+  test('a verified address does not match a user who already has an identity', async (t) => {
     const service = await serviceIn(world, t, engine)
     const ada = await invite(service, 'ada@example.com')
     assert.deepEqual(await signedIn(service, 'ada'), ['/', ada])
@@ -88,7 +88,7 @@ onBothDatabases('who somebody is', (engine) => {
     assert.deepEqual(await signedIn(service, 'ada'), ['/', ada])
   })
 
-  test('a user who signed up is joined by nobody, also not by the same verified address', async (t) => {
+  test('no other identity is linked to a user who signed up, even with the same address', async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const [, first] = await signedIn(service, 'ada')
     const [end, second] = await signedIn(service, 'double')
@@ -104,7 +104,7 @@ onBothDatabases('who somebody is', (engine) => {
     )
   })
 
-  test('capital letters in an address make no difference, and look-alikes of letters do', async (t) => {
+  test('addresses are case-insensitive, but look-alike letters differ', async (t) => {
     const service = await serviceIn(world, t, engine)
     const ada = await invite(service, 'Ada@Example.com')
     await invite(service, 'mike@example.com')
@@ -112,7 +112,7 @@ onBothDatabases('who somebody is', (engine) => {
     assert.deepEqual(await signedIn(service, 'kelvin'), ['/?error=not_invited', undefined])
   })
 
-  test('the same subject of two issuers is two people', async (t) => {
+  test('the same subject at two issuers is two users', async (t) => {
     const other = await startOAuthServer(t, {
       redirectUris: ['https://sallyport.example/v4/auth/callback/oidc'],
       accounts: { ada: { name: 'Another Ada' } },
@@ -139,7 +139,7 @@ onBothDatabases('who somebody is', (engine) => {
     assert.equal((await usersOf(elsewhere)).length, 2, 'on one database')
   })
 
-  test('GitHub and OpenID Connect with one subject are two people', async (t) => {
+  test('the same subject at GitHub and OpenID Connect is two users', async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const [, first] = await signedIn(service, '1815')
     const browser = newBrowser(service)
@@ -147,7 +147,7 @@ onBothDatabases('who somebody is', (engine) => {
     assert.notEqual((await browser.user())?.user_id, first)
   })
 
-  test('a disabled user does not come in, by the identity or by the address', async (t) => {
+  test('a disabled user cannot sign in by identity or address', async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const ada = await invite(service, 'ada@example.com')
     const disable = (userId: string) =>
@@ -162,7 +162,7 @@ onBothDatabases('who somebody is', (engine) => {
     assert.equal((await usersOf(service)).length, 2)
   })
 
-  test('where anyone may sign up, a new user has the name and the verified address of the provider', async (t) => {
+  test("with open sign-up a new user gets the provider's name and verified address", async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const browser = newBrowser(service)
     assert.equal(await signInWith(world, browser, 'oidc', 'ada'), '/')
@@ -183,7 +183,7 @@ onBothDatabases('who somebody is', (engine) => {
     assert.deepEqual([(await odd.user())?.name, (await odd.user())?.email], [null, null])
   })
 
-  test('of several first sign-ins at once one makes the user, and all are that user', async (t) => {
+  test('concurrent first sign-ins create one user', async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const browsers = Array.from({ length: 6 }, () => newBrowser(service))
     const callbacks = await Promise.all(
@@ -197,7 +197,7 @@ onBothDatabases('who somebody is', (engine) => {
     assert.equal((await recorded(service, 'user.created')).length, 1)
   })
 
-  test('of two who race for one invitation, one gets it', async (t) => {
+  test('of concurrent sign-ins with one invitation one identity gets it', async (t) => {
     const service = await serviceIn(world, t, engine)
     const ada = await invite(service, 'ada@example.com')
     const ways: [Browser, string][] = []

@@ -15,7 +15,7 @@ async function flowsIn({ database }: TestService): Promise<number> {
 }
 
 onBothDatabases('browser login', (engine) => {
-  test('the ways to sign in are told to anyone, also those that are off', async (t) => {
+  test('anyone can list the sign-in methods, including those turned off', async (t) => {
     const off = await startService(t, engine)
     assert.deepEqual((await off.call('GET', '/v4/auth/providers')).body, {
       providers: [
@@ -32,7 +32,7 @@ onBothDatabases('browser login', (engine) => {
     })
   })
 
-  test('what is unknown or off is not found', async (t) => {
+  test('an unknown or disabled sign-in method is not found', async (t) => {
     const service = await startService(t, engine)
     for (const path of ['login/oidc', 'login/github', 'login/else', 'callback/oidc?code=a&state=b', 'callback/else']) {
       const { status, body } = await service.call('GET', `/v4/auth/${path}`)
@@ -40,7 +40,7 @@ onBothDatabases('browser login', (engine) => {
     }
   })
 
-  test('the start leads to the provider with PKCE, state and nonce, and leaves a cookie for ten minutes', async (t) => {
+  test('the start redirects with PKCE, state and nonce, and sets a cookie for ten minutes', async (t) => {
     const service = await serviceIn(world, t, engine)
     const { status, headers } = await service.call('GET', '/v4/auth/login/oidc')
     assert.equal(status, 302)
@@ -64,7 +64,7 @@ onBothDatabases('browser login', (engine) => {
     assert.deepEqual([atGitHub.searchParams.get('nonce'), atGitHub.searchParams.get('scope')], [null, 'user:email'])
   })
 
-  test('a person who was invited signs in, and it is on record', async (t) => {
+  test('an invited user signs in, and it is recorded', async (t) => {
     const service = await serviceIn(world, t, engine)
     const userId = await invite(service, 'ada@example.com', 'Ada')
     const browser = newBrowser(service)
@@ -93,7 +93,7 @@ onBothDatabases('browser login', (engine) => {
     assert.equal((await recorded(service, 'session.started')).length, 2)
   })
 
-  test('the browser goes on to a path of this service, and to no other place', async (t) => {
+  test('the browser is redirected only to paths of this service', async (t) => {
     const service = await serviceIn(world, t, engine, { SALLYPORT_SIGNUP: 'open' })
     const browser = newBrowser(service)
     const url = await begin(browser, 'github', `?redirect_after=${encodeURIComponent('/?connect=waiting#a')}`)
@@ -118,7 +118,7 @@ onBothDatabases('browser login', (engine) => {
     assert.equal((await recorded(service, 'session.started')).length, 1)
   })
 
-  test('of twenty callbacks at once exactly one succeeds, and the provider sees one code', async (t) => {
+  test('of twenty concurrent callbacks one succeeds, and the provider gets one code', async (t) => {
     const service = await serviceIn(world, t, engine, { SALLYPORT_SIGNUP: 'open' })
     const browser = newBrowser(service)
     const callback = await oidc.approve(await begin(browser, 'oidc'), { account: 'racer' })
@@ -153,7 +153,7 @@ onBothDatabases('browser login', (engine) => {
     assert.equal(endOf(await attacker.open(link)), '/', 'which works where it began')
   })
 
-  test('a state that is wrong, missing, double or of another provider is refused', async (t) => {
+  test("a wrong, missing or repeated state, or another provider's, is refused", async (t) => {
     const service = await serviceIn(world, t, engine, { SALLYPORT_SIGNUP: 'open' })
     const crafted: ((url: URL) => void)[] = [
       ({ searchParams }) => {
@@ -177,7 +177,7 @@ onBothDatabases('browser login', (engine) => {
     assert.deepEqual(await recorded(service), [])
   })
 
-  test('a cookie that is none of ours, or that came twice, is refused', async (t) => {
+  test('a foreign or repeated cookie is refused', async (t) => {
     const service = await serviceIn(world, t, engine, { SALLYPORT_SIGNUP: 'open' })
     const browser = newBrowser(service)
     const { pathname, search } = new URL(await oidc.approve(await begin(browser, 'oidc')))
@@ -190,7 +190,7 @@ onBothDatabases('browser login', (engine) => {
     assert.equal(endOf(await service.call('GET', pathname + search, { headers: { cookie: own } })), '/')
   })
 
-  test('after ten minutes a callback is too late, and the sweep takes the flow away', async (t) => {
+  test('a flow expires after ten minutes and is deleted by the sweep', async (t) => {
     const service = await serviceIn(world, t, engine, { SALLYPORT_SIGNUP: 'open' })
     const [inTime, tooLate] = [newBrowser(service), newBrowser(service)]
     const first = await oidc.approve(await begin(inTime, 'oidc'))
@@ -206,7 +206,7 @@ onBothDatabases('browser login', (engine) => {
     assert.equal(await flowsIn(service), 0)
   })
 
-  test('a second sign-in in one browser takes the place of the first', async (t) => {
+  test('a second sign-in in one browser replaces the first', async (t) => {
     const service = await serviceIn(world, t, engine, { SALLYPORT_SIGNUP: 'open' })
     const browser = newBrowser(service)
     await signInWith(world, browser, 'oidc', 'ada')
@@ -216,7 +216,7 @@ onBothDatabases('browser login', (engine) => {
     assert.ok(first !== undefined && second !== undefined && first !== second)
   })
 
-  test('starts are bounded for each address', async (t) => {
+  test('starts are limited per address', async (t) => {
     const service = await serviceIn(world, t, engine)
     const start = (from: string) => service.call('GET', '/v4/auth/login/github', { from })
     for (let count = 0; count < 60; count++) assert.equal((await start('192.0.2.1')).status, 302)
@@ -228,7 +228,7 @@ onBothDatabases('browser login', (engine) => {
     assert.equal((await start('2001:db8:0:2::1')).status, 302)
   })
 
-  test('starts are bounded for a whole /48 too, however many networks of it somebody has', async (t) => {
+  test('starts are limited per /48 too', async (t) => {
     const service = await serviceIn(world, t, engine)
     const start = (from: string) => service.call('GET', '/v4/auth/login/github', { from })
     for (let count = 0; count < 600; count++) {

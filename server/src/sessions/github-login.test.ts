@@ -22,7 +22,7 @@ const world = await startLoginWorld({
 const { github } = world
 
 onBothDatabases('GitHub', (engine) => {
-  test('the primary and verified address counts, and no other', async (t) => {
+  test('only the primary, verified address counts', async (t) => {
     const service = await serviceIn(world, t, engine)
     const ada = await invite(service, 'ada@example.com')
     await invite(service, 'shown@example.com')
@@ -34,7 +34,7 @@ onBothDatabases('GitHub', (engine) => {
     assert.equal((await browser.user())?.user_id, ada)
   })
 
-  test('who is known signs in though addresses may not be read; who is only invited does not', async (t) => {
+  test('without access to addresses a known user can sign in, an invited one cannot', async (t) => {
     const service = await serviceIn(world, t, engine)
     const ada = await invite(service, 'ada@example.com')
     assert.equal(await signInWith(world, newBrowser(service), 'github', 'ada'), '/')
@@ -50,7 +50,7 @@ onBothDatabases('GitHub', (engine) => {
     }
   })
 
-  test('a renamed login stays the same person, and a new holder of the old name is another', async (t) => {
+  test('a renamed login is the same user, and a new owner of the old name is not', async (t) => {
     const service = await serviceIn(world, t, engine, { SALLYPORT_SIGNUP: 'open' })
     const [before, renamed, newHolder] = [newBrowser(service), newBrowser(service), newBrowser(service)]
     github.accounts['first-name'] = { id: 77, name: null }
@@ -65,7 +65,7 @@ onBothDatabases('GitHub', (engine) => {
     assert.notEqual((await newHolder.user())?.user_id, user.user_id)
   })
 
-  test('without a numeric id, or with something else than addresses, nobody signs in', async (t) => {
+  test('a GitHub response without a numeric id or a list of addresses is refused', async (t) => {
     const service = await serviceIn(world, t, engine, { SALLYPORT_SIGNUP: 'open' })
     const changes: [string, (body: any) => unknown][] = [
       [githubPaths.user, (body) => ({ ...body, id: '1815' })],
@@ -81,7 +81,7 @@ onBothDatabases('GitHub', (engine) => {
     }
   })
 
-  test('a person who refuses comes back to the page, and a code that is not known is no login', async (t) => {
+  test('a denial leads back to the page, and an unknown code is refused', async (t) => {
     const service = await serviceIn(world, t, engine, { SALLYPORT_SIGNUP: 'open' })
     const browser = newBrowser(service)
     const refused = await github.deny(await begin(browser, 'github'))

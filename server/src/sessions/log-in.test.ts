@@ -64,7 +64,7 @@ onBothDatabases('login', (engine) => {
     )
   })
 
-  test('unknown, used, expired, malformed and of a disabled user: from outside it is all one', async (t) => {
+  test("unknown, used, expired, malformed and disabled users' tokens get the same error", async (t) => {
     const service = await startService(t, engine)
     const used = await issue(service)
     assert.equal((await logIn(service, used.login_token)).status, 200)
@@ -99,7 +99,7 @@ onBothDatabases('login', (engine) => {
     }
   })
 
-  test('of twenty logins at once with one token exactly one succeeds', async (t) => {
+  test('of twenty concurrent logins with one token exactly one succeeds', async (t) => {
     const service = await startService(t, engine)
     const { login_token } = await issue(service)
     const all = await Promise.all(Array.from({ length: 20 }, () => logIn(service, login_token)))
@@ -109,7 +109,7 @@ onBothDatabases('login', (engine) => {
     assert.equal((await recorded(service, 'session.started')).length, 1)
   })
 
-  test('a preview says whom a token would sign in and leaves it usable', async (t) => {
+  test('a preview shows the user of a token and leaves it usable', async (t) => {
     const service = await startService(t, engine)
     const { login_token, user_id } = await issue(service, { name: 'Ada' })
     for (let count = 0; count < 2; count++) {
@@ -122,7 +122,7 @@ onBothDatabases('login', (engine) => {
     assert.equal((await preview(service, login_token)).status, 401)
   })
 
-  test('a login that does not fit is refused, naming the member', async (t) => {
+  test('an invalid login is refused, naming the member', async (t) => {
     const service = await startService(t, engine)
     const cases: [unknown, string, string][] = [
       [{}, 'missing_field', 'login_token'],
@@ -138,7 +138,7 @@ onBothDatabases('login', (engine) => {
     }
   })
 
-  test('a session that started is on record, its token is not, and stored is only its hash', async (t) => {
+  test('a new session is recorded without its token, of which only the hash is stored', async (t) => {
     const service = await startService(t, engine)
     const { login_token, user_id } = await issue(service)
     const { body, headers } = await logIn(service, login_token)

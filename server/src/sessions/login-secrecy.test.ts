@@ -11,7 +11,7 @@ const world = await startLoginWorld()
 const { oidc, github } = world
 
 onBothDatabases('what a login leaves behind', (engine) => {
-  test('no code, verifier, token or secret is in the database, the log, an answer or a redirect', async (t) => {
+  test('no code, verifier, token or secret is in the database, the log, a response or a redirect', async (t) => {
     const service = await serviceIn(world, t, engine, { SALLYPORT_SIGNUP: 'open', SALLYPORT_LOG_LEVEL: 'debug' })
     const issued = new Set<string>()
     const answers: string[] = []

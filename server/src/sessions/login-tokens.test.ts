@@ -14,7 +14,7 @@ async function userOf(service: TestService, login_token: string) {
 }
 
 onBothDatabases('login tokens', (engine) => {
-  test('an admin gets a token, the link that carries it in its fragment, its end and its user', async (t) => {
+  test('an admin gets a token, a link with it in the fragment, its expiry and its user', async (t) => {
     const service = await startService(t, engine)
     const { status, body } = await issue(service)
     assert.equal(status, 201)
@@ -28,7 +28,7 @@ onBothDatabases('login tokens', (engine) => {
     assert.match(body.user_id, /^usr_[0-9a-z]{26}$/)
   })
 
-  test('neither user nor e-mail makes a new user each time', async (t) => {
+  test('without user and e-mail each token creates a new user', async (t) => {
     const service = await startService(t, engine)
     const [first, second] = [await issue(service, {}), await issue(service, { name: 'Ada' })]
     assert.notEqual(first.body.user_id, second.body.user_id)
@@ -36,7 +36,7 @@ onBothDatabases('login tokens', (engine) => {
     assert.equal((await userOf(service, second.body.login_token)).name, 'Ada')
   })
 
-  test('an e-mail without a user makes one, and in any case it is that user from then on', async (t) => {
+  test('an unknown e-mail creates a user, who is then found case-insensitively', async (t) => {
     const service = await startService(t, engine)
     const first = await issue(service, { email: 'Ada@Example.com', name: 'Ada' })
     const again = await issue(service, { email: 'aDA@eXAMPLE.COM', name: 'Not Ada' })
@@ -47,14 +47,14 @@ onBothDatabases('login tokens', (engine) => {
     assert.notEqual(other.body.user_id, first.body.user_id)
   })
 
-  test('of many tokens at once for one new e-mail all are for one user', async (t) => {
+  test('concurrent tokens for one new e-mail are for one user', async (t) => {
     const service = await startService(t, engine)
     const all = await Promise.all(Array.from({ length: 10 }, () => issue(service, { email: 'ada@example.com' })))
     assert.deepEqual(new Set(all.map(({ status }) => status)), new Set([201]))
     assert.equal(new Set(all.map(({ body }) => body.user_id)).size, 1)
   })
 
-  test('a user_id names a user there is; an unknown one is not_found, naming the member', async (t) => {
+  test('an unknown user_id is not_found, naming the member', async (t) => {
     const service = await startService(t, engine)
     const { userId } = await service.logIn({ name: 'Ada' })
     const known = await issue(service, { user_id: userId })
@@ -75,7 +75,7 @@ onBothDatabases('login tokens', (engine) => {
     }
   })
 
-  test('ttl_seconds says when the token ends', async (t) => {
+  test('ttl_seconds sets the expiry of the token', async (t) => {
     const service = await startService(t, engine)
     const { body } = await issue(service, { ttl_seconds: 60 })
     assert.equal(body.expires_at, '2026-11-15T12:01:00.000Z')
@@ -86,7 +86,7 @@ onBothDatabases('login tokens', (engine) => {
     assert.equal((await issue(service, { ttl_seconds: 86_400 })).status, 201)
   })
 
-  test('a body that does not fit is refused, naming the member', async (t) => {
+  test('an invalid body is refused, naming the member', async (t) => {
     const service = await startService(t, engine)
     const { userId } = await service.logIn()
     const cases: [object, string][] = [
@@ -108,7 +108,7 @@ onBothDatabases('login tokens', (engine) => {
     }
   })
 
-  test('that a token was issued is on record, the token is not, and stored is only its hash', async (t) => {
+  test('issuing is recorded without the token, of which only the hash is stored', async (t) => {
     const service = await startService(t, engine)
     const { body, headers } = await issue(service)
     const [record] = await recorded(service, 'login_token.')
@@ -128,7 +128,7 @@ onBothDatabases('login tokens', (engine) => {
     assert.ok(!JSON.stringify([rows, service.log]).includes(body.login_token))
   })
 
-  test("the owner's link signs in the same local owner each time", async (t) => {
+  test("the owner's link always signs in the same local owner", async (t) => {
     const service = await startService(t, engine)
     const users = new Set<string>()
     for (const link of [await service.app.ownerLoginUrl(), await service.app.ownerLoginUrl()]) {

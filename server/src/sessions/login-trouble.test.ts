@@ -42,8 +42,8 @@ function withClaims(change: object) {
   }
 }
 
-onBothDatabases('a login in trouble', (engine) => {
-  test('a person who refuses comes back to the page', async (t) => {
+onBothDatabases('failing logins', (engine) => {
+  test('a denial leads back to the page', async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const browser = newBrowser(service)
     const callback = await oidc.deny(await begin(browser, 'oidc'))
@@ -51,7 +51,7 @@ onBothDatabases('a login in trouble', (engine) => {
     assert.equal(browser.cookies.size, 0)
   })
 
-  test('a person whose login failed is where they began, and starts again from there', async (t) => {
+  test('a failed login leads back to the page where it started', async (t) => {
     const service = await serviceIn(world, t, engine)
     const page = '/approve-proxy/arq_01k9x3v7qmf5v8t2w4y6z8abcd?user=ada%40example.com'
     const query = `?redirect_after=${encodeURIComponent(page)}`
@@ -64,7 +64,7 @@ onBothDatabases('a login in trouble', (engine) => {
     assert.equal(browser.cookies.size, 0)
   })
 
-  test('an answer that names another issuer, or none where one was promised, is refused', async (t) => {
+  test('a response with another issuer, or without a promised one, is refused', async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const other = await tampered(service, ({ searchParams }) => {
       searchParams.set('iss', github.origin)
@@ -79,7 +79,7 @@ onBothDatabases('a login in trouble', (engine) => {
     assert.deepEqual(await recorded(service), [])
   })
 
-  test('a code without a code, or with two, is refused', async (t) => {
+  test('a callback without a code, or with two, is refused', async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const none = await tampered(service, ({ searchParams }) => {
       searchParams.delete('code')
@@ -106,7 +106,7 @@ onBothDatabases('a login in trouble', (engine) => {
     assert.equal(await browser.user(), undefined)
   })
 
-  test('an ID token of another issuer, for another client, expired, without a subject or missing is refused', async (t) => {
+  test('a missing, foreign or expired ID token, or one without a subject, is refused', async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const claims = [{ iss: github.origin }, { aud: 'another-client' }, { exp: 1 }, { sub: undefined }, { sub: '' }]
     const changes: ((body: any) => unknown)[] = [
@@ -121,14 +121,14 @@ onBothDatabases('a login in trouble', (engine) => {
     assert.deepEqual(await recorded(service), [])
   })
 
-  test('what userinfo says of another subject joins nobody', async (t) => {
+  test('userinfo with another subject is ignored', async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const lift = oidc.fault.change(oauthPaths.userinfo, (body) => ({ ...body, sub: 'grace' }))
     const end = await under(lift, () => signInWith(world, newBrowser(service), 'oidc', 'ada'))
     assert.equal(end, '/?error=invalid_response')
   })
 
-  test('a code that was given to another browser is worth nothing', async (t) => {
+  test('a code issued to another browser is refused', async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const [victim, thief] = [newBrowser(service), newBrowser(service)]
     const stolen = new URL(await oidc.approve(await begin(victim, 'oidc'), { account: 'victim' }))
@@ -138,7 +138,7 @@ onBothDatabases('a login in trouble', (engine) => {
     assert.equal(await thief.user(), undefined)
   })
 
-  test('a provider that is away, fails or answers with a page is said to be unavailable', async (t) => {
+  test('a provider that is down, fails or responds with a page is unavailable', async (t) => {
     const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Maintenance</h1>' }
     const troubles: InsteadOfAnswer[] = ['cut', { status: 500 }, { status: 503, body: 'busy' }, page]
     for (const instead of troubles) {
@@ -162,7 +162,7 @@ onBothDatabases('a login in trouble', (engine) => {
     }
   })
 
-  test("GitHub's API that fails is said to be unavailable", async (t) => {
+  test('a failing GitHub API is unavailable', async (t) => {
     const service = await serviceIn(world, t, engine, open)
     for (const path of [githubPaths.user, githubPaths.emails, githubPaths.token]) {
       for (const instead of ['cut', { status: 502, body: 'bad gateway' }] as const) {
@@ -173,7 +173,7 @@ onBothDatabases('a login in trouble', (engine) => {
     }
   })
 
-  test("metadata that names another issuer, or leaves endpoints out, is not the provider's", async (t) => {
+  test('metadata with another issuer or without endpoints is refused', async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const changes = [{ issuer: github.origin }, { authorization_endpoint: undefined }, { token_endpoint: 'http://a/' }]
     for (const change of changes) {
@@ -183,7 +183,7 @@ onBothDatabases('a login in trouble', (engine) => {
     }
   })
 
-  test('metadata is asked for when somebody comes, once for all, and again after an hour', async (t) => {
+  test('metadata is fetched on first use, once for all, and again after an hour', async (t) => {
     const asked = () => oidc.calls.filter(({ path }) => path === oauthPaths.discovery).length
     const before = asked()
     const service = await serviceIn(world, t, engine, open)
@@ -197,7 +197,7 @@ onBothDatabases('a login in trouble', (engine) => {
     assert.equal(asked() - before, 2)
   })
 
-  test('while a provider keeps one person waiting, others sign in', async (t) => {
+  test('a slow provider response does not block other sign-ins', async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const waiting = newBrowser(service)
     const callback = await oidc.approve(await begin(waiting, 'oidc'))
@@ -210,7 +210,7 @@ onBothDatabases('a login in trouble', (engine) => {
     assert.equal(endOf(await end), '/')
   })
 
-  test('a user who is disabled while the provider answers does not come in', async (t) => {
+  test("a user who is disabled during the provider's response cannot sign in", async (t) => {
     const service = await serviceIn(world, t, engine, open)
     const browser = newBrowser(service)
     await signInWith(world, browser, 'oidc', 'ada')
@@ -226,7 +226,7 @@ onBothDatabases('a login in trouble', (engine) => {
   })
 })
 
-test('a provider that never answers is given up, and the address that may not be reached is not asked', async (t) => {
+test('a provider that never responds times out, and a disallowed address is not called', async (t) => {
   const service = await serviceIn(world, t, 'sqlite', open)
   const browser = newBrowser(service)
   const callback = await oidc.approve(await begin(browser, 'oidc'))

@@ -43,7 +43,7 @@ onBothDatabases('sessions', (engine) => {
     assert.deepEqual([ended.status, ended.body.error.code], [401, 'unauthenticated'])
   })
 
-  test('last_seen_at moves with the calls, to the minute', async (t) => {
+  test('last_seen_at follows the calls, to the minute', async (t) => {
     const service = await startService(t, engine)
     const { token } = await service.logIn()
     const lastSeen = async () => (await list(service, token)).sessions[0].last_seen_at
@@ -53,7 +53,7 @@ onBothDatabases('sessions', (engine) => {
     assert.equal(await lastSeen(), '2026-11-15T12:01:00.000Z')
   })
 
-  test('a call that is refused does not keep a session', async (t) => {
+  test('a refused call does not extend a session', async (t) => {
     const service = await startService(t, engine)
     const { token } = await service.logIn()
     service.clock.advance(12 * hour)
@@ -61,7 +61,7 @@ onBothDatabases('sessions', (engine) => {
     assert.equal((await me(service, token)).status, 401)
   })
 
-  test('auth/me tells user and session', async (t) => {
+  test('auth/me returns user and session', async (t) => {
     const service = await startService(t, engine)
     const { token, userId } = await service.logIn({ name: 'Ada' })
     const { body } = await me(service, token)
@@ -95,7 +95,7 @@ onBothDatabases('sessions', (engine) => {
     )
   })
 
-  test('logout-all ends all sessions of this user and of nobody else', async (t) => {
+  test('logout-all ends all sessions of this user only', async (t) => {
     const service = await startService(t, engine)
     const { token, userId } = await service.logIn()
     const second = await service.logIn({ user_id: userId })
@@ -110,7 +110,7 @@ onBothDatabases('sessions', (engine) => {
     assert.equal((await recorded(service, 'session.revoked')).length, 3)
   })
 
-  test('logout-all counts the sessions that it ended, not those that were over', async (t) => {
+  test('logout-all counts only the sessions it ended', async (t) => {
     const service = await startService(t, engine)
     const over = await service.logIn({ email: 'ada@example.com' })
     service.clock.advance(13 * 3600)
@@ -121,7 +121,7 @@ onBothDatabases('sessions', (engine) => {
     assert.equal((await service.call('GET', '/v4/auth/me', { token: over.token })).status, 401)
   })
 
-  test('the list shows this user’s sessions with their statuses, newest first, and which one is current', async (t) => {
+  test("the list has this user's sessions and statuses, newest first, and marks the current one", async (t) => {
     const service = await startService(t, engine)
     const { userId } = await service.logIn()
     service.clock.advance(12 * hour)
@@ -148,7 +148,7 @@ onBothDatabases('sessions', (engine) => {
     assert.ok(!JSON.stringify(all).includes('sp_session_'))
   })
 
-  test('the list comes a page at a time, each session once', async (t) => {
+  test('the list is paginated, with each session once', async (t) => {
     const service = await startService(t, engine)
     const { userId } = await service.logIn()
     for (let count = 0; count < 3; count++) await service.logIn({ user_id: userId })
@@ -165,7 +165,7 @@ onBothDatabases('sessions', (engine) => {
     assert.deepEqual([new Set(seen).size, seen.toSorted().toReversed()], [5, seen])
   })
 
-  test('a session of one’s own can be ended by its id, again and again; another’s is not found', async (t) => {
+  test("users can end their own sessions by id, repeatedly; others' are not found", async (t) => {
     const service = await startService(t, engine)
     const { token, userId } = await service.logIn()
     const other = await service.logIn({ user_id: userId })

@@ -14,7 +14,7 @@ function disable(service: TestService, userId: string) {
 }
 
 onBothDatabases('users', (engine) => {
-  test('an admin lists users, newest first, a page at a time', async (t) => {
+  test('an admin lists users, newest first, in pages', async (t) => {
     const service = await startService(t, engine)
     for (const name of ['one', 'two', 'three']) {
       await service.logIn({ name })
@@ -30,7 +30,7 @@ onBothDatabases('users', (engine) => {
     }
   })
 
-  test('an admin sees when each was last here', async (t) => {
+  test('an admin sees when each user was last active', async (t) => {
     const service = await startService(t, engine)
     const { userId } = await service.logIn({ email: 'ada@example.com' })
     service.clock.advance(3_600)
@@ -46,7 +46,7 @@ onBothDatabases('users', (engine) => {
     ])
   })
 
-  test('a disabled user’s sessions stop with their next call, and no token signs them in', async (t) => {
+  test("a disabled user's sessions end with the next call, and no token signs them in", async (t) => {
     const service = await startService(t, engine)
     const { userId, token, cookie } = await service.logIn({ name: 'Ada' })
     const issued = await service.call('POST', '/v4/auth/login-tokens', {

@@ -13,7 +13,7 @@ function endpointsOf(preset: Preset): string[] {
   return [authorizationUrl, tokenUrl, ...optional.filter((url) => url !== undefined)]
 }
 
-test('each preset has a slug of its own, by which it is found', () => {
+test('each preset has a unique slug', () => {
   const ids = presets.map(({ id }) => id)
   assert.deepEqual(ids, [...new Set(ids)].sort())
   assert.equal(new Set(presets.map(({ name }) => name)).size, ids.length)
@@ -27,7 +27,7 @@ test('each preset has a slug of its own, by which it is found', () => {
 })
 
 for (const preset of presets) {
-  test(`${preset.id}: its addresses are https, written as they are sent, and hold nothing but a place`, () => {
+  test(`${preset.id}: its URLs are canonical https URLs without query or fragment`, () => {
     const account = preset.account.from === 'request' ? [preset.account.url] : []
     const discovery = preset.discoveryUrl ? [preset.discoveryUrl] : []
     for (const text of [...endpointsOf(preset), ...account, ...discovery, ...preset.docs]) {
@@ -41,7 +41,7 @@ for (const preset of presets) {
     assert.ok(preset.docs.length >= 3)
   })
 
-  test(`${preset.id}: its endpoints lie in a domain that is the issuer's or the API's`, () => {
+  test(`${preset.id}: its endpoints are in the issuer's or the API's domain`, () => {
     const domains = [new URL(preset.issuerUrl).hostname, ...preset.apiHosts.map((host) => host.replace('*.', ''))]
     const known = new Set(domains.map((host) => registrable(host)))
     if (preset.id === 'google') known.add('oauth2.googleapis.com')
@@ -50,7 +50,7 @@ for (const preset of presets) {
       assert.equal(registrable(new URL(url).hostname), registrable(new URL(preset.issuerUrl).hostname))
   })
 
-  test(`${preset.id}: the token goes to named hosts, never to all of a public suffix`, () => {
+  test(`${preset.id}: the token goes to specific hosts, never to a whole public suffix`, () => {
     assert.ok(preset.apiHosts.length > 0)
     for (const host of preset.apiHosts) {
       assert.match(host, /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/)
@@ -61,7 +61,7 @@ for (const preset of presets) {
     assert.ok(!preset.apiHosts.some((host) => host.startsWith('*.')) || preset.apiHostFrom !== undefined)
   })
 
-  test(`${preset.id}: the account is asked for at a host that may see the token`, () => {
+  test(`${preset.id}: the account is read from a host that may get the token`, () => {
     const { account } = preset
     for (const path of [account.id, ...account.labels, ...(account.within ? [account.within] : [])])
       assert.match(path, /^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$/)
@@ -75,7 +75,7 @@ for (const preset of presets) {
     assert.ok(account.body === undefined || (account.method === 'POST' && JSON.parse(account.body) !== undefined))
   })
 
-  test(`${preset.id}: its paths are well written and lie where the token goes`, () => {
+  test(`${preset.id}: its paths are valid and on hosts that get the token`, () => {
     for (const { host, path } of [...preset.batchPaths, ...preset.credentialPaths]) {
       assert.ok(
         preset.apiHosts.some((api) => api === host || matchesHost(host, api)),

@@ -14,7 +14,7 @@ function allows(...requests: string[]): void {
   for (const request of requests) assert.ok(!namesCredentialField(fields, request), request)
 }
 
-test('a request that names a credential field is found, however it is written', () => {
+test('a request that names a credential field is found in every notation', () => {
   refuses(
     mutation,
     JSON.stringify({ query: mutation }),
@@ -33,7 +33,7 @@ test('other requests are not', () => {
   assert.ok(!namesCredentialField([], mutation))
 })
 
-test('a type that is an ordinary word counts only as a whole value', () => {
+test('a type name that is an ordinary word matches only as a whole value', () => {
   const types = ['=User']
   for (const body of [
     '{"type":"User"}',
@@ -54,7 +54,7 @@ test('a type that is an ordinary word counts only as a whole value', () => {
   }
 })
 
-test('the fields of every preset are names, at a path that carries other calls', () => {
+test('presets with credential fields have valid names and batch paths', () => {
   const named = presets.filter(({ credentialFields }) => credentialFields)
   assert.deepEqual(
     named.map(({ id }) => id),

@@ -219,7 +219,7 @@ function covers(entries: readonly ApiPath[], call: string): boolean {
 }
 
 for (const preset of presets) {
-  test(`${preset.id}: calls that hand out credentials are caught, and others pass`, () => {
+  test(`${preset.id}: calls that return credentials are matched, and others are not`, () => {
     const { refused = [], harmless = [] } = calls[preset.id] ?? {}
     assert.ok(harmless.length > 0)
     assert.ok(refused.length > 0 || preset.credentialPaths.length === 0)
@@ -234,7 +234,7 @@ for (const preset of presets) {
     }
   })
 
-  test(`${preset.id}: calls that carry others are known as such`, () => {
+  test(`${preset.id}: batch endpoints are matched`, () => {
     const known = batches[preset.id] ?? []
     assert.equal(known.length > 0, preset.batchPaths.length > 0)
     for (const call of known) assert.ok(covers(preset.batchPaths, call), call)

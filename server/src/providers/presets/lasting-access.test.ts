@@ -39,7 +39,7 @@ function isRefused(host: string, method: string, path: string): boolean {
 }
 
 for (const preset of presets) {
-  test(`${preset.id}: what outlives the grant is refused however it is written, and use beside it is not`, () => {
+  test(`${preset.id}: calls that outlive the grant are refused in every notation, others are not`, () => {
     const ofPreset = lastingAccess[preset.id] ?? []
     assert.ok(ofPreset.length > 0)
     for (const { host, refused, allowed } of ofPreset) {
@@ -53,7 +53,7 @@ for (const preset of presets) {
   })
 }
 
-test('a server of one’s own is held to the same, below its own root too', () => {
+test('the rules also apply to self-hosted servers, below their API root too', () => {
   const onOwn = (presetId: string, method: string, path: string) =>
     presetRulesAt('git.example.com', presetId).credentials.some((rule) => matchesRule(rule, readingsOf(path), [method]))
   for (const root of ['', '/api/v3']) {
@@ -94,7 +94,7 @@ const fields: Record<string, { refused: string[]; allowed: string[] }> = {
 }
 
 for (const [id, { refused, allowed }] of Object.entries(fields)) {
-  test(`${id}: a mutation that leaves access behind is refused, and a query that is known by its hash alone`, () => {
+  test(`${id}: mutations that grant lasting access and persisted queries are refused`, () => {
     const [{ host } = { host: '' }] = lastingAccess[id] ?? []
     const { credentialFields } = presetRulesAt(host, null)
     const byHash = JSON.stringify({ extensions: { persistedQuery: { version: 1, sha256Hash: 'ab' } } })

@@ -53,7 +53,7 @@ test('letters of other alphabets, accents, styles and invisible characters do no
   refuses('github', 'git\u200bhublogin', 'gïthublogin')
 })
 
-test('words around a name do not either', () => {
+test('surrounding words do not either', () => {
   refuses(
     'github',
     'github-api',
@@ -108,7 +108,7 @@ test('names that only share something with a preset’s are free', () => {
   allows('', '-', '12345', '!!!', 'api', 'login', 'my official app')
 })
 
-test('a long or odd name is judged all the same', () => {
+test('a very long or invalid name is handled', () => {
   refuses('github', `GitHub ${'x'.repeat(100_000)}`)
   allows('a'.repeat(100_000), 'login'.repeat(20_000), 'g '.repeat(50_000), '\u0000\ud800')
 })
