@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { configFolder, readPrivate, stagePrivate } from './config-folder.ts'
 
-test('credentials lie where each system keeps such things', () => {
+test("credentials are stored in each platform's standard folder", () => {
   const place = (platform: NodeJS.Platform, home: string, env: Record<string, string> = {}) =>
     configFolder({ platform, home, env })
   assert.equal(place('linux', '/home/ada'), '/home/ada/.config/sallyport')
@@ -25,7 +25,7 @@ test('credentials lie where each system keeps such things', () => {
   }
 })
 
-test('a file takes the place of the old one at once, for its owner alone, and leaves nothing beside it', (t) => {
+test('a file is replaced atomically, readable by its owner only, without leftovers', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-config-'))
   t.after(() => {
     rmSync(folder, { recursive: true })

@@ -4,7 +4,7 @@ import { inLine, inLines, safeJson } from './terminal-text.ts'
 
 const escape = '\u001b'
 
-test('whatever a terminal would act upon is shown instead', () => {
+test('terminal control characters are made visible', () => {
   const cases: [string, string][] = [
     [`${escape}[2J`, String.raw`\x1b[2J`],
     ['\u009b31m', String.raw`\x9b31m`],
@@ -22,12 +22,12 @@ test('whatever a terminal would act upon is shown instead', () => {
   }
 })
 
-test('lines and tabs stay where there may be several lines, and nowhere else', () => {
+test('line breaks and tabs are kept only in multi-line text', () => {
   assert.equal(inLines('one\r\ntwo\tthree\n'), 'one\ntwo\tthree\n')
   assert.equal(inLine('one\n\ttwo'), String.raw`one\x0a\x09two`)
 })
 
-test('JSON keeps its meaning', () => {
+test('escaped JSON has the same meaning', () => {
   const value = { note: `\u009b31m\u202e \u{e0041} ${escape} \u007f \ud800`, lines: 'a\nb' }
   const safe = safeJson(JSON.stringify(value, null, 2))
   assert.deepEqual(JSON.parse(safe), value)

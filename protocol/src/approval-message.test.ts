@@ -6,11 +6,11 @@ test('the approval message is the string of spec v4, Rules 2', () => {
   assert.equal(approvalMessage('chl_1', 'n0nce', 'arq_2', 'deny'), 'svc-approval.v1.chl_1.n0nce.arq_2.deny')
 })
 
-test('what a device signs to change who may decide begins differently, so that neither passes for the other', () => {
+test('the message for device changes has another prefix, so that it cannot pass for an approval', () => {
   assert.equal(deviceMessage('chl_1', 'n0nce', 'usr_3', 'remove:dev_4'), 'svc-device.v1.chl_1.n0nce.usr_3.remove:dev_4')
 })
 
-test('a part that could be read as two is refused', () => {
+test('an empty part, or one with the separator in it, is refused', () => {
   assert.throws(() => approvalMessage('chl_1', 'a.b', 'arq_2', 'approve'), RangeError)
   assert.throws(() => approvalMessage('', 'n0nce', 'arq_2', 'approve'), RangeError)
   assert.throws(() => deviceMessage('chl_1', 'n0nce', 'usr_3', 'remove:dev.4'), RangeError)

@@ -7,7 +7,7 @@ function double(hex: string): number {
   return Buffer.from(hex, 'hex').readDoubleBE()
 }
 
-test('numbers are written as RFC 8785 Appendix B writes them', () => {
+test('numbers are serialised as in RFC 8785 Appendix B', () => {
   const samples: [string, string][] = [
     ['0000000000000000', '0'],
     ['8000000000000000', '0'],
@@ -74,7 +74,7 @@ test('the sample of RFC 8785 §3.2.2 becomes the text that it shows', () => {
   )
 })
 
-test('what JSON can not carry is refused, and what it leaves out is left out', () => {
+test('values that JSON cannot represent are refused, and undefined members are left out', () => {
   assert.equal(canonicalJson({ a: undefined, b: 1, __proto__: null }), '{"b":1}')
   assert.equal(canonicalJson(JSON.parse('{"__proto__":1}')), '{"__proto__":1}')
   for (const value of [

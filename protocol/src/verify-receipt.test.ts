@@ -70,7 +70,7 @@ test('a receipt says which terms the signature covers', async () => {
   assert.deepEqual([all.verdict, all.covers.length, all.problem], ['signed', 6, undefined])
 })
 
-test('a grant may be narrower than what was signed, or the same in another writing', async () => {
+test('a grant may be narrower than what was signed, or the same in another notation', async () => {
   const cases: [object, Partial<Receipt['grant']>][] = [
     [{ allowed_hosts: ['API.example.com:443', '*.example.com'] }, { allowed_hosts: ['api.example.com'] }],
     [{ allowed_hosts: ['*.example.com'] }, { allowed_hosts: ['a.b.example.com'] }],
@@ -88,7 +88,7 @@ test('a grant may be narrower than what was signed, or the same in another writi
   }
 })
 
-test('a grant that is wider than what was signed makes its receipt invalid', async () => {
+test('a grant wider than what was signed makes its receipt invalid', async () => {
   const cases: [object, Partial<Receipt['grant']>][] = [
     [{ connection_id: 'con_other' }, {}],
     [{ allowed_hosts: ['api.example.com'] }, { allowed_hosts: ['api.example.com', 'evil.example'] }],
@@ -114,7 +114,7 @@ test('a grant that is wider than what was signed makes its receipt invalid', asy
   }
 })
 
-test('a receipt of which anything was changed is invalid', async () => {
+test('a receipt with any change is invalid', async () => {
   const good = signed({ ...terms })
   const nonce = good.challenge?.nonce ?? ''
   const again = signed({ ...terms })
@@ -153,7 +153,7 @@ test('a receipt of which anything was changed is invalid', async () => {
   for (const [what, receipt] of cases) assert.equal((await verifyReceipt(receipt)).verdict, 'invalid', what)
 })
 
-test('a denial that was signed does not pass for an approval', async () => {
+test('a signed denial does not pass for an approval', async () => {
   const good = signed(null)
   const text = approvalMessage(challengeId, good.challenge?.nonce ?? '', accessRequestId, 'deny')
   const signature = sign('sha256', Buffer.from(text), device.privateKey).toString('base64url')
@@ -163,7 +163,7 @@ test('a denial that was signed does not pass for an approval', async () => {
   assert.equal((await verifyReceipt(honest)).verdict, 'invalid', 'though it says that it is one')
 })
 
-test('what is no receipt at all is invalid, and throws nothing', async () => {
+test('anything but a receipt is invalid, without throwing', async () => {
   const good = signed({ ...terms })
   const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as unknown
   const others: unknown[] = [null, {}, [], 'a receipt', { ...good, unsigned: null }, { ...good, grant: null }]
@@ -174,7 +174,7 @@ test('what is no receipt at all is invalid, and throws nothing', async () => {
   }
 })
 
-test('only strict DER of two positive integers becomes a P1363 signature', () => {
+test('only strict DER of two positive integers is converted to P1363', () => {
   const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')
   const small = toP1363(hex('3006 020101 020102'))
   assert.deepEqual([small?.length, small?.[31], small?.[63]], [64, 1, 2])

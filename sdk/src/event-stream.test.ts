@@ -40,7 +40,7 @@ const events = [
   { event: 'tight', data: 1 },
 ]
 
-test('events are read however they are cut', async () => {
+test('events are parsed however they are split into chunks', async () => {
   const whole = bytes(text)
   for (const size of [1, 2, 3, 7, whole.length]) {
     const parts = Array.from({ length: Math.ceil(whole.length / size) }, (_, at) =>
@@ -50,7 +50,7 @@ test('events are read however they are cut', async () => {
   }
 })
 
-test('a stream that says nothing, or never ends an event, is left', async () => {
+test('a silent stream or an endless event is disconnected', async () => {
   let isCancelled = false
   const silent = new ReadableStream<Uint8Array>({
     start: (controller) => {
@@ -84,7 +84,7 @@ function served(...answers: (string | Error)[]): { transport: Transport; opened:
 const ready = 'event: ready\ndata: {}\n\n'
 const ended = (reason: string) => `event: ended\ndata: {"reason":"${reason}"}\n\n`
 
-test('a connection that ends is made again, and each begins with ready; a session that is over is the end', async () => {
+test('a lost connection is reopened and starts with ready; an ended session is final', async () => {
   const away = new SallyportError('not_ready', 'no', { retryable: true })
   const { transport, opened } = served(ready, away, `${ready}${ended('stopping')}`, `${ready}${ended('session_over')}`)
   const names = (await all(followEvents(transport))).map(({ event }: ServiceEvent) => event)
@@ -92,7 +92,7 @@ test('a connection that ends is made again, and each begins with ready; a sessio
   assert.equal(opened(), 4)
 })
 
-test('who is refused for good is told so, and an abort ends it quietly', async () => {
+test('a permanent refusal is thrown, and an abort ends the stream quietly', async () => {
   const refused = served(new SallyportError('unauthenticated', 'no', { status: 401 }))
   await assert.rejects(all(followEvents(refused.transport)), { code: 'unauthenticated' })
   const controller = new AbortController()

@@ -25,7 +25,7 @@ function agentOf(...answers: Answer[]) {
 
 const isUnexpected = (error: unknown) => error instanceof SallyportError && error.code === 'unexpected_answer'
 
-test('a list that leads back to itself, or is none, is an unexpected answer', async () => {
+test('a list whose cursor loops, or that is not a list, is an unexpected response', async () => {
   const back = agentOf(
     { grants: [], next_cursor: 'a' },
     { grants: [], next_cursor: 'b' },
@@ -40,7 +40,7 @@ test('a list that leads back to itself, or is none, is an unexpected answer', as
   }
 })
 
-test('of a refusal only what has the right form is taken', async () => {
+test('malformed members of an error are ignored', async () => {
   const wrong = { retryable: 'yes', request_id: {}, field: 7, access_request: { provider: 'acme', hosts: 'all' } }
   const body = { error: { code: 'method_not_allowed', message: 'no', ...wrong } }
   const { agent } = agentOf(async () => Response.json(body, { status: 403 }))
@@ -53,7 +53,7 @@ test('of a refusal only what has the right form is taken', async () => {
   )
 })
 
-test('an address with a password, or a token that can not be sent, is refused at once and not said again', () => {
+test('a URL with a password or an invalid token is refused, and the error does not repeat it', () => {
   for (const given of [
     { baseUrl: 'https://me:hunter2@x.example', token: 'sp_agent_a' },
     { baseUrl: 'https://hunter2@x.example', token: 'sp_agent_a' },
@@ -69,7 +69,7 @@ test('an address with a password, or a token that can not be sent, is refused at
   }
 })
 
-test('a time without end, or longer than a timer can be, is not over at once', async () => {
+test('an infinite timeout, or one beyond the timer limit, does not end immediately', async () => {
   for (const timeoutMs of [Number.POSITIVE_INFINITY, 2 ** 31, 1e15]) {
     const slow: Answer = (_url, { signal }) =>
       new Promise((resolve, reject) => {
@@ -88,7 +88,7 @@ test('a time without end, or longer than a timer can be, is not over at once', a
   }
 })
 
-test('waiting is measured by no clock that can be set', async (t) => {
+test('waiting uses a monotonic clock', async (t) => {
   const pending = { status: 'pending', grant_id: null } as AccessRequest
   let looks = 0
   t.mock.method(Date, 'now', () => (looks % 2 === 0 ? 0 : 8.64e15))
@@ -99,7 +99,7 @@ test('waiting is measured by no clock that can be set', async (t) => {
   assert.equal((await waitForGrant(look, { timeoutMs: 60_000 })).grant_id, 'grt_1')
 })
 
-test('a service that hangs does not make the wait much longer than was said', async () => {
+test('a hanging service does not extend the wait much beyond its timeout', async () => {
   const times: number[] = []
   const look = (_signal: AbortSignal | undefined, timeoutMs: number) => {
     times.push(timeoutMs)
@@ -109,7 +109,7 @@ test('a service that hangs does not make the wait much longer than was said', as
   assert.ok(times.length > 1 && times.every((ms) => ms <= 5000), times.join())
 })
 
-test('a callback of wrong types is no genuine one', async () => {
+test('a callback with wrong types is refused', async () => {
   const secret = `whsec_${btoa('a secret of some length')}`
   const headers = {
     'webhook-id': 'msg_1',

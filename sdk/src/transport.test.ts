@@ -46,7 +46,7 @@ async function failure(work: Promise<unknown>): Promise<SallyportError> {
   return error
 }
 
-test('a call carries its credential, its query and its body, and nothing empty', async (t) => {
+test('a call has its credential, query and body, and no empty parameters', async (t) => {
   const { requests, transport } = await serve(t, json({ ok: true }))
   const query = { status: 'active', cursor: undefined, provider: 'a&b=ü' }
   assert.deepEqual(await transport({}, 'token').json({ ...get, query }), { ok: true })
@@ -58,7 +58,7 @@ test('a call carries its credential, its query and its body, and nothing empty',
   assert.equal(requests[1]?.headers['content-type'], 'application/json')
 })
 
-test('a base URL may have a path, and a slash at its end', async (t) => {
+test('a base URL may have a path and a trailing slash', async (t) => {
   const { baseUrl, requests } = await serve(t, json({}))
   await createTransport({ baseUrl: `${baseUrl}/behind/` }).json(get)
   assert.equal(requests[0]?.url, '/behind/v4/x')
@@ -67,7 +67,7 @@ test('a base URL may have a path, and a slash at its end', async (t) => {
   }
 })
 
-test('a refusal has all that the service said of it', async (t) => {
+test("an error has all members of the service's error", async (t) => {
   const wanted = { provider: 'acme', hosts: ['a'], methods: ['GET'] }
   const more = { field: 'url', access_request: wanted }
   const { transport } = await serve(t, refusal('host_not_allowed', 403, more))
@@ -78,7 +78,7 @@ test('a refusal has all that the service said of it', async (t) => {
   assert.deepEqual(accessRequest, wanted)
 })
 
-test('what is not the service’s is an unexpected answer, whatever its status', async (t) => {
+test("a response that is not the service's is unexpected, whatever its status", async (t) => {
   const answers: [number, Answer][] = [
     [502, (response) => response.writeHead(502).end('<html>Bad Gateway')],
     [404, json({ error: 'not found' }, 404)],
@@ -95,7 +95,7 @@ test('what is not the service’s is an unexpected answer, whatever its status',
   }
 })
 
-test('a call beyond the rate limit waits as long as it is told to, however often, and is made once', async (t) => {
+test('a rate-limited call waits for Retry-After, repeatedly, and is made once', async (t) => {
   const upstream: Answer = (response) => response.writeHead(200, { 'x-sallyport-upstream': '1' }).end('{"status":200}')
   const { baseUrl, requests } = await serve(t, busy, busy, busy, busy, upstream)
   const agent = createAgentClient({ baseUrl, token: 'x' })
@@ -105,7 +105,7 @@ test('a call beyond the rate limit waits as long as it is told to, however often
   assert.equal(requests.length, 6)
 })
 
-test('a call waits no longer than it may take, and not at all where that is left to its caller', async (t) => {
+test('a call waits no longer than its timeout, and not at all if the caller handles 429', async (t) => {
   const later = refusal('rate_limited', 429, { retryable: true }, { 'retry-after': '7' })
   const { baseUrl, requests } = await serve(t, later)
   const fetchOf = (retries: number, timeoutMs: number) =>
@@ -121,7 +121,7 @@ test('a call waits no longer than it may take, and not at all where that is left
   assert.equal(requests.length, 3)
 })
 
-test('no other refusal is waited for: a call that may have happened is never repeated', async (t) => {
+test('no other error is retried, as the call may have happened', async (t) => {
   for (const [code, status] of [
     ['not_ready', 503],
     ['upstream_timeout', 504],
@@ -133,7 +133,7 @@ test('no other refusal is waited for: a call that may have happened is never rep
   }
 })
 
-test('an answer without end is not read to its end', async (t) => {
+test('an endless response is cut off', async (t) => {
   const endless: Answer = (response) => {
     response.statusCode = 500
     const more = () => {
@@ -147,7 +147,7 @@ test('an answer without end is not read to its end', async (t) => {
   assert.deepEqual([error.code, error.message], ['unexpected_answer', 'The response is too large.'])
 })
 
-test('nobody there is no answer, and silence a timeout: what was asked for may have happened', async (t) => {
+test('a lost connection is no_answer, and a silent service a timeout', async (t) => {
   const { transport } = await serve(t, () => undefined)
   const late = await failure(transport({ timeoutMs: 20, retries: 0 }).json(get))
   assert.deepEqual([late.code, late.retryable], ['timeout', true])
@@ -156,7 +156,7 @@ test('nobody there is no answer, and silence a timeout: what was asked for may h
   assert.deepEqual([gone.code, gone.retryable, gone.cause instanceof TypeError], ['no_answer', true, true])
 })
 
-test('an abort has the caller’s own reason, before, during and between two tries', async (t) => {
+test("an abort has the caller's reason, before, during and between attempts", async (t) => {
   const { requests, transport } = await serve(
     t,
     refusal('not_ready', 503, { retryable: true }, { 'retry-after': '15' }),
@@ -171,7 +171,7 @@ test('an abort has the caller’s own reason, before, during and between two tri
   await assert.rejects(waiting, RangeError)
 })
 
-test('a GET is made again while that can help, twice', async (t) => {
+test('a GET is retried at most twice', async (t) => {
   const { requests, transport } = await serve(t, busy, busy, json({ at: 'last' }))
   assert.deepEqual(await transport().json(get), { at: 'last' })
   assert.equal(requests.length, 3)
@@ -183,7 +183,7 @@ test('a GET is made again while that can help, twice', async (t) => {
   assert.equal(never.requests.length, 1)
 })
 
-test('what is refused for good, or for long, is not asked for again', async (t) => {
+test('permanent errors and long delays are not retried', async (t) => {
   const forGood = await serve(t, refusal('not_found', 404))
   await failure(forGood.transport().json(get))
   const forLong = await serve(t, refusal('rate_limited', 429, { retryable: true }, { 'retry-after': '3600' }))
@@ -198,7 +198,7 @@ test('Retry-After may be a date', async (t) => {
   assert.ok(seconds > 3500 && seconds <= 3600, String(seconds))
 })
 
-test('what changes something is made once, however it failed', async (t) => {
+test('a call that changes something is never retried', async (t) => {
   for (const answer of [busy, (response: ServerResponse) => response.destroy()]) {
     const { requests, transport } = await serve(t, answer)
     await failure(transport().json(post))
@@ -206,7 +206,7 @@ test('what changes something is made once, however it failed', async (t) => {
   }
 })
 
-test('a proxied call with an Idempotency-Key is made again, also to hear what became of the first', async (t) => {
+test("a proxied call with an Idempotency-Key is retried, also to get the first one's result", async (t) => {
   const underWay = refusal('conflict', 409, { field: 'Idempotency-Key' }, { 'retry-after': '0' })
   const { baseUrl, requests } = await serve(t, (response) => response.destroy(), underWay, json({ status: 200 }))
   const agent = createAgentClient({ baseUrl, token: 'token' })
@@ -221,7 +221,7 @@ test('a proxied call with an Idempotency-Key is made again, also to hear what be
   assert.equal(plain.requests.length, 1)
 })
 
-test('a client shows its token to nobody who prints it', async (t) => {
+test('a client does not show its token when printed', async (t) => {
   const { baseUrl } = await serve(t, json({}))
   const agent = createAgentClient({ baseUrl, token: 'sp_agent_secret' })
   const { inspect } = await import('node:util')

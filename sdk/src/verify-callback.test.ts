@@ -27,7 +27,7 @@ const verify = (headers: Parameters<typeof verifyCallback>[1], text: string | Ui
   verifyCallback(key, headers, text, { now })
 const refuses = (work: Promise<unknown>) => assert.rejects(work, { name: 'SallyportError', code: 'invalid_callback' })
 
-test('a callback that the other library signed is genuine, however its headers and body are given', async () => {
+test('a callback signed by the Standard Webhooks library verifies, in any form of headers and body', async () => {
   const headers = signedBy(secret)
   assert.deepEqual(await verify(headers), event)
   assert.deepEqual(await verify(new Headers(headers)), event)
@@ -36,14 +36,14 @@ test('a callback that the other library signed is genuine, however its headers a
   assert.deepEqual(await verify(Object.fromEntries(capitals)), event)
 })
 
-test('one of several signatures is enough, while a secret is replaced', async () => {
+test('one valid signature of several is enough, for secret rotation', async () => {
   const headers = signedBy(secret)
   const other = signedBy(`whsec_${btoa('another secret of 32 bytes or so')}`)
   const both = `v1a,AAAA ${other['webhook-signature'] ?? ''} v1,%% ${headers['webhook-signature'] ?? ''}`
   assert.deepEqual(await verify({ ...headers, 'webhook-signature': both }), event)
 })
 
-test('what another one signed, or signed otherwise, is refused', async () => {
+test("another secret's or version's signature is refused", async () => {
   const headers = signedBy(secret)
   await refuses(verify(headers, body.replace('grt_1', 'grt_2')))
   await refuses(verify(headers, `${body} `))
@@ -54,7 +54,7 @@ test('what another one signed, or signed otherwise, is refused', async () => {
   for (const name of Object.keys(headers)) await refuses(verify({ ...headers, [name]: undefined }))
 })
 
-test('what is old or of the future is refused, though it was signed', async () => {
+test('a signed callback with an old or future timestamp is refused', async () => {
   const at = (seconds: number) => signedBy(secret, { at: new Date(now.getTime() + seconds * 1000) })
   assert.deepEqual(await verify(at(-300)), event)
   assert.deepEqual(await verify(at(300)), event)
@@ -64,12 +64,12 @@ test('what is old or of the future is refused, though it was signed', async () =
   await refuses(verify({ ...at(0), 'webhook-timestamp': '1e9' }))
 })
 
-test('a secret that is none is a mistake of the caller', async () => {
+test('an invalid secret is an error of the caller', async () => {
   for (const wrong of ['', 'whsec_', 'whsec_%%', 'secret']) {
     await assert.rejects(verify(signedBy(secret), body, wrong), TypeError)
   }
 })
 
-test('what was signed and is no JSON is refused', async () => {
+test('a signed body that is not JSON is refused', async () => {
   await refuses(verify(signedBy(secret, { text: '{' }), '{'))
 })

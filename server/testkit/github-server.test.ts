@@ -63,7 +63,7 @@ const emails = [
 ]
 const accounts = { ada: { id: 1815, name: 'Ada', email: 'ada@example.com' }, grace: { id: 1906, emails } }
 
-test('a code becomes a token of the chosen account, without refresh token or expiry', async (t) => {
+test('a code is exchanged for a token of the chosen account, without refresh token or expiry', async (t) => {
   const server = await startGitHubServer(t, { accounts })
   const code = await codeFor(server, 'grace')
   const { answer: tokens } = await answerOf(server, { code })
@@ -79,7 +79,7 @@ test('a code becomes a token of the chosen account, without refresh token or exp
   }
 })
 
-test('the token endpoint answers as a form unless JSON is asked for', async (t) => {
+test('the token endpoint responds with a form unless JSON is accepted', async (t) => {
   const server = await startGitHubServer(t, { accounts })
   const reply = await exchange(server, { code: await codeFor(server, 'ada') }, {})
   assert.match(reply.headers.get('content-type') ?? '', /^application\/x-www-form-urlencoded/)
@@ -88,7 +88,7 @@ test('the token endpoint answers as a form unless JSON is asked for', async (t) 
   assert.ok(server.secrets.has(form.get('access_token') ?? 'none'))
 })
 
-test('errors come with status 200: a code used twice, a wrong verifier, a wrong secret, another redirect', async (t) => {
+test('errors have status 200: a used code, a wrong verifier, secret or redirect URI', async (t) => {
   const server = await startGitHubServer(t, { accounts })
   const errorOf = async (members: Record<string, string>) => {
     const { status, answer } = await answerOf(server, members)
@@ -104,7 +104,7 @@ test('errors come with status 200: a code used twice, a wrong verifier, a wrong 
   assert.equal(await errorOf({ code: await codeFor(server, 'ada'), redirect_uri }), 'redirect_uri_mismatch')
 })
 
-test('the client may show its secret in the header too', async (t) => {
+test('the client may send its secret in the header too', async (t) => {
   const server = await startGitHubServer(t, { accounts })
   const { clientId, clientSecret } = server.client
   const basic = { ...asJson, authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` }
@@ -112,7 +112,7 @@ test('the client may show its secret in the header too', async (t) => {
   assert.ok(answer.access_token)
 })
 
-test('a person who refuses, and a foreign redirect, go back to the registered callback with an error', async (t) => {
+test('a denial and a foreign redirect URI return to the registered callback with an error', async (t) => {
   const server = await startGitHubServer(t, { accounts })
   const denied = new URL(await server.deny(authorizationUrl(server)))
   assert.equal(denied.searchParams.get('error'), 'access_denied')
@@ -123,7 +123,7 @@ test('a person who refuses, and a foreign redirect, go back to the registered ca
   assert.match(await server.approve(authorizationUrl(server, { redirect_uri: `${redirectUri}/below` })), /below\?code=/)
 })
 
-test('the API wants a token, a name for the caller, and the scope for the addresses', async (t) => {
+test('the API requires a token, a User-Agent, and the scope for e-mail addresses', async (t) => {
   const server = await startGitHubServer(t, { accounts })
   const token = await tokenOf(server, 'grace', { scope: 'read:user' })
   assert.equal((await callApi(server, githubPaths.user, 'unknown')).status, 401)

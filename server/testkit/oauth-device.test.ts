@@ -17,7 +17,7 @@ async function startDevice(t: Parameters<typeof startOAuthServer>[0], options: O
   return { server, device, poll }
 }
 
-test('a device waits until the person allows it, and gets its tokens once', async (t) => {
+test('a device waits until the user allows it, and gets its tokens once', async (t) => {
   const { server, device, poll } = await startDevice(t)
   assert.equal(device.interval, undefined, 'so 5 seconds (RFC 8628 §3.2)')
   assert.ok(server.secrets.has(device.device_code))
@@ -29,13 +29,13 @@ test('a device waits until the person allows it, and gets its tokens once', asyn
   await assert.rejects(poll(), refusedWith('invalid_grant'))
 })
 
-test('a device that the person refuses is told access_denied', async (t) => {
+test('a device that the user denies gets access_denied', async (t) => {
   const { server, device, poll } = await startDevice(t)
   await server.denyDevice(device.user_code)
   await assert.rejects(poll(), refusedWith('access_denied'))
 })
 
-test('a device code that nobody entered in time is expired, and can be entered no more', async (t) => {
+test('a device code expires and can then no longer be entered', async (t) => {
   const { server, device, poll } = await startDevice(t, { deviceCodeSeconds: 1 })
   const error = async () => poll().then(undefined, (reason: unknown) => (reason as oauth.ResponseBodyError).error)
   while ((await error()) === 'authorization_pending') await new Promise((resolve) => setTimeout(resolve, 100))
@@ -43,7 +43,7 @@ test('a device code that nobody entered in time is expired, and can be entered n
   await assert.rejects(server.approveDevice(device.user_code), /That code does not work/)
 })
 
-test('a code that no device shows does not work', async (t) => {
+test('an unknown user code does not work', async (t) => {
   const server = await startOAuthServer(t)
   await assert.rejects(server.approveDevice('WXYZ-WXYZ'), /That code does not work/)
 })

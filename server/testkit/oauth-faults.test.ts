@@ -8,7 +8,7 @@ import { oauthPaths, startOAuthServer } from './oauth-server.ts'
 
 const json = { 'content-type': 'application/json' }
 
-test('calls are answered otherwise as often as asked, in the order asked', async (t) => {
+test('faults apply as many times as requested, in order', async (t) => {
   const server = await startOAuthServer(t)
   const config = await discover(server)
   const { refresh_token: token = '' } = await signIn(server)
@@ -26,7 +26,7 @@ test('calls are answered otherwise as often as asked, in the order asked', async
   )
 })
 
-test('a fault without a number stays until it is lifted', async (t) => {
+test('a fault without a count stays until it is lifted', async (t) => {
   const server = await startOAuthServer(t)
   const lift = server.fault.answer(oauthPaths.jwks, { status: 500 })
   const ask = async () => (await server.fetch(`${server.issuer}${oauthPaths.jwks}`)).status
@@ -53,7 +53,7 @@ test('a call can hang, and a connection can be cut, before the provider sees it'
   assert.ok((await oauth.refreshTokenGrant(config, token)).access_token, 'the token was not used up')
 })
 
-test('an answer can be lost after the provider has worked, so that the old refresh token is used up', async (t) => {
+test('a response can be lost after processing, so that the old refresh token is used up', async (t) => {
   const server = await startOAuthServer(t)
   const config = await discover(server)
   const { refresh_token: token = '' } = await signIn(server)
@@ -62,7 +62,7 @@ test('an answer can be lost after the provider has worked, so that the old refre
   await assert.rejects(oauth.refreshTokenGrant(config, token), refusedWith('invalid_grant'))
 })
 
-test('an answer can be held back after the provider has worked', async (t) => {
+test('a response can be held back after processing', async (t) => {
   const server = await startOAuthServer(t)
   const config = await discover(server)
   const { refresh_token: token = '' } = await signIn(server)
@@ -78,7 +78,7 @@ test('an answer can be held back after the provider has worked', async (t) => {
   assert.ok((await signIn(server)).access_token, 'nothing is held any more')
 })
 
-test('a server closes though a call hangs and an answer is held', async (t) => {
+test('a server closes even if a call hangs and a response is held back', async (t) => {
   const server = await startOAuthServer(t)
   server.fault.answer(oauthPaths.userinfo, 'hang')
   const hold = server.fault.hold(oauthPaths.jwks)
@@ -94,7 +94,7 @@ test('a server closes though a call hangs and an answer is held', async (t) => {
   assert.ok((await ends).every(isLost))
 })
 
-test('a JSON answer can be changed: openid-client refuses a foreign issuer, and a missing expiry is missing', async (t) => {
+test('a JSON response can be changed: openid-client refuses a foreign issuer', async (t) => {
   const server = await startOAuthServer(t)
   const lift = server.fault.change(oauthPaths.discovery, (body) => ({ ...body, issuer: 'https://other.example' }))
   await assert.rejects(discover(server), { code: 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED' })

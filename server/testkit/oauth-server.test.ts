@@ -6,7 +6,7 @@ import { oauthPaths, startOAuthServer } from './oauth-server.ts'
 import type { OAuthServer } from './oauth-server.ts'
 import { authorize, discover, refusedWith, signIn, trusting } from './oauth-client.ts'
 
-test('a person signs in and allows, and the code becomes tokens that the API takes', async (t) => {
+test('a user signs in and allows, and the code is exchanged for tokens that the API accepts', async (t) => {
   const server = await startOAuthServer(t)
   const config = await discover(server)
   const { url, finish } = await authorize(config, 'openid email')
@@ -22,7 +22,7 @@ test('a person signs in and allows, and the code becomes tokens that the API tak
   assert.deepEqual(whoami, [200, { sub: 'grace', client_id: server.client.clientId, scope: 'openid email' }])
 })
 
-test('the API repeats a call to its echo, and refuses a token that it does not know', async (t) => {
+test("the API's echo returns the call, and an unknown token is refused", async (t) => {
   const server = await startOAuthServer(t)
   const { access_token: token } = await signIn(server)
   const [status, echo] = await callApi(server, 'POST', '/api/echo', token, 'a body')
@@ -31,7 +31,7 @@ test('the API repeats a call to its echo, and refuses a token that it does not k
   assert.equal((await callApi(server, 'GET', '/api/whoami', 'unknown'))[0], 401)
 })
 
-test('accounts have the claims they were given, in the ID token too where that is asked', async (t) => {
+test('accounts have the configured claims, optionally in the ID token too', async (t) => {
   const accounts = { eve: { email: 'eve@example.net', email_verified: false } }
   const server = await startOAuthServer(t, { accounts, emailInIdToken: true })
   const tokens = await signIn(server, { account: 'eve', scope: 'openid email profile' })
@@ -40,7 +40,7 @@ test('accounts have the claims they were given, in the ID token too where that i
   assert.equal(claims?.['name'], undefined)
 })
 
-test('a client that speaks no OpenID gets a refresh token too, and no ID token', async (t) => {
+test('a client without OpenID gets a refresh token and no ID token', async (t) => {
   const server = await startOAuthServer(t)
   const tokens = await signIn(server, { scope: 'read' })
   assert.equal(tokens.scope, 'read')
@@ -48,7 +48,7 @@ test('a client that speaks no OpenID gets a refresh token too, and no ID token',
   assert.ok(tokens.refresh_token)
 })
 
-test('a person who refuses is sent back with access_denied', async (t) => {
+test('a user who denies is sent back with access_denied', async (t) => {
   const server = await startOAuthServer(t)
   const { url, finish } = await authorize(await discover(server))
   const callback = await server.deny(url)
@@ -57,7 +57,7 @@ test('a person who refuses is sent back with access_denied', async (t) => {
   await assert.rejects(finish(callback), { name: 'AuthorizationResponseError', error: 'access_denied' })
 })
 
-test('a request without an S256 challenge is sent back, and one with a foreign redirect is not', async (t) => {
+test('a request without an S256 challenge is sent back, one with a foreign redirect URI is not', async (t) => {
   const server = await startOAuthServer(t)
   const { url } = await authorize(await discover(server))
   const bare = new URL(url)
@@ -71,7 +71,7 @@ test('a request without an S256 challenge is sent back, and one with a foreign r
   assert.match(await server.approve(url), /^https:\/\/other\.example\/callback\?code=/)
 })
 
-test('a code works once, and its second use ends what came of the first', async (t) => {
+test('a code works once, and its second use revokes the tokens of the first', async (t) => {
   const server = await startOAuthServer(t)
   const { url, finish } = await authorize(await discover(server))
   const callback = await server.approve(url)
@@ -80,7 +80,7 @@ test('a code works once, and its second use ends what came of the first', async 
   assert.equal(await server.accepts(tokens.access_token), false)
 })
 
-test('a refresh gives a new refresh token, and the old one used again ends the family', async (t) => {
+test('a refresh rotates the refresh token, and reuse of the old one revokes the family', async (t) => {
   const server = await startOAuthServer(t)
   const config = await discover(server)
   const first = await signIn(server)
@@ -91,7 +91,7 @@ test('a refresh gives a new refresh token, and the old one used again ends the f
   await assert.rejects(oauth.refreshTokenGrant(config, second.refresh_token ?? ''), refusedWith('invalid_grant'))
 })
 
-test('of several refreshes at once with one token only one gets through', async (t) => {
+test('of concurrent refreshes with one token only one succeeds', async (t) => {
   const server = await startOAuthServer(t)
   const config = await discover(server)
   const { refresh_token: token = '' } = await signIn(server)
@@ -107,7 +107,7 @@ test('without rotation a refresh token stays the same', async (t) => {
   assert.deepEqual([await refresh(), await refresh()], [refreshToken, refreshToken])
 })
 
-test('an account that ends its grants is refreshed no more, and others are', async (t) => {
+test("revoking an account's grants stops its refreshes only", async (t) => {
   const server = await startOAuthServer(t)
   const config = await discover(server)
   const [ada, grace] = [await signIn(server, { account: 'ada' }), await signIn(server, { account: 'grace' })]
@@ -117,7 +117,7 @@ test('an account that ends its grants is refreshed no more, and others are', asy
   assert.ok((await oauth.refreshTokenGrant(config, grace.refresh_token ?? '')).access_token)
 })
 
-test('an access token ends with its time', async (t) => {
+test('an access token expires', async (t) => {
   const server = await startOAuthServer(t, { accessTokenSeconds: 1 })
   const tokens = await signIn(server)
   assert.equal(tokens.expires_in, 1)
@@ -151,7 +151,7 @@ test('anyone may register a client, and the client manages itself', async (t) =>
   assert.equal((await server.fetch(uri, { headers })).status, 401)
 })
 
-test('a server that wants a token for registration refuses without it', async (t) => {
+test('a server that requires an initial access token refuses registration without it', async (t) => {
   const server = await startOAuthServer(t, { registration: { initialAccessToken: 'let-me-in' } })
   const register = (initialAccessToken?: string) =>
     oauth.dynamicClientRegistration(
@@ -165,7 +165,7 @@ test('a server that wants a token for registration refuses without it', async (t
   assert.ok((await register('let-me-in')).clientMetadata().client_id)
 })
 
-test('what is turned off is not offered', async (t) => {
+test('features that are turned off are not in the metadata', async (t) => {
   const server = await startOAuthServer(t, { registration: false, revocation: false, deviceFlow: false })
   const metadata = (await discover(server)).serverMetadata()
   const { registration_endpoint: registration, revocation_endpoint: revocation } = metadata
@@ -175,7 +175,7 @@ test('what is turned off is not offered', async (t) => {
   )
 })
 
-test('a server may leave its name out of the answer; one that promised it may not', async (t) => {
+test('a server may omit iss from the response unless its metadata promises it', async (t) => {
   const silent = await startOAuthServer(t, { issParameter: false })
   const { url, finish } = await authorize(await discover(silent))
   const callback = await silent.approve(url)
@@ -204,7 +204,7 @@ test('two servers share nothing, and neither writes to the console', async (t) =
   )
 })
 
-test('every call is written down, and every secret collected', async (t) => {
+test('every call and every secret is recorded', async (t) => {
   const server = await startOAuthServer(t)
   const config = await discover(server)
   const { url, finish, verifier } = await authorize(config)

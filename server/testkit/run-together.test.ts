@@ -37,7 +37,7 @@ async function runTexts(t: TestContext, ...texts: string[]) {
   return { code, output, finished: names.map((name) => name.slice(-9, -8)).join(''), told }
 }
 
-test('the tests of all files run, one file after the other, and hooks are those of their file', async (t) => {
+test('the tests of all files run, file by file, with the hooks of their file', async (t) => {
   const say = (word: string) => `console.log('${word}')`
   const file = (name: string) => `before(() => ${say(`${name} begins`)})
     await new Promise((resolve) => setTimeout(resolve, 10))
@@ -53,7 +53,7 @@ test('the tests of all files run, one file after the other, and hooks are those 
   assert.deepEqual(said, [...steps('a'), ...steps('b')])
 })
 
-test('a failing test, one that never ends and a file that does not load fail the run, and the rest runs on', async (t) => {
+test('a failing test, a hanging test and a file that does not load fail the run, and the rest continue', async (t) => {
   const failing = "test('a bad test', () => { throw new Error('bad') })"
   const hanging = "test('an endless test', () => new Promise(() => {}))"
   const run = await runTexts(t, failing, hanging, "throw new Error('does not load')", good)
@@ -65,20 +65,20 @@ test('a failing test, one that never ends and a file that does not load fail the
   assert.equal(run.told('ok 1 - a good test'), 1)
 })
 
-test('a process that dies fails the run, and the files that did not end are known', async (t) => {
+test('a crashing process fails the run and reports the unfinished files', async (t) => {
   const run = await runTexts(t, good, "test('kills', () => process.kill(process.pid, 'SIGKILL'))", good)
   assert.equal(run.code, 1)
   assert.equal(run.finished, 'a')
 })
 
-test('a test that is marked as the only one keeps no other from running', async (t) => {
+test('test.only does not prevent other tests from running', async (t) => {
   const run = await runTexts(t, `test.only('alone', () => {})\n${good}`, good)
   assert.equal(run.code, 0, run.output)
   assert.equal(run.told('# tests 3'), 1)
   assert.equal(run.told('# pass 3'), 1)
 })
 
-test('a file that leaves the process changed fails, and nobody else does', async (t) => {
+test('only the file that leaves the process changed fails', async (t) => {
   const changes = ["process.env['LEFT'] = 'behind'", 'process.umask(0)', "process.on('SIGUSR2', () => {})"]
   const run = await runTexts(t, ...changes.map((change) => `test('changes', () => { ${change} })`), good)
   assert.equal(run.code, 1)
@@ -87,14 +87,14 @@ test('a file that leaves the process changed fails, and nobody else does', async
   assert.match(run.output, /^ok 4 - .*d\.test\.ts/m)
 })
 
-test('an error that comes when its test is over fails the run', async (t) => {
+test('an error after the end of its test fails the run', async (t) => {
   const late = "test('is soon over', () => { setTimeout(() => { throw new Error('late') }, 50) })"
   const run = await runTexts(t, late, good)
   assert.equal(run.code, 1)
   assert.match(run.output, /is soon over.*a\.test\.ts/)
 })
 
-test('a server that is left open fails its file, and does not keep the process', async (t) => {
+test('a server that is left open fails its file and does not keep the process running', async (t) => {
   const opens =
     "import { createServer } from 'node:net'\ntest('opens', () => { createServer().listen(0, '127.0.0.1') })"
   const run = await runTexts(t, opens, good)

@@ -15,7 +15,7 @@ test('a file shares its process unless it touches the process or tests the whole
   }
 })
 
-test('every file is in exactly one place, and groups are about equally large', () => {
+test('every file is in exactly one group, and groups have similar sizes', () => {
   const files = Array.from({ length: 47 }, (_, index) =>
     quiet(`${index % 9 === 0 ? 'e2e' : 'server'}/${index}.test.ts`),
   )
@@ -28,6 +28,6 @@ test('every file is in exactly one place, and groups are about equally large', (
   )
 })
 
-test('a file that is asked for by itself runs by itself', () => {
+test('a file that is named alone runs alone', () => {
   assert.deepEqual(groupTests([quiet('server/src/one.test.ts')]), { together: [], alone: ['server/src/one.test.ts'] })
 })

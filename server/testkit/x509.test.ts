@@ -9,7 +9,7 @@ import { temporaryFolder } from './databases.ts'
 import { findProgram } from './programs.ts'
 import { makeCertificate, newKeyPair } from './x509.ts'
 
-test('a certificate says what it was made for, and its authority vouches for it', async (t) => {
+test('a certificate has its names and usage and is signed by its CA', async (t) => {
   const authority = await createAuthority(temporaryFolder(t))
   const ca = new X509Certificate(authority.caPem)
   const { cert } = await authority.issue({
@@ -29,7 +29,7 @@ test('a certificate says what it was made for, and its authority vouches for it'
   assert.equal(new X509Certificate(expired.cert).validToDate.getUTCFullYear(), 2001)
 })
 
-test('its dates are right on both sides of 2050, and lengths of more than one byte are', () => {
+test('dates before and after 2050 and multi-byte lengths are encoded correctly', () => {
   const issuer = { commonName: 'x'.repeat(300), ...newKeyPair() }
   const dates = { notBefore: new Date('2049-12-31T23:59:59Z'), notAfter: new Date('2050-01-01T00:00:00Z') }
   const names = Array.from({ length: 200 }, (_, index) => `host-${index}.example`)
@@ -39,7 +39,7 @@ test('its dates are right on both sides of 2050, and lengths of more than one by
   assert.equal(read.subjectAltName, names.map((name) => `DNS:${name}`).join(', '))
 })
 
-test('a judge that shares no code with it takes it, by the strict rules too', async (t) => {
+test('openssl accepts it, in strict mode too', async (t) => {
   assert.ok(findProgram(['openssl']), 'this test needs the program openssl')
   const folder = temporaryFolder(t)
   const authority = await createAuthority(folder)

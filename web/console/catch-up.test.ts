@@ -23,7 +23,7 @@ function watched() {
   return { asked, catchUp, answer }
 }
 
-test('what changes while it is asked for is asked for once more, when the answer is there', async () => {
+test('a change during a request triggers one more request after it', async () => {
   const { asked, catchUp, answer } = watched()
   catchUp(['grants'])
   for (let changes = 0; changes < 100; changes++) catchUp(['grants'])
@@ -36,7 +36,7 @@ test('what changes while it is asked for is asked for once more, when the answer
   assert.equal(asked.length, 3)
 })
 
-test('one answer that is slow or fails keeps no other from being asked for', async () => {
+test('a slow or failed request does not block others', async () => {
   const { asked, catchUp, answer } = watched()
   catchUp(['activity', 'grants'])
   catchUp(['activity'])

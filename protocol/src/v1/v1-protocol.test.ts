@@ -31,7 +31,7 @@ const without = <T extends object>(value: T, name: string): T =>
   Object.fromEntries(Object.entries(value).filter(([one]) => one !== name)) as T
 const sha256 = (text: string | Uint8Array) => createHash('sha256').update(text).digest('base64url')
 
-test('base64url is read as it is written, with or without its padding', () => {
+test('base64url is decoded with or without padding', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 50 }), (some) => {
       const text = toBase64url(some)
@@ -67,7 +67,7 @@ test('base64url is read as it is written, with or without its padding', () => {
   }
 })
 
-test('an envelope is read as it was written', () => {
+test('an envelope round-trips', () => {
   const { parts } = readEnvelope(envelope)
   assert.deepEqual(writeEnvelope(parts), envelope)
   const bare = without(without(envelope, 'key_id'), 'aad')
@@ -75,7 +75,7 @@ test('an envelope is read as it was written', () => {
   assert.deepEqual(readEnvelope({ ...bare, aad: '' }).parts, readEnvelope(bare).parts)
 })
 
-test('what is not exactly an envelope is refused', () => {
+test('anything but an exact envelope is refused', () => {
   for (const value of [null, undefined, 'text', 7, [], {}, [envelope]]) refuses(value)
   for (const name of ['v', 'alg', 'enc', 'encrypted_key', 'iv', 'ciphertext', 'tag']) {
     refuses(without(envelope, name))
@@ -98,7 +98,7 @@ test('what is not exactly an envelope is refused', () => {
   refuses({ ...envelope, kid: 'one' })
 })
 
-test('the binding of a request names what stands in it, in its order', async () => {
+test('the binding of a request lists its members in order', async () => {
   const hash = sha256([envelope.encrypted_key, envelope.iv, envelope.ciphertext, envelope.tag, envelope.aad].join('.'))
   assert.equal(await envelopeHash(envelope), hash)
   const bare = without(envelope, 'aad')
@@ -114,13 +114,13 @@ test('the binding of a request names what stands in it, in its order', async () 
   assert.ok(!isBinding(new Uint8Array()))
 })
 
-test('the proof of a result is an HMAC under the nonce', async () => {
+test('the proof of a result is an HMAC with the nonce as key', async () => {
   const nonce = new Uint8Array(32).fill(9)
   const proof = createHmac('sha256', nonce).update(`ksp1-result.v1.id.${await envelopeHash(envelope)}`)
   assert.equal(await resultProof(nonce, 'id', envelope), proof.digest('base64url'))
 })
 
-test('a key has one fingerprint, and one PEM that is handed out', async () => {
+test('a key has one fingerprint and one normalised PEM', async () => {
   const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const der = publicKey.export({ type: 'spki', format: 'der' })
   assert.equal(toPem(der), publicKey.export({ type: 'spki', format: 'pem' }))
@@ -129,7 +129,7 @@ test('a key has one fingerprint, and one PEM that is handed out', async () => {
   assert.equal(await publicKeyFingerprint(der), `SHA256:${sha256(der)}`)
 })
 
-test('a member that stands twice is found, however it is written', () => {
+test('a duplicate member is found, however it is escaped', () => {
   for (const text of ['{"a":1,"a":1}', '{"a":1,"\\u0061":2}', '[{"b":{"x":1, "x" :2}}]', '{"a":{},"b":[],"a":{}}']) {
     assert.ok(hasRepeatedMember(text), text)
   }
@@ -138,12 +138,12 @@ test('a member that stands twice is found, however it is written', () => {
   }
 })
 
-test('past so many parts nobody looks further', () => {
+test('a text with too many JSON values is refused', () => {
   assert.ok(!hasRepeatedMember('{"a":[{"b":1}]}', 5))
   assert.ok(hasRepeatedMember('{"a":[{"b":1}]}', 4))
 })
 
-test('the entries of a list are found as they were written', () => {
+test('the entries of a list are found as their original text', () => {
   const text =
     '{"a": [1, "x"], "items": [ {"k\\u0065y": "a,}", "value" : 1.0 } , {"value":{"x":[{"value":2}, 1e400]},"m":{}}]}'
   assert.deepEqual(
@@ -184,7 +184,7 @@ const auth = {
   expires_at: '2026-03-01T10:05:00+00:00',
 }
 
-test('an authentication payload is read strictly', () => {
+test('an authentication payload is validated strictly', () => {
   assert.equal(readAuthPayload(auth).requestId, uuid.toUpperCase())
   const odd = [
     { v: 'ksp2' },
@@ -204,7 +204,7 @@ test('an authentication payload is read strictly', () => {
   }
 })
 
-test('what is saved and asked for is read strictly', () => {
+test('save and read payloads are validated strictly', () => {
   const save = (items: unknown) => readSavePayload({ v: 'ksp1', type: 'kv.save', namespace: 'A', items })
   assert.deepEqual(save([{ key: 'k', value: null }]), {
     namespace: 'a',

@@ -22,7 +22,7 @@ async function nonceFor(decision?: object): Promise<string> {
   return Buffer.concat([Buffer.alloc(32, 7), Buffer.from(hash ?? new ArrayBuffer(0))]).toString('base64url')
 }
 
-test('a decision is signed so that others verify it: DER, for many keys and texts', async () => {
+test('a signed decision verifies with another library, for many keys and texts', async () => {
   const decision = { connection_id: 'con_1', max_calls: 3, allowed_hosts: ['b', 'a'] }
   const nonce = await nonceFor(decision)
   // Enough for an r or an s that begins with a zero, or with a bit that DER takes for a sign.
@@ -34,7 +34,7 @@ test('a decision is signed so that others verify it: DER, for many keys and text
   }
 })
 
-test('a challenge for another decision, for none, or of another form is not signed', async () => {
+test('a challenge for another decision, for none, or malformed is not signed', async () => {
   const decision = { connection_id: 'con_1', max_calls: 3 }
   const other = { connection_id: 'con_1', max_calls: 3000 }
   const refuses = async (challenge: { challenge_id?: string; nonce: string }, sent?: object) => {
@@ -50,7 +50,7 @@ test('a challenge for another decision, for none, or of another form is not sign
   await refuses({ nonce: await nonceFor(), challenge_id: '' })
 })
 
-test('what a device says of who may decide names its user and the action', async () => {
+test('the signed message for a device change has the user and the action', async () => {
   const signed = await signAction(key, { challenge_id: 'chl_1', nonce: 'abc' }, 'usr_1', 'off')
   assert.ok(await isSigned(deviceMessage('chl_1', 'abc', 'usr_1', 'off'), signed.signature))
   await assert.rejects(signAction(key, { challenge_id: 'chl_1', nonce: 'a.b' }, 'usr_1', 'off'), {
@@ -58,7 +58,7 @@ test('what a device says of who may decide names its user and the action', async
   })
 })
 
-test('a service that swaps the decision for a wider one gets no signature', async () => {
+test('a service that replaces the decision with a wider one gets no signature', async () => {
   const sent: string[] = []
   const lying: typeof fetch = async (input, init) => {
     sent.push(input instanceof Request ? input.url : input.toString())
@@ -72,7 +72,7 @@ test('a service that swaps the decision for a wider one gets no signature', asyn
   assert.deepEqual(sent, ['http://localhost/v4/access-requests/arq_1/challenge'])
 })
 
-test('a key can not be exported unless that was asked for, and only its public half is shown', async () => {
+test('a key is not extractable unless requested, and only its public half is shown', async () => {
   await assert.rejects(crypto.subtle.exportKey('jwk', key.privateKey))
   assert.deepEqual(Object.keys(await publicJwkOf(key)), ['kty', 'crv', 'x', 'y'])
   assert.match(await thumbprintOf(key), /^[A-Za-z0-9_-]{43}$/)
@@ -82,12 +82,12 @@ test('a key can not be exported unless that was asked for, and only its public h
   await assert.rejects(publicJwkOf(other), TypeError)
 })
 
-test('a device without a key decides nothing', async () => {
+test('a device without a key cannot decide', async () => {
   const device = createDeviceClient({ baseUrl: 'http://localhost', sessionToken: 'x' })
   await assert.rejects(device.accessRequests.approve('arq_1', { connection_id: 'con_1' }), TypeError)
 })
 
-test('r and s of any size go to DER and back', () => {
+test('r and s of any size round-trip through DER', () => {
   const half = fc.uint8Array({ minLength: 32, maxLength: 32 })
   const small = fc
     .integer({ min: 1, max: 255 })

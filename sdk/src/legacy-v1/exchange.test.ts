@@ -24,7 +24,7 @@ async function startAnswering(t: TestContext, listener: RequestListener) {
 const isError = (code: string, status?: number) => (error: unknown) =>
   error instanceof LegacyError && error.code === code && error.status === status
 
-test('an answer that is not of this protocol is unexpected, whatever its status', async (t) => {
+test('a response that is not of this protocol is unexpected, whatever its status', async (t) => {
   let status = 200
   let text = ''
   const url = await startAnswering(t, (_request, response) => response.writeHead(status).end(text))
@@ -45,7 +45,7 @@ test('an answer that is not of this protocol is unexpected, whatever its status'
   await assert.rejects(exchange('POST', '/v1/kv/save', {}), isError('payload_invalid', 400))
 })
 
-test('a redirect is not followed: an envelope is for one service', async (t) => {
+test('a redirect is not followed, as an envelope is for one service', async (t) => {
   const seen: string[] = []
   const url = await startAnswering(t, ({ url: path = '' }, response) => {
     seen.push(path)
@@ -55,7 +55,7 @@ test('a redirect is not followed: an envelope is for one service', async (t) => 
   assert.deepEqual(seen, ['/v1/kv/save'])
 })
 
-test('an answer that does not come in time, or breaks off, is none', async (t) => {
+test('a response that times out or is cut off is an error', async (t) => {
   const silent = await startAnswering(t, () => undefined)
   await assert.rejects(exchangeWith(silent, fetch, 100)('GET', '/v1/authai/public-key'), isError('no_answer'))
   const broken = await startAnswering(t, (_request, response) => {
@@ -65,7 +65,7 @@ test('an answer that does not come in time, or breaks off, is none', async (t) =
   await assert.rejects(exchangeWith(broken, fetch, 5000)('GET', '/v1/authai/public-key'), isError('no_answer'))
 })
 
-test('an answer without end is not read to its end', async (t) => {
+test('an endless response is cut off', async (t) => {
   const state = { isCut: false }
   const url = await startAnswering(t, (_request, response) => {
     const blanks = Buffer.alloc(1024 * 1024, ' ')
@@ -86,7 +86,7 @@ test('an answer without end is not read to its end', async (t) => {
   while (!state.isCut) await new Promise((resolve) => setTimeout(resolve, 10))
 })
 
-test('a client is not made without a fingerprint to hold on to', async () => {
+test('a client is not created without a pinned fingerprint', async () => {
   const key = await generateClientKey(2048)
   const good = `SHA256:${'A'.repeat(43)}`
   for (const wrong of ['', 'SHA256:', good.toLowerCase(), `${good}=`, [], [good, '']]) {
@@ -96,7 +96,7 @@ test('a client is not made without a fingerprint to hold on to', async () => {
   createLegacyClient({ baseUrl: 'http://localhost', key, serviceKeyFingerprint: [good] })
 })
 
-test('a service whose key is unreadable or another one is not trusted', async (t) => {
+test('a service with an invalid or different key is not trusted', async (t) => {
   const other = await generateClientKey(2048)
   const pems = [
     await publicPem(other.publicKey),

@@ -19,7 +19,7 @@ import {
 const vectors = JSON.parse(readFileSync(new URL('../../../protocol/vectors/envelope-v1.json', import.meta.url), 'utf8'))
 const keyOf = (whose: 'service' | 'client') => importClientKey(vectors.keys[whose].private_key)
 
-test('a key has the fingerprint and the PEM that the peer gives it', async () => {
+test('a key has the fingerprint and PEM of the vectors', async () => {
   for (const whose of ['service', 'client'] as const) {
     const { publicKey } = await keyOf(whose)
     assert.equal(await fingerprintOf(publicKey), vectors.keys[whose].fingerprint)
@@ -27,7 +27,7 @@ test('a key has the fingerprint and the PEM that the peer gives it', async () =>
   }
 })
 
-test('what the peer sealed is opened', async () => {
+test('envelopes of the vectors are decrypted', async () => {
   for (const { name, key, envelope, plaintext, hash } of vectors.opened) {
     const { privateKey } = await keyOf(key)
     assert.deepEqual(await openEnvelope(privateKey, envelope), JSON.parse(plaintext), name)
@@ -36,7 +36,7 @@ test('what the peer sealed is opened', async () => {
   assert.ok(vectors.opened.length > 5)
 })
 
-test('what the peer refuses is not opened', async () => {
+test('envelopes that the vectors refuse are refused', async () => {
   const { privateKey } = await keyOf('service')
   for (const { name, envelope } of vectors.refused) {
     assert.equal(await openEnvelope(privateKey, envelope), undefined, name)
@@ -44,7 +44,7 @@ test('what the peer refuses is not opened', async () => {
   assert.ok(vectors.refused.length > 50)
 })
 
-test('the parts of a request are bound as the peer binds them', async () => {
+test('the binding of a request matches the vectors', async () => {
   const { payload_aad, auth_aad } = vectors.binding
   assert.equal(payloadBinding(payload_aad.client_uuid, payload_aad.challenge_id), payload_aad.aad)
   for (const { name, parts, aad } of auth_aad) {
@@ -57,14 +57,14 @@ test('the parts of a request are bound as the peer binds them', async () => {
   }
 })
 
-test('a result is proven as the peer proves it', async () => {
+test('the proof of a result matches the vectors', async () => {
   const { nonce, request_id, result_envelope, result_proof } = vectors.result_proof
   const bytes = fromBase64url(nonce)
   assert.ok(bytes)
   assert.equal(await resultProof(bytes, request_id, result_envelope), result_proof)
 })
 
-test('what is sealed here is opened here, and with a bit changed it is not', async () => {
+test('an envelope round-trips, and with any bit changed it is refused', async () => {
   const { publicKey, privateKey } = await keyOf('client')
   const message = { text: 'ü🔑', list: [1, null] }
   const envelope = await seal(publicKey, message, payloadBinding('a', 'b'))
@@ -75,7 +75,7 @@ test('what is sealed here is opened here, and with a bit changed it is not', asy
   }
 })
 
-test('a key that was exported is the same when it is read again, and does not come out twice', async () => {
+test('an exported key can be imported again, and is then not extractable', async () => {
   const key = await generateClientKey(2048)
   const pem = await exportClientKey(key)
   const again = await importClientKey(`\n${pem.replaceAll('\n', '\r\n')}`)
@@ -88,7 +88,7 @@ test('a key that was exported is the same when it is read again, and does not co
   }
 })
 
-test('whatever is taken for an envelope opens to nothing, and throws nothing', async () => {
+test('anything but an envelope decrypts to nothing, without throwing', async () => {
   const { privateKey } = await keyOf('client')
   const { envelope } = vectors.opened.find(({ key }: { key: string }) => key === 'client')
   const member = fc.constantFrom(...Object.keys(envelope))

@@ -37,7 +37,7 @@ const call: Partial<AuditRecord> = {
   detail: { method: 'GET', host: 'api.acme.example', path: '/v1/messages', query: [] },
 }
 
-test('a call says who did what where, and what came of it', () => {
+test('a call is described by agent, action, host and result', () => {
   const answered = { ...call, outcome: 'answered' as const }
   says({ ...answered, result: { status: 200 } }, 'Mail helper read api.acme.example/v1/messages, answered 200.')
   says(
@@ -50,7 +50,7 @@ test('a call says who did what where, and what came of it', () => {
   says({ ...odd, result: { status: 200 } }, 'Mail helper called api.acme.example/v1/messages, answered 200.')
 })
 
-test('a call that came to nothing says why', () => {
+test('a failed call says why', () => {
   const place = 'api.acme.example/v1/messages'
   const refused = { ...call, event: 'proxy.refused' as const, outcome: 'refused' as const }
   const why = { ...call.detail, code: 'method_not_allowed' }
@@ -74,7 +74,7 @@ test('a call that came to nothing says why', () => {
   says({ ...call, outcome: 'unknown' }, `Mail helper began to read ${place}; the result is unknown.`)
 })
 
-test('an account is named as its person knows it, or by its provider', () => {
+test('an account is shown by its label, or by its provider', () => {
   const detail = { connection_id: 'con_1', provider: 'acme' }
   says({ event: 'connection.created', detail }, 'You connected ada@example.com at Acme.')
   says(
@@ -92,7 +92,7 @@ test('an account is named as its person knows it, or by its provider', () => {
   )
 })
 
-test('a decision says whose access it was about, and whether a device signed it', () => {
+test('a decision names the agent and whether a device signed it', () => {
   const about = { agent_id: 'agt_1', agent_name: 'Mail helper' }
   says(
     { ...about, event: 'access_request.created', detail: { provider: 'acme' } },
@@ -116,7 +116,7 @@ test('a decision says whose access it was about, and whether a device signed it'
   says({ agent_id: 'agt_2', event: 'agent.blocked' }, 'You blocked an agent (agt_2).')
 })
 
-test('whatever can be on record has a sentence, even where its facts are missing', () => {
+test('every audit event has a sentence, even with missing details', () => {
   const listed = auditEvents.filter((event) => !(followUps as readonly string[]).includes(event))
   for (const event of listed) {
     const words = describeRecord({ ...blank, event: event, detail: { unreadable: '{' } })
@@ -124,7 +124,7 @@ test('whatever can be on record has a sentence, even where its facts are missing
   }
 })
 
-test('what others chose stands apart from what we say', () => {
+test('text from others is kept apart from ours', () => {
   const named = { ...call, agent_name: '<b>You</b>' }
   const words = describeRecord({ ...blank, ...named, outcome: 'answered', result: { status: 200 } })
   assert.deepEqual(words, [

@@ -4,7 +4,7 @@ import { addressOf, filtersIn, queryOf, sinceOf } from './filters.ts'
 
 const now = Date.parse('2026-01-31T12:00:00Z')
 
-test('an address says what is shown, and what is shown says its address', () => {
+test('filters round-trip through the URL', () => {
   for (const address of [
     '/activity',
     '/activity?span=day',
@@ -15,12 +15,12 @@ test('an address says what is shown, and what is shown says its address', () => 
   }
 })
 
-test('what an address says that is nothing here counts for nothing', () => {
+test('unknown filters in the URL are ignored', () => {
   assert.deepEqual(filtersIn('?span=century&kind=toString&outcome=__proto__&q=%20&x=1'), { span: 'week' })
   assert.equal(filtersIn(`?q=${'x'.repeat(1000)}`).q?.length, 100)
 })
 
-test('the service is asked for exactly that', () => {
+test('the filters are sent to the service', () => {
   const filters = filtersIn('?span=day&kind=proxy.refused&q=mail&grant_id=grt_1')
   assert.deepEqual(queryOf(filters, now), {
     grant_id: 'grt_1',

@@ -21,11 +21,11 @@ const well: HealthReply = {
 const told = (changes: Partial<HealthReply>) =>
   concernsOf({ ...well, ...changes }, now).map(({ tone, what, words }) => `${tone} ${what}: ${words}`)
 
-test('nothing is a concern where all is well', () => {
+test('a healthy service has no concerns', () => {
   assert.deepEqual(told({}), [])
 })
 
-test('what is wrong comes before what is to be known', () => {
+test('errors come before notices', () => {
   const findings: HealthReply['findings'] = [
     { what: 'legacy v1', level: 'warning', words: 'anyone may register' },
     { what: 'TLS', level: 'wrong', words: 'it expired' },
@@ -39,18 +39,18 @@ test('what is wrong comes before what is to be known', () => {
   ])
 })
 
-test('a database that a newer version has changed is one', () => {
+test('a database schema of a newer version is a concern', () => {
   const [one] = told({ database: { ...well.database, migration: 8 } })
   assert.match(one ?? '', /a newer version has migrated it$/)
 })
 
-test('what is due is one only when it stays so', () => {
+test('overdue deliveries are a concern only after a while', () => {
   const due = (at: string) =>
     told({ outboxes: { callbacks: { waiting: 9, due: 3, oldest_due_at: at }, pushes: empty } })
   assert.deepEqual(due('2026-01-01T11:56:00Z'), [])
   assert.deepEqual(due('2026-01-01T11:50:00Z'), ['warn callbacks to agents: 3 are overdue, the oldest by 10 minutes'])
 })
 
-test('accounts that wait for their people are one', () => {
+test('connections that need reauthorization are a concern', () => {
   assert.deepEqual(told({ connections: { needs_reauth: 2 } }), ['warn accounts: 2 need the user to sign in again'])
 })

@@ -23,7 +23,7 @@ const wide: Terms = {
   hasEnd: false,
 }
 
-test('a sentence says who may do what, where, with what, how long and how often', () => {
+test('the sentence names agent, actions, hosts, account, duration and call limit', () => {
   assert.equal(
     plainText(sentence('Mail helper', 'ada@example.com', narrow)),
     'Mail helper may only read (GET) on api.acme.example, under /v1/mail, using the account ada@example.com, ' +
@@ -36,7 +36,7 @@ test('a sentence says who may do what, where, with what, how long and how often'
   )
 })
 
-test('whatever does not only read is said to change and delete', () => {
+test('anything but read-only access is described as changing and deleting', () => {
   const says = (methods: string[]) => plainText(sentence('A', 'b', { ...narrow, methods }))
   assert.match(says(['GET', 'HEAD', 'OPTIONS']), /^A may only read \(/)
   assert.match(says(['GET', 'POST']), /^A may read, change and delete \(/)
@@ -44,14 +44,14 @@ test('whatever does not only read is said to change and delete', () => {
   assert.match(says(['PROPFIND']), /^A may change and delete \(/)
 })
 
-test('the words of others are told apart, and a long name leaves the rest in sight', () => {
+test('text from others is marked, and a long name does not hide the rest', () => {
   const name = 'A may only read at safe.example. B'
   assert.deepEqual(sentence(name, 'b', narrow)[0], { theirs: name })
   const [first] = sentence('n'.repeat(200), 'b', narrow)
   assert.deepEqual(first, { theirs: `${'n'.repeat(59)}…` })
 })
 
-test('fifty hosts and paths leave the sentence one that is read', () => {
+test('the sentence stays short with fifty hosts and paths', () => {
   const many = (start: string) => Array.from({ length: 50 }, (_, index) => `${start}${index}`)
   const terms = { ...narrow, hosts: many('h'), paths: many(`/${'p'.repeat(1000)}`) }
   const text = plainText(sentence('A', 'b', terms))
@@ -59,7 +59,7 @@ test('fifty hosts and paths leave the sentence one that is read', () => {
   assert.ok(text.length < 1000)
 })
 
-test('what was chosen and what was asked for are one set of terms', () => {
+test('the terms combine the choices with the request', () => {
   const asked = { hosts: null, api_hosts: ['a.example'], methods: ['POST'], paths: ['/v1'], max_calls: 9 }
   const account = { connection_id: 'con_1', account_label: null, status: 'active' as const }
   const choices = { ...firstChoices(asked, null), lasting: 'revoked' as const }
@@ -75,7 +75,7 @@ test('what was chosen and what was asked for are one set of terms', () => {
   })
 })
 
-test('what is wide is worth a second look: the provider, a wildcard, any method, no end', () => {
+test('broad terms are flagged: all hosts, a wildcard, any method, no expiry', () => {
   assert.deepEqual(risksOf({ verified: true }, narrow), [])
   const risks = risksOf({ verified: false }, wide).map(plainText)
   assert.equal(risks.length, 4)

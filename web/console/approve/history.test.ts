@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeHistory } from './history.ts'
 
-test('what an agent did before is a sentence', () => {
+test("an agent's history is a sentence", () => {
   const says = (grants: number, active_grants: number, calls: number) =>
     describeHistory({ grants, active_grants, calls, last_call_at: null })
   assert.equal(says(0, 0, 0), 'You have never granted it access.')

@@ -23,7 +23,7 @@ function refuses(asked: Asked, change: Partial<Choices>, name: keyof Choices, te
   assert.match(missing.text, text)
 }
 
-test('who names nothing is offered no wildcard, reading, and a day', () => {
+test('the defaults are no wildcard, read-only and one day', () => {
   assert.deepEqual(decide(asks()).decision, {
     connection_id: 'con_ada',
     allowed_hosts: ['api.acme.example'],
@@ -32,7 +32,7 @@ test('who names nothing is offered no wildcard, reading, and a day', () => {
   })
 })
 
-test('what was asked for by name is chosen beforehand, and nothing more', () => {
+test('explicitly requested terms are preselected, and nothing more', () => {
   const asked = asks({ hosts: ['*.acme.example'], methods: ['GET', 'DELETE'], paths: ['/v1'], max_calls: 5 })
   assert.deepEqual(decide(asked).decision, {
     connection_id: 'con_ada',
@@ -42,14 +42,14 @@ test('what was asked for by name is chosen beforehand, and nothing more', () => 
   })
 })
 
-test('reading is offered apart where something else was asked for, too', () => {
+test('read-only is offered separately if more was requested', () => {
   assert.deepEqual(offerOf(asks()).readingMethods, ['GET', 'HEAD'])
   assert.deepEqual(offerOf(asks({ methods: ['GET', 'POST'] })).readingMethods, ['GET'])
   assert.equal(offerOf(asks({ methods: ['GET'] })).readingMethods, undefined)
   assert.equal(offerOf(asks({ methods: ['POST'] })).readingMethods, undefined)
 })
 
-test('methods are chosen one by one among those that were asked for', () => {
+test('methods can be chosen one by one among those requested', () => {
   const some = (asked: Asked, someMethods: string[]) =>
     decide(asked, { methods: 'some', someMethods }).decision?.allowed_methods
   assert.deepEqual(some(asks(), ['DELETE', 'GET']), ['GET', 'DELETE'])
@@ -58,7 +58,7 @@ test('methods are chosen one by one among those that were asked for', () => {
   refuses(asks(), { methods: 'some', someMethods: [] }, 'someMethods', /at least one method/)
 })
 
-test('a host below a wildcard takes its place; another does not', () => {
+test('a host under a requested wildcard can replace it; others cannot', () => {
   const hosts = (hostsBelow: string) => decide(asks(), { hosts: [], hostsBelow }).decision?.allowed_hosts
   assert.deepEqual(hosts('Mail.acme.example  files.acme.example mail.acme.example'), [
     'mail.acme.example',
@@ -70,7 +70,7 @@ test('a host below a wildcard takes its place; another does not', () => {
   }
 })
 
-test('paths lie below those that were asked for, by whole segments', () => {
+test('paths must be under the requested ones, by whole segments', () => {
   const asked = asks({ paths: ['/v1/mail', '/users/*/labels'] })
   const paths = (somePaths: string) => decide(asked, { paths: 'some', somePaths }).decision?.allowed_paths
   assert.deepEqual(paths('/v1/mail/1\n\n /users/7/labels/x '), ['/v1/mail/1', '/users/7/labels/x'])
@@ -81,7 +81,7 @@ test('paths lie below those that were asked for, by whole segments', () => {
   refuses(asks(), { paths: 'some', somePaths: 'v1' }, 'somePaths', /must start with a slash/)
 })
 
-test('it ends when was chosen, in the reader’s zone, and never in the past', () => {
+test("it expires at the chosen time in the user's time zone, never in the past", () => {
   const end = (change: Partial<Choices>) => decide(asks(), change).decision?.expires_at
   assert.equal(end({ lasting: 'hour' }), '2026-11-16T11:00:00.000Z')
   assert.equal(end({ lasting: 'month' }), '2026-12-16T10:00:00.000Z')
@@ -91,7 +91,7 @@ test('it ends when was chosen, in the reader’s zone, and never in the past', (
   refuses(asks(), { lasting: 'date', date: '2026-01-01T00:00' }, 'date', /has passed/)
 })
 
-test('calls are a whole number, no more than was asked for', () => {
+test('the call limit is a whole number, no more than requested', () => {
   const calls = (most: number | null, text: string) =>
     decide(asks({ max_calls: most }), { calls: text }).decision?.max_calls
   assert.deepEqual([calls(null, ''), calls(null, '7'), calls(100, ' 5 '), calls(100, '')], [undefined, 7, 5, undefined])
@@ -100,7 +100,7 @@ test('calls are a whole number, no more than was asked for', () => {
   }
 })
 
-test('the account is one that is there and works: the only one, or the one that was chosen', () => {
+test('the account is an active one: the only one, or the chosen one', () => {
   const choices = firstChoices(asks(), 'con_grace')
   assert.equal(accountIn(choices, [ada, grace]), grace)
   assert.equal(accountIn(choices, [ada, stale]), ada)

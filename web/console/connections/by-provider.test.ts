@@ -13,7 +13,7 @@ const connection = (provider: string, name: string, label: string, status: Conne
     status,
   }) as Connection
 
-test('accounts stand with their provider; who needs to sign in comes first', () => {
+test('accounts are grouped by provider, those that need sign-in first', () => {
   const groups = byProvider([
     connection('prv_z', 'Zulu', 'ida'),
     connection('prv_a', 'Acme', 'bob'),
@@ -29,7 +29,7 @@ test('accounts stand with their provider; who needs to sign in comes first', () 
   )
 })
 
-test('a provider that calls itself like another does not mix with it', () => {
+test('providers with the same name are not merged', () => {
   const groups = byProvider([connection('prv_1', 'Acme', 'ada'), connection('prv_2', 'Acme', 'ada')])
   assert.deepEqual(
     groups.map(({ providerId }) => providerId),

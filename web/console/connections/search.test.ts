@@ -9,14 +9,14 @@ const provider = {
   api_hosts: ['api.cafe.example', '*.calendar.example'],
 }
 
-test('a provider is found by parts of its name, its address or where its API is', () => {
+test('a provider is found by parts of its name, domain or API host', () => {
   for (const wanted of ['', '  ', 'café', 'CAFE', 'cal caf', 'login.cafe', 'api.', '*.calendar']) {
     assert.equal(matches(provider, wanted), true, wanted)
   }
   for (const wanted of ['mail', 'café mail', '.*', '\\']) assert.equal(matches(provider, wanted), false, wanted)
 })
 
-test('a provider that an agent proposed stands below all that somebody answers for', () => {
+test('agent-proposed providers come after the others', () => {
   const provider = (provider_name: string, verified: boolean) => ({ provider_name, verified })
   const sorted = inOrder([provider('AAA Google', false), provider('Slack', true), provider('Google', true)])
   assert.deepEqual(

@@ -20,7 +20,7 @@ function watching(answers: Answer[]) {
   return { end, pauses }
 }
 
-test('it is asked at the interval that the service says, which may grow', async () => {
+test("it is polled at the service's interval, which may grow", async () => {
   const { end, pauses } = watching([
     { status: 'pending', interval: 5 },
     { status: 'slow_down', interval: 10 },
@@ -31,13 +31,13 @@ test('it is asked at the interval that the service says, which may grow', async 
   assert.deepEqual(pauses, [5, 5, 10, 10])
 })
 
-test('a refusal and the end of its time are an end', async () => {
+test('a denial and expiry end the polling', async () => {
   for (const status of ['denied', 'expired'] as const) {
     assert.equal(await watching([{ status, interval: 5 }]).end, status)
   }
 })
 
-test('an answer that is lost is asked for again, a refusal is not', async () => {
+test('a lost response is retried, a refusal is not', async () => {
   const { end, pauses } = watching([new Error('away'), new Error('away'), { status: 'connected', interval: 5 }])
   assert.equal(await end, 'connected')
   assert.deepEqual(pauses, [5, 5, 5])

@@ -32,7 +32,7 @@ function says(change: Partial<Grant>, text: string): void {
   assert.equal(plainText(describeGrant({ ...grant, ...change }, (moment) => moment.slice(0, 10))), text)
 }
 
-test('a grant says who may do what, where, with which account, until when', () => {
+test('a grant is described by agent, actions, hosts, account and expiry', () => {
   const start = 'Mail helper may only read (GET and HEAD) on api.acme.example'
   says({}, `${start}, using ada@example.com at Acme, until you revoke it.`)
   says(
@@ -42,14 +42,14 @@ test('a grant says who may do what, where, with which account, until when', () =
   says({ account_label: null, provider_name: null }, `${start}, using your account, until you revoke it.`)
 })
 
-test('what it may do is no less than its methods let it', () => {
+test('its description never understates its methods', () => {
   const end = 'on api.acme.example, using ada@example.com at Acme, until you revoke it.'
   says({ allowed_methods: null }, `Mail helper may read, change and delete (any method) ${end}`)
   says({ allowed_methods: ['GET', 'POST'] }, `Mail helper may read, change and delete (GET and POST) ${end}`)
   says({ allowed_methods: ['PURGE'] }, `Mail helper may change and delete (PURGE) ${end}`)
 })
 
-test('of one that has ended it says how', () => {
+test('an ended grant says how it ended', () => {
   const start = 'Mail helper could only read (GET and HEAD) on api.acme.example, using ada@example.com at Acme'
   says({ status: 'expired', expires_at: tomorrow }, `${start}, until 2026-01-02.`)
   says({ status: 'expired', max_calls: 5, calls: 5 }, `${start}, up to 5 calls, until its call limit was reached.`)
@@ -61,7 +61,7 @@ test('of one that has ended it says how', () => {
   says({ status: 'revoked' }, `${start}, until its account was disconnected.`)
 })
 
-test('an end within a day is soon', () => {
+test('an expiry within a day is soon', () => {
   const before = (hours: number) => Date.parse(tomorrow) - hours * 3_600_000
   assert.equal(endsSoon({ ...grant, expires_at: tomorrow }, before(23)), true)
   assert.equal(endsSoon({ ...grant, expires_at: tomorrow }, before(25)), false)
