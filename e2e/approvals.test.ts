@@ -43,7 +43,7 @@ function verified({ received }: CallbackReceiver, secret: string): { ids: Set<st
   }
 }
 
-test('50 approvals and denials at once on two processes and one PostgreSQL: one decision, one grant, one event', async (t) => {
+test('50 concurrent decisions on two processes with PostgreSQL: one decision, grant and event', async (t) => {
   const { service, receiver, token, connectionId, agent, ask, read } = await startAsking(t, 'postgres')
   const base = `http://localhost:${service.port}`
   const other = await startService(t, 'postgres', {
@@ -87,8 +87,8 @@ test('50 approvals and denials at once on two processes and one PostgreSQL: one 
   })
 })
 
-onBothDatabases('a service killed right after an approval', (engine) => {
-  test('sends the callback after its restart, with the webhook-id of any that went out before', async (t) => {
+onBothDatabases('a service that is killed right after an approval', (engine) => {
+  test('sends the callback after its restart, with the same webhook-id', async (t) => {
     const { service, receiver, token, connectionId, agent, ask, read } = await startAsking(t, engine)
     const { id, secret } = await ask()
     await receiver.goDown()

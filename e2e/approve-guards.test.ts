@@ -33,7 +33,7 @@ async function isUncovered(page: Page, name: string): Promise<boolean> {
   return (await page.evaluate(`document.elementFromPoint(${at}).closest('button').textContent`)) === name
 }
 
-test('a name or a reason that reorders text, or floods the page, is refused', async () => {
+test('a name or reason that reorders text or floods the page is refused', async () => {
   const register = async (name: string) => (await post('/v4/agents/register', { name })).status
   const { call } = await ask()
   const reasonIs = (reason: string) =>
@@ -72,7 +72,7 @@ const flood = {
   paths: Array.from({ length: 50 }, (_, index) => `/${'p'.repeat(1000)}${index}`),
 }
 
-inBrowser('words of an agent that look like ours stay in their place', [], async (visit) => {
+inBrowser('agent text that imitates ours stays in its place', [], async (visit) => {
   const page = await arrive(visit, 'ada@example.com')
   for (const { name, reason } of hostile) {
     const wish = name === last?.name ? flood : { hosts: ['api.acme.example'] }
@@ -96,7 +96,7 @@ inBrowser('words of an agent that look like ours stay in their place', [], async
   }
 })
 
-inBrowser('what an agent claims to be is said to be a claim, and what it did is told', [], async (visit) => {
+inBrowser("an agent's claims are marked as unverified, and its history is shown", [], async (visit) => {
   const page = await arrive(visit, 'grace@example.com')
   const claims = async (owner: string) => {
     const agent = await post('/v4/agents/register', { name: 'Mine', owner_user_id: owner })
@@ -121,7 +121,7 @@ inBrowser('what an agent claims to be is said to be a claim, and what it did is 
   assert.equal(await page.getByText('It didn’t name a user').count(), 0)
 })
 
-inBrowser('no address decides, and a double click decides once', [], async (visit) => {
+inBrowser('no URL decides, and a double click decides once', [], async (visit) => {
   const page = await arrive(visit, 'alan@example.com')
   const asked = await ask()
   const sent: string[] = []
@@ -141,7 +141,7 @@ inBrowser('no address decides, and a double click decides once', [], async (visi
   assert.equal(grants.length, 1)
 })
 
-inBrowser('no address chooses the account, but that of a provider who has just sent one back', [], async (visit) => {
+inBrowser('no URL chooses the account, except the return from the provider', [], async (visit) => {
   const page = await arrive(visit, 'katherine@example.com', ['ada', 'grace'])
   const { connections } = await (await asPerson(page))('GET', '/v4/connections')
   const [id] = connections.map((one: { connection_id: string }) => one.connection_id)
@@ -157,7 +157,7 @@ inBrowser('no address chooses the account, but that of a provider who has just s
   assert.equal(await page.getByRole('status').textContent(), '')
 })
 
-inBrowser('a page of another site can not frame it', ['Framing', 'Refused to'], async (visit, complaints) => {
+inBrowser('another site cannot frame it', ['Framing', 'Refused to'], async (visit, complaints) => {
   const { url } = await ask()
   const site = createServer((request, response) => {
     response.setHeader('content-type', 'text/html')
@@ -206,7 +206,7 @@ inBrowser('a click that comes too early decides nothing', [], async (visit) => {
 
 const visibilityChange = `document.dispatchEvent(new Event('visibilitychange'))`
 
-inBrowser('a request that nobody answers in time says so by itself', [], async (visit) => {
+inBrowser('a request that expires says so without a reload', [], async (visit) => {
   const page = await arrive(visit, 'emmy@example.com')
   const asked = await ask()
   await page.clock.install()
@@ -224,51 +224,47 @@ inBrowser('a request that nobody answers in time says so by itself', [], async (
 
 const seen = [notSignedIn, '404 /v4/access-requests/']
 
-inBrowser(
-  'every state is for everybody: by keyboard, by screen reader, in the dark, on a phone',
-  seen,
-  async (visit) => {
-    const asked = await ask({
-      hosts: ['api.acme.example', '*.acme.example'],
-      methods: ['GET', 'POST'],
-      reason: 'Why not',
-    })
-    const stranger = await visit(asked.url)
-    await sees(stranger, 'Sign in to decide')
-    await assertFine(stranger, 'signed out')
-    const newcomer = await arrive(visit, 'ida@example.com', [])
-    await open(newcomer, asked)
-    await newcomer.getByText('You haven’t connected an account yet.').waitFor()
-    await assertFine(newcomer, 'no account')
-    await newcomer.goto(`${base}/approve-proxy/arq_${'0'.repeat(26)}`)
-    await sees(newcomer, 'Request not found')
-    await assertFine(newcomer, 'not found')
+inBrowser('every state is accessible: keyboard, screen reader, dark mode, phone', seen, async (visit) => {
+  const asked = await ask({
+    hosts: ['api.acme.example', '*.acme.example'],
+    methods: ['GET', 'POST'],
+    reason: 'Why not',
+  })
+  const stranger = await visit(asked.url)
+  await sees(stranger, 'Sign in to decide')
+  await assertFine(stranger, 'signed out')
+  const newcomer = await arrive(visit, 'ida@example.com', [])
+  await open(newcomer, asked)
+  await newcomer.getByText('You haven’t connected an account yet.').waitFor()
+  await assertFine(newcomer, 'no account')
+  await newcomer.goto(`${base}/approve-proxy/arq_${'0'.repeat(26)}`)
+  await sees(newcomer, 'Request not found')
+  await assertFine(newcomer, 'not found')
 
-    const page = await arrive(visit, 'ken@example.com')
-    await open(page, await ask())
-    const denied = page.locator('button[aria-disabled=false]', { hasText: 'Deny' })
-    await denied.focus()
-    await page.keyboard.press('Enter')
-    await sees(page, 'Denied')
-    await assertFine(page, 'denied')
+  const page = await arrive(visit, 'ken@example.com')
+  await open(page, await ask())
+  const denied = page.locator('button[aria-disabled=false]', { hasText: 'Deny' })
+  await denied.focus()
+  await page.keyboard.press('Enter')
+  await sees(page, 'Denied')
+  await assertFine(page, 'denied')
 
-    await open(page, asked)
-    // From the keyboard alone: the chosen one of the last group, then one further.
-    await page.getByRole('radio', { name: '1 day' }).focus()
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('ArrowDown')
-    assert.ok(await page.getByRole('radio', { name: 'Until I revoke it' }).isChecked())
-    await page.getByRole('radio', { name: 'Selected methods' }).check()
-    await page.getByRole('radio', { name: 'Only these' }).check()
-    await page.getByLabel('Paths, one per line').fill('/v1')
-    await page.getByText('If you deny').focus()
-    await page.keyboard.press('Enter')
-    await page.getByLabel('Reason').waitFor()
-    await page.getByText('Check before you approve').waitFor()
-    await page.getByText('covers every subdomain').waitFor()
-    await page.getByText('No expiry: it stays active until you revoke it.').waitFor()
-    await page.locator('button[aria-disabled=false]', { hasText: 'Approve' }).waitFor()
-    await assertFine(page, 'everything open')
-  },
-)
+  await open(page, asked)
+  // From the keyboard alone: the chosen one of the last group, then one further.
+  await page.getByRole('radio', { name: '1 day' }).focus()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowDown')
+  assert.ok(await page.getByRole('radio', { name: 'Until I revoke it' }).isChecked())
+  await page.getByRole('radio', { name: 'Selected methods' }).check()
+  await page.getByRole('radio', { name: 'Only these' }).check()
+  await page.getByLabel('Paths, one per line').fill('/v1')
+  await page.getByText('If you deny').focus()
+  await page.keyboard.press('Enter')
+  await page.getByLabel('Reason').waitFor()
+  await page.getByText('Check before you approve').waitFor()
+  await page.getByText('covers every subdomain').waitFor()
+  await page.getByText('No expiry: it stays active until you revoke it.').waitFor()
+  await page.locator('button[aria-disabled=false]', { hasText: 'Approve' }).waitFor()
+  await assertFine(page, 'everything open')
+})

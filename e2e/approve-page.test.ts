@@ -7,7 +7,7 @@ import { arrive, ask, asking, asPerson, granted, oauth, open } from './asking.ts
 import { base, hears, inBrowser, issueLink, notSignedIn, post, press, sees, signIn } from './in-browser.ts'
 import { eventually } from './running-service.ts'
 
-inBrowser('whoever is not signed in does so, and comes back to be asked', [notSignedIn], async (visit) => {
+inBrowser('a visitor signs in and returns to the request', [notSignedIn], async (visit) => {
   const { login_url } = await issueLink('ida@example.com')
   const asked = await ask({ user_id: 'ida@example.com' })
   const page = await visit(asked.url)
@@ -23,7 +23,7 @@ inBrowser('whoever is not signed in does so, and comes back to be asked', [notSi
   await page.getByText('You’re signed in as ida').waitFor()
 })
 
-inBrowser('who signs in elsewhere finds the question on coming back', [notSignedIn], async (visit) => {
+inBrowser('a user who signs in elsewhere finds the request on return', [notSignedIn], async (visit) => {
   const asked = await ask()
   const page = await visit(asked.url)
   await sees(page, 'Sign in to decide')
@@ -35,7 +35,7 @@ inBrowser('who signs in elsewhere finds the question on coming back', [notSigned
   await sees(page, asking)
 })
 
-inBrowser('the sign-in page goes on to access requests alone', [], async (visit) => {
+inBrowser('the sign-in page continues only to access requests', [], async (visit) => {
   const page = await signIn(visit, 'rosa@example.com')
   for (const elsewhere of ['//elsewhere.example', 'arq_1/../../docs', '/docs', `arq_${'0'.repeat(26)}?x`]) {
     await page.goto(`${base}/?decide=${encodeURIComponent(elsewhere)}`)
@@ -43,7 +43,7 @@ inBrowser('the sign-in page goes on to access requests alone', [], async (visit)
   }
 })
 
-inBrowser('an account is connected on the way, and back on the page it is the one', [], async (visit) => {
+inBrowser('an account connected on the way is preselected on return', [], async (visit) => {
   const page = await arrive(visit, 'ada@example.com', ['grace'])
   const asked = await ask({ reason: 'To sort your mail' })
   await open(page, asked)
@@ -59,7 +59,7 @@ inBrowser('an account is connected on the way, and back on the page it is the on
   await sees(page, 'Access granted')
 })
 
-inBrowser('what is granted is exactly what was chosen', [], async (visit) => {
+inBrowser('exactly what was chosen is granted', [], async (visit) => {
   const page = await arrive(visit, 'grace@example.com', ['grace', 'hopper'])
   const asked = await ask({
     hosts: ['api.acme.example', '*.acme.example'],
@@ -102,7 +102,7 @@ inBrowser('what is granted is exactly what was chosen', [], async (visit) => {
   assert.equal(grants[0].account_label, 'hopper@example.com')
 })
 
-inBrowser('each term can be narrowed to what the person writes', [], async (visit) => {
+inBrowser("each term can be narrowed by the user's input", [], async (visit) => {
   const page = await arrive(visit, 'barbara@example.com')
   const asked = await ask({ paths: ['/v1/mail'] })
   await open(page, asked)
@@ -139,7 +139,7 @@ inBrowser('each term can be narrowed to what the person writes', [], async (visi
   })
 })
 
-inBrowser('an account is connected with a code, beside the question', [], async (visit) => {
+inBrowser('an account can be connected with a code on the page', [], async (visit) => {
   const page = await arrive(visit, 'edsger@example.com', [])
   const lift = oauth.fault.change(oauthPaths.deviceAuthorization, (answer) => ({ ...answer, interval: 1 }))
   await open(page, await ask())
@@ -154,7 +154,7 @@ inBrowser('an account is connected with a code, beside the question', [], async 
   await sees(page, 'Access granted')
 })
 
-inBrowser('an agent that names nothing is offered no wildcard, reading, and a day', [], async (visit) => {
+inBrowser('the defaults are no wildcard, read-only and one day', [], async (visit) => {
   const page = await arrive(visit, 'alan@example.com')
   const asked = await ask()
   await open(page, asked)
@@ -179,7 +179,7 @@ inBrowser('an agent that names nothing is offered no wildcard, reading, and a da
   assert.deepEqual(await granted(wider), { allowed_hosts: [...readOnly.allowed_hosts, '*.acme.example'], ...terms })
 })
 
-inBrowser('a denial needs no account, and can silence the agent', [], async (visit) => {
+inBrowser('a denial needs no account, and can mute the agent', [], async (visit) => {
   const page = await arrive(visit, 'mary@example.com', [])
   const asked = await ask()
   await open(page, asked)
@@ -208,7 +208,7 @@ async function deafTab(page: Page): Promise<Page> {
   return tab
 }
 
-inBrowser('a request that waits no more says what became of it', ['409 ', unheard], async (visit) => {
+inBrowser('a request that is no longer pending shows its outcome', ['409 ', unheard], async (visit) => {
   const page = await arrive(visit, 'emmy@example.com')
   const call = await asPerson(page)
   const taken = await ask()
@@ -240,7 +240,7 @@ inBrowser('a request that waits no more says what became of it', ['409 ', unhear
 
 const notForThem = '404 /v4/access-requests/'
 
-inBrowser('what is for somebody else shows nothing, and who is signed in', [notForThem, notSignedIn], async (visit) => {
+inBrowser("another user's request shows only who is signed in", [notForThem, notSignedIn], async (visit) => {
   await issueLink('vera@example.com')
   const page = await signIn(visit, 'hedy@example.com')
   const asked = await ask({ user_id: 'vera@example.com' })
@@ -256,7 +256,7 @@ inBrowser('what is for somebody else shows nothing, and who is signed in', [notF
   assert.deepEqual(await page.context().cookies(), [])
 })
 
-inBrowser('what an agent says is text, apart from ours', [], async (visit) => {
+inBrowser('agent text is shown as text, apart from ours', [], async (visit) => {
   const page = await arrive(visit, 'maria@example.com')
   const reason = '<img src=x onerror=alert(1)>\n\n<h1>Approved</h1> שלום 123 (abc'
   const name = '<b>Bank</b> עזרה'
@@ -273,7 +273,7 @@ inBrowser('what an agent says is text, apart from ours', [], async (visit) => {
   assert.doesNotMatch(await page.title(), /Bank/)
 })
 
-inBrowser('a provider that nobody answers for is named so, also before one goes there', [], async (visit) => {
+inBrowser('an unverified provider is marked, also before going there', [], async (visit) => {
   const page = await arrive(visit, 'carol@example.com', [])
   const agent = await ask()
   const { slug } = await agent.call('POST', '/v4/providers/proposals', {
@@ -320,29 +320,33 @@ inBrowser('an account that the provider no longer accepts can be connected again
   await sees(page, 'Access granted')
 })
 
-inBrowser('who approves on devices only is sent there, and can deny here', ['403 ', unheard], async (visit) => {
-  const told = await arrive(visit, 'donald@example.com')
-  const page = await deafTab(told)
-  const call = await asPerson(page)
-  const asked = await ask()
-  await open(page, asked)
-  await open(told, asked)
-  const { pairing_code } = await call('POST', '/v4/devices/pairing-codes')
-  const { publicKey } = newDeviceKey()
-  assert.ok((await post('/v4/devices/pair', { pairing_code, public_key_jwk: publicKey })).ok)
-  await call('PATCH', '/v4/auth/me', { require_device_approval: true })
-  await press(page, 'Approve')
-  await hears(page, 'You approve on your devices only: approve it there.')
-  for (const one of [page, told]) {
-    await one.getByText('You approve on your devices only: open this request there.').waitFor()
-    assert.equal(await one.getByRole('button', { name: 'Approve' }).count(), 0)
-  }
-  await press(page, 'Deny')
-  await sees(page, 'Denied')
-  await sees(told, 'Already denied')
-})
+inBrowser(
+  'with device-only approval the user is sent to a device, and can deny here',
+  ['403 ', unheard],
+  async (visit) => {
+    const told = await arrive(visit, 'donald@example.com')
+    const page = await deafTab(told)
+    const call = await asPerson(page)
+    const asked = await ask()
+    await open(page, asked)
+    await open(told, asked)
+    const { pairing_code } = await call('POST', '/v4/devices/pairing-codes')
+    const { publicKey } = newDeviceKey()
+    assert.ok((await post('/v4/devices/pair', { pairing_code, public_key_jwk: publicKey })).ok)
+    await call('PATCH', '/v4/auth/me', { require_device_approval: true })
+    await press(page, 'Approve')
+    await hears(page, 'You approve on your devices only: approve it there.')
+    for (const one of [page, told]) {
+      await one.getByText('You approve on your devices only: open this request there.').waitFor()
+      assert.equal(await one.getByRole('button', { name: 'Approve' }).count(), 0)
+    }
+    await press(page, 'Deny')
+    await sees(page, 'Denied')
+    await sees(told, 'Already denied')
+  },
+)
 
-inBrowser('it takes the keyboard alone, and fits a phone', [], async (visit) => {
+inBrowser('it works with the keyboard only, and fits a phone', [], async (visit) => {
   const page = await arrive(visit, 'ken@example.com')
   const asked = await ask({ hosts: ['api.acme.example'], reason: 'x'.repeat(1000) }, 'n'.repeat(100))
   await open(page, asked)

@@ -20,7 +20,7 @@ const mebibytesOf = (pid: number) =>
   Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
 test(
-  'while strangers and an approved agent attack, other agents are answered and every call is on record',
+  'under attack other agents get responses and every call is recorded',
   { skip: process.platform !== 'linux' && 'attackers need many loopback addresses, and memory is read from /proc' },
   async (t) => {
     const certificate = await (await sharedAuthority()).issue({ names: ['localhost'], addresses: ['127.0.0.1'] })

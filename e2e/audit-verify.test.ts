@@ -23,7 +23,7 @@ async function steal({ env, dataDir }: RunningService, statement: string): Promi
 
 describe('audit verify', { concurrency: 2 }, () => {
   for (const engine of ['sqlite', 'postgres'] as const) {
-    test(`beside the running service and after a kill finds the record whole, until a row is changed (${engine})`, async (t) => {
+    test(`finds the log intact while running and after a kill, until a row is changed (${engine})`, async (t) => {
       const service = await startService(t, engine)
       const { agentId, token } = await service.register()
       const { example } = (await service.call('POST', '/v4/sandbox/start', { token })).body
@@ -70,7 +70,7 @@ describe('audit verify', { concurrency: 2 }, () => {
     })
   }
 
-  test('takes nothing but heads after its name', async (t) => {
+  test('accepts only heads as arguments', async (t) => {
     const service = await startService(t, 'sqlite')
     for (const words of [['--head'], ['--heads', 'x'], ['--head', 'x'], ['now']]) {
       const { code, stderr } = await runServer(t, ['audit', 'verify', ...words], service.env)

@@ -29,7 +29,7 @@ async function devicesOf(person: Person): Promise<{ device_id: string; push: boo
   return (await person.call('GET', '/v4/devices?status=active')).body.devices
 }
 
-inBrowser('a phone is paired with the code that the console shows, and its key can not leave it', [], async (visit) => {
+inBrowser("a phone is paired with the console's code, and its key is not extractable", [], async (visit) => {
   const person = await arrive(visit, 'ada')
   const desk = await person.open('/devices', 'Devices')
   await press(desk, 'Pair a device')
@@ -57,7 +57,7 @@ inBrowser('a phone is paired with the code that the console shows, and its key c
   await sees(phone, waiting)
 })
 
-inBrowser('where a browser makes no keys, the page says why', [], async (visit) => {
+inBrowser('a browser that cannot create keys is told why', [], async (visit) => {
   const phone = await visit('about:blank')
   // As at an http address of another machine.
   await phone.addInitScript(`
@@ -80,26 +80,22 @@ const whatIsKept = `new Promise((resolve) => {
   }
 })`
 
-inBrowser(
-  'a code that does not work is refused beside its field, and another can be typed',
-  ['404 '],
-  async (visit) => {
-    const person = await arrive(visit, 'emmy')
-    const page = await visit(`${base}/authenticator`)
-    await press(page, 'Pair')
-    await page.getByRole('alert').filter({ hasText: 'Enter the code' }).waitFor()
-    await page.getByLabel('Pairing code').fill('0000-0000')
-    await press(page, 'Pair')
-    await page.getByRole('alert').filter({ hasText: 'This code doesn’t work' }).waitFor()
-    await assertAccessible(page)
-    const { body } = await person.call('POST', '/v4/devices/pairing-codes')
-    await page.getByLabel('Pairing code').fill(body.pairing_code.toLowerCase())
-    await press(page, 'Pair')
-    await sees(page, waiting)
-  },
-)
+inBrowser('a wrong code is reported beside its field, and another can be entered', ['404 '], async (visit) => {
+  const person = await arrive(visit, 'emmy')
+  const page = await visit(`${base}/authenticator`)
+  await press(page, 'Pair')
+  await page.getByRole('alert').filter({ hasText: 'Enter the code' }).waitFor()
+  await page.getByLabel('Pairing code').fill('0000-0000')
+  await press(page, 'Pair')
+  await page.getByRole('alert').filter({ hasText: 'This code doesn’t work' }).waitFor()
+  await assertAccessible(page)
+  const { body } = await person.call('POST', '/v4/devices/pairing-codes')
+  await page.getByLabel('Pairing code').fill(body.pairing_code.toLowerCase())
+  await press(page, 'Pair')
+  await sees(page, waiting)
+})
 
-inBrowser('a request appears on the device, and what it signs can be checked by anybody', [], async (visit) => {
+inBrowser('a request appears on the device, and its signature can be verified by anyone', [], async (visit) => {
   const person = await arrive(visit, 'grace')
   const connectionId = await person.connect('grace')
   const phone = await pair(visit, person)
@@ -134,7 +130,7 @@ inBrowser('a request appears on the device, and what it signs can be checked by 
   await phone.getByText('No pending requests').waitFor()
 })
 
-inBrowser('a denial is signed too; what was decided elsewhere says so', ['404 '], async (visit) => {
+inBrowser('a denial is signed too; a request decided elsewhere says so', ['404 '], async (visit) => {
   const person = await arrive(visit, 'joan')
   const phone = await pair(visit, person)
   const agent = await register('Pushy agent')
@@ -151,7 +147,7 @@ inBrowser('a denial is signed too; what was decided elsewhere says so', ['404 ']
   await sees(phone, 'Request not found')
 })
 
-inBrowser('a device that is removed in the console is out at once', ['401 '], async (visit) => {
+inBrowser('a device removed in the console is signed out immediately', ['401 '], async (visit) => {
   const person = await arrive(visit, 'linus')
   const phone = await pair(visit, person)
   const desk = await person.open('/devices', 'Devices')
@@ -163,7 +159,7 @@ inBrowser('a device that is removed in the console is out at once', ['401 '], as
   await sees(phone, 'Pair this device')
 })
 
-inBrowser('only a device decides where its person wants it so, and it alone ends that', ['403 '], async (visit) => {
+inBrowser('with device-only approval only a device decides, and only it can turn that off', ['403 '], async (visit) => {
   const person = await arrive(visit, 'lise')
   await person.connect('lise')
   const phone = await pair(visit, person)
@@ -188,7 +184,7 @@ inBrowser('only a device decides where its person wants it so, and it alone ends
   assert.equal((await person.call('GET', '/v4/auth/me')).body.user.require_device_approval, false)
 })
 
-inBrowser('a request rings, and touching it opens it', [], async (visit) => {
+inBrowser('a request shows a notification, and tapping it opens the request', [], async (visit) => {
   const person = await arrive(visit, 'hedy')
   const phone = await pair(visit, person)
   await phone.context().grantPermissions(['notifications'], { origin: base })
@@ -245,22 +241,18 @@ async function touch(page: Page): Promise<void> {
 
 const disconnected = 'Failed to load resource: net::ERR_INTERNET_DISCONNECTED'
 
-inBrowser(
-  'without a network it opens all the same, and says that nothing can be decided',
-  [disconnected],
-  async (visit) => {
-    const person = await arrive(visit, 'vera')
-    const phone = await pair(visit, person)
-    await phone.evaluate('navigator.serviceWorker.ready')
-    await phone.reload()
-    await sees(phone, waiting)
-    await phone.context().setOffline(true)
-    await phone.reload()
-    await sees(phone, waiting)
-    await phone.getByText('You’re offline, or the service can’t be reached.').waitFor()
-    await assertAccessible(phone)
-    await phone.context().setOffline(false)
-    await press(phone, 'Try again')
-    await phone.getByText('No pending requests').waitFor()
-  },
-)
+inBrowser('it opens offline and says that nothing can be decided', [disconnected], async (visit) => {
+  const person = await arrive(visit, 'vera')
+  const phone = await pair(visit, person)
+  await phone.evaluate('navigator.serviceWorker.ready')
+  await phone.reload()
+  await sees(phone, waiting)
+  await phone.context().setOffline(true)
+  await phone.reload()
+  await sees(phone, waiting)
+  await phone.getByText('You’re offline, or the service can’t be reached.').waitFor()
+  await assertAccessible(phone)
+  await phone.context().setOffline(false)
+  await press(phone, 'Try again')
+  await phone.getByText('No pending requests').waitFor()
+})

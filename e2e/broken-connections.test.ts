@@ -58,7 +58,7 @@ function listenersOf({ port }: RunningService, metricsPort: number): Listener[] 
   ]
 }
 
-test('a client that breaks off at any byte does not end the service', async (t) => {
+test('a client that disconnects at any byte does not crash the service', async (t) => {
   const metricsPort = await freePort()
   const service = await startService(t, 'sqlite', { ...settings, SALLYPORT_METRICS_PORT: String(metricsPort) })
   const listeners = listenersOf(service, metricsPort)
@@ -67,7 +67,7 @@ test('a client that breaks off at any byte does not end the service', async (t) 
   for (const listener of listeners) await assertAnswers(listener, 'everything')
 })
 
-test('a client that breaks off does not end a service that speaks TLS', async (t) => {
+test('a client that disconnects does not crash a service with TLS', async (t) => {
   const folder = dataFolder(t)
   const authority = await sharedAuthority()
   const { cert, key } = await authority.issue({ names: ['localhost'] })
@@ -87,7 +87,7 @@ test('a client that breaks off does not end a service that speaks TLS', async (t
   for (const listener of listeners) await assertAnswers(listener, 'everything')
 })
 
-test('a client that breaks off ends no worker', async (t) => {
+test('a client that disconnects does not crash a worker', async (t) => {
   const metricsPort = await freePort()
   const service = await startService(t, 'sqlite', {
     ...settings,
@@ -103,7 +103,7 @@ const limitFile = '/proc/sys/net/core/somaxconn'
 const heldBySystem = existsSync(limitFile) ? Number(readFileSync(limitFile, 'utf8')) : 0
 
 test(
-  'clients that come while the service is busy wait to be accepted, and none is turned away',
+  'clients that connect while the service is busy are queued, not refused',
   { skip: heldBySystem < 2048 && `this system keeps no more than ${heldBySystem} connections` },
   async (t) => {
     const metricsPort = await freePort()

@@ -22,7 +22,7 @@ async function signInAtProvider(page: Page, account: string): Promise<void> {
   await press(page, 'Allow')
 }
 
-inBrowser('a person signs in with a provider, and is sent back to the page', [notSignedIn], async (visit) => {
+inBrowser('a user signs in with a provider and returns to the page', [notSignedIn], async (visit) => {
   const page = await visit()
   await sees(page, 'Sign in')
   await follow(page, byOidc)
@@ -42,7 +42,7 @@ inBrowser('a person signs in with a provider, and is sent back to the page', [no
   await showsWho(page, 'Hubert')
 })
 
-inBrowser('a person who refuses reads so, and can choose again', [notSignedIn], async (visit) => {
+inBrowser('a user who denies is told so and can choose again', [notSignedIn], async (visit) => {
   const page = await visit()
   await follow(page, byOidc)
   await page.getByLabel('Name').fill('grace')
@@ -56,7 +56,7 @@ inBrowser('a person who refuses reads so, and can choose again', [notSignedIn], 
   assert.equal(await page.getByRole('status').textContent(), '')
 })
 
-inBrowser('every result that an address names is a sentence, and none becomes markup', [notSignedIn], async (visit) => {
+inBrowser('every result in the URL is shown as a sentence, never as markup', [notSignedIn], async (visit) => {
   const page = await visit()
   const codes = new Set([...loginErrorCodes, ...connectErrorCodes])
   const heard = new Set<string>()
@@ -74,7 +74,7 @@ inBrowser('every result that an address names is a sentence, and none becomes ma
   }
 })
 
-inBrowser('no address makes the page say that an account was connected', [], async (visit) => {
+inBrowser('no URL makes the page claim that an account was connected', [], async (visit) => {
   const page = await signIn(visit, 'ada@example.com')
   const drawn = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))'
   const nobodys = 'con_01k9x3v7qmf5v8t2w4y6z8abcd'
@@ -93,7 +93,7 @@ inBrowser('no address makes the page say that an account was connected', [], asy
 
 const resume = '/v4/oauth/resume'
 
-inBrowser('a connection that waits goes on after a sign-in with a token', [notSignedIn], async (visit) => {
+inBrowser('a waiting connection continues after sign-in with a token', [notSignedIn], async (visit) => {
   const page = await visit(`${base}/?connect=waiting`)
   await page.getByText('After you sign in, your account will be connected.').waitFor()
   await page.getByLabel('Sign-in link or login token').fill((await issueLink('emmy@example.com')).login_url)
@@ -108,7 +108,7 @@ inBrowser('a connection that waits goes on after a sign-in with a token', [notSi
   assert.equal(page.url(), `${base}/`)
 })
 
-inBrowser('a connection that waits goes on after a sign-in with a provider', [notSignedIn], async (visit) => {
+inBrowser('a waiting connection continues after sign-in with a provider', [notSignedIn], async (visit) => {
   const page = await visit(`${base}/?connect=waiting`)
   const goesOn = page.waitForRequest(`${base}${resume}`)
   await follow(page, byGitHub)
@@ -117,7 +117,7 @@ inBrowser('a connection that waits goes on after a sign-in with a provider', [no
   await showsWho(page, 'Hubert')
 })
 
-inBrowser('a connection that waits goes on at once where somebody is signed in', [], async (visit) => {
+inBrowser('a waiting connection continues immediately for a signed-in user', [], async (visit) => {
   const page = await signIn(visit, 'rosa@example.com')
   const goesOn = page.waitForRequest(`${base}${resume}`)
   await page.goto(`${base}/?connect=waiting`)
@@ -128,15 +128,19 @@ inBrowser('a connection that waits goes on at once where somebody is signed in',
 
 const missing = '404 /v4/access-requests/'
 
-inBrowser('whoever was asked to decide comes back from a provider to do so', [notSignedIn, missing], async (visit) => {
-  const id = `arq_${'0'.repeat(26)}`
-  const page = await visit(`${base}/?decide=${id}`)
-  await follow(page, byGitHub)
-  await sees(page, 'Request not found')
-  assert.equal(page.url(), `${base}/approve-proxy/${id}`)
-})
+inBrowser(
+  'a user who was to decide returns to the request after provider sign-in',
+  [notSignedIn, missing],
+  async (visit) => {
+    const id = `arq_${'0'.repeat(26)}`
+    const page = await visit(`${base}/?decide=${id}`)
+    await follow(page, byGitHub)
+    await sees(page, 'Request not found')
+    assert.equal(page.url(), `${base}/approve-proxy/${id}`)
+  },
+)
 
-inBrowser('the ways to sign in fit a phone', [notSignedIn], async (visit) => {
+inBrowser('the sign-in methods fit a phone', [notSignedIn], async (visit) => {
   const page = await visit()
   await sees(page, 'Sign in')
   for (const width of [320, 390]) {

@@ -33,7 +33,7 @@ async function caller(): ReturnType<typeof approved> {
 }
 
 describe('call', () => {
-  test('gives exact bytes in a pipe, and into a file', async () => {
+  test('writes exact bytes to a pipe and to a file', async () => {
     const { upstream } = shared()
     const cli = await caller()
     assert.deepEqual((await cli.run(['call', upstream('/binary')])).bytes, binary)
@@ -45,7 +45,7 @@ describe('call', () => {
     assert.deepEqual(readFileSync(file), binary)
   })
 
-  test('sends method, headers and body as curl would; what is JSON as JSON', async () => {
+  test('sends method, headers and body like curl, and JSON as JSON', async () => {
     const { upstream } = shared()
     const cli = await caller()
     const sent = async (words: string[], input = '') => {
@@ -69,7 +69,7 @@ describe('call', () => {
     assert.deepEqual(await sent(['-d', '@-'], 'x'), ['POST', form, 'x'])
   })
 
-  test('-G, --data-raw, --data-binary, -F, -T and -I make the requests that they make with curl', async () => {
+  test('-G, --data-raw, --data-binary, -F, -T and -I work as in curl', async () => {
     const { upstream } = shared()
     const cli = await caller()
     const sent = async (words: string[], input = '', path = '/echo') => {
@@ -139,7 +139,7 @@ describe('call', () => {
     }
   })
 
-  test('-f prints no body of a failure, -s says nothing, -S says what failed all the same', async () => {
+  test('-f prints no body on failure, -s is silent, -S still shows errors', async () => {
     const { upstream, host } = shared()
     const cli = await caller()
     const outcome = async (...words: string[]) => {
@@ -161,7 +161,7 @@ describe('call', () => {
     assert.match(readFileSync(file, 'utf8'), /^HTTP 200 OK\n[^]*\n\nhello$/)
   })
 
-  test('ends by outcome, and says on standard error what is not in the body', async () => {
+  test('exits by outcome, and reports on standard error what is not in the body', async () => {
     const { upstream, host } = shared()
     const cli = await approved({ allowed_methods: ['GET', 'POST'] })
     const outcome = async (...words: string[]) => {
@@ -183,7 +183,7 @@ describe('call', () => {
     assert.match(String(stderr), /^sallyport: \w+: .*\n$/)
   })
 
-  test('a refusal is said with its code, and with the line that asks for what is missing', async () => {
+  test('an error has its code and the command that requests the missing access', async () => {
     const { upstream, host } = shared()
     const cli = await approved({ allowed_methods: ['GET'] })
     const refused = await cli.run(['call', '-g', cli.grantId, '-X', 'DELETE', upstream('/hello')])
@@ -213,7 +213,7 @@ describe('call', () => {
     assert.deepEqual([allowed.code, allowed.stdout], [0, 'allowed\n'])
   })
 
-  test('takes the newest of several grants for one account that allows the call', async () => {
+  test("uses the newest of an account's grants that allows the call", async () => {
     const { upstream, approve } = shared()
     const cli = await approved({ allowed_paths: ['/hello'] })
     const ask = async (terms: object = {}) =>
@@ -236,7 +236,7 @@ describe('call', () => {
     assert.deepEqual(await used('/hello'), { [cli.grantId]: 1, [newest]: 1, [last]: 1 })
   })
 
-  test('does not guess between two accounts, and says what tells their grants apart', async () => {
+  test('does not guess between two accounts, and describes their grants', async () => {
     const { upstream, host, connectAnother, approve, home, admitted } = shared()
     const cli = watched(home())
     const { token, grantId } = await admitted()
@@ -270,7 +270,7 @@ describe('call', () => {
     assert.match((await cli.runInTerminal(['grants'])).stdout, /ACCOUNT/)
   })
 
-  test('--json has the whole answer as the service gives it; --include has status and headers', async () => {
+  test("--json prints the service's whole response; --include adds status and headers", async () => {
     const { upstream } = shared()
     const cli = await caller()
     const answer = JSON.parse((await cli.run(['call', '--json', upstream('/missing')])).stdout)
@@ -288,7 +288,7 @@ describe('call', () => {
     assert.match(stdout, /^HTTP 200 OK\n(?:[^\n]+\n)*x-upstream: yes\n(?:[^\n]+\n)*\nhello$/)
   })
 
-  test('--stream prints what has come while the rest has not, and the process has no token in its arguments', async () => {
+  test('--stream prints data as it arrives, and no token is in the process arguments', async () => {
     const { upstream, release } = shared()
     const cli = await caller()
     const running = cli.start(['call', '--stream', upstream('/stream')])
@@ -301,7 +301,7 @@ describe('call', () => {
   })
 })
 
-test('none of all this has printed a token', () => {
+test('no token was printed', () => {
   assert.ok(homes.length > 4)
   for (const cli of homes) {
     const printed = cli.printed()

@@ -35,7 +35,7 @@ function homeFor(t: TestContext, url: string) {
   return cli
 }
 
-test('ids, names and refusals of any text act on no terminal, and open no page', async (t) => {
+test('ids, names and errors of any text cannot control the terminal or open a page', async (t) => {
   const names = 'grant_id access_request_id provider provider_name kind status name agent_id slug approval_url'
   const record: Record<string, unknown> = Object.fromEntries(names.split(' ').map((name) => [name, evil]))
   Object.assign(record, { echo_url: evil, expires_at: evil, access_token: token, allowed_hosts: [evil] })
@@ -63,7 +63,7 @@ test('ids, names and refusals of any text act on no terminal, and open no page',
   assert.ok(!readdirSync(cli.home).includes('owned'))
 })
 
-test('no token follows a redirect of the service', async (t) => {
+test('no token is sent to a redirect of the service', async (t) => {
   const seen: unknown[] = []
   const elsewhere = await listening(t, ({ headers }, response) => {
     seen.push(headers.authorization)
@@ -77,7 +77,7 @@ test('no token follows a redirect of the service', async (t) => {
   assert.deepEqual(seen, [])
 })
 
-test('without a home nothing is kept where one happens to stand, the environment does, and a password is not said again', async (t) => {
+test('without HOME nothing is stored in the current folder, and a password is not repeated', async (t) => {
   const cli = homeFor(t, 'https://me:hunter2@sallyport.example.com')
   const place = join(cli.home, 'somewhere')
   mkdirSync(place)

@@ -15,7 +15,7 @@ const execute = promisify(execFile)
 describe('an operator', () => {
   const operator = () => shared().home({ SALLYPORT_ADMIN_TOKEN: shared().service.adminToken })
 
-  test('lets somebody in, sees agents, ends one, and reads what is on record', async () => {
+  test('creates a login link, lists and disables agents, and reads the audit log', async () => {
     const { service, base } = shared()
     const cli = operator()
     const link = await cli.run(['login-link', '--email', 'ada@example.com', '--ttl', '600'])
@@ -100,7 +100,7 @@ describe('an operator', () => {
   })
 })
 
-test('a receipt is verified without the service: signed, unsigned, tampered with, by another key', async () => {
+test('a receipt is verified offline: signed, unsigned, tampered with, by another key', async () => {
   const { service, personToken, connectionId, base, admitted } = shared()
   const cli = await shared().registered()
   const id = (await cli.run(['request', 'acme', '--no-wait'])).stdout.trim()
@@ -225,7 +225,7 @@ describe('wrong input gets one line and the right code', { concurrency: 4 }, () 
   }
 })
 
-test('it runs on Node 20, where one is there, and so does the command of the service', async (t) => {
+test("it runs on Node 20 if installed, and so does the service's command", async (t) => {
   const cli = await shared().registered()
   const folders = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'node'))
   const versions = await Promise.all(
@@ -252,7 +252,7 @@ test('it runs on Node 20, where one is there, and so does the command of the ser
   assert.deepEqual([code, JSON.parse(stdout).result.serverInfo.name], [0, 'sallyport'], stderr)
 })
 
-test('/llms.txt is SKILL.md with the address of the service', async () => {
+test("/llms.txt is SKILL.md with the service's URL", async () => {
   const { service, base } = shared()
   const { status, headers, text } = await service.call('GET', '/llms.txt')
   assert.deepEqual([status, headers['content-type']], [200, 'text/plain; charset=utf-8'])

@@ -26,7 +26,7 @@ function modeOf(path: string): string {
 }
 
 describe('register', () => {
-  test("prints the agent's id, and keeps its token where its owner alone can read it", async () => {
+  test("prints the agent's id, and stores its token readable by its owner only", async () => {
     const cli = watched(shared().home())
     const { code, stdout, stderr } = await cli.run(['register', 'Mail helper'])
     assert.equal(code, 0, stderr)
@@ -45,7 +45,7 @@ describe('register', () => {
     assert.equal(cli.secrets().length, 1)
   })
 
-  test('shows the token only where that is asked for', async () => {
+  test('shows the token only on request', async () => {
     const { home, service } = shared()
     const cli = home()
     const { stdout } = await cli.run(['register', 'Mail helper', '--show-token', '--json'])
@@ -55,7 +55,7 @@ describe('register', () => {
     assert.deepEqual([me.body.agent_id, cli.secrets()], [agent_id, [access_token]])
   })
 
-  test('does not put an agent in the place of another unless it is told to', async () => {
+  test('does not replace an agent unless told to', async () => {
     const cli = watched(shared().home())
     const first = (await cli.run(['register', 'One'])).stdout
     const again = await cli.run(['register', 'Two'])
@@ -72,7 +72,7 @@ describe('register', () => {
     assert.notEqual(replaced.stdout, first)
   })
 
-  test('makes no agent where its token could not be kept', async () => {
+  test('creates no agent if its token could not be stored', async () => {
     const { home, service } = shared()
     const cli = home({ XDG_CONFIG_HOME: '/dev/null' })
     const before = (await service.call('GET', '/v4/agents', { token: service.adminToken })).body.agents.length
@@ -85,7 +85,7 @@ describe('register', () => {
 })
 
 describe('profiles', () => {
-  test('several live side by side; one is current, an option or a variable names another', async () => {
+  test('several can exist; one is current, and an option or a variable selects another', async () => {
     const cli = watched(shared().home())
     const one = (await cli.run(['register', 'One'])).stdout.trim()
     const two = (await cli.run(['register', 'Two', '--profile', 'work'])).stdout.trim()
@@ -105,7 +105,7 @@ describe('profiles', () => {
     assert.equal((await cli.run(['profile', 'list'])).stdout, `default\t${base}\t${one}\tno\n`)
   })
 
-  test('a token of one service is not sent to another, and none goes over http to another machine', async (t) => {
+  test('a token is sent only to its own service, and never over http to another machine', async (t) => {
     const { registered } = shared()
     const cli = await registered()
     const heard: (string | undefined)[] = []
@@ -142,7 +142,7 @@ describe('profiles', () => {
     assert.deepEqual([broken.code, broken.stderr.split('\n')[0]], [3, `sallyport: ${file} is not a valid profile`])
   })
 
-  test('a token from a file or the environment is used, and nothing says it again', async () => {
+  test('a token from a file or the environment is used and never printed', async () => {
     const { home, service, agent } = shared()
     const cli = watched(home())
     const file = join(cli.home, 'token')
@@ -164,7 +164,7 @@ describe('profiles', () => {
     assert.ok(!fresh.printed().includes(agent.token))
   })
 
-  test('an agent’s profile never holds the admin token; one of an earlier version is moved out of it', async () => {
+  test("an agent's profile never has the admin token; an older one is moved out", async () => {
     const { home, service, agent, base } = shared()
     const cli = watched(home())
     const folder = join(cli.home, '.config/sallyport')
@@ -190,7 +190,7 @@ describe('profiles', () => {
 })
 
 describe('request', () => {
-  test('prints the grant once somebody has approved, and nothing else on standard output', async () => {
+  test('prints only the grant on standard output, once approved', async () => {
     const { approve, registered, base } = shared()
     const cli = watched(await registered())
     const running = cli.start(['request', 'acme', '--method', 'GET', '--reason', 'To read your mail'])
@@ -205,7 +205,7 @@ describe('request', () => {
     )
   })
 
-  test('of the sandbox prints its grant at once, without a link', async () => {
+  test('for the sandbox prints its grant immediately, without a link', async () => {
     const { registered, base } = shared()
     const cli = watched(await registered())
     const { code, stdout, stderr } = await cli.run(['request', 'sandbox', '--reason', 'To try it out', '--open'])
@@ -215,7 +215,7 @@ describe('request', () => {
     assert.match(called.stdout, /Bearer \[REDACTED\]/)
   })
 
-  test('a no is told with its reason and an exit code of its own', async () => {
+  test('a denial has its reason and its own exit code', async () => {
     const { deny, registered } = shared()
     const cli = watched(await registered())
     const id = (await cli.run(['request', 'acme', '--no-wait'])).stdout.trim()
@@ -224,7 +224,7 @@ describe('request', () => {
     assert.deepEqual([code, stderr], [5, 'sallyport: access_denied: The access request was denied: Not today\\u2060\n'])
   })
 
-  test('nobody in time is 6, a Ctrl-C is 130; the request stays open, and the answer can be waited for later', async () => {
+  test('a timeout exits with 6 and Ctrl-C with 130; the request stays open', async () => {
     const { approve, registered } = shared()
     const cli = watched(await registered())
     const late = await cli.run(['request', 'acme', '--timeout', '1'])
@@ -249,7 +249,7 @@ describe('request', () => {
     assert.deepEqual([code, JSON.parse(stdout).grant_id], [0, grantId])
   })
 
-  test('--open shows the link in the browser, as one argument and without a shell', async () => {
+  test('--open opens the link in the browser, as one argument and without a shell', async () => {
     const { registered, base } = shared()
     const cli = watched(await registered())
     const browser = join(cli.home, 'browser')
@@ -269,7 +269,7 @@ describe('request', () => {
   })
 })
 
-test('none of all this has printed a token', () => {
+test('no token was printed', () => {
   assert.ok(homes.length > 6)
   for (const cli of homes) {
     const printed = cli.printed()

@@ -32,7 +32,7 @@ async function person() {
 }
 
 describe('on a terminal', () => {
-  test('a list is a table with titles, and colours only where they help', async () => {
+  test('a list is a table with headings, and colours only where they help', async () => {
     const { host } = shared()
     const cli = await person()
     const { stdout } = await cli.runInTerminal(['grants'])
@@ -50,7 +50,7 @@ describe('on a terminal', () => {
     assert.match(narrow, new RegExp(`^${cli.grantId}`, 'm'))
   })
 
-  test('no colours where NO_COLOR says so, the terminal has none, or it is a pipe', async () => {
+  test('no colours with NO_COLOR, a terminal without them, or a pipe', async () => {
     const cli = await person()
     for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
       const { stdout } = await cli.runInTerminal(['grants'], { env })
@@ -60,7 +60,7 @@ describe('on a terminal', () => {
     assert.ok(!controls.test((await cli.run(['--help'])).stdout))
   })
 
-  test('what an upstream says is shown, and never obeyed', async () => {
+  test('control characters from an upstream are shown, never executed', async () => {
     const { upstream } = shared()
     const cli = await person()
     const shown = 'before\\x1b[2J\\x1b]0;owned\\x07\\x1b[31m\\x0dafter\\u202egpj.exe\\x9b31m\n'
@@ -83,13 +83,13 @@ describe('on a terminal', () => {
     )
   })
 
-  test('JSON is laid out to be read', async () => {
+  test('JSON is pretty-printed', async () => {
     const { upstream } = shared()
     const { stdout } = await (await person()).runInTerminal(['call', upstream('/missing')])
     assert.match(stdout, /^\{\n {2}"message": "no such thing"\n\}\n/)
   })
 
-  test('a request shows its link and that it waits, in one line that is gone in the end', async () => {
+  test('a request shows its link and a waiting line that disappears at the end', async () => {
     const { approve, base } = shared()
     const cli = await person()
     const running = cli.startInTerminal(['request', 'acme'])
@@ -108,7 +108,7 @@ describe('on a terminal', () => {
     )
   })
 
-  test('each command has help with an example, which is about that command', async () => {
+  test('each command has help with an example of that command', async () => {
     const cli = await person()
     const all = (await cli.run(['--help'])).stdout
     const names = [...all.matchAll(/^ {2}([a-z-]+(?: [a-z]+)?) {2,}/gm)].map(([, name]) => name ?? '')

@@ -35,7 +35,7 @@ const exitCodes = {
 }
 
 describe('sallyport-server', { concurrency: 2 }, () => {
-  test('help lists every command, and an unknown one is told so with exit code 2', async (t) => {
+  test('help lists every command, and an unknown one exits with 2', async (t) => {
     const env = await settingsFor(t, 'sqlite')
     const commands = ['serve', 'config', 'doctor', 'keys rotate', 'v1-key rotate', 'audit verify']
     const help = await runServer(t, ['--help'], env)
@@ -54,7 +54,7 @@ describe('sallyport-server', { concurrency: 2 }, () => {
     assert.match(stdout, /^sallyport-server \d+\.\d+\.\d+\n$/)
   })
 
-  test('no command but serve makes anything where there is nothing yet: it says so, without a stack', async (t) => {
+  test('only serve creates a data directory; other commands report that there is none', async (t) => {
     const help = await runServer(t, ['--help'], await settingsFor(t, 'sqlite'))
     const listed = [...help.stdout.matchAll(/^ {2}sallyport-server ((?:[a-z0-9-]+ )+)/gm)].map(([, words = '']) =>
       words.trim(),
@@ -76,7 +76,7 @@ describe('sallyport-server', { concurrency: 2 }, () => {
     }
   })
 
-  test('a command whose reader has gone comes to its end, and says nothing of it', async (t) => {
+  test('a command whose output pipe closes exits quietly', async (t) => {
     const command = spawnServer(t, ['config'], await settingsFor(t, 'sqlite'))
     command.child.stdout?.destroy()
     assert.deepEqual(await command.exit, { code: 0, signal: null })
@@ -102,7 +102,7 @@ describe('sallyport-server', { concurrency: 2 }, () => {
     assert.equal(stderr, 'Unknown setting: SALLYPORT_BODI_BYTES. Is it misspelled?\n')
   })
 
-  test('config names what is wrong and ends with 1', async (t) => {
+  test('config names invalid settings and exits with 1', async (t) => {
     const masterKey = randomBytes(20).toString('base64')
     const env = await settingsFor(t, 'sqlite', { PORT: 'http', SALLYPORT_LOG_FORMAT: 'xml' })
     const { code, stdout, stderr } = await runServer(t, ['config'], env)
@@ -118,7 +118,7 @@ describe('sallyport-server', { concurrency: 2 }, () => {
 })
 
 describe('doctor', { concurrency: 2 }, () => {
-  test('finds a running service well, and before the first start there is nothing to mend', async (t) => {
+  test('reports a running service as healthy, and no problems before the first start', async (t) => {
     const fresh = await settingsFor(t, 'sqlite')
     const before = await runServer(t, ['doctor'], {
       ...fresh,
@@ -149,7 +149,7 @@ describe('doctor', { concurrency: 2 }, () => {
     }
   })
 
-  test('warns of v1 envelopes that a relay can mix, until they have to be bound', async (t) => {
+  test('warns that a relay can mix v1 envelopes unless binding is required', async (t) => {
     const open = await settingsFor(t, 'sqlite', { SALLYPORT_V1_READ: 'recipient' })
     assert.match((await runServer(t, ['doctor'], open)).stdout, /its own key \(SALLYPORT_V1_READ\)/)
     const bound = { ...open, SALLYPORT_V1_BINDING: 'required' }
@@ -159,7 +159,7 @@ describe('doctor', { concurrency: 2 }, () => {
     )
   })
 
-  test('tells how to close a data directory that others can read', async (t) => {
+  test('says how to restrict a data directory that others can read', async (t) => {
     const service = await startService(t, 'sqlite')
     const key = join(service.dataDir, 'master-key')
     chmodSync(service.dataDir, 0o755)
@@ -174,7 +174,7 @@ describe('doctor', { concurrency: 2 }, () => {
     assert.equal((await runServer(t, ['doctor'], service.env)).code, 0, 'what it told has helped')
   })
 
-  test('tells a wrong master key and an unknown setting', async (t) => {
+  test('reports a wrong master key and an unknown setting', async (t) => {
     const service = await startService(t, 'sqlite')
     const wrong = randomBytes(32).toString('base64url')
     const settings = { ...service.env, SALLYPORT_MASTER_KEY: wrong, SALLYPORT_HOST: '127.0.0.1' }
@@ -186,7 +186,7 @@ describe('doctor', { concurrency: 2 }, () => {
     assert.ok(!stdout.includes(wrong))
   })
 
-  test('tells a database that is down, and not its password', async (t) => {
+  test('reports a database that is down, without its password', async (t) => {
     const url = `postgres://sallyport:hunter2-hunter2@127.0.0.1:${await freePort()}/sallyport`
     const { code, stdout, stderr } = await runServer(
       t,
@@ -213,7 +213,7 @@ describe('doctor', { concurrency: 2 }, () => {
     assert.match(stdout, /^✓ clock\s+\d+ ms (?:ahead of|behind) the database's$/m)
   })
 
-  test('tells a certificate that has expired, names another host or has another key', async (t) => {
+  test('reports a certificate that expired, names another host or has another key', async (t) => {
     const folder = dataFolder(t)
     const good = makeCertificate(folder, 'sallyport.test', 30)
     const cases: [object, RegExp, number][] = [
@@ -256,7 +256,7 @@ test('https is served directly, with a Secure cookie and HSTS', async (t) => {
   assert.deepEqual(await service.stop(), { code: 0, signal: null })
 })
 
-test('metrics on a port of their own need no token, and are then nowhere else', async (t) => {
+test('metrics on a separate port need no token, and are served nowhere else', async (t) => {
   const port = await freePort()
   const service = await startService(t, 'sqlite', { SALLYPORT_METRICS_PORT: String(port) })
   const own = await fetch(`http://127.0.0.1:${port}/metrics`)
@@ -267,7 +267,7 @@ test('metrics on a port of their own need no token, and are then nowhere else', 
   assert.deepEqual([usual.status, usual.body.error.code], [404, 'not_found'])
 })
 
-test('metrics on a port of their own take the metrics token where there is one, and no other', async (t) => {
+test('metrics on a separate port accept only the metrics token, if there is one', async (t) => {
   const port = await freePort()
   const token = 'a-metrics-token-of-32-or-more-characters'
   const settings = { SALLYPORT_METRICS_PORT: String(port), SALLYPORT_METRICS_TOKEN: token }

@@ -52,7 +52,7 @@ const refused = /^Mail helper tried to delete .*\/api\/x, refused: this method i
 const unknown = /^Mail helper tried to read .*\/api\/nothing, answered 404\./
 const written = /^Report writer read .*\/api\/whoami, answered 200\./
 
-inBrowser('records are found by an address and by the controls, with the keyboard', [], async (visit) => {
+inBrowser('records can be filtered by URL and by the controls, with the keyboard', [], async (visit) => {
   const { person } = await (lived ??= live(visit))
   const page = await person.open('/activity?outcome=refused&kind=nonsense&span=%3Cb%3E', 'Activity', visit)
   await holds(page, [refused])
@@ -96,7 +96,7 @@ const figure = async (page: Page, outcome: string) => {
   return Number(text.replace(/\D/g, ''))
 }
 
-inBrowser('the chart tells the figures; one record is read, and one comes back to the list', [], async (visit) => {
+inBrowser('the chart has figures; a record opens, and Back returns to the list', [], async (visit) => {
   const { person, grant } = await (lived ??= live(visit))
   const page = await person.open(`/activity?grant_id=${grant}`, 'Activity', visit)
   await page.getByRole('img', { name: `Calls over time: ${manyCalls + 2} calls, ` }).waitFor()
@@ -142,7 +142,7 @@ async function download(page: Page, name: string): Promise<{ name: string; text:
   return { name: file.suggestedFilename(), text: readFileSync(await file.path(), 'utf8') }
 }
 
-inBrowser('the list goes on, files hold all of it, and a call appears by itself', [], async (visit) => {
+inBrowser('the list loads more, exports have all of it, and new calls appear live', [], async (visit) => {
   const { person, helper, grant } = await (lived ??= live(visit))
   const page = await person.open(`/activity?grant_id=${grant}`, 'Activity', visit)
   await lines(page).nth(49).waitFor()
@@ -184,7 +184,7 @@ inBrowser('the list goes on, files hold all of it, and a call appears by itself'
   await eventually(async () => (await figure(page, 'Answered')) === before + 1, 'the answer is not counted')
 })
 
-inBrowser('nothing of others is shown, and no text of theirs breaks the page', ['404 /v4/audit/'], async (visit) => {
+inBrowser("other users' records are not shown, and no text breaks the page", ['404 /v4/audit/'], async (visit) => {
   const victim = await (lived ??= live(visit))
   const person = await arrive(visit, 'mallory')
   const odd = `\u05d0\u05d1 <img src=x onerror="document.title='gone'"> ${'W'.repeat(50)}`

@@ -37,7 +37,7 @@ async function isFit(page: Page): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 800 })
 }
 
-inBrowser('a wrong token opens nothing; the right one is kept nowhere', ['401 /v4/users'], async (visit) => {
+inBrowser('a wrong token is refused; the right one is not stored', ['401 /v4/users'], async (visit) => {
   const page = await visit(`${base}/admin`)
   await sees(page, 'Administration')
   const field = page.getByLabel('Admin token')
@@ -76,7 +76,7 @@ inBrowser('a wrong token opens nothing; the right one is kept nowhere', ['401 /v
   await assertFits(page)
 })
 
-inBrowser('providers: from a preset, of one’s own, switched off and on, removed', ['400 ', '409 '], async (visit) => {
+inBrowser('providers: from a preset, custom, disabled and enabled, deleted', ['400 ', '409 '], async (visit) => {
   const page = await open(visit, 'Providers')
   await page.getByLabel('Search providers').fill('github')
   const preset = page.getByRole('list', { name: 'Known providers' }).getByRole('listitem')
@@ -167,7 +167,7 @@ inBrowser('providers: from a preset, of one’s own, switched off and on, remove
   await card(again, 'Beta').getByText('active', { exact: true }).waitFor()
 })
 
-inBrowser('a proposal that waits for credentials gets them, after health has told of it', [], async (visit) => {
+inBrowser('health shows a proposal that waits for credentials, and it gets them', [], async (visit) => {
   const agent = await register('Proposer')
   const lift = oauth.fault.answer(oauthPaths.registration, { status: 403 })
   const name = `<i>Delta</i> ${'w'.repeat(60)}`
@@ -208,7 +208,7 @@ inBrowser('a proposal that waits for credentials gets them, after health has tol
 })
 
 inBrowser(
-  'a proposal by name alone gets its endpoints, and says what was wrong with them',
+  'a proposal with only a name gets its endpoints, and errors are shown',
   ['400 /v4/providers/'],
   async (visit) => {
     const agent = await register('Proposer of names')
@@ -234,7 +234,7 @@ inBrowser(
   },
 )
 
-inBrowser('an agent is disabled for good, and its next call is refused', [], async (visit) => {
+inBrowser('an agent is disabled permanently, and its next call is refused', [], async (visit) => {
   const odd = `<b>Bad</b> agent \u05d0\u05d1 ${'m'.repeat(60)}`
   const agent = await register(odd)
   const page = await open(visit, 'Agents')
@@ -254,7 +254,7 @@ inBrowser('an agent is disabled for good, and its next call is refused', [], asy
 
 const ofUsers = [linkIsOver, notSignedIn, '400 /v4/auth/login-tokens', '401 ']
 
-inBrowser('users: a link that works once, devices that were lost, and disabling', ofUsers, async (visit) => {
+inBrowser('users: a one-time link, lost devices, and disabling', ofUsers, async (visit) => {
   const page = await open(visit, 'Users')
   await page.getByLabel('Email address').fill('not an address')
   await page.keyboard.press('Enter')

@@ -37,7 +37,7 @@ inBrowser('an account is connected through the provider’s own pages', [], asyn
   assert.equal(body.connections.length, 1)
 })
 
-inBrowser('a code connects an account that is signed in elsewhere', [], async (visit) => {
+inBrowser('an account can be connected with a code from another device', [], async (visit) => {
   const person = await arrive(visit, 'grace')
   const lift = oauth.fault.change(oauthPaths.deviceAuthorization, (answer) => ({ ...answer, interval: 1 }))
   const page = await person.open('/connections/new', 'Connect an account')
@@ -76,7 +76,7 @@ inBrowser('a code connects an account that is signed in elsewhere', [], async (v
   lift()
 })
 
-inBrowser('an account that needs its person says so by itself, and signing in again heals it', [], async (visit) => {
+inBrowser('an account that needs reauthorization says so, and signing in again fixes it', [], async (visit) => {
   const person = await arrive(visit, 'linus')
   const lift = oauth.fault.change(oauthPaths.token, (answer) => ({ ...answer, expires_in: 1 }))
   const id = await person.connect('linus')
@@ -102,7 +102,7 @@ inBrowser('an account that needs its person says so by itself, and signing in ag
   assert.equal((await agent.read(grant)).upstream, 200)
 })
 
-inBrowser('disconnecting says which grants it ends, and ends them', [], async (visit) => {
+inBrowser('disconnecting lists the grants it ends, and ends them', [], async (visit) => {
   const person = await arrive(visit, 'edsger')
   const [first, second] = [await person.connect('edsger'), await person.connect('edsger-at-work')]
   const agent = await register('Mail helper')
@@ -135,7 +135,7 @@ inBrowser('disconnecting says which grants it ends, and ends them', [], async (v
   assert.equal((await agent.read(other)).upstream, 200)
 })
 
-inBrowser('of a provider that nobody answers for one is warned before one goes there', [], async (visit) => {
+inBrowser('the user is warned before going to an unverified provider', [], async (visit) => {
   const person = await arrive(visit, 'carol')
   const agent = await register()
   const name = `Open <b>house</b> ${'x'.repeat(70)}`
@@ -172,7 +172,7 @@ inBrowser('of a provider that nobody answers for one is warned before one goes t
   assert.equal(new URL(page.url()).host, oauth.host)
 })
 
-inBrowser('accounts of others are not shown, and no name breaks out of its place', [], async (visit) => {
+inBrowser("other users' accounts are not shown, and no name breaks the page", [], async (visit) => {
   const person = await arrive(visit, 'mallory')
   const odd = `<img src=x onerror="document.title='gone'">${'w'.repeat(60)}`
   const id = await person.connect(odd)

@@ -5,7 +5,7 @@ import { assertAccessible } from './accessible.ts'
 import { arrive, assertFits, register } from './console-people.ts'
 import { base, hears, inBrowser, press, shows } from './in-browser.ts'
 
-inBrowser('an agent that was denied is silent, can be blocked, and there is a way back', [], async (visit) => {
+inBrowser('a denied agent is muted, can be blocked, and unblocked again', [], async (visit) => {
   const person = await arrive(visit, 'ada')
   const odd = `<b>Pushy</b> \u05d0\u05d1 ${'m'.repeat(70)}`
   const agent = await register(odd)
@@ -32,7 +32,7 @@ inBrowser('an agent that was denied is silent, can be blocked, and there is a wa
   assert.equal(await page.locator('main b').count(), 0)
 })
 
-inBrowser('a device appears once it is paired, and is out once it is removed', [], async (visit) => {
+inBrowser('a device appears when it is paired, and is signed out when removed', [], async (visit) => {
   const person = await arrive(visit, 'grace')
   const page = await person.open('/devices', 'Devices')
   await page.getByText('No devices yet').waitFor()

@@ -11,7 +11,7 @@ const region = (page: Page, name: string) => page.getByRole('region', { name, ex
 const grantOf = (page: Page, name: string) =>
   page.getByRole('listitem').filter({ has: page.getByRole('heading', { name, exact: true }) })
 
-inBrowser('a newcomer is told the three steps, and given the commands of the start screen', [], async (visit) => {
+inBrowser('a new user sees the three steps and the commands of the start screen', [], async (visit) => {
   const person = await arrive(visit, 'newcomer')
   const page = await person.open('/', 'Home')
   for (const step of ['Connect an account', 'Give an agent this address', 'Decide when it asks']) {
@@ -26,7 +26,7 @@ inBrowser('a newcomer is told the three steps, and given the commands of the sta
   await sees(page, 'Connect an account')
 })
 
-inBrowser('what an agent asks for appears by itself, and goes when it is taken back', [], async (visit) => {
+inBrowser('a request appears live, and disappears when it is cancelled', [], async (visit) => {
   const person = await arrive(visit, 'ada')
   await person.connect('ada')
   const page = await person.open('/', 'Home')
@@ -54,7 +54,7 @@ inBrowser('what an agent asks for appears by itself, and goes when it is taken b
   await sees(page, 'An agent is requesting access')
 })
 
-inBrowser('calls are told in words as they happen, and what needs its person is', [], async (visit) => {
+inBrowser('calls appear live as sentences, and so does what needs attention', [], async (visit) => {
   const person = await arrive(visit, 'grace')
   const stale = await person.connect('grace-stale')
   const id = await person.connect('grace')
@@ -84,63 +84,59 @@ inBrowser('calls are told in words as they happen, and what needs its person is'
   await sees(page, 'Connections')
 })
 
-inBrowser(
-  'a grant says who may do what until when; revoking it is at once, and said to be for good',
-  [],
-  async (visit) => {
-    const person = await arrive(visit, 'edsger')
-    const id = await person.connect('edsger')
-    const agent = await register('Mail helper')
-    const terms = { connection_id: id, allowed_methods: ['GET'], allowed_hosts: [oauth.host], max_calls: 3 }
-    const grant = await person.approve(await agent.ask(), terms)
-    const page = await person.open('/grants', 'Grants')
-    const row = grantOf(page, 'Mail helper')
-    const sentence = `Mail helper may only read (GET) on ${oauth.host}, using edsger@example.com at Beta, up to 3 calls, until you revoke it.`
-    await row.getByText(sentence).waitFor()
-    await row.getByText('0 of 3 calls').waitFor()
-    await row.getByText('Never').waitFor()
-    assert.equal((await agent.read(grant)).upstream, 200)
-    await row.getByText('1 of 3 calls').waitFor()
+inBrowser('a grant is described in words; revoking is immediate and said to be permanent', [], async (visit) => {
+  const person = await arrive(visit, 'edsger')
+  const id = await person.connect('edsger')
+  const agent = await register('Mail helper')
+  const terms = { connection_id: id, allowed_methods: ['GET'], allowed_hosts: [oauth.host], max_calls: 3 }
+  const grant = await person.approve(await agent.ask(), terms)
+  const page = await person.open('/grants', 'Grants')
+  const row = grantOf(page, 'Mail helper')
+  const sentence = `Mail helper may only read (GET) on ${oauth.host}, using edsger@example.com at Beta, up to 3 calls, until you revoke it.`
+  await row.getByText(sentence).waitFor()
+  await row.getByText('0 of 3 calls').waitFor()
+  await row.getByText('Never').waitFor()
+  assert.equal((await agent.read(grant)).upstream, 200)
+  await row.getByText('1 of 3 calls').waitFor()
 
-    const download = page.waitForEvent('download')
-    await row.getByRole('button', { name: 'Download the receipt for Mail helper' }).click()
-    const receipt = JSON.parse(readFileSync(await (await download).path(), 'utf8'))
-    assert.deepEqual([receipt.grant_id, receipt.signed], [grant, false])
-    assert.equal(
-      await row.getByRole('link', { name: 'Activity of Mail helper' }).getAttribute('href'),
-      `/activity?grant_id=${grant}`,
-    )
+  const download = page.waitForEvent('download')
+  await row.getByRole('button', { name: 'Download the receipt for Mail helper' }).click()
+  const receipt = JSON.parse(readFileSync(await (await download).path(), 'utf8'))
+  assert.deepEqual([receipt.grant_id, receipt.signed], [grant, false])
+  assert.equal(
+    await row.getByRole('link', { name: 'Activity of Mail helper' }).getAttribute('href'),
+    `/activity?grant_id=${grant}`,
+  )
 
-    const opener = page.getByRole('button', { name: 'Revoke the access of Mail helper' })
-    await opener.focus()
-    await page.keyboard.press('Enter')
-    const dialog = page.getByRole('dialog', { name: 'Revoke this access?' })
-    await dialog.getByText('This can’t be undone').waitFor()
-    await page.keyboard.press('Escape')
-    await page.locator(':focus').and(opener).waitFor()
-    assert.equal((await agent.read(grant)).upstream, 200)
+  const opener = page.getByRole('button', { name: 'Revoke the access of Mail helper' })
+  await opener.focus()
+  await page.keyboard.press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Revoke this access?' })
+  await dialog.getByText('This can’t be undone').waitFor()
+  await page.keyboard.press('Escape')
+  await page.locator(':focus').and(opener).waitFor()
+  assert.equal((await agent.read(grant)).upstream, 200)
 
-    const sent: string[] = []
-    page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`))
-    await opener.dblclick()
-    await dialog.getByRole('button', { name: 'Revoke' }).dblclick()
-    await hears(page, 'Access revoked.')
-    await page.getByText('No active grants').waitFor()
-    assert.equal(sent.filter((one) => one === `POST /v4/grants/${grant}/revoke`).length, 1)
-    assert.equal((await agent.read(grant)).code, 'grant_revoked')
+  const sent: string[] = []
+  page.on('request', (request) => sent.push(`${request.method()} ${new URL(request.url()).pathname}`))
+  await opener.dblclick()
+  await dialog.getByRole('button', { name: 'Revoke' }).dblclick()
+  await hears(page, 'Access revoked.')
+  await page.getByText('No active grants').waitFor()
+  assert.equal(sent.filter((one) => one === `POST /v4/grants/${grant}/revoke`).length, 1)
+  assert.equal((await agent.read(grant)).code, 'grant_revoked')
 
-    await page.getByRole('radio', { name: 'Active' }).focus()
-    await page.keyboard.press('ArrowRight')
-    await page.getByText('No grants have expired yet').waitFor()
-    await page.keyboard.press('ArrowRight')
-    await row.getByText(/^Mail helper could only read .* until you revoked it: /).waitFor()
-    assert.equal(await page.getByRole('button', { name: /^Revoke/ }).count(), 0)
-    await assertAccessible(page)
-  },
-)
+  await page.getByRole('radio', { name: 'Active' }).focus()
+  await page.keyboard.press('ArrowRight')
+  await page.getByText('No grants have expired yet').waitFor()
+  await page.keyboard.press('ArrowRight')
+  await row.getByText(/^Mail helper could only read .* until you revoked it: /).waitFor()
+  assert.equal(await page.getByRole('button', { name: /^Revoke/ }).count(), 0)
+  await assertAccessible(page)
+})
 
 inBrowser(
-  'grants of others are not shown, those of one account can be, and no text breaks the page',
+  "other users' grants are not shown, they can be filtered by account, and no text breaks the page",
   [],
   async (visit) => {
     const person = await arrive(visit, 'mallory')
@@ -177,7 +173,7 @@ inBrowser(
   },
 )
 
-inBrowser('a grant that a device signed says so, and its receipt holds the signature', [], async (visit) => {
+inBrowser('a grant signed by a device says so, and its receipt has the signature', [], async (visit) => {
   const person = await arrive(visit, 'barbara')
   const connection = await person.connect('barbara')
   const key = await generateDeviceKey()

@@ -40,7 +40,7 @@ function sessionRows(page: Page): Locator {
   return page.getByRole('region', { name: 'Your sessions' }).getByRole('listitem')
 }
 
-inBrowser('the link of the start screen signs the owner in, once', [notSignedIn, linkIsOver], async (visit) => {
+inBrowser("the start screen's link signs the owner in, once", [notSignedIn, linkIsOver], async (visit) => {
   const link = /\S+#login_token=\S+/.exec(startScreen())?.[0] ?? ''
   const page = await visit(link)
   await sees(page, 'Sign in as owner?')
@@ -64,7 +64,7 @@ inBrowser('the link of the start screen signs the owner in, once', [notSignedIn,
   await sees(await visit(link), 'This link no longer works')
 })
 
-inBrowser('the token is in no address and no history, wherever the link is opened', [notSignedIn], async (visit) => {
+inBrowser('the token is in no URL and no history, wherever the link is opened', [notSignedIn], async (visit) => {
   const first = await issueLink('henriette@example.com')
   const page = await visit(first.login_url)
   await sees(page, 'Sign in as henriette?')
@@ -81,7 +81,7 @@ inBrowser('the token is in no address and no history, wherever the link is opene
   await sees(page, 'Sign in')
 })
 
-inBrowser('a link that is opened does nothing without the click', [notSignedIn], async (visit) => {
+inBrowser('opening a link does nothing without a click', [notSignedIn], async (visit) => {
   const { login_url, login_token } = await issueLink('ida@example.com')
   const page = await visit(login_url)
   await sees(page, 'Sign in as ida?')
@@ -94,7 +94,7 @@ inBrowser('a link that is opened does nothing without the click', [notSignedIn],
 })
 
 // Those whose session was ended find out.
-inBrowser('a link that makes the browser somebody else’s says so first', [], async (visit) => {
+inBrowser('a link that would switch the user says so first', [], async (visit) => {
   const page = await signIn(visit, 'hedy@example.com')
   await page.goto('about:blank')
   await page.goto((await issueLink('eve@example.com')).login_url)
@@ -110,7 +110,7 @@ inBrowser('a link that makes the browser somebody else’s says so first', [], a
 
 const failed = ['404 /assets/', 'Failed to fetch dynamically imported module']
 
-inBrowser('a page that is older than the service says so, and loads again', failed, async (visit) => {
+inBrowser('a page older than the service says so and reloads', failed, async (visit) => {
   const page = await signIn(visit, 'ida@example.com')
   await page.route(/assets\/grants-/, (route) => route.fulfill({ status: 404 }))
   await page.getByRole('link', { name: 'Grants' }).click()
@@ -120,7 +120,7 @@ inBrowser('a page that is older than the service says so, and loads again', fail
   await sees(page, 'Grants')
 })
 
-inBrowser('of a double click the second half does nothing', [sessionIsOver], async (visit) => {
+inBrowser('the second click of a double click does nothing', [sessionIsOver], async (visit) => {
   await signIn(visit, 'grace@example.com')
   await signIn(visit, 'grace@example.com')
   const page = await visit((await issueLink('grace@example.com')).login_url)
@@ -152,7 +152,7 @@ inBrowser('of a double click the second half does nothing', [sessionIsOver], asy
 
 const tooLong = '400 /v4/auth/login/preview'
 
-inBrowser('a token can be pasted, with the keyboard alone', [notSignedIn, tooLong], async (visit) => {
+inBrowser('a token can be pasted with the keyboard only', [notSignedIn, tooLong], async (visit) => {
   const page = await visit()
   await sees(page, 'Sign in')
   await page.getByText('POST /v4/auth/login-tokens').waitFor()
@@ -174,7 +174,7 @@ inBrowser('a token can be pasted, with the keyboard alone', [notSignedIn, tooLon
   await showsWho(page, 'emmy')
 })
 
-inBrowser('signing out ends the session and forgets the cookie', [notSignedIn], async (visit) => {
+inBrowser('signing out ends the session and clears the cookie', [notSignedIn], async (visit) => {
   const page = await signIn(visit, 'rosa@example.com')
   const [cookie] = await page.context().cookies()
   const me = async () =>
@@ -211,7 +211,7 @@ inBrowser('signing out everywhere ends the session of another browser', over, as
   await sees(first, 'Your session has ended')
 })
 
-inBrowser('one session of the list can be ended', [sessionIsOver], async (visit) => {
+inBrowser('a single session can be ended', [sessionIsOver], async (visit) => {
   const first = await signIn(visit, 'maria@example.com')
   const second = await signIn(visit, 'maria@example.com')
   await openAccount(second)
@@ -229,7 +229,7 @@ inBrowser('one session of the list can be ended', [sessionIsOver], async (visit)
 
 const offline = 'Failed to load resource: net::ERR_INTERNET_DISCONNECTED'
 
-inBrowser('a lost connection is said, and the same click works again', [notSignedIn, offline], async (visit) => {
+inBrowser('a lost connection is reported, and the same click works again', [notSignedIn, offline], async (visit) => {
   const page = await visit((await issueLink('ada@example.com')).login_url)
   await sees(page, 'Sign in as ada?')
   await page.context().setOffline(true)
@@ -250,7 +250,7 @@ inBrowser('a lost connection is said, and the same click works again', [notSigne
   await sees(page, 'Sign in as ada?')
 })
 
-inBrowser("the service's refusal is shown in its words, with the request id", ['403 '], async (visit) => {
+inBrowser('an error of the service is shown with its message and request id', ['403 '], async (visit) => {
   const page = await signIn(visit, 'vera@example.com')
   await openAccount(page)
   const agent = (await (await post('/v4/agents/register', { name: 'an agent' })).json()) as { access_token: string }
@@ -260,7 +260,7 @@ inBrowser("the service's refusal is shown in its words, with the request id", ['
   await hears(page, /^This call requires a user's session, not an agent token\. \(req_[0-9a-z]+\)$/)
 })
 
-inBrowser('the commands are those of the start screen, and the page fits a phone', [], async (visit) => {
+inBrowser("the page has the start screen's commands and fits a phone", [], async (visit) => {
   const page = await signIn(visit, 'mary@example.com')
   await openAccount(page)
   const lines = await page.locator('pre code').allTextContents()

@@ -96,7 +96,7 @@ for (const host of ['127.0.0.1', 'localhost']) {
     assert.ok(await isUsable(login_token))
   })
 
-  inBrowser(`a page at another origin (${host}) can't send JSON, nor read an answer`, crossOrigin, async (visit) => {
+  inBrowser(`a page at another origin (${host}) can't send JSON or read a response`, crossOrigin, async (visit) => {
     const { login_token } = await issueLink('mallory@example.com')
     const page = await visit(otherOrigin(host))
     const init = {

@@ -20,7 +20,7 @@ const answers = async (url: string) =>
     () => false,
   )
 
-describe('a demo that runs', () => {
+describe('a running demo', () => {
   const endings: (() => unknown)[] = []
   const scope = { after: (ending: () => unknown) => endings.push(ending) } as Parameters<typeof startDemo>[0]
   let demo: Demo
@@ -53,7 +53,7 @@ describe('a demo that runs', () => {
     return caller(demo, session_token)
   }
 
-  test('the journey: sign in, be asked, connect at Acorn, approve, and see what the agent did', async (t) => {
+  test("the whole flow: sign in, connect at Acorn, approve, and see the agent's calls", async (t) => {
     const agent = runAgent(t, demo.env)
     const [approvalUrl] = await agent.says(/http:\S+\/approve-proxy\/\S+/)
     const page = await context.newPage()
@@ -98,13 +98,13 @@ describe('a demo that runs', () => {
     )
   })
 
-  test('what the agent keeps is for its owner alone, and lies with all else in the folder of the demo', () => {
+  test("the agent's files are private and in the demo's folder", () => {
     const modeOf = (name: string) => (statSync(join(demo.folder, name)).mode & 0o777).toString(8)
     assert.deepEqual(['.', 'agent.json', 'run.json', 'service'].map(modeOf), ['700', '600', '600', '700'])
     assert.deepEqual(readdirSync(join(demo.folder, '..')), ['demo'])
   })
 
-  test('a second run uses the grant that is there; once it is revoked, the agent asks anew and takes a no', async (t) => {
+  test('a second run reuses the grant; once revoked, the agent asks again and accepts a denial', async (t) => {
     const user = await signedIn()
     const again = runAgent(t, demo.env)
     assert.equal(await again.ended(), 0, again.stderr())
@@ -120,7 +120,7 @@ describe('a demo that runs', () => {
     assert.match(refused.stdout(), /The access request was denied: not today/)
   })
 
-  test('a narrower approval shows: what was not granted is refused, and the rest works', async (t) => {
+  test('with a narrower approval the other calls are refused', async (t) => {
     const user = await signedIn()
     const { connections } = await user('GET', '/v4/connections')
     const agent = runAgent(t, demo.env)
@@ -132,7 +132,7 @@ describe('a demo that runs', () => {
     assert.match(agent.stdout(), /Answers .*\n +✘ refused: method_not_allowed/)
   })
 
-  test('a code connects an account too, at a page that needs no certificate', async () => {
+  test('an account can be connected with a code, on a page without a certificate', async () => {
     const user = await signedIn()
     const flow = await user('POST', '/v4/oauth/device/start', { provider_slug: 'acorn' })
     const page = await context.newPage()
@@ -163,7 +163,7 @@ describe('a demo that runs', () => {
     assert.ok(connections.some((one: any) => one.account_label === 'ada@acorn.example'))
   })
 
-  test('over http Acorn serves pages alone, under its own address, and its API wants a token', async () => {
+  test('over http Acorn serves only pages under its own host, and its API needs a token', async () => {
     for (const path of [
       '/token',
       '/device/auth',
@@ -180,14 +180,14 @@ describe('a demo that runs', () => {
     assert.match(await ended.text(), /This sign-in is over/)
   })
 
-  test('a second one in the same folder is refused, and leaves the first alone', async (t) => {
+  test('a second one in the same folder is refused and does not affect the first', async (t) => {
     const second = runProgram(t, ['demo/start.ts', '--demo'], { ...demo.env, PORT: '1' })
     assert.equal(await second.ended(), 1)
     assert.equal(second.stderr(), `Demo: one is running already, at ${demo.base}. End it with Ctrl-C first.\n`)
     assert.ok(await answers(`${demo.base}/readyz`))
   })
 
-  test('Ctrl-C ends all of it, and the next start begins anew', async (t) => {
+  test('Ctrl-C stops everything, and the next start begins from scratch', async (t) => {
     demo.signal('SIGINT')
     assert.equal(await demo.ended(), 0, demo.stderr())
     assert.equal(demo.stderr(), '')
@@ -205,8 +205,8 @@ describe('a demo that runs', () => {
   })
 })
 
-describe('a wrong start of the demo', () => {
-  test('is refused with one line that names the setting', () => {
+describe('an invalid start of the demo', () => {
+  test('is refused with one line naming the setting', () => {
     const table: [Record<string, string>, RegExp][] = [
       [{ DATABASE_URL: 'postgres://localhost/x' }, /^DATABASE_URL is set/],
       [{ DATABASE_URL_FILE: '/run/secrets/url' }, /^DATABASE_URL_FILE is set/],
@@ -222,7 +222,7 @@ describe('a wrong start of the demo', () => {
     })
   })
 
-  test('settings that a demo has no use for do not reach its service', () => {
+  test('settings irrelevant to a demo are not passed to its service', () => {
     const given = {
       HOST: '127.0.0.1',
       DATABASE_URL: '',
@@ -237,14 +237,14 @@ describe('a wrong start of the demo', () => {
     assert.equal(port, undefined)
   })
 
-  test('npm start passes it on, and says nothing else', async (t) => {
+  test('npm start passes it on and prints nothing else', async (t) => {
     const program = runProgram(t, ['scripts/start.mjs', '--demo'], { HOST: '0.0.0.0' })
     assert.equal(await program.ended(), 1)
     assert.match(program.stderr(), /^Demo: HOST is .*\n$/)
     assert.equal(program.stdout(), '')
   })
 
-  test('a port that was asked for and is taken is named; a folder that is not its own is left alone', async (t) => {
+  test('a port in use is named, and a foreign folder is not touched', async (t) => {
     const settings = await demoSettings(t)
     const taken = createServer().listen(Number(settings['PORT']), '127.0.0.1')
     t.after(() => taken.close())
@@ -263,7 +263,7 @@ describe('a wrong start of the demo', () => {
   })
 })
 
-test('what others wrote comes to the terminal as one line of text', () => {
+test('text from others is printed as one plain line', () => {
   assert.equal(quoted('a\u001b[2Jb\r\nc\u202ed'), 'a [2Jb c d')
   assert.equal(quoted('x'.repeat(200)).length, 100)
   assert.equal(quoted({ a: 1 }), '{"a":1}')

@@ -149,7 +149,7 @@ describe('a code block of the documentation', () => {
     for (const pattern of prints['docs/cli.md'] ?? []) assert.match(printed, pattern)
   })
 
-  test('is a request that the service answers', async () => {
+  test('is a request that the service accepts', async () => {
     const { service, agent, fill } = setup
     let access_request_id = ''
     for (const { code } of take('http', /^SKILL/)) {
@@ -164,7 +164,7 @@ describe('a code block of the documentation', () => {
     assert.match(access_request_id, /^arq_/)
   })
 
-  test('is what the lines of the start screen show', async () => {
+  test("matches what the start screen's commands print", async () => {
     const [block] = take('json', /^README/)
     const lines = setup.service.stdout.split('\n')
     const pasted = lines.slice(lines.findIndex((line) => line.includes('paste this')) + 1).join('\n')
@@ -172,7 +172,7 @@ describe('a code block of the documentation', () => {
     assert.partialDeepStrictEqual(answer, JSON.parse(block?.code ?? ''))
   })
 
-  describe('that configures an MCP client', () => {
+  describe('with the configuration of an MCP client', () => {
     let home: ReturnType<typeof commandLineIn>
     let told: string[][]
     let url: string
@@ -212,7 +212,7 @@ describe('a code block of the documentation', () => {
     })
   })
 
-  test('names npm scripts that there are', () => {
+  test('names npm scripts that exist', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     const pages = [...new Set(blocks.map(({ file }) => file))].filter((file) => file.endsWith('.md'))
     const named = pages
@@ -224,7 +224,7 @@ describe('a code block of the documentation', () => {
     )
   })
 
-  test('is run here or has a reason not to be', () => {
+  test('is run here or has a reason not to', () => {
     const left = blocks.filter((block) => isHere(block) && !run.has(block))
     assert.deepEqual(
       left.map(({ file, line, language }) => `${file}:${line} ${language}`),

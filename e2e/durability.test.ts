@@ -40,7 +40,7 @@ async function inTurns<T>(items: T[], work: (item: T) => Promise<void>): Promise
 }
 
 onBothDatabases('a kill in the middle of registrations', (engine) => {
-  test('every agent that got its token is there after the restart', async (t) => {
+  test('every agent that got its token exists after the restart', async (t) => {
     const service = await startService(t, engine, roomy)
     const issued: { token: string; agentId: string }[] = []
     for (const enough of [137, 411, 452]) {
@@ -72,7 +72,7 @@ function readAudit({ dataDir }: RunningService): AuditRow[] {
   }
 }
 
-test('a kill in the middle of proxy calls leaves every answered call on record, and all but the last with their outcomes', async (t) => {
+test('a kill during proxy calls loses no completed call, and at most the last outcomes', async (t) => {
   const service = await startService(t, 'sqlite', roomy)
   const agents = await Promise.all(
     Array.from({ length: clients }, async () => {

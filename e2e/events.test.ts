@@ -5,7 +5,7 @@ import { signIn } from './person.ts'
 import { startService } from './running-service.ts'
 import { waysToWorkers } from './workers.ts'
 
-test('a change in one process is told by another, and a stop waits for no stream', async (t) => {
+test('a change in one process is streamed by another, and stopping does not wait for streams', async (t) => {
   // Were the stop to wait for the streams, it would take five minutes.
   const service = await startService(t, 'sqlite', { SALLYPORT_WORKERS: '2', SALLYPORT_STOP_SECONDS: '300' })
   const { token } = await signIn(service)

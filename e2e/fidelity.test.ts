@@ -133,7 +133,7 @@ describe('an upstream that', () => {
     })
   }
 
-  test('sets cookies or speaks of its connection is not repeated in that', async () => {
+  test('sends cookies or hop-by-hop headers has them removed', async () => {
     const cookies = (await ask('cookies')).body.headers
     assert.deepEqual([cookies['set-cookie'], cookies['x-kept']], [undefined, 'yes'])
     const hops = (await ask('headers of the connection')).body.headers
@@ -141,7 +141,7 @@ describe('an upstream that', () => {
     assert.deepEqual((await ask('a header twice')).body.headers['x-many'], ['one', 'two'])
   })
 
-  test('answers a redirect is not followed unless that was asked for', async () => {
+  test('redirects is not followed unless requested', async () => {
     const { body } = await ask('redirect')
     assert.deepEqual([body.status, body.headers.location], [302, '/odd/plain'])
     const followed = await ask('redirect', { follow_redirects: true })

@@ -28,7 +28,7 @@ function modeOf(file: string): string {
 describe('the start screen', () => {
   const shared = sharedService('sqlite')
 
-  test('its lines, pasted into a shell, show a credential that was kept from an agent', async () => {
+  test('its commands, pasted into a shell, show a redacted credential', async () => {
     const service = shared()
     const { stdout } = await run('sh', ['-c', pastedLines(service.stdout)])
     const answer = JSON.parse(stdout)
@@ -46,7 +46,7 @@ describe('the start screen', () => {
     assert.deepEqual([second.status, second.body.error.code], [401, 'unauthenticated'])
   })
 
-  test('no link is printed where others can listen in and no terminal is there', async (t) => {
+  test('no link is printed without a terminal if other machines can connect', async (t) => {
     const elsewhere = { HOST: '0.0.0.0', SALLYPORT_BASE_URL: 'https://sallyport.example.com' }
     const service = await startService(t, 'sqlite', elsewhere)
     assert.match(service.stdout, /Sallyport is ready at https:\/\/sallyport\.example\.com/)
@@ -54,7 +54,7 @@ describe('the start screen', () => {
     assert.match(service.stdout, /sign in with a link from: POST \/v4\/auth\/login-tokens/)
   })
 
-  test('it says where the admin token lies, and that token is the one', async () => {
+  test('it shows where the admin token is stored', async () => {
     const service = shared()
     assert.match(service.stdout, /Admin token {2}\S+admin-token\n/)
     assert.equal((await service.call('GET', '/v4/agents', { token: service.adminToken })).status, 200)
@@ -62,7 +62,7 @@ describe('the start screen', () => {
 })
 
 describe('the data directory', () => {
-  test('is for its owner alone, and so is every file in it', async (t) => {
+  test('is readable by its owner only, with every file in it', async (t) => {
     const service = await startService(t, 'sqlite')
     await service.register()
     assert.equal(modeOf(service.dataDir), '700')
@@ -92,7 +92,7 @@ describe('the data directory', () => {
     assert.equal(echoed.body.body.headers.authorization, 'Bearer [REDACTED]', 'the master key is the same')
   })
 
-  test('another master key than its own is refused, and a lost one is asked for', async (t) => {
+  test('a wrong master key is refused, and a lost one is reported', async (t) => {
     const service = await startService(t, 'sqlite')
     await service.stop()
     const { code, stderr } = await runServer(t, [], {
@@ -109,7 +109,7 @@ describe('the data directory', () => {
   })
 })
 
-describe('a start that can not be', { concurrency: 2 }, () => {
+describe('a start that is refused', { concurrency: 2 }, () => {
   const cases: [string, Record<string, string>, RegExp[]][] = [
     [
       'every value that can not be read',
@@ -153,7 +153,7 @@ describe('a start that can not be', { concurrency: 2 }, () => {
     ['every address without a base URL', { HOST: '0.0.0.0' }, [/SALLYPORT_BASE_URL is required/]],
   ]
   for (const [what, settings, words] of cases) {
-    test(`${what} stops the start by name`, async (t) => {
+    test(`${what} stops the start and is named`, async (t) => {
       const { code, stdout, stderr } = await runServer(t, [], await settingsFor(t, 'sqlite', settings))
       assert.equal(code, 1)
       assert.equal(stdout, '')
@@ -165,7 +165,7 @@ describe('a start that can not be', { concurrency: 2 }, () => {
     })
   }
 
-  test('a port that is in use is said to be', async (t) => {
+  test('a port in use is reported', async (t) => {
     const other = createServer().listen(0, '127.0.0.1')
     t.after(() => other.close())
     await once(other, 'listening')
@@ -182,7 +182,7 @@ describe('a start that can not be', { concurrency: 2 }, () => {
     }
   })
 
-  test('a certificate that can not be read is said to be', async (t) => {
+  test('an unreadable certificate is reported', async (t) => {
     const settings = await settingsFor(t, 'sqlite')
     const file = join(settings['SALLYPORT_DATA_DIR'] ?? '', 'not-a-certificate')
     writeFileSync(file, 'nothing of the kind')
@@ -195,7 +195,7 @@ describe('a start that can not be', { concurrency: 2 }, () => {
     }
   })
 
-  test('a setting that nobody knows is warned about, and the start goes on', async (t) => {
+  test('an unknown setting is a warning, and the start continues', async (t) => {
     const service = await startService(t, 'sqlite', { SALLYPORT_REGISTRATION_PER_MINUTE: '5' })
     assert.match(service.log, /"name":"SALLYPORT_REGISTRATION_PER_MINUTE".*misspelled/)
     assert.equal((await service.call('GET', '/readyz')).status, 200)

@@ -14,7 +14,7 @@ async function until(service: RunningService, status: number): Promise<void> {
   while ((await service.call('GET', '/readyz')).status !== status) await sleep(50)
 }
 
-test('on a disk that another program filled, revoking and disabling work, and all is well once there is room', async (t) => {
+test('on a disk filled by another program, revoking and disabling work', async (t) => {
   const disk = mountSmallDisk(t, 256)
   if (disk === undefined) {
     t.skip('only root can mount a disk for this test')
@@ -59,7 +59,7 @@ test('on a disk that another program filled, revoking and disabling work, and al
   assert.equal((await service.call('GET', `/v4/agents?limit=5`, admin)).body.agents.length, 2)
 })
 
-test('a full disk under PostgreSQL is 503 for calls, none goes out unrecorded, and all is well once there is room', async (t) => {
+test('a full disk under PostgreSQL is 503 for calls, and none is sent unrecorded', async (t) => {
   const disk = mountSmallDisk(t, 256)
   if (disk === undefined) {
     t.skip('only root can mount a disk for this test')

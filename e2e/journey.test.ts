@@ -30,7 +30,7 @@ async function refusal(call: Promise<unknown>): Promise<string> {
   return problem.code
 }
 
-inBrowser('from the start screen to a call that is refused again', [], async (visit) => {
+inBrowser('from the start screen to a revoked grant', [], async (visit) => {
   await providerIsThere()
   const page = await visit(/\S+#login_token=\S+/.exec(startScreen())?.[0] ?? '')
   await press(page, 'Sign in')
@@ -98,7 +98,7 @@ inBrowser('from the start screen to a call that is refused again', [], async (vi
   assert.equal(await page.evaluate('window.isTheSame'), true)
 })
 
-inBrowser('who is told no, too late, or somebody else’s affair', ['404 /v4/access-requests/'], async (visit) => {
+inBrowser("a denial, an expired request and another user's request", ['404 /v4/access-requests/'], async (visit) => {
   const person = await arrive(visit, 'grace')
   const agent = await newAgent('Pushy agent')
   const ask = () => agent.requestAccess({ provider: slug, user_id: person.userId })

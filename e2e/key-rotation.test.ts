@@ -104,7 +104,7 @@ function idOf(masterKey: string): string {
 }
 
 onBothDatabases('keys rotate', (engine) => {
-  test('under load no call fails, and afterwards the old key alone opens nothing', async (t) => {
+  test('under load no call fails, and afterwards the old key decrypts nothing', async (t) => {
     const { service, keyFile } = await startWithKeyFile(t, engine)
     const oldKey = readFileSync(keyFile, 'utf8').trim()
     assert.deepEqual(
@@ -142,7 +142,7 @@ onBothDatabases('keys rotate', (engine) => {
     await assertAllOpen(service, running.agents.slice(0, 5))
   })
 
-  test('killed in the middle and run again, it finishes', async (t) => {
+  test('a killed rotation finishes when it is run again', async (t) => {
     const { service, keyFile } = await startWithKeyFile(t, engine)
     const oldKey = readFileSync(keyFile, 'utf8').trim()
     const running = load(service, 8)
@@ -170,7 +170,7 @@ onBothDatabases('keys rotate', (engine) => {
   })
 })
 
-test('a key that is given as a value is rotated by giving two', async (t) => {
+test('a key given as a value is rotated by giving two', async (t) => {
   const service = await startService(t, 'postgres', roomy)
   const { token } = await service.register()
   const { example } = (await service.call('POST', '/v4/sandbox/start', { token })).body

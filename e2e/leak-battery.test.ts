@@ -115,7 +115,7 @@ function alignedTable(rows: string[][]): string {
   return [line(first), line(widths.map((width) => '-'.repeat(width))), ...rest.map(line)].join('\n')
 }
 
-describe('a token that the upstream gives away', () => {
+describe('a token that the upstream returns', () => {
   let calling: Calling
   let upstream: RawUpstream
   const endings: (() => unknown)[] = []
@@ -203,24 +203,24 @@ describe('a token that the upstream gives away', () => {
   for (const { name } of secretForms) tried.set(name, { whole: 0, streamed: 0 })
 
   for (const [what, cases] of Object.entries({ place: [...inEveryPlace, ...inErrors], framing: inEveryFraming })) {
-    test(`in every form and ${what}: the upstream shows it`, () => inTurns(cases, isShownByUpstream))
-    test(`in every form and ${what} does not come back in an envelope`, () => inTurns(cases, isHiddenInEnvelope))
-    test(`in every form and ${what} does not come back in a stream`, () => inTurns(cases, isHiddenInStream))
+    test(`in every form and ${what}: the upstream returns it`, () => inTurns(cases, isShownByUpstream))
+    test(`in every form and ${what} is redacted in an envelope`, () => inTurns(cases, isHiddenInEnvelope))
+    test(`in every form and ${what} is redacted in a stream`, () => inTurns(cases, isHiddenInStream))
   }
 
-  test('of refreshing does not come back either', async () => {
+  test('for refreshing is redacted too', async () => {
     const cases = inEveryPlace.filter(({ place }) => place === 'body').map((one) => ({ ...one, whose: 'refresh' }))
     await inTurns(cases, isShownByUpstream)
     await inTurns(cases, isHiddenInEnvelope)
     await inTurns(cases, isHiddenInStream)
   })
 
-  test('split at every byte does not come back in a stream', async () => {
+  test('split at every byte is redacted in a stream', async () => {
     assert.ok(splitEverywhere.length > 500)
     await inTurns(splitEverywhere, isHiddenInStream)
   })
 
-  test('is what the table in docs/redaction.md is about', () => {
+  test('matches the table in docs/redaction.md', () => {
     const file = join(import.meta.dirname, '../docs/redaction.md')
     const rows = [...tried].map(([form, { whole, streamed }]) => [`\`${form}\``, String(whole), String(streamed)])
     const table = alignedTable([['form', 'whole answers', 'streams'], ...rows])

@@ -185,8 +185,8 @@ function assertNowhere(places: [string, Buffer][], secrets: Buffer[]): void {
   assert.deepEqual(sandboxes, [], 'the credential of the sandbox')
 }
 
-onBothDatabases('no credential lies around', (engine) => {
-  test('every flow leaves of each token only its hash, and nothing of the master key', async (t) => {
+onBothDatabases('no credential is left behind', (engine) => {
+  test('every flow stores only hashes of tokens, and nothing of the master key', async (t) => {
     const service = await startService(t, engine, { ...roomy, SALLYPORT_LOG_LEVEL: 'debug' })
     const { tokens, live, answers } = await walkEverything(service)
     const key = masterKeyOf(service)

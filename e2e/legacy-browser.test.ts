@@ -6,7 +6,7 @@ import { roomyForLegacy } from './legacy-clients.ts'
 
 serve(roomyForLegacy)
 
-inBrowser('a client of the legacy protocol lives in a browser', ['401 /v4/auth/me'], async (visit) => {
+inBrowser('a client of the legacy protocol works in a browser', ['401 /v4/auth/me'], async (visit) => {
   const bundle = await build({
     stdin: { contents: "export * from '@sallyport/sdk'", resolveDir: import.meta.dirname },
     bundle: true,

@@ -12,7 +12,7 @@ const withCode = (code: string) => (error: unknown) => error instanceof LegacyEr
 onBothDatabases('a client of the legacy protocol', (engine) => {
   const service = sharedService(engine, roomyForLegacy)
 
-  test('saves, reads, refreshes and rotates its key, and stays who it is', async () => {
+  test('saves, reads, refreshes and rotates its key, and keeps its identity', async () => {
     const { client } = await clientOf(service(), { keyId: 'first', label: 'A backend', metadata: { in: 'a test' } })
     const uuid = await client.register()
     const items = [
@@ -30,7 +30,7 @@ onBothDatabases('a client of the legacy protocol', (engine) => {
     assert.equal(await client.register(), uuid)
   })
 
-  test('that starts anew with its key finds what it saved, and its old key opens nothing', async () => {
+  test('that restarts with its key finds its values, and its old key is refused', async () => {
     const { client, key } = await clientOf(service())
     await client.save('mine', [{ key: 'a', value: 1 }])
     const again = await clientOf(service(), { key })
@@ -44,7 +44,7 @@ onBothDatabases('a client of the legacy protocol', (engine) => {
     assert.deepEqual(valuesOf(await moved.read('mine', ['a'])), { a: 1 })
   })
 
-  test('makes calls that come together one after the other, and two with one key take turns', async () => {
+  test('makes concurrent calls one after the other, also between two with one key', async () => {
     const { client: one, key } = await clientOf(service())
     const { client: other } = await clientOf(service(), { key })
     await Promise.all(Array.from({ length: 8 }, (_, value) => one.save('turns', [{ key: `k${value}`, value }])))
@@ -55,7 +55,7 @@ onBothDatabases('a client of the legacy protocol', (engine) => {
     assert.deepEqual((await one.read('turns', keys)).missing, [])
   })
 
-  test('whose request is refused is told why, and goes on with the challenge that it has', async () => {
+  test('whose request is refused gets the reason and keeps its challenge', async () => {
     const paths: string[] = []
     const listening = through({
       request: (path, body) => {
@@ -74,7 +74,7 @@ onBothDatabases('a client of the legacy protocol', (engine) => {
     assert.deepEqual(paths.filter((path) => path.endsWith('/register')).length, 1)
   })
 
-  test('recovers when the answer of any operation gets lost, or the request', async (t) => {
+  test('recovers when the request or the response of any operation is lost', async (t) => {
     const relay = await startCuttingRelay(t)
     const own = await startService(t, engine, { ...roomyForLegacy, SALLYPORT_BASE_URL: relay.url })
     relay.leadTo(own.port)
@@ -99,7 +99,7 @@ onBothDatabases('a client of the legacy protocol', (engine) => {
     assert.equal(relay.lost(), 10)
   })
 
-  test('that could not learn what became of its rotation finds out with its next call', async (t) => {
+  test('that lost the response to its rotation finds out with its next call', async (t) => {
     const relay = await startCuttingRelay(t)
     const own = await startService(t, engine, { ...roomyForLegacy, SALLYPORT_BASE_URL: relay.url })
     relay.leadTo(own.port)
@@ -116,7 +116,7 @@ onBothDatabases('a client of the legacy protocol', (engine) => {
   })
 })
 
-test('a client whose challenge ran out gets another one by itself', async (t) => {
+test('a client whose challenge expired gets another one automatically', async (t) => {
   const service = await startService(t, 'sqlite', { ...roomyForLegacy, SALLYPORT_V1_CHALLENGE_SECONDS: '1' })
   const { client } = await clientOf(service)
   await client.save('late', [{ key: 'a', value: 1 }])
@@ -124,7 +124,7 @@ test('a client whose challenge ran out gets another one by itself', async (t) =>
   assert.deepEqual(valuesOf(await client.read('late', ['a'])), { a: 1 })
 })
 
-test('a client reads also where the service encrypts to a named recipient alone, and asks for binding', async (t) => {
+test('a client works with a service that requires a recipient key and binding', async (t) => {
   const strict = { SALLYPORT_V1_READ: 'recipient', SALLYPORT_V1_BINDING: 'required' }
   const service = await startService(t, 'sqlite', { ...roomyForLegacy, ...strict })
   const { client } = await clientOf(service)
@@ -132,7 +132,7 @@ test('a client reads also where the service encrypts to a named recipient alone,
   assert.deepEqual(valuesOf(await client.read('mine', ['a'])), { a: 1 })
 })
 
-test('a client goes on with the key that it has while the service changes its own, then takes the new one if it is pinned', async (t) => {
+test("a client keeps the service's old key during a rotation, then uses the new one if pinned", async (t) => {
   const service = await startService(t, 'sqlite', roomyForLegacy)
   const pinned = [await serviceFingerprint(service)]
   const { client, key } = await clientOf(service, { serviceKeyFingerprint: pinned })

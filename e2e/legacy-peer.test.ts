@@ -22,7 +22,7 @@ async function runPeer(script: string, ...args: string[]): Promise<string> {
 }
 
 onBothDatabases('a client in Python', (engine) => {
-  test('lives its whole life: registers, saves, reads, refreshes, binds, rotates', options, async (t) => {
+  test('registers, saves, reads, refreshes, binds and rotates', options, async (t) => {
     const service = await startService(t, engine, roomyForLegacy)
     // It makes keys of its own for the vectors: here they would be four more on each database.
     const keys = [2048, 2048, 3072, 4096].map((bits, index) => keyPair(index, bits))
@@ -45,7 +45,7 @@ onBothDatabases('a client in Python', (engine) => {
   })
 })
 
-test('the vectors can be made anew, and hold what they held', options, async () => {
+test('the vectors can be generated again with the same content', options, async () => {
   const vectors = JSON.parse(await runPeer('vectors.py'))
   const kept = (await import('../protocol/vectors/envelope-v1.json', { with: { type: 'json' } })).default
   const names = (one: any) => [...one.opened, ...one.refused].map(({ name }) => name as string)

@@ -42,7 +42,7 @@ describe('a relay', () => {
     return { client, key, relay, goesOnAsBefore }
   }
 
-  test('with a replaced service key gets nothing from a client that pinned the true one', async () => {
+  test('that replaces the service key gets nothing from a client with a pinned key', async () => {
     const own = await keyFor(service())
     const pem = await publicPem(own.publicKey)
     const fingerprint = await fingerprintOf(own.publicKey)
@@ -56,7 +56,7 @@ describe('a relay', () => {
     assert.deepEqual(heard, ['/v1/authai/public-key'])
   })
 
-  test('with a replaced service key in the answer to a registration is not listened to', async () => {
+  test('that replaces the service key in a registration response is refused', async () => {
     const own = await keyFor(service())
     const pem = await publicPem(own.publicKey)
     const heard: unknown[] = []
@@ -73,7 +73,7 @@ describe('a relay', () => {
     for (const envelope of heard) assert.equal(await openEnvelope(own.privateKey, envelope), undefined)
   })
 
-  test('with a challenge of its own in the answer to a registration does not get to own what the client saves', async () => {
+  test("that replaces the challenge in a registration response cannot own the client's data", async () => {
     const own = await keyFor(service())
     const stored: unknown[] = []
     const { key, ...relayed } = await clientOf(service(), {
@@ -97,7 +97,7 @@ describe('a relay', () => {
     assert.deepEqual(stored, [], 'nothing was told before it was clear to whom')
   })
 
-  test('with a forged result is found out, whatever it takes for the proof', async () => {
+  test('that forges a result is detected, whatever the proof', async () => {
     const { client, key, relay, goesOnAsBefore } = await startRelayed()
     const proofs = [(body: any) => body.result_proof, () => undefined, () => '', () => 'A'.repeat(43), () => 7]
     for (const proofOf of proofs) {
@@ -111,7 +111,7 @@ describe('a relay', () => {
     await goesOnAsBefore()
   })
 
-  test('with an earlier result is found out', async () => {
+  test('that replays an earlier result is detected', async () => {
     const { client, relay, goesOnAsBefore } = await startRelayed()
     let earlier: object | undefined
     relay.answer = (path, body) => {
@@ -125,7 +125,7 @@ describe('a relay', () => {
     await goesOnAsBefore()
   })
 
-  test('with a challenge of its own making knows the nonce, not the id of the request, and proves nothing', async () => {
+  test('that makes its own challenge knows the nonce but not the request id, and cannot forge a proof', async () => {
     const { client, key, relay, goesOnAsBefore } = await startRelayed()
     const nonce = new Uint8Array(32).fill(7)
     const client_uuid = await client.register()
@@ -143,7 +143,7 @@ describe('a relay', () => {
     await goesOnAsBefore()
   })
 
-  test('that keeps a rotation to itself and answers in its place does not lock the client out', async () => {
+  test('that withholds a rotation and forges its response does not lock the client out', async () => {
     const { client, key, relay, goesOnAsBefore } = await startRelayed()
     const client_uuid = await client.register()
     const newKey = await keyFor(service())
@@ -168,7 +168,7 @@ describe('a relay', () => {
     await goesOnAsBefore()
   })
 
-  test("with another client's envelope, a recipient or a new key of its own is refused, and all stays as it was", async () => {
+  test('that swaps an envelope, recipient or new key is refused, and nothing changes', async () => {
     const own = await publicPem((await keyFor(service())).publicKey)
     const heard: any = {}
     const listening: Relay = {

@@ -32,8 +32,8 @@ async function startWithKey(t: TestContext, engine: Engine): Promise<RunningServ
   return service
 }
 
-onBothDatabases('the legacy protocol, running', (engine) => {
-  test('a kill in the middle of saves: an answered one is there, an unanswered one whole or not at all', async (t) => {
+onBothDatabases('the legacy protocol in a running service', (engine) => {
+  test('a kill during saves loses no confirmed save, and others are complete or absent', async (t) => {
     const service = await startWithKey(t, engine)
     const workers = await Promise.all(
       [0, 1, 2, 3].map(async (index) => ({
@@ -76,7 +76,7 @@ onBothDatabases('the legacy protocol, running', (engine) => {
     }
   })
 
-  test('a lost answer is recovered by registering again, and what was done stays done', async (t) => {
+  test('a lost response is recovered by registering again, and its effect stays', async (t) => {
     const service = await startWithKey(t, engine)
     const client = await register(on(service))
     const body = saveBody(on(service), client, [{ key: 'a', value: 1 }])
@@ -89,7 +89,7 @@ onBothDatabases('the legacy protocol, running', (engine) => {
     assert.equal((await read(on(service), again, ['a'])).items[0].value, 1)
   })
 
-  test('v1-key rotate gives the running service a new key, and envelopes for the former still open', async (t) => {
+  test('v1-key rotate gives the running service a new key, and the old one still decrypts', async (t) => {
     const service = await startWithKey(t, engine)
     const client = await register(on(service))
     const { code, stdout, stderr } = await runServer(t, ['v1-key', 'rotate'], service.env)

@@ -30,7 +30,7 @@ async function assertReady(service: RunningService, token: string): Promise<void
   await service.register('as before')
 }
 
-test('PostgreSQL that halts makes the service not ready; when it is back, so is the service', async (t) => {
+test('while PostgreSQL is stopped the service is not ready, and recovers with it', async (t) => {
   const postgres = await startPostgres()
   t.after(() => postgres.stop())
   const service = await startService(t, 'postgres', { ...roomy, DATABASE_URL: postgres.url })
@@ -50,7 +50,7 @@ test('PostgreSQL that halts makes the service not ready; when it is back, so is 
   assert.deepEqual(await service.stop(), { code: 0, signal: null }, 'it stops without its database too')
 })
 
-test('PostgreSQL that halts amid calls fails none of them in another way than 503', async (t) => {
+test('when PostgreSQL stops during calls they fail with 503 only', async (t) => {
   const postgres = await startPostgres()
   t.after(() => postgres.stop())
   const service = await startService(t, 'postgres', { ...roomy, DATABASE_URL: postgres.url })
@@ -76,7 +76,7 @@ test('PostgreSQL that halts amid calls fails none of them in another way than 50
   for (const token of kept) assert.equal((await service.call('GET', '/v4/agents/me', { token })).status, 200)
 })
 
-test('a SQLite file that is moved away makes the service not ready; moved back, all is as it was', async (t) => {
+test('while the SQLite file is moved away the service is not ready, and recovers with it', async (t) => {
   const service = await startService(t, 'sqlite', roomy)
   const { token } = await service.register()
   const file = join(service.dataDir, 'sallyport.db')
@@ -88,7 +88,7 @@ test('a SQLite file that is moved away makes the service not ready; moved back, 
   }
 })
 
-test('a full disk makes writes fail with 503, and they go on once there is room', async (t) => {
+test('a full disk makes writes fail with 503 until there is space', async (t) => {
   const folder = mountSmallDisk(t, 6)
   if (folder === undefined) {
     t.skip('this user may not mount a small file system to fill')

@@ -21,7 +21,7 @@ overEachTransport(shared, ({ kind, connect, connectIn }) => {
       }
     })
 
-    test('a body goes out as it was given, and an answer comes back as data between marks it can not know', async () => {
+    test('a body is sent unchanged, and a response is returned between unguessable markers', async () => {
       const { upstream, host } = shared()
       const sent = async (body: object) => {
         const { text } = await session.use('call_api', { ...grant, method: 'post', url: upstream('/echo'), ...body })
@@ -49,7 +49,7 @@ overEachTransport(shared, ({ kind, connect, connectIn }) => {
       assert.ok(!again.text.includes(mark), 'a mark is used once')
     })
 
-    test('an answer is structured content too, and names the headers that were not sent on', async () => {
+    test('a response is structured content too, and lists the dropped headers', async () => {
       const { upstream, host } = shared()
       const headers = { range: 'bytes=0-1' }
       const { facts, text } = await session.use('read_api', { ...grant, url: upstream('/json'), headers })
@@ -77,7 +77,7 @@ overEachTransport(shared, ({ kind, connect, connectIn }) => {
       assert.deepEqual([other.facts.error.code, other.facts.error.field], ['idempotency_conflict', 'idempotency_key'])
     })
 
-    test('of several grants for one account the newest that allows the call is used; between accounts is asked', async () => {
+    test("an account's newest grant that allows the call is used; between accounts the tool asks", async () => {
       const { upstream, approve, connectAnother, connectionId } = shared()
       const ask = async (terms: object) => {
         const { facts } = await session.use('request_access', { provider: 'acme', reason: 'Once more' })
@@ -101,7 +101,7 @@ overEachTransport(shared, ({ kind, connect, connectIn }) => {
       await session.use('call_api', { url: upstream('/hello'), method: 'POST', body: 'x' })
     })
 
-    test('a long answer is shown in parts that make up the whole', async () => {
+    test('a long response is returned in parts', async () => {
       const { upstream } = shared()
       const first = await session.use('read_api', { ...grant, url: upstream('/long'), max_characters: 30_001 })
       assert.ok(first.text.length < 31_000)
@@ -121,7 +121,7 @@ overEachTransport(shared, ({ kind, connect, connectIn }) => {
       assert.deepEqual([stranger.isError, stranger.facts.error.code], [true, 'no_result'])
     })
 
-    test('an error of the API is a tool error with the answer in it', async () => {
+    test('an error of the API is a tool error with the response', async () => {
       const { upstream, host } = shared()
       const { isError, text } = await session.use('read_api', { ...grant, url: upstream('/missing') })
       assert.equal(isError, true)
@@ -132,7 +132,7 @@ overEachTransport(shared, ({ kind, connect, connectIn }) => {
       assert.match(followed.text, /\nhello\n/)
     })
 
-    test('a refused call holds the access request that would lift it, ready for request_access', async () => {
+    test('a refused call includes the arguments for request_access', async () => {
       const { upstream, host, requests } = shared()
       const before = requests.length
       const refused = await session.use('call_api', { ...grant, method: 'PUT', url: upstream('/hello') })
@@ -146,7 +146,7 @@ overEachTransport(shared, ({ kind, connect, connectIn }) => {
       assert.equal(requests.length, before)
     })
 
-    test('read_api does not let a call pass that names another method', async () => {
+    test('read_api refuses method overrides', async () => {
       const { upstream, requests } = shared()
       const before = requests.length
       const ways = [
@@ -164,7 +164,7 @@ overEachTransport(shared, ({ kind, connect, connectIn }) => {
       assert.equal(requests.length, before)
     })
 
-    test('read_api does not let a redirect lead to another method either', async () => {
+    test('read_api refuses method changes by redirect too', async () => {
       const { upstream, requests } = shared()
       const through = (to: string) =>
         session.use('read_api', {
@@ -179,7 +179,7 @@ overEachTransport(shared, ({ kind, connect, connectIn }) => {
       assert.deepEqual([(await through('/redirect?to=//%5b')).isError], [true])
     })
 
-    test('what came of an answer before it broke off is shown, and that it broke off', async () => {
+    test('a response that is cut off is shown as far as it came, and marked as incomplete', async () => {
       const { upstream } = shared()
       const { isError, text } = await session.use('read_api', { ...grant, url: upstream('/hang-up') })
       assert.equal(isError, true)
@@ -218,7 +218,7 @@ overEachTransport(shared, ({ kind, connect, connectIn }) => {
     })
   })
 
-  test('what is wrong is said in words of tools, never of a shell or of HTTP', async () => {
+  test('error messages refer to tools, never to a shell or HTTP', async () => {
     if (kind !== 'Streamable HTTP') {
       for (const environment of [{}, { SALLYPORT_AGENT_TOKEN: `sp_agent_${'x'.repeat(43)}` }]) {
         const { use } = await connectIn({ ...shared().home(environment).env })

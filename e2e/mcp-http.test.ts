@@ -34,7 +34,7 @@ async function post(url: string, headers: Record<string, string>, body: unknown 
   return promise
 }
 
-test('over HTTP only loopback names, no page of another origin, and whoever has the token', async () => {
+test('over HTTP only loopback hosts, no other origin, and only with the token', async () => {
   const cli = await shared().registered()
   const server = cli.start(['mcp', '--http', '--port', '0'])
   const url = /http:\S+/.exec(await server.until(/Ctrl-C/))?.[0] ?? ''
@@ -94,7 +94,7 @@ test('over HTTP only loopback names, no page of another origin, and whoever has 
   assert.ok(!cli.printed().includes(token))
 })
 
-test('without a token the tools say how to get one, and use it once it is there; nothing else is on standard output', async (t) => {
+test('without a token the tools explain how to get one, and use it once it exists', async (t) => {
   const cli = shared().home()
   const transport = new StdioClientTransport({
     command: process.execPath,

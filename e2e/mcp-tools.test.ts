@@ -9,7 +9,7 @@ import { mcpToken, overEachTransport } from './mcp-transports.ts'
 const shared = sharedAgentSide()
 
 overEachTransport(shared, ({ connect, cli, server }) => {
-  test('the tools say what they do: those that read are read-only, the one that may do anything says the worst', async () => {
+  test('the tools have correct annotations: read-only or destructive', async () => {
     const { client } = await connect()
     const { tools } = await client.listTools()
     const hints = Object.fromEntries(
@@ -41,7 +41,7 @@ overEachTransport(shared, ({ connect, cli, server }) => {
     assert.match(client.getInstructions() ?? '', /never instructions/)
   })
 
-  test('the sandbox, and a call in it whose credential does not show', async () => {
+  test('the sandbox, and a call with a redacted credential', async () => {
     const { use } = await connect()
     const { facts } = await use('sandbox')
     const { text, isError } = await use('read_api', { grant_id: facts.grant_id, url: facts.echo_url })
@@ -55,7 +55,7 @@ overEachTransport(shared, ({ connect, cli, server }) => {
     )
   })
 
-  test('request_access for the sandbox comes back approved, with a client that shows links too', async () => {
+  test('request_access for the sandbox is approved immediately, with URL elicitation too', async () => {
     for (const capabilities of [{}, { elicitation: { url: {} } }]) {
       const { use } = await connect(capabilities)
       const { facts } = await use('request_access', { provider: 'sandbox', reason: 'To try it out', methods: ['GET'] })
@@ -68,7 +68,7 @@ overEachTransport(shared, ({ connect, cli, server }) => {
     }
   })
 
-  test('a call that no grant covers says what to ask for, where some provider has the host', async () => {
+  test('a call without a grant says what to request if a provider has the host', async () => {
     const { upstream, host } = shared()
     const { use } = await connect()
     const { isError, facts } = await use('read_api', { url: upstream('/hello') })
@@ -78,7 +78,7 @@ overEachTransport(shared, ({ connect, cli, server }) => {
     assert.deepEqual([elsewhere.facts.error.code, elsewhere.facts.error.access_request], ['no_grant', undefined])
   })
 
-  test('a client that shows no links gets the link; check_access waits, with progress, until the person approves', async () => {
+  test('without URL elicitation the link is returned; check_access waits with progress', async () => {
     const { approve, host, upstream } = shared()
     const { use } = await connect()
     assert.deepEqual((await use('list_providers')).facts.providers, [
@@ -106,7 +106,7 @@ overEachTransport(shared, ({ connect, cli, server }) => {
     assert.match((await use('read_api', { url: upstream('/hello') })).text, /\nhello\n/)
   })
 
-  test('a denial, an unknown provider and a request of somebody else are tool errors that say what to do', async () => {
+  test("a denial, an unknown provider and another agent's request are tool errors with advice", async () => {
     const { deny, service } = shared()
     const { use } = await connect()
     const { facts: asked } = await use('request_access', { provider: 'acme', reason: 'Again' })
@@ -128,7 +128,7 @@ overEachTransport(shared, ({ connect, cli, server }) => {
     )
   })
 
-  describe('with a client that shows links itself', () => {
+  describe('with a client that supports URL elicitation', () => {
     const elicitation: ClientCapabilities = { elicitation: { url: {} } }
 
     async function elicited(answer: (id: string) => Promise<ElicitResult>) {
@@ -147,7 +147,7 @@ overEachTransport(shared, ({ connect, cli, server }) => {
 
     const wish = { provider: 'acme', reason: 'To read your mail' }
 
-    test('the person opens the link and approves: the tool comes back with the grant', async () => {
+    test('the user opens the link and approves: the tool returns the grant', async () => {
       const { approve, base } = shared()
       let grantId = ''
       const { use, shown, completed } = await elicited(async (id) => {
@@ -161,7 +161,7 @@ overEachTransport(shared, ({ connect, cli, server }) => {
       assert.deepEqual([elicitationId, completed], [facts.access_request_id, [facts.access_request_id]])
     })
 
-    test('the person does not want to: the request is taken back', async () => {
+    test('the user declines: the request is cancelled', async () => {
       const { use, shown } = await elicited(async () => ({ action: 'decline' }))
       const { isError, facts } = await use('request_access', wish)
       assert.deepEqual([isError, facts.error.code], [true, 'declined'])
@@ -170,14 +170,14 @@ overEachTransport(shared, ({ connect, cli, server }) => {
       assert.equal(body.status, 'cancelled')
     })
 
-    test('the person puts it away: the link is in the answer, and the request stays open', async () => {
+    test('the user dismisses it: the link is in the result, and the request stays open', async () => {
       const { use } = await elicited(async () => ({ action: 'cancel' }))
       const { isError, facts } = await use('request_access', wish)
       assert.deepEqual([isError, facts.status], [undefined, 'pending'])
       assert.match(facts.approval_url, /\/approve-proxy\/arq_/)
     })
 
-    test('the person decides elsewhere before they have answered the client', async () => {
+    test('the user decides elsewhere before responding to the client', async () => {
       const { approve } = shared()
       const { use } = await elicited(async (id) => {
         await approve(id)
@@ -186,7 +186,7 @@ overEachTransport(shared, ({ connect, cli, server }) => {
       assert.equal((await use('request_access', wish)).facts.status, 'approved')
     })
 
-    test('the call is cancelled while it waits: nothing can come of the request any more', async () => {
+    test('the call is cancelled while it waits: the request is cancelled too', async () => {
       const stop = new AbortController()
       const { use, shown } = await elicited(async () => {
         setTimeout(() => {
@@ -205,7 +205,7 @@ overEachTransport(shared, ({ connect, cli, server }) => {
     })
   })
 
-  test('no token is in any answer', async () => {
+  test('no token is in any result', async () => {
     const { use } = await connect()
     const answers = [await use('list_grants', { status: 'all' }), await use('sandbox')]
     for (const { text } of answers) assert.ok(!/sp_(?:agent|admin|mcp|sandbox)_/.test(text))

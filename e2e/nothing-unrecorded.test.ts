@@ -92,7 +92,7 @@ async function startRecorded(t: TestContext): Promise<Recorded> {
 const longer = { timeout: 300_000 }
 
 test(
-  '32 clients, 20 kills: every request that the upstream saw is on record, and the record verifies',
+  '32 clients, 20 kills: every request that the upstream got is recorded, and the log verifies',
   longer,
   async (t) => {
     const recorded = await startRecorded(t)
@@ -143,7 +143,7 @@ test(
   },
 )
 
-test('a record that was changed, removed or swapped is found and named', async (t) => {
+test('a changed, removed or swapped record is found and named', async (t) => {
   const { upstream, calling } = await startRecorded(t)
   const { service } = calling
   for (let call = 1; call <= 10; call++) {

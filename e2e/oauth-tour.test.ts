@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 
-test('the tour of OAuth comes to its end as it says', async () => {
+test('the OAuth tour succeeds', async () => {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'oauth-tour.ts')], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -23,7 +23,7 @@ const stranger = 54_321
 const server = resolve(import.meta.dirname, '../server')
 
 describe('--user', () => {
-  test('refuses a user that is not there, root, a number and nothing', async (t) => {
+  test('refuses an unknown user, root, a number and an empty name', async (t) => {
     const env = await settingsFor(t, 'sqlite')
     const cases: [string[], number, RegExp][] = [
       [['--user', 'no-such-user'], 1, /^Setting: --user: no user "no-such-user" in \/etc\/passwd\. Create one: /],
@@ -42,7 +42,7 @@ describe('--user', () => {
     assert.deepEqual(readdirSync(env['SALLYPORT_DATA_DIR'] ?? ''), [])
   })
 
-  test('takes root, unless the service is that user already', async (t) => {
+  test('needs root, unless the service already runs as that user', async (t) => {
     const env = await settingsFor(t, 'sqlite')
     if (isRoot) {
       const place = placeFor(t)
@@ -61,7 +61,7 @@ describe('--user', () => {
     child.kill('SIGTERM')
   })
 
-  test('on its first screen it says who else can act as the person', async (t) => {
+  test('the start screen says who else can act as the user', async (t) => {
     const { stdout } = await startService(t, 'sqlite')
     assert.match(
       stdout,
@@ -99,7 +99,7 @@ for (const workers of [1, 2]) {
         for (const ending of endings) await ending()
       })
 
-      test('every thread of every process is that user, in no other group, and root for good no more', () => {
+      test('every thread of every process has dropped root and all other groups for good', () => {
         const processes = [service.child.pid ?? 0, ...childrenOf(service.child.pid ?? 0)]
         assert.equal(processes.length, workers === 1 ? 1 : 1 + workers)
         for (const pid of processes) {
@@ -117,7 +117,7 @@ for (const workers of [1, 2]) {
         }
       })
 
-      test('its directory and every file in it are for that user alone', () => {
+      test('its directory and every file in it are private to that user', () => {
         const files = readdirSync(dataDir)
         assert.ok(files.includes('admin-token') && files.includes('master-key'))
         for (const path of [dataDir, ...files.map((name) => join(dataDir, name))]) {
@@ -130,12 +130,12 @@ for (const workers of [1, 2]) {
         }
       })
 
-      test('what it prints signs nobody in, as it may go to a file that others read', () => {
+      test('its output has no sign-in link, as others may read it', () => {
         assert.ok(!service.stdout().includes('login_token'))
         assert.match(service.stdout(), /Only programs that run as nobody or root can read it/)
       })
 
-      test('it works, and another user is refused its commands, and root a second service on its files', async (t) => {
+      test("it works; another user can't run its commands, nor root a second service on its files", async (t) => {
         const base = `http://localhost:${env['PORT'] ?? ''}`
         assert.equal((await fetch(`${base}/readyz`)).status, 200)
         assert.equal((await fetch(`${base}/docs/static/swagger-ui.css`)).status, 200)
@@ -162,7 +162,7 @@ for (const workers of [1, 2]) {
         )
       })
 
-      test('it stops by SIGTERM, root runs its commands, and it starts again', async (t) => {
+      test('it stops with SIGTERM, root can run its commands, and it starts again', async (t) => {
         service.child.kill('SIGTERM')
         assert.deepEqual(await within(service.exit, 'it did not stop'), { code: 0, signal: null })
         if (workers > 1) return
@@ -183,7 +183,7 @@ for (const workers of [1, 2]) {
 }
 
 describe('the data directory of a service with --user', { skip: !isRoot && 'takes root' }, () => {
-  test("is handed over only where it is root's and empty", async (t) => {
+  test("changes owner only if it is root's and empty", async (t) => {
     const { folder } = placeFor(t)
     const refusals: [string, number, string[], RegExp][] = [
       ['full', 0, ['something'], /"\S+full" belongs to the user "root"\. Change its owner \(chown -R nobody /],
@@ -202,7 +202,7 @@ describe('the data directory of a service with --user', { skip: !isRoot && 'take
     }
   })
 
-  test('that lies where the user may not go is refused, with its name', async (t) => {
+  test('that the user cannot reach is refused, naming the folder', async (t) => {
     const { folder } = placeFor(t)
     mkdirSync(join(folder, 'closed'), { mode: 0o700 })
     const env = { ...(await settingsFor(t, 'sqlite')), SALLYPORT_DATA_DIR: join(folder, 'closed/data') }
@@ -231,7 +231,7 @@ describe('systemd-unit', () => {
     assert.deepEqual([verified.status, complaints], [0, []], verified.stderr)
   })
 
-  test('says so where a user of its own could not read the service', async (t) => {
+  test('reports that a dedicated user could not read the installation', async (t) => {
     const place = placeFor(t)
     chmodSync(place.folder, 0o700)
     const refused = await run(place.node, [place.executable, 'systemd-unit']).then(
@@ -241,7 +241,7 @@ describe('systemd-unit', () => {
     assert.match(refused, /systemd-unit: a dedicated user could not read .*npm install --global/)
   })
 
-  test('what it logs to the journal signs nobody in', { skip: !existsSync('/proc/self/fd') }, async (t) => {
+  test('has no sign-in link in the journal', { skip: !existsSync('/proc/self/fd') }, async (t) => {
     const { stdout, env } = await startService(t, 'sqlite')
     assert.ok(stdout.includes('login_token'))
     const output = join(env['SALLYPORT_DATA_DIR'] ?? '', '../journal-of-own-user')

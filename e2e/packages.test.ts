@@ -63,7 +63,7 @@ describe('the packages', () => {
   })
 
   for (const name of names) {
-    test(`${name}: holds what is published and nothing of the machine that packed it`, () => {
+    test(`${name}: has the published files and nothing of the machine that packed it`, () => {
       const installed = join(apps[name], 'node_modules/@sallyport', name)
       const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
       const own = JSON.parse(readFileSync(join(root, name, 'package.json'), 'utf8'))
@@ -94,7 +94,7 @@ describe('the packages', () => {
       )
     })
 
-    test(`${name}: is the only package that its install brings`, () => {
+    test(`${name}: installs no other packages`, () => {
       const modules = filesBelow(join(apps[name], 'node_modules'))
       const others = modules.filter(({ path }) => !/^(?:@sallyport\/|\.bin\/|\.package-lock\.json$)/.test(path))
       assert.deepEqual(others, [])
@@ -105,7 +105,7 @@ describe('the packages', () => {
     })
   }
 
-  test('the service is ready, and serves the reference and the pages with all their parts, and the guide', async () => {
+  test('the service starts and serves the reference, the pages with their assets, and the guide', async () => {
     assert.equal((await fetch(`${base}/readyz`)).status, 200)
     for (const path of ['/docs', '/', '/authenticator']) {
       const response = await fetch(base + path)
@@ -156,7 +156,7 @@ describe('the packages', () => {
     assert.equal(stdout.trim(), 'Bearer [REDACTED]')
   })
 
-  test('the commands beside the service work, and its version is that of the package', async () => {
+  test("the other commands work, and the version is the package's", async () => {
     const env = plainEnvironment(folder)
     const { stdout } = await run('npx', ['--offline', 'sallyport-server', 'doctor'], { cwd: apps.server, env })
     assert.match(stdout, /schema up to date/)
@@ -212,7 +212,7 @@ describe('a clone', () => {
     })
   }
 
-  test('installs all where the folder of a package is gone', async (t) => {
+  test("installs everything again if a package's folder is missing", async (t) => {
     const folder = clone(() => undefined)
     t.after(() => {
       rmSync(folder, { recursive: true, force: true })
@@ -221,7 +221,7 @@ describe('a clone', () => {
     assert.ok(await installs(folder))
   })
 
-  test('that is this one has installed what its lockfile names', async () => {
+  test('has the packages of its lockfile installed', async () => {
     const code = "import('./scripts/prepare.mjs').then(({ isInstalled }) => console.log(isInstalled()))"
     const { stdout } = await run(process.execPath, ['-e', code], { cwd: root })
     assert.equal(stdout.trim(), 'true')

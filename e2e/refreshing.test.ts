@@ -34,7 +34,7 @@ interface Connected extends Person {
 
 const refreshes = ({ calls }: OAuthServer) => calls.filter(({ grantType }) => grantType === 'refresh_token').length
 
-test('50 calls on two processes and one PostgreSQL, on an expired connection: one refresh, all 50 succeed', async (t) => {
+test('50 calls on two processes with PostgreSQL on an expired connection: one refresh, all succeed', async (t) => {
   const { service, oauth, token, connectionId } = await shortLived(t, 'postgres')
   const port = String(await freePort())
   const other = await startService(t, 'postgres', {
@@ -78,8 +78,8 @@ async function lockConnections(service: RunningService, engine: Engine) {
   }
 }
 
-onBothDatabases('a process killed between the provider’s answer and the store', (engine) => {
-  test('leaves a connection that works or needs its user, and is never reported healthy while dead', async (t) => {
+onBothDatabases("a process killed between the provider's response and storing it", (engine) => {
+  test('leaves a connection that works or is reported as needs_reauth', async (t) => {
     const { service, oauth, token, connectionId, start, follow } = await shortLived(t, engine)
     const held = oauth.fault.hold(oauthPaths.token)
     const call = service.call('POST', `/v4/connections/${connectionId}/check`, { token })
@@ -104,7 +104,7 @@ onBothDatabases('a process killed between the provider’s answer and the store'
   })
 })
 
-test('a stop in the middle of a refresh cuts the call off, and not its tokens', async (t) => {
+test('stopping during a refresh cuts off the call but stores the tokens', async (t) => {
   const { service, oauth, token, connectionId } = await shortLived(t, 'sqlite', { SALLYPORT_STOP_SECONDS: '0' })
   const held = oauth.fault.hold(oauthPaths.token)
   const cut = assert.rejects(service.call('POST', `/v4/connections/${connectionId}/check`, { token }))

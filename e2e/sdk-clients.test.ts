@@ -84,7 +84,7 @@ describe('the clients of the SDK', () => {
     assert.deepEqual(refused.accessRequest, { provider: slug, hosts: ['api.acme.example:8443'], methods: ['GET'] })
   })
 
-  test('a denial is thrown with what the person said', async () => {
+  test("a denial is thrown with the user's reason", async () => {
     const { access_request_id: id } = await agent.requestAccess({ provider: slug })
     await user.accessRequests.deny(id, { reason: 'not today' })
     const error = await failure(agent.waitForGrant(id))
@@ -95,7 +95,7 @@ describe('the clients of the SDK', () => {
     assert.equal((await failure(agent.waitForGrant(taken.access_request_id))).code, 'access_cancelled')
   })
 
-  test('waiting ends with its time, or with its signal', async () => {
+  test('waiting ends with its timeout or signal', async () => {
     const { access_request_id: id } = await agent.requestAccess({ provider: slug })
     const late = await failure(agent.waitForGrant(id, { timeoutMs: 1 }))
     assert.deepEqual([late.code, late.retryable], ['timeout', true])
@@ -106,7 +106,7 @@ describe('the clients of the SDK', () => {
     await assert.rejects(agent.waitForGrant(id, { signal: controller.signal, onPending }), /no more/)
   })
 
-  test('a device is paired, signs an approval that is verified without the service, and lets another decide', async () => {
+  test('a device is paired, signs an approval that verifies offline, and enrols another', async () => {
     const key = await generateDeviceKey()
     const { pairing_code: pairingCode } = await user.devices.createPairingCode()
     const paired = await pairDevice({ baseUrl, pairingCode, key, deviceName: 'Desk' })
@@ -146,7 +146,7 @@ describe('the clients of the SDK', () => {
     assert.equal((await user.devices.revoke(paired.device.device_id)).status, 'revoked')
   })
 
-  test('an admin sees whom there is, makes a login token, and reads the record', async () => {
+  test('an admin lists users and agents, creates a login token, and reads the audit log', async () => {
     const { login_token, user_id } = await admin().createLoginToken({ email: 'grace@example.com', name: 'Grace' })
     const visitor = createUserClient({ baseUrl })
     assert.equal((await visitor.auth.preview(login_token)).user.user_id, user_id)
@@ -172,7 +172,7 @@ describe('the clients of the SDK', () => {
     assert.equal((await user.audit.key()).alg, 'EdDSA')
   })
 
-  test('what changes is told to who listens, as it changes', async () => {
+  test('changes are streamed to listeners', async () => {
     const leaving = new AbortController()
     const heard: string[] = []
     for await (const event of user.events({ signal: leaving.signal })) {
@@ -183,7 +183,7 @@ describe('the clients of the SDK', () => {
     assert.deepEqual(heard, ['ready', 'changed'])
   })
 
-  test('every route that admits an agent, a user or an admin is in their client', async () => {
+  test('every route for agents, users or admins is in their client', async () => {
     const reference = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as Described
     const clients = {
       agent: (fetch: Fetch) => createAgentClient({ baseUrl, token: 'x', fetch }),
@@ -200,7 +200,7 @@ describe('the clients of the SDK', () => {
     }
   })
 
-  test('what names nothing, is malformed or empty is told apart', async () => {
+  test('unknown, malformed and empty input have different errors', async () => {
     assert.equal((await failure(user.grants.revoke('grt_none'))).code, 'not_found')
     const wrong = await failure(agent.requestAccess({ provider: '' }))
     assert.deepEqual([wrong.code, wrong.field], ['invalid_field', 'provider'])

@@ -36,7 +36,7 @@ describe('a fetch over the service', () => {
   const at = (path: string) => `https://${upstream.host}${path}`
 
   for (const [name, { run, differs }] of Object.entries(behaviours)) {
-    test(`${name}${differs ? ', or not: documented' : ''}`, async () => {
+    test(`${name}${differs ? ' (documented difference)' : ''}`, async () => {
       const builtIn = await run(fetch, at, upstream)
       const ours = await run(proxied, at, upstream)
       if (!differs) {
@@ -48,7 +48,7 @@ describe('a fetch over the service', () => {
     })
   }
 
-  test('the upstream gets the person’s token, and the caller never does', async () => {
+  test("the upstream gets the user's token, and the caller never does", async () => {
     const response = await proxied(at('/tell'))
     assert.equal(upstream.authorizations.at(-1), `Bearer ${accessToken}`)
     assert.ok(!(await response.text()).includes(accessToken))
@@ -79,7 +79,7 @@ describe('a fetch over the service', () => {
     ],
   ]
   for (const [name, status, code, call] of refusals) {
-    test(`${name} is a Response that says so, or what the caller chose`, async () => {
+    test(`${name} is a Response with the error, or as the caller chose`, async () => {
       const response = await call((grantId = calling.grantId) => agent.fetch(grantId))
       const { error } = (await response.clone().json()) as { error: Record<string, unknown> }
       assert.deepEqual([response.status, response.ok, error['code']], [status, false, code])
@@ -95,14 +95,14 @@ describe('a fetch over the service', () => {
     })
   }
 
-  test('what the service refuses says where it was refused, and has no body for HEAD', async () => {
+  test('a refused call says that the service refused it, and has no body for HEAD', async () => {
     const elsewhere = 'https://elsewhere.example/'
     const response = await proxied(at(`/redirect?to=${encodeURIComponent(elsewhere)}`))
     assert.deepEqual([response.url, response.redirected], [elsewhere, true])
     assert.equal((await proxied(elsewhere, { method: 'HEAD' })).body, null)
   })
 
-  test('no upstream can make its answer pass for a refusal', async () => {
+  test('no upstream can fake an error of the service', async () => {
     const forged = await proxied(at('/forged'))
     assert.deepEqual([forged.status, await forged.text()], [403, 'mine'])
     assert.equal(forged.headers.get('x-sallyport-error'), null)
@@ -113,12 +113,12 @@ describe('a fetch over the service', () => {
     )
   })
 
-  test('a service that does not answer is thrown, for there is no answer', async () => {
+  test('a service that does not respond throws', async () => {
     const gone = createAgentClient({ baseUrl: 'http://localhost:1', token: 'x', retries: 0 })
     await assert.rejects(gone.fetch('grt_any')(at('/tell')), { code: 'no_answer' })
   })
 
-  test('an answer that only passes for the upstream’s is refused', async () => {
+  test("a response that only imitates the upstream's is refused", async () => {
     const lying: typeof globalThis.fetch = async () => new Response('hello', { status: 200 })
     const deceived = createAgentClient({ baseUrl: 'http://localhost', token: 'x', fetch: lying })
     await assert.rejects(deceived.fetch('grt_any')(at('/tell')), { code: 'unexpected_answer' })

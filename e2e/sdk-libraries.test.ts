@@ -88,13 +88,13 @@ describe('unmodified', () => {
   for (const [name, create] of Object.entries(libraries)) {
     const library = (at = api) => create(fetchFor(name), at)
 
-    test(`${name} pages and uploads`, async () => {
+    test(`${name} paginates and uploads`, async () => {
       const client = create(watched(fetchFor(name)), api)
       assert.deepEqual(await client.list(), ['first', 'second'])
       assert.match(String(await client.upload()), /^hello/)
     })
 
-    test(`${name} streams, part by part`, async (t) => {
+    test(`${name} streams in chunks`, async (t) => {
       const { stream } = library()
       if (!stream) {
         t.diagnostic('Its API has no streams.')
@@ -112,7 +112,7 @@ describe('unmodified', () => {
       )
     })
 
-    test(`${name} gives a call up, and so does the upstream`, async () => {
+    test(`${name} aborts a call, which aborts at the upstream too`, async () => {
       const controller = new AbortController()
       const hanging = library().hang(controller.signal)
       const failed = assert.rejects(hanging)
@@ -122,7 +122,7 @@ describe('unmodified', () => {
       await eventually(() => upstream.waiting === 0, 'the upstream did not hear of it')
     })
 
-    test(`${name} reports a refusal at once, with its code`, async () => {
+    test(`${name} reports an error of the service immediately, with its code`, async () => {
       let calls = 0
       const counted: Fetch = (...call) => {
         calls++
@@ -137,7 +137,7 @@ describe('unmodified', () => {
       assert.equal(calls, 1)
     })
 
-    test(`${name} deals with the API's 429 in its own way`, async () => {
+    test(`${name} handles the API's 429 in its own way`, async () => {
       const place = name === 'googleapis' ? 'drive' : name
       const before = apis.calls(place)
       apis.limit(place)
@@ -179,7 +179,7 @@ describe('unmodified', () => {
     `${api}/${name}`,
   ]
 
-  test('deno pages, uploads, streams, gives up, follows, and reports a refusal and a 429', async (t) => {
+  test('deno paginates, uploads, streams, aborts, follows redirects, and reports errors and a 429', async (t) => {
     const deno = findDeno()
     if (deno === undefined) {
       t.skip('The package deno has no program for this machine.')
@@ -200,7 +200,7 @@ describe('unmodified', () => {
     requests: { hang: 'ReadTimeout', joined: 'hello' },
     httpx: { hang: 'ReadTimeout', async: 'first' },
   })) {
-    test(`${name} does, by the adapter that docs/python.md has`, async (t) => {
+    test(`${name} does, with the adapter of docs/python.md`, async (t) => {
       const python = await findPython(name)
       if (python === undefined) {
         t.skip(`No Python here has ${name} (Debian: python3-${name}).`)
@@ -220,14 +220,14 @@ describe('unmodified', () => {
     })
   }
 
-  test('whoever asks for more than the agent may have waits, and misses nothing', async () => {
+  test("a caller beyond the agent's rate limit waits and loses nothing", async () => {
     const { token, grantId } = await calling.admit()
     const fetch = createAgentClient({ baseUrl: `http://localhost:${calling.service.port}`, token }).fetch(grantId)
     const answers = await Promise.all(Array.from({ length: 4 * inFlight }, () => fetch(`${api}/axios/items`)))
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
   })
 
-  test('none of them has seen the token, which the upstream has', async () => {
+  test('none of them got the token, which the upstream did', async () => {
     assert.ok(upstream.authorizations.length > 10)
     for (const authorization of upstream.authorizations) assert.equal(authorization, `Bearer ${accessToken}`)
     const everything = (await Promise.all(heard)).join('\n')
@@ -235,7 +235,7 @@ describe('unmodified', () => {
     assert.ok(!everything.includes(accessToken))
   })
 
-  test('what is seen here is written down', () => {
+  test('the results are in the documentation', () => {
     for (const name of [...Object.keys(libraries), 'deno', 'requests', 'httpx'])
       assert.match(page, new RegExp(`^\\| ${name} `, 'm'))
   })

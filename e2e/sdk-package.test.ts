@@ -45,7 +45,7 @@ describe('the package of the SDK', () => {
     for (const ending of endings) await ending()
   })
 
-  test('is small, needs nothing, and holds nothing but what is published', () => {
+  test('is small, has no dependencies, and contains only what is published', () => {
     assert.ok(statSync(tarball).size < 60_000, String(statSync(tarball).size))
     const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
     const needs = Object.keys(manifest).filter((name) => /dependenc|scripts|private|publish/i.test(name))
@@ -149,7 +149,7 @@ describe('the package of the SDK', () => {
     })
   }
 
-  test('has types that stand by themselves', () => {
+  test('has self-contained types', () => {
     const main = join(app, 'main.ts')
     writeFileSync(join(app, 'package.json'), '{"type":"module"}')
     writeFileSync(
@@ -187,7 +187,7 @@ describe('the package of the SDK', () => {
     assert.deepEqual(complaints, [])
   })
 
-  test('works in a page of the service: by its cookie, with a key that nobody can export, and as an agent', async () => {
+  test('works in a page of the service: with the cookie, a non-extractable key, and as an agent', async () => {
     const browser = await launchBrowser()
     try {
       const page = await browser.newPage()

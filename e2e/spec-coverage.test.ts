@@ -17,7 +17,7 @@ const endpoints = new Map(
   }),
 )
 
-test('every test that the coverage names exists', () => {
+test('every test in the coverage table exists', () => {
   assert.ok(rows.length > 100)
   const texts = new Map<string, string>()
   const missing = rows
@@ -32,7 +32,7 @@ test('every test that the coverage names exists', () => {
   assert.deepEqual(missing, [])
 })
 
-test('every row has a mutation that its test is held against, and each still fits the sources', () => {
+test('every row has a mutation, and each mutation matches the sources', () => {
   const table = 'the tables of e2e/spec-mutations/'
   const problems = rows
     .filter(({ what }) => !mutations.some(({ row }) => row === what))
@@ -83,7 +83,7 @@ const alsoAdmits: Record<string, string[]> = {
   'GET /v4/auth/me': ['device'],
 }
 
-test('every endpoint of the v4 contract admits whom its table says, and answers with its status', async (t) => {
+test('every endpoint of the v4 contract has the callers and status of its table', async (t) => {
   const service = await startService(t, 'sqlite')
   const { paths } = (await service.call('GET', '/openapi.json')).body
   const table = readFileSync(resolve(root, 'docs/spec/api-v4.md'), 'utf8').matchAll(
@@ -115,7 +115,7 @@ test('every error code of the v1 contract has a row', () => {
   )
 })
 
-test('every endpoint that the service serves is held by a test', async (t) => {
+test('every endpoint that the service serves has a test', async (t) => {
   const service = await startService(t, 'sqlite')
   const { paths } = (await service.call('GET', '/openapi.json')).body
   const served = Object.entries<object>(paths).flatMap(([path, methods]) =>

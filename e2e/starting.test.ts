@@ -36,7 +36,7 @@ function helpersOf(pid: number): number {
 }
 
 describe('a start', { concurrency: 2 }, () => {
-  test('holds both addresses of localhost, so that nobody else on the machine is sent its sign-in link', async (t) => {
+  test('listens on both addresses of localhost, so that no other program gets its sign-in link', async (t) => {
     const service = await startService(t, 'sqlite')
     const other = await listenOnIpv6Loopback(await freePort())
     if (!other) {
@@ -49,7 +49,7 @@ describe('a start', { concurrency: 2 }, () => {
     assert.deepEqual(await service.stop(), { code: 0, signal: null })
   })
 
-  test('is refused where somebody else listens on the other address of localhost', async (t) => {
+  test('is refused if another program listens on the other address of localhost', async (t) => {
     const settings = await settingsFor(t, 'sqlite')
     const other = await listenOnIpv6Loopback(Number(settings['PORT']))
     if (!other) {
@@ -65,7 +65,7 @@ describe('a start', { concurrency: 2 }, () => {
     }
   })
 
-  test('serves the reference with all its parts, which lie beside what is built', async (t) => {
+  test('serves the reference with all its assets from the build', async (t) => {
     const { port } = await startService(t, 'sqlite')
     const base = `http://localhost:${port}/docs`
     const page = await (await fetch(base)).text()
@@ -78,7 +78,7 @@ describe('a start', { concurrency: 2 }, () => {
     }
   })
 
-  test('goes on after an admin has disabled the owner, without a link', async (t) => {
+  test('continues without a link after an admin disabled the owner', async (t) => {
     const service = await startService(t, 'sqlite')
     const token = service.adminToken
     const { users } = (await service.call('GET', '/v4/users', { token })).body
@@ -89,12 +89,12 @@ describe('a start', { concurrency: 2 }, () => {
     assert.equal((await service.call('GET', '/readyz')).status, 200)
   })
 
-  test('behind a proxy on the same machine prints no link where no terminal is', async (t) => {
+  test('behind a proxy on the same machine prints no link without a terminal', async (t) => {
     const service = await startService(t, 'sqlite', { SALLYPORT_BASE_URL: 'https://sallyport.example.com' })
     assert.ok(!service.stdout.includes('login_token'))
   })
 
-  test('with the metrics on a port that is taken is refused before it says that it is ready', async (t) => {
+  test('with the metrics port in use is refused before it reports ready', async (t) => {
     const taken = await settingsFor(t, 'sqlite')
     const other = createServer().listen(0, '127.0.0.1')
     t.after(() => other.close())
@@ -112,7 +112,7 @@ describe('a start', { concurrency: 2 }, () => {
     }
   })
 
-  test('takes no more helpers than there are other cores, unless it is told how many', async (t) => {
+  test('starts no more helper threads than there are other cores, unless configured', async (t) => {
     if (process.platform !== 'linux') {
       t.skip('nobody says here what a thread is called')
       return
@@ -123,7 +123,7 @@ describe('a start', { concurrency: 2 }, () => {
     assert.equal(helpersOf(told.pid), 2)
   })
 
-  test('keeps the young generation small, and lets go of freed memory, unless it is told otherwise', async (t) => {
+  test('keeps the young generation small and returns freed memory, unless configured otherwise', async (t) => {
     if (process.platform !== 'linux') {
       t.skip('needs /proc')
       return

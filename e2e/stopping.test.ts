@@ -40,7 +40,7 @@ async function isRefused(service: RunningService): Promise<boolean> {
   )
 }
 
-test('SIGTERM lets a call in flight end, turns new ones away and exits with 0', async (t) => {
+test('SIGTERM lets a call in flight end, refuses new ones and exits with 0', async (t) => {
   const service = await startService(t, 'sqlite')
   const upload = await beginUpload(service)
   service.signal('SIGTERM')
@@ -53,7 +53,7 @@ test('SIGTERM lets a call in flight end, turns new ones away and exits with 0', 
   assert.match(service.log, /"msg":"stopped"/)
 })
 
-test('/readyz says on a kept connection that the service is stopping', async (t) => {
+test('/readyz reports on a kept-alive connection that the service is stopping', async (t) => {
   const service = await startService(t, 'sqlite')
   const kept = await openSocket(service.port)
   const probe = `Host: localhost:${service.port}\r\n\r\n`
@@ -73,7 +73,7 @@ test('/readyz says on a kept connection that the service is stopping', async (t)
   assert.deepEqual(await service.exited(), { code: 0, signal: null })
 })
 
-test('what hangs is cut off after SALLYPORT_STOP_SECONDS, and the exit is still 0', async (t) => {
+test('calls that hang are cut off after SALLYPORT_STOP_SECONDS, and the exit code is still 0', async (t) => {
   const service = await startService(t, 'sqlite', { SALLYPORT_STOP_SECONDS: '1' })
   const upload = await beginUpload(service)
   service.signal('SIGTERM')
@@ -81,7 +81,7 @@ test('what hangs is cut off after SALLYPORT_STOP_SECONDS, and the exit is still 
   assert.deepEqual(await service.exited(), { code: 0, signal: null })
 })
 
-test('a second signal ends the service at once', async (t) => {
+test('a second signal ends the service immediately', async (t) => {
   const service = await startService(t, 'sqlite', { SALLYPORT_STOP_SECONDS: '300' })
   const upload = await beginUpload(service)
   service.signal('SIGINT')
@@ -91,7 +91,7 @@ test('a second signal ends the service at once', async (t) => {
   assert.deepEqual(await upload.answers(1), [])
 })
 
-test('without a call in flight a stop takes no waiting, whatever connections idle', async (t) => {
+test('without a call in flight stopping does not wait for idle connections', async (t) => {
   const service = await startService(t, 'sqlite', { SALLYPORT_STOP_SECONDS: '300' })
   const idle = await Promise.all(Array.from({ length: 20 }, () => openSocket(service.port)))
   await service.register()
@@ -111,7 +111,7 @@ test('with SALLYPORT_DRAIN_SECONDS new connections are served after the signal, 
   assert.deepEqual(await service.exited(), { code: 0, signal: null })
 })
 
-test('signals that mean nothing end nothing, and none opens the process to a debugger', async (t) => {
+test('other signals are ignored, and none opens the debugger', async (t) => {
   const service = await startService(t, 'sqlite')
   for (const signal of ['SIGUSR1', 'SIGUSR2', 'SIGHUP'] as const) {
     service.signal(signal)
@@ -121,8 +121,8 @@ test('signals that mean nothing end nothing, and none opens the process to a deb
   assert.doesNotMatch(service.log, /Debugger/)
 })
 
-onBothDatabases('calls that a stop cuts off', (engine) => {
-  test('have their outcome on record, whole and streamed', async (t) => {
+onBothDatabases('calls that are cut off by stopping', (engine) => {
+  test('have their outcome recorded, buffered and streamed', async (t) => {
     const upstream = await startRawHttp(t, ({ target }, socket) => {
       if (target === '/stream') socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n')
     })

@@ -43,7 +43,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       credentials['admin'] = shared().adminToken
     })
 
-    test('every operation that needs a credential refuses a call without one, or with one of no worth', async () => {
+    test('every operation that needs a credential refuses a missing or invalid one', async () => {
       const guarded = operations.filter(({ admits }) => admits.length > 0)
       assert.ok(guarded.length > 10)
       const worthless = [undefined, 'x'.repeat(40), `${credentials['agent']}0`, 'sp_agent_', 'sp_session_']
@@ -54,7 +54,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       }
     })
 
-    test('every operation refuses the known credential of another actor', async () => {
+    test('every operation refuses valid credentials of the wrong kind', async () => {
       let refused = 0
       for (const { method, path, admits } of operations.filter(({ admits }) => admits.length > 0)) {
         for (const [actor, token] of Object.entries(credentials)) {
@@ -72,7 +72,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.deepEqual(await error('POST', '/v4/proxy', { token, body }), [404, 'grant_not_found'])
     })
 
-    test("another agent's grant is not found, and a sandbox grant reaches the echo alone", async () => {
+    test("another agent's grant is not found, and a sandbox grant reaches only the echo", async () => {
       const { token } = await shared().register()
       const { body: started } = await shared().call('POST', '/v4/sandbox/start', { token })
       const call = { ...started.example.body }
@@ -87,7 +87,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.deepEqual(await refusal({ method: 'TRACE' }), [400, 'invalid_field'])
     })
 
-    test('a new sandbox takes the place of the old one, whose grant is revoked', async () => {
+    test('a new sandbox replaces the old one, whose grant is revoked', async () => {
       const { token } = await shared().register()
       const first = (await shared().call('POST', '/v4/sandbox/start', { token })).body.example.body
       const second = (await shared().call('POST', '/v4/sandbox/start', { token })).body.example.body
@@ -96,14 +96,14 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.deepEqual([status, body.body.headers.authorization], [200, 'Bearer [REDACTED]'])
     })
 
-    test('a sandbox grant ends by itself', async () => {
+    test('a sandbox grant expires', async () => {
       const { token } = await shared().register()
       const { expires_at, example } = (await shared().call('POST', '/v4/sandbox/start', { token })).body
       await sleep(Math.max(0, Date.parse(expires_at) - Date.now()) + 20)
       assert.deepEqual(await error('POST', '/v4/proxy', { token, body: example.body }), [403, 'grant_expired'])
     })
 
-    test('an agent that is disabled, and a user who is, are nobody with the next call', async () => {
+    test('a disabled agent or user is unauthenticated with the next call', async () => {
       const admin = shared().adminToken
       const { token, agentId } = await shared().register()
       const { body: started } = await shared().call('POST', '/v4/sandbox/start', { token })
@@ -130,7 +130,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.deepEqual(replies.map(({ status }) => status).sort(), [200, ...Array<number>(19).fill(401)])
     })
 
-    test('a session works as cookie and as bearer until it is ended', async () => {
+    test('a session works as cookie and as bearer token until it is ended', async () => {
       const { token } = await logIn({ name: 'Ada' })
       const headers = { cookie: `svc_session=${token}`, origin: `http://localhost:${shared().port}` }
       assert.equal((await shared().call('GET', '/v4/auth/me', { headers })).body.user.name, 'Ada')
@@ -156,7 +156,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.deepEqual(await error('GET', '/v4/auth/me', { token: second.token }), [401, 'unauthenticated'])
     })
 
-    test("another site's page can neither use a session nor start one", async () => {
+    test('another site can neither use a session nor start one', async () => {
       const { token, login_token } = await logIn()
       const cookie = `svc_session=${token}`
       const foreign = [
@@ -175,7 +175,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.equal((await shared().call('GET', '/v4/auth/me', { token })).status, 200)
     })
 
-    test('the echo answers directly, to anyone, and shows no credential', async () => {
+    test('the echo responds to anyone directly, and shows no credential', async () => {
       const headers = {
         cookie: 'svc_session=x',
         authorization: 'Bearer y',
@@ -196,7 +196,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       for (const name of ['cookie', 'authorization', 'x-forwarded-for']) assert.ok(!(name in body.headers), name)
     })
 
-    test('a path that takes other methods says which', async () => {
+    test('the error for a wrong method lists the allowed ones', async () => {
       const { status, headers, body } = await shared().call('PUT', '/v4/agents/register')
       assert.deepEqual([status, body.error.code, headers.allow], [405, 'http_method_not_supported', 'POST'])
     })

@@ -22,7 +22,7 @@ async function askWithoutReading({ port }: RunningService, times: number): Promi
 const openFiles = ({ pid }: RunningService) => readdirSync(`/proc/${pid}/fd`).length
 
 test(
-  'a client that sends a thousand requests and reads no answer does not have a thousand files opened for it',
+  'a thousand requests without reading do not open a thousand files',
   { skip: process.platform !== 'linux' && 'open files are counted in /proc' },
   async (t) => {
     const service = await startService(t, 'sqlite')
@@ -42,7 +42,7 @@ test(
 )
 
 test(
-  'a connection on which nothing moves is let go',
+  'a stalled connection is closed',
   { skip: process.platform !== 'linux' && 'open files are counted in /proc' },
   async (t) => {
     const service = await startService(t, 'sqlite', { SALLYPORT_CONNECTION_IDLE_SECONDS: '1' })
@@ -60,7 +60,7 @@ const megabytesOf = ({ pid }: RunningService) =>
   Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
 test(
-  'thirty answers of 10 MiB that nobody reads take no more memory than they may, and others are answered',
+  'thirty unread responses of 10 MiB stay within the memory limit, and others are served',
   { skip: process.platform !== 'linux' && 'memory is read from /proc' },
   async (t) => {
     // Each character would take six in JSON.

@@ -23,7 +23,7 @@ async function newerDatabase(t: Parameters<typeof migratedPostgres>[0]): Promise
 }
 
 describe('a start without its database', { concurrency: 2 }, () => {
-  test('waits for it, says so, and goes on once it is there; also with workers', async (t) => {
+  test('waits for it, logs that, and continues once it is there, also with workers', async (t) => {
     for (const workers of ['1', '2']) {
       const port = await freePort()
       let server = { host: '', port: 0 }
@@ -50,7 +50,7 @@ describe('a start without its database', { concurrency: 2 }, () => {
     }
   })
 
-  test('waits for a name that is not known yet, and a stop signal ends the waiting', async (t) => {
+  test('waits for a host name that does not resolve yet, until a stop signal', async (t) => {
     const DATABASE_URL = 'postgres://sallyport:hunter2-hunter2@database.invalid/sallyport'
     const service = spawnServer(t, [], await settingsFor(t, 'postgres', { DATABASE_URL }))
     await eventually(() => service.stderr().includes('waiting for the database'), 'it does not wait')
@@ -60,7 +60,7 @@ describe('a start without its database', { concurrency: 2 }, () => {
     assert.ok(!service.stderr().includes('hunter2'))
   })
 
-  test('ends at once where the settings are wrong, or the database is of a newer version', async (t) => {
+  test('fails immediately if settings are invalid or the database is of a newer version', async (t) => {
     const wrong: [string, RegExp][] = [
       [await changedUrl(t, (url) => (url.pathname = '/not-there')), /^PostgreSQL refused: .*not-there.*DATABASE_URL/m],
       [

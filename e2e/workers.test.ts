@@ -40,7 +40,7 @@ async function startTwo(t: TestContext, engine: Engine) {
 }
 
 onBothDatabases('two workers', (engine) => {
-  test('both take calls and count them together; a revocation through one ends what the other holds', async (t) => {
+  test('both take calls and share counts; a revocation through one ends calls of the other', async (t) => {
     const { service, host, callTo, ways, admit, personToken } = await startTwo(t, engine)
     for (const [pid, call] of ways) {
       const reply = await call('POST', '/v4/proxy', callTo('/'))
@@ -74,7 +74,7 @@ onBothDatabases('two workers', (engine) => {
   })
 })
 
-test('a worker that is killed is replaced, and the calls of the other go on', async (t) => {
+test('a killed worker is restarted, and the calls of the other continue', async (t) => {
   const { service, waiting, callTo, ways } = await startTwo(t, 'sqlite')
   const [[, call], [killed]] = [...ways] as [[number, typeof service.call], [number, typeof service.call]]
   const slow = call('POST', '/v4/proxy', callTo('/slow'))
@@ -94,7 +94,7 @@ test('a worker that is killed is replaced, and the calls of the other go on', as
   await eventually(() => /"pause_ms":[1-9]/.test(service.log), 'who dies again at once is started again at once')
 })
 
-test('SIGTERM lets calls in flight of all workers end, whether or not each of them gets it too', async (t) => {
+test('SIGTERM lets calls in flight of all workers end, even if workers get the signal too', async (t) => {
   const { service, waiting, callTo, ways } = await startTwo(t, 'sqlite')
   const slow = [...ways.values()].map((call) => call('POST', '/v4/proxy', callTo('/slow')))
   await eventually(() => waiting.length === 2, 'the calls did not go out')
@@ -109,7 +109,7 @@ test('SIGTERM lets calls in flight of all workers end, whether or not each of th
   assert.deepEqual(await service.exited(), { code: 0, signal: null })
 })
 
-test('a second signal ends all of them at once', async (t) => {
+test('a second signal ends all of them immediately', async (t) => {
   const { service, waiting, callTo, ways } = await startTwo(t, 'sqlite')
   const [[pid, call] = [0, service.call]] = ways
   const slow = call('POST', '/v4/proxy', callTo('/slow')).catch(() => 'broken off')
@@ -122,7 +122,7 @@ test('a second signal ends all of them at once', async (t) => {
   await eventually(() => !isAlive(pid), 'a worker goes on')
 })
 
-test('workers do not outlive the first process, and a new start has their port and their calls on record', async (t) => {
+test('workers do not outlive the primary process, and a restart has their port and records', async (t) => {
   const { service, waiting, callTo, ways } = await startTwo(t, 'sqlite')
   const { port } = service
   const slow = [...ways.values()].map((call) => call('POST', '/v4/proxy', callTo('/slow')).catch(() => 'broken off'))
@@ -144,7 +144,7 @@ test('with one worker there is one process', async (t) => {
   assert.equal(new Set(logLines(service).map(pidOf)).size, 1)
 })
 
-test('what keeps workers from starting is said once, as by one process', async (t) => {
+test('an error that stops workers from starting is printed once', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   t.after(() => other.close())
   await once(other, 'listening')
@@ -160,7 +160,7 @@ test('what keeps workers from starting is said once, as by one process', async (
   assert.match(wrong.stderr, /^Setting: SALLYPORT_WORKERS: got "65"; .*\n$/)
 })
 
-test('metrics on a port of their own are those of all workers', async (t) => {
+test('metrics on a separate port are those of all workers', async (t) => {
   const port = await freePort()
   const service = await startService(t, 'sqlite', { ...two, SALLYPORT_METRICS_PORT: String(port) })
   const ways = await waysToWorkers(service, 2)
