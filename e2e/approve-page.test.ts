@@ -320,31 +320,27 @@ inBrowser('an account that the provider no longer accepts can be connected again
   await sees(page, 'Access granted')
 })
 
-inBrowser(
-  'with device-only approval the user is sent to a device, and can deny here',
-  ['403 ', unheard],
-  async (visit) => {
-    const told = await arrive(visit, 'donald@example.com')
-    const page = await deafTab(told)
-    const call = await asPerson(page)
-    const asked = await ask()
-    await open(page, asked)
-    await open(told, asked)
-    const { pairing_code } = await call('POST', '/v4/devices/pairing-codes')
-    const { publicKey } = newDeviceKey()
-    assert.ok((await post('/v4/devices/pair', { pairing_code, public_key_jwk: publicKey })).ok)
-    await call('PATCH', '/v4/auth/me', { require_device_approval: true })
-    await press(page, 'Approve')
-    await hears(page, 'You approve on your devices only: approve it there.')
-    for (const one of [page, told]) {
-      await one.getByText('You approve on your devices only: open this request there.').waitFor()
-      assert.equal(await one.getByRole('button', { name: 'Approve' }).count(), 0)
-    }
-    await press(page, 'Deny')
-    await sees(page, 'Denied')
-    await sees(told, 'Already denied')
-  },
-)
+inBrowser('with device-only approval the page can only deny', ['403 ', unheard], async (visit) => {
+  const told = await arrive(visit, 'donald@example.com')
+  const page = await deafTab(told)
+  const call = await asPerson(page)
+  const asked = await ask()
+  await open(page, asked)
+  await open(told, asked)
+  const { pairing_code } = await call('POST', '/v4/devices/pairing-codes')
+  const { publicKey } = newDeviceKey()
+  assert.ok((await post('/v4/devices/pair', { pairing_code, public_key_jwk: publicKey })).ok)
+  await call('PATCH', '/v4/auth/me', { require_device_approval: true })
+  await press(page, 'Approve')
+  await hears(page, 'You approve on your devices only: approve it there.')
+  for (const one of [page, told]) {
+    await one.getByText('You approve on your devices only: open this request there.').waitFor()
+    assert.equal(await one.getByRole('button', { name: 'Approve' }).count(), 0)
+  }
+  await press(page, 'Deny')
+  await sees(page, 'Denied')
+  await sees(told, 'Already denied')
+})
 
 inBrowser('it works with the keyboard only, and fits a phone', [], async (visit) => {
   const page = await arrive(visit, 'ken@example.com')

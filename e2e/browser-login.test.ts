@@ -128,17 +128,13 @@ inBrowser('a waiting connection continues immediately for a signed-in user', [],
 
 const missing = '404 /v4/access-requests/'
 
-inBrowser(
-  'a user who was to decide returns to the request after provider sign-in',
-  [notSignedIn, missing],
-  async (visit) => {
-    const id = `arq_${'0'.repeat(26)}`
-    const page = await visit(`${base}/?decide=${id}`)
-    await follow(page, byGitHub)
-    await sees(page, 'Request not found')
-    assert.equal(page.url(), `${base}/approve-proxy/${id}`)
-  },
-)
+inBrowser('provider sign-in returns to the access request', [notSignedIn, missing], async (visit) => {
+  const id = `arq_${'0'.repeat(26)}`
+  const page = await visit(`${base}/?decide=${id}`)
+  await follow(page, byGitHub)
+  await sees(page, 'Request not found')
+  assert.equal(page.url(), `${base}/approve-proxy/${id}`)
+})
 
 inBrowser('the sign-in methods fit a phone', [notSignedIn], async (visit) => {
   const page = await visit()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startService } from '../testkit/service.ts'
 
-test('a path that is not there is not found, whatever the method', async (t) => {
+test('an unknown path is not found with any method', async (t) => {
   const { call } = await startService(t, 'sqlite')
   for (const path of ['/nothing', '/v4/nothing', '/pages/index.html']) {
     for (const method of ['GET', 'POST', 'DELETE']) {
@@ -12,7 +12,7 @@ test('a path that is not there is not found, whatever the method', async (t) => 
   }
 })
 
-test('the pages are there, and take no other method', async (t) => {
+test('the pages are served, and accept no other method', async (t) => {
   const { call } = await startService(t, 'sqlite')
   const page = await call('GET', '/')
   assert.equal(page.status, 200)
@@ -22,7 +22,7 @@ test('the pages are there, and take no other method', async (t) => {
   assert.equal(refused.headers['allow'], 'GET, HEAD')
 })
 
-test('beside the files of the pages there is nothing: no list of them, and no way out of their folder', async (t) => {
+test('only the page files are served: no directory listing and no path traversal', async (t) => {
   const { call } = await startService(t, 'sqlite')
   const odd = [
     '',
@@ -42,7 +42,7 @@ test('beside the files of the pages there is nothing: no list of them, and no wa
   }
 })
 
-test('the authenticator can be installed: what its manifest names is there', async (t) => {
+test('the authenticator can be installed: the files of its manifest exist', async (t) => {
   const { call } = await startService(t, 'sqlite')
   const manifest = JSON.parse((await call('GET', '/authenticator.webmanifest')).text) as {
     start_url: string
@@ -55,7 +55,7 @@ test('the authenticator can be installed: what its manifest names is there', asy
   }
 })
 
-test('people decide on a page, which anyone may open and nobody may frame or keep, and not at the approve path', async (t) => {
+test('the approve page is public, not frameable and not cached, and separate from the API path', async (t) => {
   const { call } = await startService(t, 'sqlite')
   const id = `arq_${'0'.repeat(26)}`
   const { status, headers } = await call('GET', `/approve-proxy/${id}?user=ada`)

@@ -99,7 +99,7 @@ function broken(files: SourceFile[], isBroken: (file: SourceFile, from: string, 
   )
 }
 
-test('imports run in one direction: a room knows only the rooms above it', () => {
+test('imports run in one direction: a room imports only the rooms above it', () => {
   const rowOf = (room: string) => rows.findIndex((row) => row.includes(room))
   const wrong = broken(code, ({ path }, from) => {
     const here = roomOf(path)
@@ -110,7 +110,7 @@ test('imports run in one direction: a room knows only the rooms above it', () =>
   assert.deepEqual(wrong, [])
 })
 
-test('the legacy protocol knows platform, config and audit alone, and only the wiring knows it: it can go one day', () => {
+test('the legacy protocol imports only platform, config and audit, and only the wiring imports it', () => {
   const wrong = broken(code, ({ path }, from) => {
     const here = roomOf(path)
     const there = roomOf(from)
@@ -121,7 +121,7 @@ test('the legacy protocol knows platform, config and audit alone, and only the w
   assert.deepEqual(wrong, [])
 })
 
-test('platform knows nothing outside itself but the protocol', () => {
+test('platform imports nothing but the protocol', () => {
   const wrong = broken(
     code.filter(({ path }) => roomOf(path) === 'platform'),
     (_file, from) => from.startsWith('server/src/') && roomOf(from) !== 'platform',
@@ -133,7 +133,7 @@ test('platform knows nothing outside itself but the protocol', () => {
 const haveOwnNouns = /^server\/src\/platform\/(?:oauth\/|push\/|tokens\.ts$)/
 const nouns = /^(?:agent|approval|device|grant|legacy|pairing|proposal|provider|receipt|sandbox)(?:e?s)?$/i
 
-test('platform knows no noun of the service', () => {
+test('platform uses no domain terms of the service', () => {
   const platform = code.filter(({ path }) => roomOf(path) === 'platform' && !haveOwnNouns.test(path))
   const wrong = platform.flatMap(({ path, text }) => {
     const withoutComments = text.replaceAll(/\/\*[^]*?\*\/|(?<!:)\/\/.*/g, '')
@@ -145,7 +145,7 @@ test('platform knows no noun of the service', () => {
   assert.ok(platform.length > 50)
 })
 
-test('the audit log knows nothing of calls: no room that does, and none of their events', () => {
+test('the audit log does not depend on calls or their events', () => {
   const files = code.filter(({ path }) => roomOf(path) === 'audit')
   assert.deepEqual(
     files.filter(({ text }) => /\bproxy\b|call-log/.test(text)).map(({ path }) => path),
@@ -154,7 +154,7 @@ test('the audit log knows nothing of calls: no room that does, and none of their
   assert.ok(files.length > 10)
 })
 
-test('protocol imports no room, and end-to-end tests and the demo speak only over the wire', () => {
+test('protocol imports no room, and end-to-end tests and the demo use only the API', () => {
   assert.deepEqual(
     broken(protocol, (_file, from) => from.startsWith('server/')),
     [],
@@ -165,7 +165,7 @@ test('protocol imports no room, and end-to-end tests and the demo speak only ove
   )
 })
 
-test('the SDK knows the protocol and itself, and no runtime', () => {
+test('the SDK imports only the protocol and itself, and no runtime', () => {
   const published = sdk.filter(({ path }) => !path.endsWith('.test.ts'))
   assert.deepEqual(
     broken(published, (_file, from) => !/^(?:sdk|protocol)\/src\//.test(from)),
@@ -179,7 +179,7 @@ test('the SDK knows the protocol and itself, and no runtime', () => {
   assert.ok(published.length > 0)
 })
 
-test('of our rooms the command line knows the SDK alone, and one file of it knows the process', () => {
+test('the command line imports only the SDK, and one file of it uses the process', () => {
   assert.deepEqual(
     broken(cli, (_file, from) => /^(?:server|web|protocol|e2e)\//.test(from)),
     [],
@@ -189,7 +189,7 @@ test('of our rooms the command line knows the SDK alone, and one file of it know
   assert.ok(cli.length > 20)
 })
 
-test('only routes speak HTTP', () => {
+test('only routes use HTTP', () => {
   const isHttp = (from: string) => /^(?:fastify|@fastify\/|node:https?$)/.test(from)
   const wrong = broken(code, ({ path }, from) => {
     const isShell = /server\/src\/(?:platform\/http\/|platform\/egress\/|authenticate\.ts)/.test(path)
@@ -198,7 +198,7 @@ test('only routes speak HTTP', () => {
   assert.deepEqual(wrong, [])
 })
 
-test('only stores and the platform speak SQL', () => {
+test('only stores and the platform use SQL', () => {
   const wrong = broken(code, ({ path }, from) => {
     if (from !== 'kysely' || path.startsWith('server/src/platform/')) return false
     return !path.endsWith('-store.ts') && !path.startsWith('server/src/commands/doctor')
@@ -206,7 +206,7 @@ test('only stores and the platform speak SQL', () => {
   assert.deepEqual(wrong, [])
 })
 
-test('use cases and routes are given their stores: only the wiring and other stores import one as a value', () => {
+test('stores are injected: only the wiring and other stores import them as values', () => {
   const wrong = broken(code, ({ path }, from, isType) => {
     if (isType || !from.endsWith('-store.ts')) return false
     return !isWiring(path) && !path.endsWith('-store.ts')
@@ -235,7 +235,7 @@ test('nothing but the egress opens a connection', () => {
   assert.deepEqual([...protocol, ...code].flatMap(waysOut), [])
 })
 
-test('every server is made by listener.ts, which keeps a broken connection from ending the process', () => {
+test('every server is created by listener.ts, so that a broken connection cannot crash the process', () => {
   const makers = code.filter(({ text }) => /\bcreate\w*Server\b|\bnew (?:\w+\.)?\w*Server\(/.test(text))
   assert.deepEqual(
     makers.map(({ path }) => path),
@@ -243,7 +243,7 @@ test('every server is made by listener.ts, which keeps a broken connection from 
   )
 })
 
-test('a connection that passes by the egress is found, however it is written', () => {
+test('a connection that bypasses the egress is found, however it is written', () => {
   const found = (text: string, path = 'server/src/agents/register.ts') => waysOut({ path, text })
   const ways = [
     "import { request } from 'undici'",
@@ -310,7 +310,7 @@ test('a connection that passes by the egress is found, however it is written', (
   assert.equal(found("import { request } from 'undici'", 'server/src/platform/egress-settings.ts').length, 1)
 })
 
-test('a Secret is opened only where it must be', () => {
+test('a Secret is revealed only in the listed files', () => {
   const opens = code.filter(({ text }) => text.includes('.reveal()')).map(({ path }) => path.replace('server/src/', ''))
   assert.deepEqual(opens.sort(), [
     'access-requests/access-request-routes.ts', // hands the secret of its callback to the agent, once
@@ -374,12 +374,12 @@ test('every table is described in docs/storage.md', () => {
   assert.ok(tables.length > 5)
 })
 
-test('the time of the machine is read in one place, so that instances can share the clock of their database', () => {
+test("the system clock is read in one place, so that instances can share the database's clock", () => {
   const elsewhere = code.filter(({ text }) => /\bDate\.now\(|\bnew Date\(\)/.test(text)).map(({ path }) => path)
   assert.deepEqual(elsewhere, ['server/src/platform/clock.ts'])
 })
 
-test('files stay small and have names that say something', () => {
+test('files are small and have descriptive names', () => {
   const long = everything.filter(({ text }) => text.split('\n').length > 400).map(({ path }) => path)
   assert.deepEqual(long, [])
   const app = code.find(({ path }) => path === 'server/src/app.ts')

@@ -4,7 +4,7 @@ import { onBothDatabases } from '../testkit/databases.ts'
 import { startService } from '../testkit/service.ts'
 
 onBothDatabases('session cookies', (engine) => {
-  test('a browser that another site gave a second session cookie acts for neither of them', async (t) => {
+  test('a browser with a second session cookie planted by another site is signed in as neither', async (t) => {
     const { call, logIn } = await startService(t, engine)
     const [mine, theirs] = [await logIn({ name: 'owner' }), await logIn({ name: 'attacker' })]
     assert.equal((await call('GET', '/v4/auth/me', { headers: { cookie: mine.cookie } })).status, 200)

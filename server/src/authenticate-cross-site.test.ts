@@ -42,7 +42,7 @@ onBothDatabases('a page of another site', (engine) => {
     assert.equal((await logoutAll({ origin: own })).status, 200)
   })
 
-  test('is told apart from our own', async (t) => {
+  test('is distinguished from our own', async (t) => {
     const service = await startService(t, engine)
     for (const headers of fromOurPage) {
       const { cookie } = await service.logIn()
@@ -51,13 +51,13 @@ onBothDatabases('a page of another site', (engine) => {
     }
   })
 
-  test('learns nothing about a cookie that is no session', async (t) => {
+  test('learns nothing about an invalid cookie', async (t) => {
     const service = await startService(t, engine)
     const headers = { cookie: 'svc_session=x', origin: 'https://evil.example' }
     assert.equal((await service.call('POST', '/v4/auth/logout', { headers })).status, 401)
   })
 
-  test('may be named as the origin of a call with a bearer token, which no browser adds by itself', async (t) => {
+  test('may call with a bearer token, which no browser adds by itself', async (t) => {
     const service = await startService(t, engine)
     for (const headers of fromElsewhere) {
       const { token } = await service.logIn()
@@ -66,7 +66,7 @@ onBothDatabases('a page of another site', (engine) => {
     }
   })
 
-  test('does not matter for reading: the browser keeps the answer from it', async (t) => {
+  test('may send reads, as the browser hides the response from it', async (t) => {
     const service = await startService(t, engine)
     const { cookie } = await service.logIn()
     for (const headers of [...fromElsewhere, {}]) {
@@ -76,7 +76,7 @@ onBothDatabases('a page of another site', (engine) => {
     }
   })
 
-  test('may not sign its visitor in as somebody, nor look whom a token is for', async (t) => {
+  test('may neither sign a visitor in nor preview a login token', async (t) => {
     const service = await startService(t, engine)
     const issued = await service.call('POST', '/v4/auth/login-tokens', { token: service.adminToken })
     const body = { login_token: issued.body.login_token }
@@ -90,7 +90,7 @@ onBothDatabases('a page of another site', (engine) => {
     assert.equal((await service.call('POST', '/v4/auth/login', { body })).status, 200, 'the token is still unused')
   })
 
-  test('is none where the call comes from our page or from no browser, for login and preview', async (t) => {
+  test('is not assumed for our own page or non-browser clients, for login and preview', async (t) => {
     const service = await startService(t, engine)
     for (const headers of [...fromOurPage, {}]) {
       const issued = await service.call('POST', '/v4/auth/login-tokens', { token: service.adminToken })
@@ -101,7 +101,7 @@ onBothDatabases('a page of another site', (engine) => {
     }
   })
 
-  test('may not be behind a login that carries the cookie and does not say where it comes from', async (t) => {
+  test('is assumed for a login that has the cookie but no origin', async (t) => {
     const service = await startService(t, engine)
     const { cookie } = await service.logIn()
     const issued = await service.call('POST', '/v4/auth/login-tokens', { token: service.adminToken, body: {} })

@@ -60,7 +60,7 @@ const noCredentials: Record<string, Record<string, string>> = {
 }
 
 onBothDatabases('authenticate', (engine) => {
-  test('without a valid credential every route that needs one is unauthenticated, and no other is', async (t) => {
+  test('exactly the routes that need a credential are unauthenticated without one', async (t) => {
     const service = await startService(t, engine, plentiful)
     for (const { method, path, schemes } of await operationsOf(service)) {
       for (const [kind, headers] of Object.entries(noCredentials)) {
@@ -76,7 +76,7 @@ onBothDatabases('authenticate', (engine) => {
     }
   })
 
-  test('a known credential is forbidden where the reference does not list it, and admitted where it does', async (t) => {
+  test('a valid credential is accepted exactly where the reference lists its kind', async (t) => {
     const service = await startService(t, engine, plentiful)
     const operations = await operationsOf(service)
     for (const [kind, make] of Object.entries(credentials(service))) {
@@ -96,7 +96,7 @@ onBothDatabases('authenticate', (engine) => {
     }
   })
 
-  test('the routes of the specification admit whom it says', async (t) => {
+  test('the routes of the specification accept its kinds of callers', async (t) => {
     const service = await startService(t, engine)
     const user = ['user', 'cookie']
     const specified: [string, string, string[]][] = [
@@ -122,7 +122,7 @@ onBothDatabases('authenticate', (engine) => {
     }
   })
 
-  test('whom a route admits is known before its body is read', async (t) => {
+  test('authentication happens before the body is read', async (t) => {
     const service = await startService(t, engine)
     for (const body of ['{', `"${'x'.repeat(300_000)}"`]) {
       const reply = await service.call('POST', '/v4/auth/login-tokens', { body })
@@ -132,7 +132,7 @@ onBothDatabases('authenticate', (engine) => {
     assert.equal((await service.call('POST', '/v4/auth/login-tokens', { token, body: '{' })).status, 403)
   })
 
-  test('of two credentials the bearer counts, and a bad bearer never falls back to a good cookie', async (t) => {
+  test('a bearer token takes precedence, and an invalid one never falls back to a valid cookie', async (t) => {
     const service = await startService(t, engine)
     const { cookie } = await service.logIn()
     const { token } = await service.registerAgent()
@@ -146,7 +146,7 @@ onBothDatabases('authenticate', (engine) => {
     assert.equal((await service.call('GET', '/v4/auth/me', { headers: { cookie } })).status, 200)
   })
 
-  test('the scheme is read in any case, a token only in its own', async (t) => {
+  test('the scheme is case-insensitive, the token is not', async (t) => {
     const service = await startService(t, engine)
     const { token } = await service.registerAgent()
     const status = async (authorization: string) =>
@@ -157,7 +157,7 @@ onBothDatabases('authenticate', (engine) => {
     assert.equal(await status(`Bearer ${token.slice(0, -1)}`), 401)
   })
 
-  test('a token of one kind is none of another', async (t) => {
+  test('a token of one kind is not accepted as another', async (t) => {
     const service = await startService(t, engine)
     const { token: agent } = await service.registerAgent()
     const { token: session } = await service.logIn()
@@ -172,13 +172,13 @@ onBothDatabases('authenticate', (engine) => {
     for (const [token, path] of cases) assert.equal((await service.call('GET', path, { token })).status, 401)
   })
 
-  test('a HEAD is admitted as its GET is', async (t) => {
+  test('a HEAD needs the same credential as its GET', async (t) => {
     const service = await startService(t, engine)
     assert.equal((await service.call('HEAD', '/v4/agents')).status, 401)
     assert.equal((await service.call('HEAD', '/v4/agents', { token: service.adminToken })).status, 200)
   })
 
-  test('a route under /v4 that does not say whom it admits stops the start', async (t) => {
+  test('a route under /v4 without declared callers stops the start', async (t) => {
     const { app } = await startService(t, engine)
     const start = async () => {
       app.http.get('/v4/forgotten', () => 'open to all')

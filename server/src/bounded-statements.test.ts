@@ -97,7 +97,7 @@ function functionAround(node: ts.Node): string {
   return '(top)'
 }
 
-test('every statement that may meet many rows has a limit, or is named here', () => {
+test('every statement that may affect many rows has a limit or is listed here', () => {
   const root = import.meta.dirname
   const sample = "const q = tx.selectFrom('a'); const all = () => q.where('b').execute()"
   assert.deepEqual(unlimitedIn('sample.ts', sample), ['sample.ts all'])

@@ -67,7 +67,7 @@ async function expireAt({ database }: TestService, grantId: string, at: Date): P
 }
 
 for (const skew of [15_000, hour]) {
-  test(`instances whose clocks are ${skew / 1000} s ahead and behind share rates, grants and leases`, async (t) => {
+  test(`instances whose clocks differ by ${skew / 1000} s share rates, grants and leases`, async (t) => {
     const settings = { SALLYPORT_REGISTRATIONS_PER_DAY: '6', SALLYPORT_REGISTRATIONS_PER_MINUTE: '100' }
     const { machines, advance } = await startMachines(t, [skew, -skew], settings)
     const [ahead, behind] = machines as [Machine, Machine]
@@ -110,7 +110,7 @@ for (const skew of [15_000, hour]) {
   })
 }
 
-test('a lease of one instance is respected by all, and is over for all at once', async (t) => {
+test('a lease of one instance is respected by all and expires for all at the same time', async (t) => {
   const { machines, advance } = await startMachines(t, [hour, -hour])
   const [one, other] = machines.map(({ service }) => service) as [TestService, TestService]
   const { userId } = await one.logIn()

@@ -66,7 +66,7 @@ test('every file and folder that the documentation names exists', () => {
   )
 })
 
-test('every link of the documentation leads to a file', () => {
+test('every link in the documentation leads to a file', () => {
   assertAllExist(
     named(/\]\((?!https?:)([^)#\s]+)[^)]*\)/g),
     (name, page) => existsSync(join(root, dirname(page), name)),

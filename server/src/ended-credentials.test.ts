@@ -299,7 +299,7 @@ async function heldBack(
   return answered
 }
 
-test('each of these calls works while the credential is good', async (t) => {
+test('each of these calls works while the credential is valid', async (t) => {
   const { make } = await startWorld(t, 'sqlite')
   for (const [name, prepare] of Object.entries(cases)) {
     const [kind, method] = name.split(' ') as [Kind, string]
@@ -310,8 +310,8 @@ test('each of these calls works while the credential is good', async (t) => {
   }
 })
 
-onBothDatabases('a credential that ends while its call is under way', (engine) => {
-  test('every route that changes something is looked at, for each kind of caller', async (t) => {
+onBothDatabases('a credential that ends during its call', (engine) => {
+  test('every route that changes something is covered, for each kind of caller', async (t) => {
     const { app } = await startService(t, engine)
     await app.http.ready()
     const { paths } = app.http.swagger() as { paths: Record<string, Record<string, { security?: object[] }>> }
@@ -328,7 +328,7 @@ onBothDatabases('a credential that ends while its call is under way', (engine) =
     assert.deepEqual(Object.keys(cases).sort(), routes.sort())
   })
 
-  test('a call held back by its last byte is 401 and changes nothing', async (t) => {
+  test('a call whose last byte arrives after the end is 401 and changes nothing', async (t) => {
     const tools = await startWorld(t, engine)
     await tools.service.app.http.listen({ port: 0, host: '127.0.0.1' })
     const { port } = tools.service.app.http.server.address() as { port: number }

@@ -30,7 +30,7 @@ interface Described {
 }
 
 onBothDatabases('every list', (engine) => {
-  test('has pages and is limited for each caller but the admin; anything else that is read is named here', async (t) => {
+  test('is paginated and rate-limited for all callers but the admin, or listed here', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_ROWS_READ_PER_SECOND: '1' })
     const { call, clock, adminToken } = service
     const paths = Object.entries((await call('GET', '/openapi.json')).body.paths as Record<string, Described>)
@@ -61,7 +61,7 @@ onBothDatabases('every list', (engine) => {
     assert.deepEqual(adminOnly.sort(), ['/v4/agents', '/v4/users'])
   })
 
-  test('counts for its own caller alone, and without a credential for the address', async (t) => {
+  test('counts per caller, and per address without a credential', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_ROWS_READ_PER_SECOND: '1' })
     const [one, other] = [await service.registerAgent(), await service.registerAgent()]
     const statusOf = async (token: string | undefined, from?: string) =>

@@ -5,7 +5,7 @@ import { startService } from '../testkit/service.ts'
 import { replyWithError } from './platform/http/error-replies.ts'
 import { pageRoutes } from './page-routes.ts'
 
-test('where the pages were not built, each says how they are', async (t) => {
+test('pages that were not built say how to build them', async (t) => {
   const http = fastify()
   t.after(() => http.close())
   http.setErrorHandler(replyWithError)
@@ -17,7 +17,7 @@ test('where the pages were not built, each says how they are', async (t) => {
   }
 })
 
-test('an address that leads nowhere is our page in a browser, and an answer of the API for programs', async (t) => {
+test('an unknown URL is a page in a browser and an API error for programs', async (t) => {
   const { call } = await startService(t, 'sqlite')
   const open = async (path: string, accept: string, method: 'GET' | 'POST' = 'GET') => {
     const { status, headers } = await call(method, path, { headers: { accept } })

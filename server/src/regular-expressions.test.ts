@@ -142,7 +142,7 @@ function recordBuilt() {
   return { recorded, restore: () => (globalThis.RegExp = original) }
 }
 
-test('no pattern of a schema is slow', async () => {
+test('no pattern in a schema is slow', async () => {
   const patterns = new Map<string, string>()
   for (const file of sourceFiles('protocol/src')) collectPatterns(await import(join(root, file)), file, patterns)
   assert.ok(patterns.size > 10)
@@ -161,7 +161,7 @@ function collectPatterns(
   for (const member of Object.values(value)) collectPatterns(member, place, patterns, seen)
 }
 
-test('steps are counted along the same ways that the engine takes', () => {
+test('steps are counted along the paths that the engine takes', () => {
   for (const expression of literals) {
     const count = countSteps(expression)
     const regexp = new RegExp(expression.source, expression.flags.replace(/[gy]/g, ''))

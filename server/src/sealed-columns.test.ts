@@ -31,7 +31,7 @@ async function keysIn({ queries }: Database, { table, column }: { table: string;
 }
 
 onBothDatabases('sealed columns', (engine) => {
-  test('every column of the schema that names a data key is one that a rotation seals anew', async (t) => {
+  test('every column with a data key is re-encrypted by a rotation', async (t) => {
     const open = await migratedDatabase(t, engine)
     const columns = await columnsOf(open())
     const sealed = columns
@@ -48,7 +48,7 @@ onBothDatabases('sealed columns', (engine) => {
     }
   })
 
-  test('after a rotation all that connections keep is sealed anew, and works on', async (t) => {
+  test('after a rotation all connection data is re-encrypted and works', async (t) => {
     const keyFile = join(temporaryFolder(t), 'master-key')
     writeFileSync(keyFile, newMasterKey().text.reveal(), { mode: 0o600 })
     const test = await startConnectionTest(t, engine, {

@@ -27,7 +27,7 @@ async function rowsIn(
 }
 
 onBothDatabases('the sweep', (engine) => {
-  test('takes away login tokens once they have expired, used or not', async (t) => {
+  test('deletes login tokens once they have expired, used or not', async (t) => {
     const service = await startService(t, engine)
     await service.logIn()
     await service.call('POST', '/v4/auth/login-tokens', { token: service.adminToken })
@@ -39,7 +39,7 @@ onBothDatabases('the sweep', (engine) => {
     assert.equal(await rowsIn(service, 'login_tokens'), 0)
   })
 
-  test('takes away sessions 30 days after their end', async (t) => {
+  test('deletes sessions 30 days after their end', async (t) => {
     const service = await startService(t, engine)
     await service.logIn()
     service.clock.advance(37 * day)
@@ -51,7 +51,7 @@ onBothDatabases('the sweep', (engine) => {
     assert.equal(await rowsIn(service, 'sessions'), 1, 'the one that still lives')
   })
 
-  test('leaves grants on connections where they are, however they ended', async (t) => {
+  test('keeps grants on connections, however they ended', async (t) => {
     const service = await startConnectionTest(t, engine)
     const connectionId = await service.connect()
     const { agentId } = await service.registerAgent()
@@ -64,7 +64,7 @@ onBothDatabases('the sweep', (engine) => {
     assert.equal(await rowsIn(service, 'grants'), 2)
   })
 
-  test('takes away sandboxes a day after their end, and what is on record stays', async (t) => {
+  test('deletes sandboxes a day after their end, and keeps their records', async (t) => {
     const service = await startService(t, engine)
     const { token, proxy } = await agentInSandbox(service)
     await proxy()
@@ -81,7 +81,7 @@ onBothDatabases('the sweep', (engine) => {
     assert.equal((await service.call('POST', '/v4/sandbox/start', { token })).status, 201)
   })
 
-  test('takes away flows and former tokens: at their end, a device flow a day after', async (t) => {
+  test('deletes flows and old tokens when they expire, device flows a day later', async (t) => {
     const service = await startConnectionTest(t, engine)
     const { app, call, clock, user, start, connect } = service
     const count = () =>
@@ -111,7 +111,7 @@ onBothDatabases('the sweep', (engine) => {
     assert.equal(await rowsIn(service, 'connections'), 1)
   })
 
-  test('leaves a limit that is still in force', async (t) => {
+  test('keeps a rate limit that is still in force', async (t) => {
     const service = await startService(t, engine, {
       SALLYPORT_REGISTRATIONS_PER_MINUTE: '1',
       SALLYPORT_REGISTRATIONS_PER_DAY: '10',

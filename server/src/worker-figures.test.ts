@@ -14,7 +14,7 @@ function crewOf(...names: string[]) {
 
 const wanted: ToWorker = { kind: 'figures wanted', round: 1 }
 
-test('every worker is asked, and who asked is told when the last has answered', () => {
+test('all workers are asked, and the result comes when the last has responded', () => {
   const { told, figures, answer } = crewOf('one', 'two')
   figures.take('two', { kind: 'all figures wanted', question: 7 })
   assert.deepEqual(told.splice(0), [
@@ -28,7 +28,7 @@ test('every worker is asked, and who asked is told when the last has answered', 
   assert.deepEqual(told, [['two', { kind: 'all figures', question: 7, all: [[], []] }]])
 })
 
-test('nobody waits for a worker that has ended, nor tells one', () => {
+test('workers that have exited are neither waited for nor sent results', () => {
   const { told, figures, answer } = crewOf('one', 'two')
   figures.take('one', { kind: 'all figures wanted', question: 1 })
   answer('one')

@@ -32,7 +32,7 @@ onBothDatabases('agents', (engine) => {
     assert.deepEqual(body.agent.metadata, {})
   })
 
-  test('a registration that does not fit is refused, naming the member', async (t) => {
+  test('an invalid registration is refused, naming the member', async (t) => {
     const service = await startService(t, engine)
     const cases: [unknown, string, string][] = [
       [{}, 'missing_field', 'name'],
@@ -56,7 +56,7 @@ onBothDatabases('agents', (engine) => {
     }
   })
 
-  test('one address registers ten agents a minute, and is told when to come back', async (t) => {
+  test('an address can register ten agents a minute, then gets Retry-After', async (t) => {
     const service = await startService(t, engine)
     const register = (from: string) => service.call('POST', '/v4/agents/register', { body: { name: 'a' }, from })
     for (let count = 0; count < 10; count++) assert.equal((await register('192.0.2.1')).status, 201)
@@ -70,7 +70,7 @@ onBothDatabases('agents', (engine) => {
     assert.equal((await register('192.0.2.1')).status, 429)
   })
 
-  test('an IPv6 /64 counts as one client, and a /48 has a ceiling', async (t) => {
+  test('an IPv6 /64 counts as one client, and a /48 has its own limit', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_REGISTRATIONS_PER_DAY_48: '12' })
     const register = (from: string) => service.call('POST', '/v4/agents/register', { body: { name: 'a' }, from })
     for (let count = 0; count < 10; count++) assert.equal((await register(`2001:db8:1:1::${count}`)).status, 201)
@@ -81,7 +81,7 @@ onBothDatabases('agents', (engine) => {
     assert.equal((await register('2001:db8:2:1::1')).status, 201)
   })
 
-  test('of many at once from one address exactly ten get in', async (t) => {
+  test('of many concurrent registrations from one address exactly ten succeed', async (t) => {
     const service = await startService(t, engine)
     const all = Array.from({ length: 25 }, () => service.call('POST', '/v4/agents/register', { body: { name: 'a' } }))
     const statuses = (await Promise.all(all)).map(({ status }) => status)
@@ -89,7 +89,7 @@ onBothDatabases('agents', (engine) => {
     assert.equal(statuses.filter((status) => status === 429).length, 15)
   })
 
-  test('an admin lists agents, newest first, a page at a time', async (t) => {
+  test('an admin lists agents, newest first, in pages', async (t) => {
     const service = await startService(t, engine)
     for (const name of ['one', 'two', 'three']) {
       await service.registerAgent(name)
@@ -141,7 +141,7 @@ onBothDatabases('agents', (engine) => {
     assert.deepEqual(statuses.sort(), [200, 401, 401, 401])
   })
 
-  test("a disabled agent's token stops with the next call, and disabling again is 200", async (t) => {
+  test("a disabled agent's token is refused with the next call, and disabling again is 200", async (t) => {
     const service = await startService(t, engine)
     const { token, agentId } = await service.registerAgent()
     const disable = (id: string) => service.call('POST', `/v4/agents/${id}/disable`, { token: service.adminToken })

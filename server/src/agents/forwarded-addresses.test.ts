@@ -4,7 +4,7 @@ import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
 
 onBothDatabases('forwarded addresses', (engine) => {
-  test('a client whose proxy names its port as well is one client, whatever the port', async (t) => {
+  test('a forwarded address with a port is the same client, whatever the port', async (t) => {
     const settings = { SALLYPORT_TRUST_PROXY: '127.0.0.1', SALLYPORT_REGISTRATIONS_PER_MINUTE: '2' }
     const { call } = await startService(t, engine, settings)
     const register = async (forwardedFor: string) => {

@@ -4,7 +4,7 @@ import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
 
 onBothDatabases('an agent', (engine) => {
-  test('rotates its token 60 times an hour, and keeps the one it has when it is refused', async (t) => {
+  test('can rotate its token 60 times an hour, and keeps it when refused', async (t) => {
     const { call, clock, database, registerAgent } = await startService(t, engine)
     let { token } = await registerAgent()
     for (let turn = 0; turn < 60; turn++) {

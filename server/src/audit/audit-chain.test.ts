@@ -50,7 +50,7 @@ async function wholeChains({ database, vault }: Awaited<ReturnType<typeof record
 }
 
 onBothDatabases('the chain', (engine) => {
-  test('of a process is one, however many transactions write to it at once', async (t) => {
+  test('of a process is single, however many transactions write concurrently', async (t) => {
     const process = await recordOn((await migratedDatabase(t, engine))())
     const many = Array.from({ length: 40 }, (_, index) =>
       process.database.transaction(async (tx) => {
@@ -62,7 +62,7 @@ onBothDatabases('the chain', (engine) => {
     assert.deepEqual(await wholeChains(process), [1 + 14 + 13 * 2 + 13 * 3 + 1])
   })
 
-  test('has no gap where a transaction was undone, before it was linked or at its end', async (t) => {
+  test('has no gap where a transaction was rolled back', async (t) => {
     const process = await recordOn((await migratedDatabase(t, engine))())
     const { database } = process
     const undone = (spoil: (tx: Queries) => Promise<unknown>) =>
@@ -87,7 +87,7 @@ onBothDatabases('the chain', (engine) => {
     assert.deepEqual(await wholeChains(process), [3])
   })
 
-  test('is its own in each of several processes on one database', async (t) => {
+  test('is separate for each process on one database', async (t) => {
     const open = await migratedDatabase(t, engine)
     const processes = await Promise.all([recordOn(open()), recordOn(open()), recordOn(open())])
     const work = processes.flatMap((one) =>
@@ -99,14 +99,14 @@ onBothDatabases('the chain', (engine) => {
     assert.deepEqual(await wholeChains(first), [11, 11, 11])
   })
 
-  test('takes no record once its transaction is over', async (t) => {
+  test('accepts no record once its transaction has ended', async (t) => {
     const process = await recordOn((await migratedDatabase(t, engine))())
     let late: Queries | undefined
     await process.database.transaction((tx) => Promise.resolve((late = tx)))
     await assert.rejects(process.append(late ?? assert.fail(), { event, at }), /after the end of its transaction/)
   })
 
-  test('signs its head when it has moved, and not again before it moves', async (t) => {
+  test('signs its head only after new records', async (t) => {
     const process = await recordOn((await migratedDatabase(t, engine))())
     assert.deepEqual(await process.signHeads(), [])
     await process.append(process.database.queries, { event, at })
@@ -148,7 +148,7 @@ async function lossyWay(t: TestContext, url: string) {
   return { url: way.href, lose: (losing: boolean) => (isLosing = losing) }
 }
 
-test('a commit whose answer is lost ends the chain, and what follows hangs on another', async (t) => {
+test('a commit with unknown result ends the chain, and a new one starts', async (t) => {
   const direct = await temporaryPostgres(t)
   const { url, lose } = await lossyWay(t, direct)
   const database = openPostgres(new Secret(url), { isInsecure: true })

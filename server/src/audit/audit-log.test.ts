@@ -8,7 +8,7 @@ import { createStores } from '../stores.ts'
 const at = new Date('2026-11-15T12:00:00.000Z')
 
 onBothDatabases('the record', (engine) => {
-  test('keeps what it was given, in order, each under its own audit_id unless it belongs to another', async (t) => {
+  test('keeps records in order, each with its own audit_id unless it belongs to another', async (t) => {
     const service = await startService(t, engine)
     const { queries } = service.database
     const { audit } = createStores({ ...service, clock: service.clock.now })
@@ -45,7 +45,7 @@ onBothDatabases('the record', (engine) => {
     ])
   })
 
-  test('of what was undone is undone with it', async (t) => {
+  test('is rolled back with its transaction', async (t) => {
     const service = await startService(t, engine)
     const { audit } = createStores({ ...service, clock: service.clock.now })
     const undone = service.database.transaction(async (tx) => {
@@ -56,7 +56,7 @@ onBothDatabases('the record', (engine) => {
     assert.deepEqual(await recorded(service), [])
   })
 
-  test('of everything that an agent and a user did names who, and which call', async (t) => {
+  test('names the caller and the call of every action', async (t) => {
     const service = await startService(t, engine)
     const { agentId, token } = await service.registerAgent()
     const { userId, token: session } = await service.logIn()

@@ -45,7 +45,7 @@ async function startLists(t: TestContext, engine: Engine) {
 }
 
 onBothDatabases('the list of an agent or a user', (engine) => {
-  test('holds what it did alone and what it did with each other one, in order, whatever the page', async (t) => {
+  test('has its own records and those shared with others, in order, with any page size', async (t) => {
     const { database, put, all } = await startLists(t, engine)
     const [agents, users] = [
       ['agt_a', 'agt_b', undefined],
@@ -78,7 +78,7 @@ onBothDatabases('the list of an agent or a user', (engine) => {
     )
   })
 
-  test('is whole also with more others than one statement merges', async (t) => {
+  test('is complete also with more counterparts than one statement merges', async (t) => {
     const { database, put, all } = await startLists(t, engine)
     const expected = await database.transaction(async (tx) => {
       const ids: string[] = []
@@ -94,7 +94,7 @@ onBothDatabases('the list of an agent or a user', (engine) => {
     for (const limit of [9, 64, 200]) assert.deepEqual(await all({ agentId: 'agt_a' }, limit), expected)
   })
 
-  test('asks only those who have something on the page, however many others there are', async (t) => {
+  test('queries only counterparts with records on the page', async (t) => {
     const { database, put } = await startLists(t, engine)
     await database.transaction(async (tx) => {
       for (let count = 0; count < 300; count++) await put(tx, { agentId: 'agt_a', userId: `usr_${count}` })
@@ -110,7 +110,7 @@ onBothDatabases('the list of an agent or a user', (engine) => {
     assert.deepEqual([rows.length, asked], [50, 2])
   })
 
-  test('is filtered and searched over all of them, each page within its share', async (t) => {
+  test('is filtered and searched over all of them, each page within its limit', async (t) => {
     const { database, put } = await startLists(t, engine)
     const agentId = 'agt_a'
     const detail = { method: 'GET', host: 'rare.example.com', path: '/' }

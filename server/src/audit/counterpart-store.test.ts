@@ -33,8 +33,8 @@ async function startWithUsers(t: TestContext, engine: Engine, users: number) {
   return { ...service, queries, audit, agentId, made, record, page }
 }
 
-onBothDatabases('the list of one with many counterparts', (engine) => {
-  test('is whole, and looks each of them up for the first pages only', async (t) => {
+onBothDatabases('the list of a caller with many counterparts', (engine) => {
+  test('is complete, and looks each of them up only for the first pages', async (t) => {
     const { made, record, page } = await startWithUsers(t, engine, 300)
     await record(1_000)
     const ids: string[] = []
@@ -51,7 +51,7 @@ onBothDatabases('the list of one with many counterparts', (engine) => {
     for (const rows of looked.slice(2, -1)) assert.ok(rows < (looked[1] ?? 0) - 100, looked.join(' '))
   })
 
-  test('holds what came since also where another page was read before', async (t) => {
+  test('has new records even if another page was read before', async (t) => {
     const { made, record, page } = await startWithUsers(t, engine, 300)
     await record(600)
     const old = made[100]
@@ -63,7 +63,7 @@ onBothDatabases('the list of one with many counterparts', (engine) => {
     assert.deepEqual((await page(old)).ids, made.slice(from + 1, from + 101))
   })
 
-  test('holds a record that is committed late, below a place that was read from before', async (t) => {
+  test('has a record that is committed late, before a position already read', async (t) => {
     const { made, record, page, audit, queries, agentId, clock } = await startWithUsers(t, engine, 300)
     await record(600)
     const [newest, before, below] = [made[0], made[2], made[3]]
@@ -76,7 +76,7 @@ onBothDatabases('the list of one with many counterparts', (engine) => {
     assert.deepEqual((await page(before)).ids.slice(0, 2), [late, below])
   })
 
-  test('lets the event loop turn while they are looked up', async (t) => {
+  test('does not block the event loop while they are looked up', async (t) => {
     const { record, page } = await startWithUsers(t, engine, 2_600)
     await record(2_600)
     const turns = countTurns()

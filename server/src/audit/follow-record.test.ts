@@ -30,7 +30,7 @@ async function startFollowing(t: TestContext, engine: Engine) {
 }
 
 onBothDatabases('the end of the record', (engine) => {
-  test('gives each record once, from the start on', async (t) => {
+  test('returns each record once, from the start on', async (t) => {
     const { database, follower, put, next } = await startFollowing(t, engine)
     await put(database.queries, 'before')
     await follower.start()
@@ -42,7 +42,7 @@ onBothDatabases('the end of the record', (engine) => {
     assert.deepEqual(await next(), [])
   })
 
-  test('that grew by more than a step reads is said to, and followed from its end', async (t) => {
+  test('that grew by more than one step reads reports that and continues at its end', async (t) => {
     const { database, follower, put, next } = await startFollowing(t, engine)
     await follower.start()
     for (let times = 0; times < 21; times++) {
@@ -55,7 +55,7 @@ onBothDatabases('the end of the record', (engine) => {
 })
 
 /** On SQLite one transaction writes at a time, so that numbers come in the order of the commits. */
-test('a record whose commit comes late is given out late, also where it began before the start', async (t) => {
+test('a record that is committed late is returned late, even if begun before the start', async (t) => {
   const { database, clock, follower, put, next } = await startFollowing(t, 'postgres')
   const begin = async (userId: string) => {
     const written = Promise.withResolvers<undefined>()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { measureRetention } from './retention.ts'
 import { createMetrics } from '../platform/operations/metrics.ts'
 
-test('what retention removed is added up, and the backlog is that of the last run', async () => {
+test('removed records are added up, and the backlog is that of the last run', async () => {
   const metrics = createMetrics()
   const measure = measureRetention(metrics)
   for (const result of [
@@ -17,7 +17,7 @@ test('what retention removed is added up, and the backlog is that of the last ru
   assert.match(text, /^sallyport_audit_retention_backlog 7$/m)
 })
 
-test('of several processes, what each removed is added up, and the backlog is that of the one that saw most', async () => {
+test('over several processes removals are added up, and the backlog is the maximum', async () => {
   const processes = [3, 4].map((left) => {
     const metrics = createMetrics()
     measureRetention(metrics)({ removed: 5, left })

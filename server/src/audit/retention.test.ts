@@ -43,7 +43,7 @@ async function startKeeping(t: TestContext, engine: Engine, days: string | undef
 }
 
 onBothDatabases('retention', (engine) => {
-  test('takes nothing away unless it is told to', async (t) => {
+  test('deletes nothing unless configured', async (t) => {
     const { app, clock, record, rows } = await startKeeping(t, engine, undefined)
     await record(3)
     clock.advance(10_000 * day)
@@ -51,7 +51,7 @@ onBothDatabases('retention', (engine) => {
     assert.equal(await rows(), 4)
   })
 
-  test('takes beginnings of chains away, whole ones too, and the rest still verifies', async (t) => {
+  test('deletes the beginnings of chains, or whole chains, and the rest still verifies', async (t) => {
     const { app, clock, record, rows, verify, restart, signHead } = await startKeeping(t, engine, '30')
     await record(4)
     await signHead()
@@ -81,7 +81,7 @@ onBothDatabases('retention', (engine) => {
     assert.deepEqual((await verify()).findings, [], 'and the chain goes on')
   })
 
-  test('shows what was deleted beyond its stub, a stub that was moved, and one that was removed', async (t) => {
+  test('verify finds records deleted beyond a stub, and a moved or removed stub', async (t) => {
     const { app, clock, queries, record, verify } = await startKeeping(t, engine, '30')
     await record(4)
     clock.advance(30 * day + 1)
@@ -96,7 +96,7 @@ onBothDatabases('retention', (engine) => {
     assert.equal((await verify()).findings[0]?.position, 1)
   })
 
-  test('does not take away what somebody made look old, and says so', async (t) => {
+  test('does not delete records with forged dates, and logs that', async (t) => {
     const { app, clock, log, queries, record, rows, verify } = await startKeeping(t, engine, '30')
     await record(4)
     clock.advance(day)
@@ -118,7 +118,7 @@ onBothDatabases('retention', (engine) => {
     assert.equal(await rows(), 5)
   })
 
-  test('shows what somebody put where it took all away, or that hangs on no chain', async (t) => {
+  test('verify finds records added to a deleted chain or outside any chain', async (t) => {
     const { app, clock, queries, record, verify } = await startKeeping(t, engine, '30')
     await record(4)
     clock.advance(30 * day + 1)
@@ -146,7 +146,7 @@ onBothDatabases('retention', (engine) => {
     assert.deepEqual((await verify()).findings, [])
   })
 
-  test('takes what hangs on no chain a slice at a time, and before the chains that say how many there were', async (t) => {
+  test('deletes unchained records in batches, before the chains that count them', async (t) => {
     const { app, clock, queries, record, rows, verify } = await startKeeping(t, engine, '30')
     const old = { event: 'keys.rotated', at: clock.now().getTime(), detail: '{}' }
     for (let made = 0; made < 2_500; made += 500) {
@@ -161,7 +161,7 @@ onBothDatabases('retention', (engine) => {
     assert.deepEqual([await rows(), (await verify()).findings], [0, []])
   })
 
-  test('goes on until nothing is due, however much that is, and says what it removed', async (t) => {
+  test('continues until nothing is due, and logs what it removed', async (t) => {
     const { app, clock, database, log, rows, call, adminToken } = await startKeeping(t, engine, '30')
     await seedRecords(database, 50_500, { at: clock.now() })
     clock.advance(31 * day)
@@ -175,7 +175,7 @@ onBothDatabases('retention', (engine) => {
     assert.match(metrics, /^sallyport_audit_retention_backlog 0$/m)
   })
 
-  test('ends early where the service stops, and says how much is left', async (t) => {
+  test('ends early when the service stops, and reports how much is left', async (t) => {
     const { app, clock, database, log, rows } = await startKeeping(t, engine, '30')
     await seedRecords(database, 15_000, { at: clock.now() })
     clock.advance(31 * day)
@@ -197,7 +197,7 @@ onBothDatabases('retention', (engine) => {
     assert.deepEqual([await rows(), (await verify()).findings], [0, []])
   })
 
-  test('says how much is left where its time is up, signs for what it removed, and goes on later', async (t) => {
+  test('reports what is left when its time is up, signs what it removed, and continues later', async (t) => {
     const kept = await startKeeping(t, engine, '30')
     const { app, clock, config, database, log, queries, rows, verify, vault } = kept
     const audit = kept.restart()

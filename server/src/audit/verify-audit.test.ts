@@ -82,7 +82,7 @@ async function relink({ queries, rowsOf }: Recording, chain: string, key?: Audit
 }
 
 onBothDatabases('verify', (engine) => {
-  test('finds nothing wrong with what was left alone, over several chains and heads', async (t) => {
+  test('finds no problem in an untouched log, with several chains and heads', async (t) => {
     const recording = await startRecording(t, engine)
     for (const count of [11, 1, 8]) {
       await recording.record(count)
@@ -96,7 +96,7 @@ onBothDatabases('verify', (engine) => {
     assert.deepEqual([records, chains, unchained, removed], [11 + 1 + 8 + 6 + 3, 3, 0, 0])
   })
 
-  test('names the record in which anything at all was changed', async (t) => {
+  test('names the record in which anything was changed', async (t) => {
     const recording = await startRecording(t, engine)
     await recording.record(9)
     const chain = await onlyChain(recording)
@@ -118,7 +118,7 @@ onBothDatabases('verify', (engine) => {
     }
   })
 
-  test('names a record that the lists of its user and agent were made to leave out', async (t) => {
+  test('names a record that was hidden from the lists of its user or agent', async (t) => {
     const recording = await startRecording(t, engine)
     const { clock, queries } = recording
     const put = (agentId: string, userId: string) => {
@@ -134,7 +134,7 @@ onBothDatabases('verify', (engine) => {
     assert.match(finding?.words ?? '', /lists/)
   })
 
-  test('names a record that was removed, wherever it stood, with its place', async (t) => {
+  test('names the position of a removed record', async (t) => {
     const recording = await startRecording(t, engine)
     await recording.record(9)
     await recording.audit().signHeads()
@@ -150,7 +150,7 @@ onBothDatabases('verify', (engine) => {
     assert.deepEqual(await recording.found(), [])
   })
 
-  test('finds two records that changed places, in one chain and between two', async (t) => {
+  test('finds two swapped records, in one chain and between two', async (t) => {
     const recording = await startRecording(t, engine)
     await recording.record(6)
     recording.clock.advance(1)
@@ -190,7 +190,7 @@ onBothDatabases('verify', (engine) => {
     )
   })
 
-  test('finds records that were written anew with all their hashes, signed or not', async (t) => {
+  test('finds records that were rewritten with all their hashes, signed or not', async (t) => {
     const recording = await startRecording(t, engine)
     await recording.record(7)
     const chain = await onlyChain(recording)
@@ -202,7 +202,7 @@ onBothDatabases('verify', (engine) => {
     assert.match((await recording.found())[0]?.words ?? '', /same commit were removed/)
   })
 
-  test('finds by what was signed before that all was written anew, even by whoever has the master key', async (t) => {
+  test('finds by an earlier signed head that everything was rewritten, even with the master key', async (t) => {
     const recording = await startRecording(t, engine)
     await recording.record(7)
     await recording.audit().signHeads()
@@ -216,7 +216,7 @@ onBothDatabases('verify', (engine) => {
     assert.match(finding.words, /was rewritten: it is not the record that the head signed at/)
   })
 
-  test('finds what was added to a chain, and a chain that the thief made', async (t) => {
+  test('finds records added to a chain, and a forged chain', async (t) => {
     const recording = await startRecording(t, engine)
     await recording.record(4)
     const chain = await onlyChain(recording)
@@ -240,7 +240,7 @@ onBothDatabases('verify', (engine) => {
     assert.match((await recording.found())[0]?.words ?? '', /not signed by this service/)
   })
 
-  test('finds a tail that was cut off, by the signed head or by the chain that came after', async (t) => {
+  test('finds a truncated chain by its signed head or the next chain', async (t) => {
     const recording = await startRecording(t, engine)
     await recording.record(5)
     const chain = await onlyChain(recording)
@@ -260,7 +260,7 @@ onBothDatabases('verify', (engine) => {
     assert.match((await recording.found())[0]?.words ?? '', /6 or more records .* removed/)
   })
 
-  test('finds a database that was set back only by a head that was kept elsewhere', async (t) => {
+  test('finds a database restored to an older state only by a head kept elsewhere', async (t) => {
     const recording = await startRecording(t, engine)
     await recording.record(3)
     const [before] = await recording.audit().signHeads()
@@ -279,7 +279,7 @@ onBothDatabases('verify', (engine) => {
     assert.match((await recording.found(foreign))[0]?.words ?? '', /not signed by this service/)
   })
 
-  test('takes no key of the thief for the service’s own', async (t) => {
+  test("does not accept a forged key as the service's", async (t) => {
     const recording = await startRecording(t, engine)
     await recording.record(2)
     const { publicKey } = generateKeyPairSync('ed25519')
@@ -288,7 +288,7 @@ onBothDatabases('verify', (engine) => {
     await assert.rejects(recording.verify())
   })
 
-  test('counts records of before there were chains, and finds one that joined them later', async (t) => {
+  test('counts records from before chains existed, and finds one added to them later', async (t) => {
     const recording = await startRecording(t, engine)
     const add = () =>
       sql`insert into audit_records (audit_id, event, at, detail) values ('aud_old', 'keys.rotated', 0, '{}')`.execute(

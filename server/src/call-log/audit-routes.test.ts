@@ -27,8 +27,8 @@ async function startReading(t: TestContext, engine: Engine) {
   return { ...service, audit, agent, user, get, ids, put }
 }
 
-onBothDatabases('reading the record', (engine) => {
-  test('an agent sees its own, a user what concerns them, an admin all, newest first', async (t) => {
+onBothDatabases('reading the audit log', (engine) => {
+  test('an agent sees its own records, a user theirs, an admin all, newest first', async (t) => {
     const { agent, user, get, ids, put, registerAgent, logIn } = await startReading(t, engine)
     const other = await registerAgent()
     const stranger = await logIn({ email: 'eve@example.com' })
@@ -52,7 +52,7 @@ onBothDatabases('reading the record', (engine) => {
     assert.equal((await get('', body.session_token)).status, 403)
   })
 
-  test('a call is one record, with its outcome, its hops, and unknown where none is there', async (t) => {
+  test('a call is one record with its hops and its outcome, which may be unknown', async (t) => {
     const { agent, get, put, ids } = await startReading(t, engine)
     const { agentId } = agent
     const lost = await put({ agentId, detail: { method: 'GET', host: 'api.example.com', path: '/a' } })
@@ -75,7 +75,7 @@ onBothDatabases('reading the record', (engine) => {
     }
   })
 
-  test('filters by grant and time, and refuses what it does not know', async (t) => {
+  test('filters by grant and time, and refuses unknown filters', async (t) => {
     const { agent, clock, get, ids, put } = await startReading(t, engine)
     const { agentId } = agent
     const grantId = newId('grt', clock.now())
@@ -101,7 +101,7 @@ onBothDatabases('reading the record', (engine) => {
     assert.equal((await get('?since=2016-12-31T23:59:60Z')).body.error.field, 'since')
   })
 
-  test('pages hold every record once, also those of one moment', async (t) => {
+  test('pages have every record once, also with equal times', async (t) => {
     const { agent, audit, clock, database, get } = await startReading(t, engine)
     const made = await database.transaction(async (tx) => {
       const record = { event: 'proxy.attempt' as const, at: clock.now(), agentId: agent.agentId }
@@ -117,7 +117,7 @@ onBothDatabases('reading the record', (engine) => {
     assert.deepEqual(seen, made.toSorted().reverse())
   })
 
-  test('a rare thing among many is found page by page, none of which looks at more than its share', async (t) => {
+  test('a rare record is found over several pages, each of which reads a limited number', async (t) => {
     const { agent, audit, clock, database, get } = await startReading(t, engine)
     const { agentId } = agent
     const rare = await audit.append(database.queries, { event: 'sandbox.started', at: clock.now(), agentId })
@@ -135,7 +135,7 @@ onBothDatabases('reading the record', (engine) => {
     assert.equal(all.text.split('\n').length, 2, 'an export goes on by itself')
   })
 
-  test('an agent is not told which user its hint meant, nor whether any, nor who approved or blocked it', async (t) => {
+  test('an agent does not learn which user its hint matched, approved or blocked it', async (t) => {
     const { call, ask, asked, approve, agent, user, adminToken } = await startAccessTest(t, engine)
     for (const hint of ['ada@example.com', 'nobody@example.com']) {
       assert.equal((await ask({ user_id: hint })).status, 201)
@@ -156,7 +156,7 @@ onBothDatabases('reading the record', (engine) => {
     assert.equal((await of(adminToken)).filter(({ event }) => event === 'access_request.created').length, 3)
   })
 
-  test('calls are found by the words in their method, host and path, page by page', async (t) => {
+  test('calls are found by words in their method, host and path, in pages', async (t) => {
     const { agent, user, get, ids, put } = await startReading(t, engine)
     const whose = { agentId: agent.agentId, userId: user.userId }
     const detail = { method: 'POST', host: 'api.example.com', path: '/items', query: ['secret'] }
@@ -176,7 +176,7 @@ onBothDatabases('reading the record', (engine) => {
     assert.equal((await get(`?q=${'x'.repeat(201)}`, user.token)).body.error.field, 'q')
   })
 
-  test('a rare call among many is found page by page, none of which looks at more than its share', async (t) => {
+  test('a rare call is found over several pages, each of which reads a limited number', async (t) => {
     const { user, audit, clock, database, get, put } = await startReading(t, engine)
     const { userId } = user
     const rare = await put({ userId, detail: { method: 'GET', host: 'rare.example.com', path: '/' } })
@@ -194,7 +194,7 @@ onBothDatabases('reading the record', (engine) => {
     assert.equal(all.text.split('\n').length, 2, 'an export goes on by itself')
   })
 
-  test('one record is shown to those who may see it in a list, and to nobody else', async (t) => {
+  test('a record can be read by those who may list it', async (t) => {
     const { agent, user, get, put, registerAgent, logIn } = await startReading(t, engine)
     const auditId = await put({ agentId: agent.agentId, userId: user.userId })
     await put({ auditId, event: 'proxy.outcome', outcome: 'answered', detail: { status: 200 } })
@@ -211,7 +211,7 @@ onBothDatabases('reading the record', (engine) => {
     assert.equal((await get('/aud_none')).body.error.code, 'not_found')
   })
 
-  test('a link in a page exports: with the cookie, as a file, whatever the browser accepts', async (t) => {
+  test('a link in a page can export with the cookie, as a file, with any Accept header', async (t) => {
     const { user, call, put } = await startReading(t, engine)
     await put({ userId: user.userId, detail: { method: 'GET' } })
     const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
@@ -230,7 +230,7 @@ onBothDatabases('reading the record', (engine) => {
     assert.equal((await call('GET', '/v4/audit?format=xml', { headers })).body.error.field, 'format')
   })
 
-  test('exports hold the same records as lines of JSON and as CSV, in which no value is a formula', async (t) => {
+  test('exports have the same records as JSON lines and CSV, without formulas', async (t) => {
     const { agent, get, put } = await startReading(t, engine)
     const { agentId } = agent
     const paths = ['=1+1', '+1', '-1', '@a', '\t=1', '\uff1d1', ' =1', '"a",b', '/plain']
@@ -260,7 +260,7 @@ onBothDatabases('reading the record', (engine) => {
     assert.ok(!csv.text.includes('usr_'))
   })
 
-  test('an export ends with the session, and with the agent, that asked for it', async (t) => {
+  test('an export ends with its session or agent', async (t) => {
     const { agent, user, app, audit, adminToken, call, clock, config, database } = await startReading(t, engine)
     await database.transaction(async (tx) => {
       const detail = { path: 'x'.repeat(1000) }
@@ -290,7 +290,7 @@ onBothDatabases('reading the record', (engine) => {
     assert.equal(await linesOf(agent.token, disable), 'broken off')
   })
 
-  test('anyone gets the key, and it is the one that heads are signed with', async (t) => {
+  test('anyone can read the public key that heads are signed with', async (t) => {
     const { audit, call, put } = await startReading(t, engine)
     await put({})
     const { status, body } = await call('GET', '/v4/audit/key')

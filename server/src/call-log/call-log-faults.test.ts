@@ -74,7 +74,7 @@ onBothDatabases('the call log, where something fails', (engine) => {
   })
 
   for (const mode of ['transactional', 'single-statement'] as const) {
-    test(`a commit without an answer ends its calls, each counted and on record once (${mode})`, async (t) => {
+    test(`a commit with unknown result ends its calls, each counted and recorded once (${mode})`, async (t) => {
       const given = await startCallLog(t, engine, mode)
       const { database } = given.service
       const { singleStatements } = given.stores
@@ -94,7 +94,7 @@ onBothDatabases('the call log, where something fails', (engine) => {
       assert.deepEqual(await given.findings(), [])
     })
 
-    test(`how a call ended is written again where nobody knows whether it was (${mode})`, async (t) => {
+    test(`an outcome is written again if its commit has an unknown result (${mode})`, async (t) => {
       const given = await startCallLog(t, engine, mode)
       const { database } = given.service
       const calls = [await given.newCall(), await given.newCall()]

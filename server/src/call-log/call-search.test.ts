@@ -8,7 +8,7 @@ function finds(text: string, detail = call): boolean {
   return holdsWords(detail, wordsIn(text) ?? [])
 }
 
-test('words stand in method, host and path, in any case and order', () => {
+test('words match in method, host and path, in any case and order', () => {
   for (const text of [
     'post',
     'API.example',
@@ -25,17 +25,17 @@ test('words stand in method, host and path, in any case and order', () => {
   }
 })
 
-test('what is no call holds no words, and what is no JSON neither', () => {
+test('records that are not calls, or not JSON, match no words', () => {
   for (const detail of ['', '{', 'null', '[]', '"post"', '{"method":1,"host":["post"],"path":{"a":"post"}}']) {
     assert.equal(finds('post', detail), false, detail)
   }
 })
 
-test('blanks are no words', () => {
+test('blanks are not words', () => {
   assert.equal(wordsIn('  \t'), undefined)
   assert.equal(wordsIn(undefined), undefined)
 })
 
-test('half of a surrogate pair is no reason to fail', () => {
+test('an unpaired surrogate does not throw', () => {
   assert.equal(holdsWords(call, ['\ud800']), false)
 })

@@ -33,7 +33,7 @@ async function startCounting(t: TestContext, engine: Engine) {
 }
 
 onBothDatabases('calls over time', (engine) => {
-  test('are counted where they began, by what came of them, and nothing else is', async (t) => {
+  test('are counted by start time and outcome, and nothing else is counted', async (t) => {
     const { user, adminToken, put, called, series, call } = await startCounting(t, engine)
     await called(-0.001, 'answered')
     await called(0, 'answered')
@@ -61,7 +61,7 @@ onBothDatabases('calls over time', (engine) => {
     assert.equal((await series(query, adminToken)).series[0].total, 6, 'of everybody')
   })
 
-  test('of one grant, agent, connection or provider, or of each grant', async (t) => {
+  test('can be filtered by grant, agent, connection or provider, or grouped by grant', async (t) => {
     const { called, put, series, adminToken } = await startCounting(t, engine)
     const [one = '', other = ''] = ['one', 'other'].map(() => newId('grt', new Date(noon)))
     await called(1, 'answered', { grantId: one, provider: 'acme', connectionId: 'con_a' })
@@ -88,7 +88,7 @@ onBothDatabases('calls over time', (engine) => {
     assert.deepEqual((await series(`since=${after(-9)}&until=${after(-1)}&buckets=1&by=grant`)).series, [])
   })
 
-  test('more than are looked at are counted from a moment on, which the answer names', async (t) => {
+  test('beyond the limit are counted from a time that the response names', async (t) => {
     const { database, user, put } = await startCounting(t, engine)
     await database.transaction(async (tx) => {
       for (let seconds = 0; seconds < 2_100; seconds++) await put(seconds, {}, tx)
@@ -106,7 +106,7 @@ onBothDatabases('calls over time', (engine) => {
     assert.deepEqual(await count(500, 900, 1), { completeSince: undefined, total: 400, counts: [400] })
   })
 
-  test('without a span are those of the last day; a span that is none is refused', async (t) => {
+  test('default to the last day; an invalid time span is refused', async (t) => {
     const { called, clock, series, call, registerAgent } = await startCounting(t, engine)
     await called(-86_401, 'answered')
     await called(-86_399, 'answered')

@@ -7,7 +7,7 @@ function span(since: string, until: string, buckets: number): Span {
   return { since: new Date(since), until: new Date(until), buckets }
 }
 
-test('an instant falls into the part that begins at or before it, the end belongs to none', () => {
+test('a time falls into the interval that begins at or before it; the end is exclusive', () => {
   for (const one of [
     span('2026-11-15T12:00:00Z', '2026-11-15T13:00:00Z', 60),
     span('2026-11-15T12:00:00Z', '2026-11-15T12:00:00.007Z', 3),

@@ -37,7 +37,7 @@ async function lengthOf(response: IncomingMessage): Promise<number> {
 }
 
 onBothDatabases('an export', (engine) => {
-  test('lets the event loop turn between its pages, in either format', async (t) => {
+  test('yields to the event loop between pages, in both formats', async (t) => {
     const service = await startService(t, engine)
     await seedRecords(service.database, 10_000)
     for (const format of ['ndjson', 'csv']) {
@@ -49,7 +49,7 @@ onBothDatabases('an export', (engine) => {
     }
   })
 
-  test('runs twice at once for a caller, four times for agents, and leaves people their places', async (t) => {
+  test('runs at most twice per caller and four times for all agents, leaving slots for users', async (t) => {
     const service = await startService(t, engine)
     const { exportFor, close } = await listen(service)
     const agents = [await service.registerAgent(), await service.registerAgent(), await service.registerAgent()]

@@ -31,8 +31,8 @@ async function startSearching(t: TestContext, engine: Engine, settings = {}) {
 
 const filters = ['grant_id=grt_1', 'provider=acme', 'event=proxy.attempt', 'outcome=unknown', 'q=needle']
 
-onBothDatabases('a filter that matches hardly anything', (engine) => {
-  test('ends its page after 5 000 records, and goes on from there', async (t) => {
+onBothDatabases('a filter that matches very few records', (engine) => {
+  test('ends its page after 5,000 records and continues from there', async (t) => {
     const { call, token, adminToken, oldest } = await startSearching(t, engine)
     for (const filter of filters) {
       for (const reader of [token, adminToken]) {
@@ -45,7 +45,7 @@ onBothDatabases('a filter that matches hardly anything', (engine) => {
     }
   })
 
-  test('looks at 500 at a time, between which the event loop turns', async (t) => {
+  test('reads 500 at a time and yields to the event loop in between', async (t) => {
     const { database, agentId } = await startSearching(t, engine)
     for (const filter of [{ grantId: 'grt_2' }, { outcome: 'failed' as const }, { words: ['nothing'] }]) {
       const turns = countTurns()
@@ -57,7 +57,7 @@ onBothDatabases('a filter that matches hardly anything', (engine) => {
     }
   })
 
-  test('counts what it looked at: past the limit the caller has to wait, an export takes its time', async (t) => {
+  test('counts the records it read: past the limit callers are refused and exports slowed down', async (t) => {
     const { call, token, clock, registerAgent } = await startSearching(t, engine, {
       SALLYPORT_ROWS_READ_PER_SECOND: '1000',
     })

@@ -24,8 +24,8 @@ async function call(database: Database, take: TakeCall, now: Date, count: number
   return through
 }
 
-onBothDatabases('calls taken in advance', (engine) => {
-  test('are no more than the limit allows, and come back one by one', async (t) => {
+onBothDatabases('prepaid calls', (engine) => {
+  test('are limited by the rate and refill one by one', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const clock = fixedClock()
     const { take } = createPrepaidCalls()
@@ -36,7 +36,7 @@ onBothDatabases('calls taken in advance', (engine) => {
     assert.equal(await call(database, take, clock.now(), 30), 20)
   })
 
-  test('are shared by instances, but for the few that each has taken', async (t) => {
+  test('are shared by instances, except for the few that each has reserved', async (t) => {
     const open = await migratedDatabase(t, engine)
     const [here, there] = [open(), open()]
     const clock = fixedClock()
@@ -46,7 +46,7 @@ onBothDatabases('calls taken in advance', (engine) => {
     assert.equal(await call(here, takeHere, clock.now(), 300), 9)
   })
 
-  test('that come at once are counted each', async (t) => {
+  test('are each counted when concurrent', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const clock = fixedClock()
     const { take } = createPrepaidCalls()
@@ -57,7 +57,7 @@ onBothDatabases('calls taken in advance', (engine) => {
     assert.equal(await all, 50)
   })
 
-  test('leave other agents alone', async (t) => {
+  test('do not affect other agents', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const clock = fixedClock()
     const { take } = createPrepaidCalls()

@@ -9,8 +9,8 @@ import { startService } from '../../testkit/service.ts'
 const callers = 8
 const rounds = 10
 
-onBothDatabases('calls that come together', (engine) => {
-  test('are put on record together', async (t) => {
+onBothDatabases('concurrent calls', (engine) => {
+  test('are recorded in one commit', async (t) => {
     const service = await startService(t, engine)
     await service.app.http.listen({ host: '127.0.0.1', port: 0 })
     const { port } = service.app.http.server.address() as AddressInfo

@@ -100,7 +100,7 @@ async function startCrowd(t: TestContext, engine: Engine, count: number, terms: 
 }
 
 onBothDatabases('calls of the service that are recorded in one step', (engine) => {
-  test('calls that come at once are counted and on record', async (t) => {
+  test('concurrent calls are counted and recorded', async (t) => {
     const { callByAll, grantIds, sent, callsOf, attempts, assertIntact } = await startCrowd(t, engine, 16)
     const before = sent()
     assert.deepEqual(new Set(await callByAll()), new Set([200]))
@@ -109,7 +109,7 @@ onBothDatabases('calls of the service that are recorded in one step', (engine) =
     await assertIntact()
   })
 
-  test('one that was revoked is refused alone, and is not on record as an attempt', async (t) => {
+  test('only the revoked one is refused, and not recorded as an attempt', async (t) => {
     const crowd = await startCrowd(t, engine, 16)
     const { service, callByAll, grantIds, callsOf, attempts, assertIntact, upstream } = crowd
     const [revoked = '', ...others] = grantIds
@@ -127,7 +127,7 @@ onBothDatabases('calls of the service that are recorded in one step', (engine) =
     await assertIntact()
   })
 
-  test('a grant that is used up holds up others once, not with every call', async (t) => {
+  test('an exhausted grant delays others once, not with every call', async (t) => {
     const { callByAll, grantIds, callsOf, sent } = await startCrowd(t, engine, 1, { maxCalls: 1 })
     assert.deepEqual([await callByAll(), await callByAll()], [[200], [403]])
     const before = sent()
@@ -140,12 +140,12 @@ onBothDatabases('calls of the service that are recorded in one step', (engine) =
     ['without an answer', 'Connection terminated unexpectedly', 503],
     ['that failed nobody knows how', 'something else', 500],
   ] as const) {
-    test(`a commit ${kind} ends its calls, each counted and on record once, and leaves a new chain`, (t) =>
+    test(`a commit ${kind} ends its calls, each counted and recorded once, and starts a new chain`, (t) =>
       endsItsCalls(t, engine, lost, status))
   }
 })
 
-test('whoever ends a grant and then puts it on record does not wait for calls that wait for it', async (t) => {
+test('revoking and recording does not deadlock with waiting calls', async (t) => {
   const service = await startService(t, 'postgres')
   const { database, vault, clock } = service
   const { audit } = createStores({ database, vault, clock: clock.now })
@@ -197,7 +197,7 @@ async function endsItsCalls(t: TestContext, engine: Engine, lost: string, status
   await assertIntact()
 }
 
-test('connections that an operator ends are made anew', async (t) => {
+test('connections that an operator terminates are reopened', async (t) => {
   const { service, callByAll, grantIds, callsOf, sent, assertIntact } = await startCrowd(t, 'postgres', 2)
   for (let round = 0; round < 3; round++) {
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
@@ -213,7 +213,7 @@ test('connections that an operator ends are made anew', async (t) => {
   await assertIntact()
 })
 
-test('statements that the server has forgotten are no more than a detour', async (t) => {
+test('prepared statements that the server dropped are prepared again', async (t) => {
   const { service, callByAll, grantIds, callsOf, assertIntact } = await startCrowd(t, 'postgres', 4)
   const { database } = service
   await callByAll()
@@ -224,7 +224,7 @@ test('statements that the server has forgotten are no more than a detour', async
   await assertIntact()
 })
 
-test('what is read to count a call does not grow with the number of grants', async (t) => {
+test('counting a call reads no more with more grants', async (t) => {
   const others = 2_000
   const { service, callByAll, grantIds } = await startCrowd(t, 'postgres', 4)
   const { queries } = service.database

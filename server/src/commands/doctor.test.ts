@@ -7,7 +7,7 @@ import { readConfig } from '../config/config.ts'
 import { findingsOf } from '../config/findings.ts'
 import { clockFinding } from './doctor.ts'
 
-test('a clock that is more than five seconds off the database is wrong, in either direction', () => {
+test("a clock more than five seconds off the database's is an error, in either direction", () => {
   const cases: [number, string, string][] = [
     [0, 'well', "0 ms ahead of the database's"],
     [4999.6, 'well', "5000 ms ahead of the database's"],
@@ -19,7 +19,7 @@ test('a clock that is more than five seconds off the database is wrong, in eithe
     assert.deepEqual(clockFinding(offsetMs), { what: 'clock', level, words })
 })
 
-test('little space on the disk is a warning, and less than the floor is wrong', (t) => {
+test('low disk space is a warning, and less than the floor an error', (t) => {
   const folder = temporaryFolder(t)
   const { bavail, bsize } = statfsSync(folder)
   const free = bavail * bsize

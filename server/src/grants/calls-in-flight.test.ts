@@ -64,7 +64,7 @@ async function endedBy(call: Promise<unknown>, { callsInFlight, received }: Test
 }
 
 onBothDatabases('a call in flight', (engine) => {
-  test('ends at the next check of its own instance, whichever instance its grant was ended on', async (t) => {
+  test('ends at the next check, on whichever instance its grant was ended', async (t) => {
     const [here, there] = await startInstances(t, engine)
     const endings: [string, (proxy: TestProxy) => unknown][] = [
       ['grant_revoked', ({ grantId, token }) => there.call('POST', `/v4/grants/${grantId}/revoke`, { token })],
@@ -140,7 +140,7 @@ onBothDatabases('a call in flight', (engine) => {
     assert.deepEqual(await outcomeOf(service, grant), { outcome: 'failed', code: 'conflict', ms: 0 })
   })
 
-  test('goes on to its answer where another grant ended, or where it was the last call of its own', async (t) => {
+  test('continues if another grant ended, or if it was the last call of its own', async (t) => {
     const [service] = await startInstances(t, engine)
     const mine = slowUpstream()
     const proxy = await proxyTo(service, { upstream: mine.upstream })
@@ -157,7 +157,7 @@ onBothDatabases('a call in flight', (engine) => {
     assert.equal((await call).body, 'late')
   })
 
-  test('is forgotten once it has ended: then nothing is asked', async (t) => {
+  test('is no longer checked once it has ended', async (t) => {
     const [service] = await startInstances(t, engine)
     const proxy = await proxyTo(service)
     const broken = await proxyTo(

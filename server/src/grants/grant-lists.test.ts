@@ -66,7 +66,7 @@ const empty = {
 const idsOf = (grants: readonly Listed[]) => grants.map(({ grant_id }) => grant_id)
 
 onBothDatabases('lists of grants', (engine) => {
-  test('active grants come first, then those that have ended, newest first, whatever the pages', async (t) => {
+  test('active grants come first, then ended ones, newest first, with any page size', async (t) => {
     const { give, revoke, all, token, user, clock, connect, call, database } = await startLists(t, engine)
     const other = await connect(user, 'bob')
     const soon = new Date(clock.now().getTime() + 60_000)
@@ -125,7 +125,7 @@ onBothDatabases('lists of grants', (engine) => {
     })
   }
 
-  test('a grant that is given between two pages is not on later ones', async (t) => {
+  test('a grant created between two pages is not on later ones', async (t) => {
     const { give, all } = await startLists(t, engine)
     const first = await give()
     const second = await give()
@@ -150,7 +150,7 @@ onBothDatabases('lists of grants', (engine) => {
     }
   })
 
-  test('a page reads the active grants of its reader, and not the many that have ended', async (t) => {
+  test('a page does not read the many ended grants', async (t) => {
     const { agentId, user, connectionId, database, clock, registerAgent, logIn } = await startLists(t, engine)
     const other = { agentId: (await registerAgent()).agentId, userId: (await logIn({ email: 'b@example.com' })).userId }
     const now = clock.now()

@@ -83,7 +83,7 @@ onBothDatabases('grants over HTTP', (engine) => {
     assert.equal((await service.call('GET', '/v4/grants')).status, 401)
   })
 
-  test('are listed of one agent or one connection, which widens nothing', async (t) => {
+  test('can be filtered by agent or connection, which never widens the list', async (t) => {
     const service = await startConnectionTest(t, engine)
     const { user, registerAgent, logIn, clock } = service
     const connectionId = await service.connect()
@@ -112,7 +112,7 @@ onBothDatabases('grants over HTTP', (engine) => {
     assert.deepEqual(await ids(user.token, '?agent_id=none'), [])
   })
 
-  test('a list is narrowed by the very status that each grant shows, page by page', async (t) => {
+  test('a list can be filtered by the status that each grant shows, in pages', async (t) => {
     const service = await startConnectionTest(t, engine)
     const [live, ended] = [await service.connect(), await service.connect(service.user, 'bob')]
     const { agentId, token } = await service.registerAgent()
@@ -167,7 +167,7 @@ onBothDatabases('grants over HTTP', (engine) => {
     assert.equal((await service.call('GET', '/v4/grants?status=used', { token })).status, 400)
   })
 
-  test('a grant is revoked by its user or given up by its agent, on record', async (t) => {
+  test('a grant is revoked by its user or its agent, and recorded', async (t) => {
     const service = await startConnectionTest(t, engine)
     const connectionId = await service.connect()
     const sandbox = await agentInSandbox(service)
@@ -228,7 +228,7 @@ onBothDatabases('grants over HTTP', (engine) => {
     assert.equal((await sandbox.proxy()).body.error.code, 'grant_revoked')
   })
 
-  test('of several that end a grant at once on two instances one does, and the next call on either is refused', async (t) => {
+  test('of concurrent revocations on two instances one counts, and the next call on either is refused', async (t) => {
     const [here, there] = await startInstances(t, engine)
     const { grantId, token, proxy } = await agentInSandbox(here)
     assert.equal((await proxy()).status, 200)
@@ -247,7 +247,7 @@ onBothDatabases('grants over HTTP', (engine) => {
     }
   })
 
-  test('a grant ends with its connection and with its user, though nothing is written to it', async (t) => {
+  test('a grant ends with its connection and its user, without a write to it', async (t) => {
     const service = await startConnectionTest(t, engine)
     const { agentId, token } = await service.registerAgent()
     const bob = await service.logIn({ email: 'bob@example.com' })
@@ -271,7 +271,7 @@ onBothDatabases('grants over HTTP', (engine) => {
     assert.deepEqual(await stored(), before)
   })
 
-  test('a receipt is handed to the user who approved and to the agent, as it was stored', async (t) => {
+  test('a receipt can be read by the approving user and the agent, as it was stored', async (t) => {
     const service = await startConnectionTest(t, engine)
     const connectionId = await service.connect()
     const sandbox = await agentInSandbox(service)
@@ -321,7 +321,7 @@ onBothDatabases('grants over HTTP', (engine) => {
     for (const [id, token] of nothing) assert.equal((await read(id, token)).body.error.code, 'not_found')
   })
 
-  test('the proxy judges a grant on a connection in full', async (t) => {
+  test('the proxy checks all terms of a grant on a connection', async (t) => {
     const service = await startConnectionTest(t, engine)
     const connectionId = await service.connect()
     await service.database.queries
@@ -371,7 +371,7 @@ onBothDatabases('grants over HTTP', (engine) => {
     assert.deepEqual(await refusal(), [403, 'grant_revoked', undefined])
   })
 
-  test('a new sandbox takes the place of the old one, and the old one says so', async (t) => {
+  test('a new sandbox replaces the old one, which says so', async (t) => {
     const service = await startService(t, engine)
     const { grantId, token } = await agentInSandbox(service)
     await service.call('POST', '/v4/sandbox/start', { token })

@@ -22,7 +22,7 @@ async function countCall({ database }: TestService, grantId: string, now: Date):
 }
 
 onBothDatabases('grants', (engine) => {
-  test('what is stored of a grant is what is read, and only by its agent', async (t) => {
+  test('a grant is read as it was stored, and only by its agent', async (t) => {
     const service = await startService(t, engine)
     const { agentId, grantId, echoUrl } = await agentInSandbox(service)
     const { queries } = service.database
@@ -50,7 +50,7 @@ onBothDatabases('grants', (engine) => {
     assert.equal(await grantStore.findOfAgent(queries, agentId, 'grt_none'), undefined)
   })
 
-  test('of calls counted at once none is lost', async (t) => {
+  test('concurrent calls are all counted', async (t) => {
     const service = await startService(t, engine)
     const { grantId } = await agentInSandbox(service)
     const now = service.clock.now()
@@ -59,7 +59,7 @@ onBothDatabases('grants', (engine) => {
     assert.deepEqual(await callsOf(service, grantId), { calls: 12, last_used_at: now.getTime() })
   })
 
-  test('calls on one grant that are counted together count one by one, up to its last', async (t) => {
+  test('calls of one batch on a grant are counted one by one, up to its limit', async (t) => {
     const service = await startService(t, engine)
     const [few, many] = [await agentInSandbox(service), await agentInSandbox(service)]
     const { queries } = service.database
@@ -71,7 +71,7 @@ onBothDatabases('grants', (engine) => {
     assert.deepEqual(await callsOf(service, few.grantId), { calls: 2, last_used_at: now.getTime() })
   })
 
-  test('of calls racing for the last ones of a grant, on two instances, exactly max_calls are counted', async (t) => {
+  test('of concurrent calls on two instances exactly max_calls are counted', async (t) => {
     const [here, there] = await startInstances(t, engine)
     const { grantId } = await agentInSandbox(here)
     await here.database.queries.updateTable('grants').set({ max_calls: 5 }).where('grant_id', '=', grantId).execute()
@@ -82,7 +82,7 @@ onBothDatabases('grants', (engine) => {
     assert.deepEqual(await callsOf(here, grantId), { calls: 5, last_used_at: now.getTime() })
   })
 
-  test('a call that is counted while its grant is being revoked waits, and is not counted', async (t) => {
+  test('a call during the revocation of its grant waits and is not counted', async (t) => {
     const [here, there] = await startInstances(t, engine)
     const { agentId, grantId } = await agentInSandbox(here)
     const now = here.clock.now()
@@ -104,7 +104,7 @@ onBothDatabases('grants', (engine) => {
     assert.equal(await countCall(there, grantId, now), true)
   })
 
-  test('a call that waited for another is judged by what stands then', async (t) => {
+  test('a call that waited for another is checked against the new state', async (t) => {
     const [here, there] = await startInstances(t, engine)
     const { agentId, grantId } = await agentInSandbox(here)
     const now = here.clock.now()
@@ -135,7 +135,7 @@ onBothDatabases('grants', (engine) => {
     assert.deepEqual(await callsOf(here, grantId), { calls: 1, last_used_at: now.getTime() })
   })
 
-  test('what was counted goes with its grant', async (t) => {
+  test('the counts are deleted with the grant', async (t) => {
     const service = await startService(t, engine)
     const { agentId, grantId } = await agentInSandbox(service)
     const { queries } = service.database

@@ -51,7 +51,7 @@ test('a grant covers its hosts, methods and paths', () => {
   allows({ allowedPaths: null }, { path: '/anything' })
 })
 
-test('a grant does not cover what is only like its hosts, methods and paths', () => {
+test('a grant does not cover lookalikes of its hosts, methods and paths', () => {
   for (const host of [
     'example.com',
     'a.api.example.com',
@@ -70,7 +70,7 @@ test('a grant does not cover what is only like its hosts, methods and paths', ()
   }
 })
 
-test('a call that names several methods needs all of them, and TRACE and CONNECT are in no grant', () => {
+test('a call with several methods needs all of them, and TRACE and CONNECT are never covered', () => {
   allows({}, { methods: ['GET', 'HEAD'] })
   refuses({}, { methods: ['GET', 'POST'] }, 'method_not_allowed', 'method')
   for (const method of ['TRACE', 'CONNECT']) {
@@ -78,13 +78,13 @@ test('a call that names several methods needs all of them, and TRACE and CONNECT
   }
 })
 
-test('a grant of no host, method or path covers none', () => {
+test('a grant with an empty list of hosts, methods or paths covers none', () => {
   refuses({ allowedHosts: [] }, {}, 'host_not_allowed', 'url')
   refuses({ allowedMethods: [] }, {}, 'method_not_allowed', 'method')
   refuses({ allowedPaths: [] }, {}, 'path_not_allowed', 'url')
 })
 
-test('the sandbox covers its echo as it is written, and nothing below or beside it', () => {
+test('the sandbox covers exactly its echo path', () => {
   const echo = { kind: 'sandbox', allowedHosts: ['localhost:8787', '*.example.com'], allowedPaths: ['/echo'] } as const
   const sandbox = { ...echo, allowedHosts: [...echo.allowedHosts], allowedPaths: [...echo.allowedPaths] }
   allows(sandbox, { host: 'localhost:8787', path: '/echo' })

@@ -17,7 +17,7 @@ function pathIn(text: string): string {
   return new URL(`https://api.example.com${text}`).pathname
 }
 
-test('a host pattern covers those that name no other place', () => {
+test('a host pattern covers only hosts it names', () => {
   const covers: [string, string][] = [
     ['a.example', 'a.example'],
     ['a.example:8443', 'a.example:8443'],
@@ -47,7 +47,7 @@ test('a host pattern covers those that name no other place', () => {
   for (const [outer, inner] of refuses) assert.ok(!coversHostPattern(outer, inner), `${outer} ${inner}`)
 })
 
-test('a method is any name of letters but CONNECT and TRACE, in capitals', () => {
+test('a method is any name of letters except CONNECT and TRACE, in upper case', () => {
   for (const method of ['GET', 'get', 'Post', 'PROPFIND', 'QUERY', 'x'.repeat(20)]) {
     assert.equal(readMethod(method, 'method'), method.toUpperCase())
   }
@@ -59,7 +59,7 @@ test('a method is any name of letters but CONNECT and TRACE, in capitals', () =>
   assert.throws(() => readMethods(['GET', 'TRACE'], 'methods'), refused('methods.1'))
 })
 
-test('a path pattern is kept in one writing', () => {
+test('a path pattern is normalised', () => {
   for (const [text, kept] of [
     ['/', '/'],
     ['/repos', '/repos'],
@@ -77,7 +77,7 @@ test('a path pattern is kept in one writing', () => {
   assert.deepEqual(readPathPatterns(['/a/', '/b', '/a'], 'paths'), ['/a', '/b'])
 })
 
-test('a path pattern that could be read in two ways is refused', () => {
+test('an ambiguous path pattern is refused', () => {
   const wrong = [
     '',
     'repos',
@@ -104,7 +104,7 @@ test('a path pattern that could be read in two ways is refused', () => {
   assert.equal(readPathPatterns(many.slice(1), 'paths').length, 50)
 })
 
-test('a path pattern covers what lies under it, by whole segments', () => {
+test('a path pattern covers everything under it, by whole segments', () => {
   const covers: [string, string][] = [
     ['/', '/'],
     ['/', '/anything/at/all'],
@@ -140,7 +140,7 @@ test('a path pattern covers what lies under it, by whole segments', () => {
   for (const [pattern, path] of refuses) assert.ok(!coversPath(pattern, pathIn(path)), `${pattern} ${path}`)
 })
 
-test('no writing of a path escapes its prefix: what another server could read otherwise is covered by nothing', () => {
+test('no notation of a path escapes its prefix, and ambiguous paths are not covered', () => {
   const attacks = [
     '/repos/../admin',
     '/repos/%2e%2e/admin',
@@ -201,7 +201,7 @@ test('no writing of a path escapes its prefix: what another server could read ot
   assert.ok(!coversPath('/repos', ''))
 })
 
-test('a path pattern covers another where nothing that the other covers is outside', () => {
+test('a path pattern covers another if it includes all its paths', () => {
   const covers: [string, string][] = [
     ['/', '/*'],
     ['/a', '/a'],

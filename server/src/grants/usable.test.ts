@@ -29,7 +29,7 @@ function because(reason: Unusable | undefined, terms: Partial<GrantState['grant'
   assert.equal(whyUnusable(state, now), reason, JSON.stringify(state))
 }
 
-test('a grant is usable until it ends, is used up, or what it stands on ends', () => {
+test('a grant is usable until it, its connection, agent or user ends, or it is used up', () => {
   because(undefined, {})
   because(undefined, { expiresAt: null, maxCalls: null, calls: 1_000 })
   because(undefined, {}, { connection: null, provider: null })
@@ -44,7 +44,7 @@ test('a grant is usable until it ends, is used up, or what it stands on ends', (
   because('grant_exhausted', { calls: 4 })
 })
 
-test('of several reasons the first is told', () => {
+test('of several reasons the first is reported', () => {
   const all = { ...expired, ...exhausted, revokedAt: now }
   because('unauthenticated', all, { ...disabled, ...signedOut, isTokenCurrent: false })
   because('grant_revoked', all, { ...disabled, ...signedOut })
@@ -53,7 +53,7 @@ test('of several reasons the first is told', () => {
   because('connection_needs_reauth', exhausted, signedOut)
 })
 
-test('a call under way can continue although it was the last one of its grant', () => {
+test('a call in flight can continue although it was the last one of its grant', () => {
   const grant = { ...usable.grant, ...exhausted }
   assert.equal(whyEnded({ ...usable, grant }, now), undefined)
   assert.equal(whyEnded({ ...usable, grant: { ...grant, ...expired } }, now), 'grant_expired')
@@ -67,7 +67,7 @@ test('a grant ends with its connection and its user', () => {
   assert.deepEqual([isCutOff('revoked', null), isCutOff('active', 0), isCutOff(null, 1)], [true, true, true])
 })
 
-test('a grant is active until it is revoked, cut off, over or used up', () => {
+test('a grant is active until it is revoked, cut off, expired or used up', () => {
   const status = (terms: Partial<GrantState['grant']>) => statusOf({ ...usable.grant, ...terms }, now)
   assert.equal(status({}), 'active')
   assert.equal(status({ expiresAt: null, maxCalls: null }), 'active')
@@ -82,7 +82,7 @@ const statuses = ['active', 'revoked', 'expired'] as const
 const page = { limit: 10, after: undefined, agentId: undefined, connectionId: undefined }
 
 onBothDatabases('in every state and pair of states', (engine) => {
-  test('each form of the rule says of a grant what the rule says', async (t) => {
+  test('each form of the rule agrees with the rule', async (t) => {
     const service = await startService(t, engine)
     const all = await grantsInEveryState(service)
     assert.ok(all.length > 100)

@@ -7,7 +7,7 @@ import { startService } from '../../testkit/service.ts'
 import { findingsOf } from '../config/findings.ts'
 
 onBothDatabases('health', (engine) => {
-  test('is told to the admin alone', async (t) => {
+  test('is readable by the admin only', async (t) => {
     const service = await startService(t, engine)
     const { token: agent } = await service.registerAgent()
     const { token: user } = await service.logIn()
@@ -21,7 +21,7 @@ onBothDatabases('health', (engine) => {
     }
   })
 
-  test('of a service at rest', async (t) => {
+  test('of an idle service', async (t) => {
     const { call, adminToken, clock, app } = await startService(t, engine)
     const health = async () => (await call('GET', '/v4/health', { token: adminToken })).body
     const { version, database, findings, ...rest } = await health()
@@ -49,7 +49,7 @@ onBothDatabases('health', (engine) => {
     assert.equal(audit.last_head.signed_at, clock.now().toISOString())
   })
 
-  test('of one in which much waits', async (t) => {
+  test('of a service with backlogs', async (t) => {
     const service = await startAccessTest(t, engine)
     const { asked, approve, call, adminToken, clock, database } = service
     const callback_url = 'https://receiver.invalid/hook'
@@ -75,7 +75,7 @@ onBothDatabases('health', (engine) => {
     )
   })
 
-  test('names settings that nothing reads', async (t) => {
+  test('lists unknown settings', async (t) => {
     const { config, clock } = await startService(t, engine)
     const [settings] = findingsOf(config, ['SALLYPORT_PROT'], clock.now)
     assert.deepEqual([settings?.level, settings?.words], ['wrong', 'unknown: SALLYPORT_PROT. Are they misspelled?'])

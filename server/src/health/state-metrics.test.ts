@@ -7,7 +7,7 @@ import { startAccessTest } from '../../testkit/access-requests.ts'
 import { startService } from '../../testkit/service.ts'
 
 onBothDatabases('metrics', (engine) => {
-  test('say which version runs, what waits, and what needs a sign-in', async (t) => {
+  test('have the version, the queues, and connections that need a sign-in', async (t) => {
     const service = await startAccessTest(t, engine)
     const { asked, approve, database } = service
     const callback_url = 'https://receiver.invalid/hook'
@@ -27,7 +27,7 @@ onBothDatabases('metrics', (engine) => {
     else assert.match(text, /^sallyport_database_waiting 0$/m)
   })
 
-  test('are there without a database, but for the figures that it has', async (t) => {
+  test('work without a database, except for its figures', async (t) => {
     const service = await startService(t, engine)
     await service.database.close()
     const text = await service.app.metrics.text()

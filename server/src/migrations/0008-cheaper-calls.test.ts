@@ -12,7 +12,7 @@ import { migrate, migrations } from './migrations.ts'
 const clock = fixedClock().now
 
 onBothDatabases('cheaper calls', (engine) => {
-  test('what was counted and put on record before stays, and goes on', async (t) => {
+  test('earlier counts and records are kept and continue', async (t) => {
     const database = (await emptyDatabase(t, engine))()
     const { queries } = database
     await migrate(database, clock, migrations.slice(0, cheaperCalls.number - 1))

@@ -13,7 +13,7 @@ async function texts(queries: Queries, query: ReturnType<typeof sql<{ text: stri
   return (await query.execute(queries)).rows.map(({ text }) => text)
 }
 
-test('every column that decides who may do what moves the last change', async (t) => {
+test('a write to any column that affects access updates the change counter', async (t) => {
   const { queries } = (await migratedDatabase(t, 'postgres'))()
   const columns = await texts(
     queries,
@@ -35,7 +35,7 @@ test('every column that decides who may do what moves the last change', async (t
   assert.deepEqual(triggers.sort(), tables.flatMap((table) => [`${table} DELETE`, `${table} UPDATE`]).sort())
 })
 
-test('the last change moves with the commit, once, and not with what is written of every call', async (t) => {
+test('the change counter increases once per commit, and not for per-call writes', async (t) => {
   const database = (await migratedDatabase(t, 'postgres'))()
   const { queries } = database
   const lastChange = async () => texts(queries, sql`select last_change::text as text from authority`)
@@ -55,7 +55,7 @@ test('the last change moves with the commit, once, and not with what is written 
   assert.notDeepEqual(await lastChange(), after)
 })
 
-test('those who change different things at once wait for no more than each other’s commit', async (t) => {
+test("concurrent changes of different rows wait only for each other's commit", async (t) => {
   const database = (await migratedDatabase(t, 'postgres'))()
   for (const id of ['a', 'b']) {
     await database.queries.insertInto('users').values({ user_id: id, created_at: 0, requires_device: 0 }).execute()

@@ -48,7 +48,7 @@ function assertNotAllowed({ status, body }: Awaited<ReturnType<Calling['proxy']>
 }
 
 onBothDatabases('a call by a name', (engine) => {
-  test('that leads to an address that must not be reached is refused, and nothing is connected to', async (t) => {
+  test('that resolves to a disallowed address is refused before connecting', async (t) => {
     const answers = forbidden.map((address) => [address])
     const { calling, target, url } = await startNamed(t, engine, leadingTo(...answers))
     for (const address of forbidden) assertNotAllowed(await calling.proxy({ url }), address)
@@ -58,13 +58,13 @@ onBothDatabases('a call by a name', (engine) => {
     assert.ok(outcomes.every(({ detail }) => detail.code === 'address_not_allowed'))
   })
 
-  test('is refused where only one of its addresses must not be reached, streamed or not', async (t) => {
+  test('is refused if only one of its addresses is disallowed, streamed or not', async (t) => {
     const { calling, target, url } = await startNamed(t, engine, leadingTo(['8.8.8.8', '127.0.0.1']))
     for (const stream of [false, true]) assertNotAllowed(await calling.proxy({ url, stream }), String(stream))
     assert.equal(target.connections(), 0)
   })
 
-  test('that leads to a public address first and then to a private one is refused by what it leads to now', async (t) => {
+  test('that first resolves to a public and then to a private address is refused', async (t) => {
     const lookup = leadingTo(['8.8.8.8'], ['127.0.0.1'])
     const { calling, target, url } = await startNamed(t, engine, lookup)
     // The public answer was for somebody else; each connection asks for its own, and goes to the address it judged.
@@ -74,7 +74,7 @@ onBothDatabases('a call by a name', (engine) => {
     assert.equal(target.connections(), 0)
   })
 
-  test('that the operator listed may be private, and its certificate must be right', async (t) => {
+  test('that the operator listed may be private, and its certificate must be valid', async (t) => {
     const target = await startUpstream(t)
     const host = `api.example.com:${target.port}`
     const stranger = `api.example.net:${target.port}`
@@ -93,7 +93,7 @@ onBothDatabases('a call by a name', (engine) => {
     assert.equal(target.received.length, 1)
   })
 
-  test('that nobody knows, or where nobody listens, is unreachable', async (t) => {
+  test('that does not resolve, or where no server listens, is unreachable', async (t) => {
     const { calling, url } = await startNamed(t, engine, () => Promise.reject(new Error('no such name')))
     const { status, body } = await calling.proxy({ url })
     assert.deepEqual([status, body.error.code], [502, 'upstream_unreachable'])

@@ -22,7 +22,7 @@ const linear = 'https://api.linear.app/graphql'
 
 const part = (line: string) => `--b\r\nContent-Type: application/http\r\n\r\n${line}\r\n\r\n{"a":"x/y"}\r\n--b--`
 
-test('a batch that calls a credential path is found, however the path is written', () => {
+test('a batch that calls a credential path is found in every notation', () => {
   const delegates = '/gmail/v1/users/me/settings/delegates'
   for (const line of [
     `POST ${delegates} HTTP/1.1`,
@@ -61,7 +61,7 @@ test('a batch that calls a credential path is found, however the path is written
   }
 })
 
-test('a batch is held to the methods that it names and to its own', () => {
+test('a batch is checked for the methods it contains and its own', () => {
   const batchOf = (method: string) => `{"requests":[{"method":"${method}","url":"/users/1"}]}`
   assert.ok(!reaches(graph, batchOf('GET')))
   for (const method of ['PATCH', 'patch', 'P\\u0041TCH', 'MERGE']) assert.ok(reaches(graph, batchOf(method)), method)
@@ -70,7 +70,7 @@ test('a batch is held to the methods that it names and to its own', () => {
   assert.ok(reaches(tree, '{"records":["/services/data/v60.0/sobjects/PermissionSet"],"text":"get"}'))
 })
 
-test('a bulk body that names the type of a credential is found', () => {
+test('a bulk body with a credential type is found', () => {
   const composite = 'https://acme.my.salesforce.com/services/data/v60.0/composite/sobjects'
   for (const type of ['TwoFactorInfo', 'authsession', 'User']) {
     assert.ok(reaches(composite, JSON.stringify({ records: [{ attributes: { type }, Name: 'x' }] })), type)
@@ -79,7 +79,7 @@ test('a bulk body that names the type of a credential is found', () => {
   assert.ok(!reaches(composite, '{"records":[{"attributes":{"type":"Account"},"Name":"x"}]}'))
 })
 
-test('other batches may go', () => {
+test('other batches are allowed', () => {
   assert.ok(!reaches(google, part('GET /gmail/v1/users/me/messages/1')))
   assert.ok(!reaches(graph, '{"requests":[{"id":"1","method":"GET","url":"/me/messages?$top=5"}]}'))
   assert.ok(!reaches(graph, '{"requests":[{"method":"GET","url":"/me"},{"method":"POST","url":"/me/sendMail"}]}'))
@@ -92,12 +92,12 @@ test('other batches may go', () => {
   assert.ok(!reaches(linear, undefined))
 })
 
-test('a GraphQL field that hands out a credential is found in body and query', () => {
+test('a GraphQL field that returns a credential is found in body and query', () => {
   assert.ok(reaches(linear, '{"query":"mutation { apiKeyCreate { id } }"}'))
   assert.ok(reaches(`${linear}?query=mutation%7B%61piKeyCreate%7D`, undefined))
 })
 
-test('a batch that can not be searched is refused', () => {
+test('a batch that cannot be searched is refused', () => {
   const harmless = part('GET /gmail/v1/users/me/messages/1')
   assert.ok(!reaches(google, harmless, [['content-encoding', 'identity']]))
   assert.ok(reaches(google, harmless, [['content-encoding', 'gzip']]))
@@ -109,7 +109,7 @@ test('a batch that can not be searched is refused', () => {
   assert.ok(!reaches(google, randomBytes(380_000).toString('base64')))
 })
 
-test('runs of backslashes are read once', () => {
+test('runs of backslashes are read in linear time', () => {
   const backslashes = '\\'.repeat(500_000)
   for (const end of ['', 'u00', '"', 'n/']) {
     const start = process.cpuUsage()
@@ -119,7 +119,7 @@ test('runs of backslashes are read once', () => {
   }
 })
 
-test('a batch made to be slow is judged soon, and one at a path longer than any is not searched', () => {
+test('a batch crafted to be slow is checked quickly, and overlong paths are not searched', () => {
   const deep = Array.from({ length: 1_200 }, (_, at) => `"/a${at}${'%2fx'.repeat(60)}"`).join()
   const odd = Array.from({ length: 2_400 }, (_, at) => `"/a${at}/${'%2578'.repeat(36)}"`).join()
   for (const body of [deep, odd]) {

@@ -29,7 +29,7 @@ async function startWithTwo(t: TestContext, engine: Engine, answer?: Answer) {
 }
 
 onBothDatabases('a change of a provider’s hosts', (engine) => {
-  test('added hosts reach no existing grant, not even one that was given for all of them', async (t) => {
+  test('added hosts do not extend existing grants, not even one for all hosts', async (t) => {
     const access = await startAccessTest(t, engine)
     const id = await access.asked()
     const { body: approved } = await access.approve(id)
@@ -44,7 +44,7 @@ onBothDatabases('a change of a provider’s hosts', (engine) => {
     assert.deepEqual(refused.body.error.access_request.hosts, ['new.acme.example'], 'it may be asked for')
   })
 
-  test('a removed host is refused with the next call of every grant, and works again once it is back', async (t) => {
+  test('a removed host is refused with the next call, and works again once restored', async (t) => {
     const { calling, first, other, both } = await startWithTwo(t, engine)
     const to = async (url: string) => {
       const { status, body } = await calling.proxy({ url })
@@ -59,7 +59,7 @@ onBothDatabases('a change of a provider’s hosts', (engine) => {
     assert.equal(other.received.length, 2)
   })
 
-  test('a redirect is not followed to a host that was removed while the answer was on its way', async (t) => {
+  test('a redirect is not followed to a host that was removed meanwhile', async (t) => {
     let onCall = async () => {}
     let location = ''
     const answer: Answer = (response) => {
@@ -82,7 +82,7 @@ onBothDatabases('a change of a provider’s hosts', (engine) => {
     assert.equal(calls, 1)
   })
 
-  test('a renewed token is not sent to a host that was removed while the first answer was on its way', async (t) => {
+  test('a refreshed token is not sent to a host that was removed meanwhile', async (t) => {
     let onCall = async () => {}
     const answer: Answer = (response) => {
       void onCall().then(() => response.writeHead(401).end())

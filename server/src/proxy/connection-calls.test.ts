@@ -23,8 +23,8 @@ async function rowsOf({ service }: Calling) {
   }
 }
 
-onBothDatabases('a call on an account', (engine) => {
-  test('carries the token, which comes back from nowhere in the answer', async (t) => {
+onBothDatabases('a call on a connection', (engine) => {
+  test('has the token injected, and redacted everywhere in the response', async (t) => {
     const calling = await startCalling(t, engine, {
       answer: (response, { headers }) => {
         const said = headers.authorization ?? ''
@@ -44,7 +44,7 @@ onBothDatabases('a call on an account', (engine) => {
     assert.ok(!reply.text.includes(accessToken))
   })
 
-  test('says who calls, unless the agent does: some APIs refuse a call that does not', async (t) => {
+  test('has a default User-Agent, as some APIs require one', async (t) => {
     const { proxy, stream, upstream } = await startCalling(t, engine)
     await proxy()
     await (await stream()).answer.toArray()
@@ -55,7 +55,7 @@ onBothDatabases('a call on an account', (engine) => {
     )
   })
 
-  test('puts it where the provider takes it, in the place of what the caller sent there', async (t) => {
+  test("injects the token where the provider expects it, replacing the caller's header", async (t) => {
     const injection = { in: 'header', name: 'x-api-key', prefix: 'key ' }
     const { proxy, upstream } = await startCalling(t, engine, { provider: { injection } })
     const { body } = await proxy({ headers: { 'X-API-Key': 'mine', Authorization: 'also mine' } })
@@ -64,7 +64,7 @@ onBothDatabases('a call on an account', (engine) => {
     assert.deepEqual([sent?.headers['x-api-key'], sent?.headers.authorization], [`key ${accessToken}`, undefined])
   })
 
-  test('is on record with agent, user, account and provider, and moves the times of last use', async (t) => {
+  test('is recorded with agent, user, connection and provider, and updates last use', async (t) => {
     const calling = await startCalling(t, engine)
     calling.service.clock.advance(90)
     await calling.proxy({ url: `${calling.upstream.url}?q=a-value` })
@@ -87,7 +87,7 @@ onBothDatabases('a call on an account', (engine) => {
     })
   })
 
-  test('is on disk before the upstream hears of it, and its outcome is when the service stops', async (t) => {
+  test('is on disk before the request is sent, and its outcome when the service stops', async (t) => {
     const seen: RecordedEvent[][] = []
     const calling: Calling = await startCalling(t, engine, {
       answer: (response) => {
@@ -109,7 +109,7 @@ onBothDatabases('a call on an account', (engine) => {
     ])
   })
 
-  test('is refused the next time once anything that it stands on has ended', async (t) => {
+  test('is refused once its grant, connection, user, agent or provider has ended', async (t) => {
     const calling = await startCalling(t, engine)
     const { service, proxy, upstream, providerId } = calling
     const { queries } = service.database
@@ -136,7 +136,7 @@ onBothDatabases('a call on an account', (engine) => {
     assert.equal(upstream.received.length, 3)
   })
 
-  test('knows a changed client secret at once, and the header it is told to use', async (t) => {
+  test('uses a changed client secret and header setting immediately', async (t) => {
     const fresh = 'Zq8vN2kP5wXr7tYb3mLc'
     const calling = await startCalling(t, engine, {
       answer: (response) => response.end(`${client.client_secret} ${fresh}`),

@@ -17,7 +17,7 @@ const connectionAt = (connectionId: string, version: number): StandingConnection
 })
 const tokenOf = (connectionId: string, version: number) => `token-of-${connectionId}-version-${version}`
 
-test('a token that was renewed during a call is taken out of its answer, however many others call meanwhile', async () => {
+test('a token refreshed during a call is redacted in its response', async () => {
   let version = 1
   const credentialOf = createCredentials({
     freshToken: (connectionId) => {

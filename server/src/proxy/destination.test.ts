@@ -24,7 +24,7 @@ function refuses(text: string, reason: RegExp): void {
   )
 }
 
-test('the URL that is judged is the normalised one that is sent', () => {
+test('the checked URL is the normalised one that is sent', () => {
   allows('https://api.example.com', { sent: 'https://api.example.com/', host: 'api.example.com', path: '/' })
   allows('HTTPS://API.Example.COM:443/a/../b', {
     sent: 'https://api.example.com/b',
@@ -50,7 +50,7 @@ test('the URL that is judged is the normalised one that is sent', () => {
   })
 })
 
-test('of the query the names are known, not what they said', () => {
+test('parameter names of the query are kept, not their values', () => {
   allows('https://api.example.com/?key=s3cret&key=2&empty&a%20b=1', {
     sent: 'https://api.example.com/?key=s3cret&key=2&empty&a%20b=1',
     host: 'api.example.com',
@@ -59,7 +59,7 @@ test('of the query the names are known, not what they said', () => {
   })
 })
 
-test('our own origin is reached as it is, also where it is http', () => {
+test('our own origin is called as it is, also with http', () => {
   allows('http://localhost:8787/v4/sandbox/echo', {
     sent: 'http://localhost:8787/v4/sandbox/echo',
     host: 'localhost:8787',
@@ -69,7 +69,7 @@ test('our own origin is reached as it is, also where it is http', () => {
   refuses('http://localhost/v4/sandbox/echo', /not https/)
 })
 
-test('a URL that is no plain https URL is refused with its reason', () => {
+test('anything but a plain https URL is refused with a reason', () => {
   refuses('not a url', /parsed/)
   refuses('/v4/sandbox/echo', /parsed/)
   refuses('https://', /parsed/)
@@ -88,7 +88,7 @@ test('a URL that is no plain https URL is refused with its reason', () => {
   refuses('https://api.example.com/#', /fragment/)
 })
 
-test('an address is told from a name, and has one spelling', () => {
+test('IP addresses are distinguished from names and normalised', () => {
   for (const host of ['127.0.0.1', '169.254.169.254', '[::1]', '[fd00::1]:8443', '[::ffff:7f00:1]']) {
     assert.ok(isAddress(judgeUrl(`https://${host}/`, ours).url), host)
   }
@@ -108,7 +108,7 @@ test('an address is told from a name, and has one spelling', () => {
   }
 })
 
-test('a URL that reads as another place than the one that would be called is refused', () => {
+test('a URL whose text suggests another host is refused', () => {
   refuses('https://ⓐpi.example.com/', /not normalized/)
   refuses('https://api。example.com/', /not normalized/)
   refuses('https://bücher.example/', /not normalized/)
@@ -125,7 +125,7 @@ test('a URL that reads as another place than the one that would be called is ref
   refuses('http://ⓛocalhost:8787/', /not normalized/)
 })
 
-test('a backslash, a line break or a tab is refused, wherever a reader could pass over it', () => {
+test('backslashes, line breaks and tabs are refused anywhere in a URL', () => {
   for (const text of [
     'https:\\\\api.example.com/',
     'https://api.example.com\\@evil.example/',
@@ -142,7 +142,7 @@ test('a backslash, a line break or a tab is refused, wherever a reader could pas
   }
 })
 
-test('a URL is no longer than any server takes', () => {
+test('a URL has a maximum length', () => {
   const url = `https://api.example.com/${'a'.repeat(8192 - 24)}`
   assert.equal(judgeUrl(url, ours).url.href, url)
   refuses(`${url}a`, /longer/)

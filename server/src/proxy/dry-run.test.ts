@@ -10,7 +10,7 @@ async function setGrant({ service }: Calling, values: object): Promise<void> {
 }
 
 onBothDatabases('a dry run', (engine) => {
-  test('says what would be done, and does, counts and records nothing', async (t) => {
+  test('reports what would be sent, and sends, counts and records nothing', async (t) => {
     const injection = { in: 'header', name: 'x-api-key', prefix: 'key ' }
     const calling = await startCalling(t, engine, { provider: { injection }, terms: { maxCalls: 1 } })
     for (let run = 0; run < 3; run++) {
@@ -38,7 +38,7 @@ onBothDatabases('a dry run', (engine) => {
     assert.equal((await calling.proxy()).status, 200)
   })
 
-  test('knows of every call that was made before it', async (t) => {
+  test('takes earlier calls into account', async (t) => {
     const calling = await startCalling(t, engine, { terms: { maxCalls: 2 } })
     for (const calls of [0, 1, 2]) {
       const { allowed, reason, grant } = (await calling.proxy({ dry_run: true })).body
@@ -48,7 +48,7 @@ onBothDatabases('a dry run', (engine) => {
     }
   })
 
-  test('says why not, in the words of the refusal', async (t) => {
+  test('reports the same error as the call', async (t) => {
     const calling = await startCalling(t, engine, { terms: { allowedMethods: ['GET'], allowedPaths: ['/things'] } })
     const { queries } = calling.service.database
     const reasonOf = async (members: object = {}) => {
@@ -76,7 +76,7 @@ onBothDatabases('a dry run', (engine) => {
     assert.equal(calling.upstream.connections(), 0)
   })
 
-  test('takes its part of the load, as the call would', async (t) => {
+  test('counts against the rate limit, as the call would', async (t) => {
     const { proxy } = await startCalling(t, engine, {
       settings: { SALLYPORT_PROXY_RATE_PER_AGENT: '1', SALLYPORT_PROXY_BURST_PER_AGENT: '2' },
     })
@@ -88,7 +88,7 @@ onBothDatabases('a dry run', (engine) => {
     }
   })
 
-  test('takes one of the places in flight, and gives it back', async (t) => {
+  test('counts as a call in flight while it runs', async (t) => {
     const turn = Promise.withResolvers<undefined>()
     const arrival = Promise.withResolvers<undefined>()
     const { proxy } = await startCalling(t, engine, {
@@ -106,7 +106,7 @@ onBothDatabases('a dry run', (engine) => {
     assert.equal((await underWay).status, 200)
   })
 
-  test('of what is malformed is refused as the call itself would be', async (t) => {
+  test('of a malformed call is refused like the call', async (t) => {
     const { proxy } = await startCalling(t, engine)
     for (const [members, field] of [
       [{ url: 'nonsense' }, 'url'],
@@ -119,8 +119,8 @@ onBothDatabases('a dry run', (engine) => {
   })
 })
 
-onBothDatabases('a refusal of the policy', (engine) => {
-  test('shows the way: what it carries can be posted as it is', async (t) => {
+onBothDatabases('a policy error', (engine) => {
+  test('has an access request that can be posted as it is', async (t) => {
     const calling = await startCalling(t, engine, {
       terms: { allowedMethods: ['GET'], allowedPaths: ['/things'], maxCalls: 1 },
     })
@@ -143,7 +143,7 @@ onBothDatabases('a refusal of the policy', (engine) => {
     assert.equal(asked.status, 201, asked.text)
   })
 
-  test('shows none where there is none: a host of nobody, a provider that is disabled', async (t) => {
+  test('has none for a host without a provider or with a disabled one', async (t) => {
     const calling = await startCalling(t, engine)
     const { service } = calling
     const unknown = { grant_id: 'grt_00000000000000000000000000' }

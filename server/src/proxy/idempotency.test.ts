@@ -63,7 +63,7 @@ test('a key is 1 to 255 visible ASCII characters', () => {
   }
 })
 
-test('the hash of a request tells any two apart, and does not look at the order of headers', () => {
+test('the hash of a request is unique, and ignores the order of headers', () => {
   const other: Partial<Parameters<typeof hashRequest>[0]>[] = [
     {},
     { method: 'PUT' },
@@ -96,7 +96,7 @@ test('the hash of a request tells any two apart, and does not look at the order 
 })
 
 onBothDatabases('an idempotency key', (engine) => {
-  test('leads to one call and to its answer ever after', async (t) => {
+  test('leads to one call, and to its response from then on', async (t) => {
     const { call, instance, clock, database } = await start(t, engine)
     const one = instance()
     const first = call()
@@ -117,7 +117,7 @@ onBothDatabases('an idempotency key', (engine) => {
     await assert.rejects(one.claim(call()), refusedWith('conflict'), 'the first call has no say in it any more')
   })
 
-  test('of many that race for it is had by one', async (t) => {
+  test('is won by one of many concurrent calls', async (t) => {
     const { call, instance, clock } = await start(t, engine)
     const instances = [instance(), instance(), instance()]
     for (const wait of [0, 86_400]) {
@@ -136,7 +136,7 @@ onBothDatabases('an idempotency key', (engine) => {
     }
   })
 
-  test('is another one for another agent or grant', async (t) => {
+  test('is separate per agent and grant', async (t) => {
     const { call, instance, registerAgent } = await start(t, engine)
     const { agentId } = await registerAgent()
     const one = instance()
@@ -157,7 +157,7 @@ onBothDatabases('an idempotency key', (engine) => {
     assert.equal(said(await one.claim(call())), '{}')
   })
 
-  test('of a call that ended without an outcome leads to none, and to no second call', async (t) => {
+  test('of a call without an outcome leads to no second call', async (t) => {
     const { call, instance, clock } = await start(t, engine)
     const [one, another] = [instance(), instance()]
     const first = call()
@@ -171,7 +171,7 @@ onBothDatabases('an idempotency key', (engine) => {
     await assert.rejects(another.claim(call()), refusedWith('outcome_unknown'), 'others know when its time is over')
   })
 
-  test('of a call that takes longer than it should is in flight as long as its process says so', async (t) => {
+  test('of a slow call stays in flight as long as its process renews it', async (t) => {
     const { call, instance, clock } = await start(t, engine)
     const one = instance()
     await one.claim(call())
@@ -179,7 +179,7 @@ onBothDatabases('an idempotency key', (engine) => {
     await assert.rejects(one.claim(call()), refusedWith('conflict', /in progress/))
   })
 
-  test('of an answer that is not kept leads to none, and to no second call', async (t) => {
+  test('of a response that was not stored leads to no second call', async (t) => {
     const { call, instance } = await start(t, engine)
     const one = instance()
     const answers = [undefined, Buffer.alloc(256 * 1024 + 1, 'a'), Buffer.alloc(256 * 1024, 'a')]
@@ -194,7 +194,7 @@ onBothDatabases('an idempotency key', (engine) => {
     assert.equal(said(await one.claim(call({ key: 'key-2' }))).length, 256 * 1024)
   })
 
-  test('of a call that never reached the upstream is free again', async (t) => {
+  test('of a call that never reached the upstream can be used again', async (t) => {
     const { call, instance } = await start(t, engine)
     const one = instance()
     const first = call()
@@ -205,7 +205,7 @@ onBothDatabases('an idempotency key', (engine) => {
     assert.equal(said(await one.claim(call())), 'new')
   })
 
-  test('is not had by a transaction that fails', async (t) => {
+  test('is not taken by a transaction that fails', async (t) => {
     const { call, instance, database, vault, clock } = await start(t, engine)
     const store = createIdempotency(vault)
     const first = call()
@@ -218,7 +218,7 @@ onBothDatabases('an idempotency key', (engine) => {
     assert.equal(said(await instance().claim(call())), 'new')
   })
 
-  test('is refused once an agent has stored all that it may, but for those it has', async (t) => {
+  test("is refused once the agent's storage limit is reached, except existing keys", async (t) => {
     const { call, instance, agentId, database, clock, registerAgent } = await start(t, engine)
     const [one, another] = [instance(), instance()]
     const first = call()
@@ -247,7 +247,7 @@ onBothDatabases('an idempotency key', (engine) => {
     assert.equal(said(await one.claim(call({ agentId: other }))), 'new')
   })
 
-  test('goes with the sweep a day later', async (t) => {
+  test('is deleted by the sweep a day later', async (t) => {
     const { call, instance, database, app, clock } = await start(t, engine)
     await instance().claim(call())
     const count = async () => (await database.queries.selectFrom('keyed_calls').select('key_hash').execute()).length

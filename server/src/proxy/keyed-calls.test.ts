@@ -13,7 +13,7 @@ function keyed({ service, agent, grantId, upstream }: Calling, key: string, memb
 }
 
 onBothDatabases('a call with an Idempotency-Key', (engine) => {
-  test('is answered again when it was the last of its grant, and no other is made', async (t) => {
+  test('gets its response again even if it was the last call of its grant', async (t) => {
     const calling = await startCalling(t, engine, { terms: { maxCalls: 1 } })
     const first = await keyed(calling, 'a')
     assert.equal(first.status, 200)
@@ -28,7 +28,7 @@ onBothDatabases('a call with an Idempotency-Key', (engine) => {
     assert.equal((await calling.proxy()).body.error.code, 'grant_exhausted')
   })
 
-  test('is not answered again once its grant is expired or revoked', async (t) => {
+  test('does not get its response again once its grant is expired or revoked', async (t) => {
     const calling = await startCalling(t, engine, { terms: { maxCalls: 1 } })
     assert.equal((await keyed(calling, 'a')).status, 200)
     const { queries } = calling.service.database
@@ -38,7 +38,7 @@ onBothDatabases('a call with an Idempotency-Key', (engine) => {
     assert.equal((await keyed(calling, 'a')).body.error.code, 'grant_revoked')
   })
 
-  test('is another call when it would follow redirects, or be streamed', async (t) => {
+  test('is a different call if it follows redirects or is streamed', async (t) => {
     const calling = await startCalling(t, engine)
     assert.equal((await keyed(calling, 'a')).status, 200)
     for (const members of [{ follow_redirects: true }, { stream: true }]) {
@@ -48,7 +48,7 @@ onBothDatabases('a call with an Idempotency-Key', (engine) => {
     assert.equal(calling.upstream.received.length, 1)
   })
 
-  test('takes its part of the load also when it is answered again', async (t) => {
+  test('counts against the rate limit also when its response is repeated', async (t) => {
     const calling = await startCalling(t, engine, {
       settings: { SALLYPORT_PROXY_RATE_PER_AGENT: '1', SALLYPORT_PROXY_BURST_PER_AGENT: '2' },
     })

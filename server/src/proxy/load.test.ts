@@ -13,8 +13,8 @@ async function calledBy(calling: Calling): Promise<() => Promise<number>> {
   return async () => (await service.call('POST', '/v4/proxy', { token, body })).status
 }
 
-onBothDatabases('the load of an agent', (engine) => {
-  test('is so many calls a second, with a burst; past it the answer is 429, and the others go on', async (t) => {
+onBothDatabases('the load limits of an agent', (engine) => {
+  test('are calls per second with a burst, then 429, without affecting others', async (t) => {
     const calling = await startCalling(t, engine, {
       settings: { SALLYPORT_PROXY_RATE_PER_AGENT: '2', SALLYPORT_PROXY_BURST_PER_AGENT: '3' },
     })
@@ -36,7 +36,7 @@ onBothDatabases('the load of an agent', (engine) => {
     assert.equal(calls, 5, 'what was refused is not counted')
   })
 
-  test('is so many calls under way; past it the answer is 429, and the others go on', async (t) => {
+  test('are calls in flight, then 429, without affecting others', async (t) => {
     const turn = Promise.withResolvers<undefined>()
     const arrivals = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
     const calling: Calling = await startCalling(t, engine, {
@@ -60,7 +60,7 @@ onBothDatabases('the load of an agent', (engine) => {
     assert.equal((await calling.proxy()).status, 200)
   })
 
-  test('is freed however a call ends: answered, failed, refused, or never admitted', async (t) => {
+  test('are released however a call ends: completed, failed, refused or never admitted', async (t) => {
     const calling: Calling = await startCalling(t, engine, {
       settings: { SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT: '1' },
       terms: { maxCalls: 4, allowedMethods: ['GET'] },
@@ -83,7 +83,7 @@ onBothDatabases('the load of an agent', (engine) => {
     }
   })
 
-  test('has no bound where 0 is set', async (t) => {
+  test('are turned off with 0', async (t) => {
     const calling = await startCalling(t, engine, {
       settings: { SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT: '0', SALLYPORT_PROXY_RATE_PER_AGENT: '0' },
     })

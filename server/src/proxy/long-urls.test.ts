@@ -6,7 +6,7 @@ import { onBothDatabases } from '../../testkit/databases.ts'
 import { startService } from '../../testkit/service.ts'
 
 onBothDatabases('long URLs', (engine) => {
-  test('what an agent can make the record of one call hold is bounded', async (t) => {
+  test("the size of one call's record is limited", async (t) => {
     const { app, call, config, database, registerAgent } = await startService(t, engine)
     const { token } = await registerAgent()
     const { grant_id, echo_url } = (await call('POST', '/v4/sandbox/start', { token })).body
@@ -31,7 +31,7 @@ onBothDatabases('long URLs', (engine) => {
     for (const { detail } of records) assert.ok(detail.length < 2_000, `${detail.length} characters`)
   })
 
-  test('a URL of any usual length is on record whole', async (t) => {
+  test('a URL of ordinary length is recorded completely', async (t) => {
     const { proxy, service, upstream } = await startCalling(t, engine)
     const path = `/${'a'.repeat(500)}`
     const names = Array.from({ length: 40 }, (_, index) => `parameter-${index}`)

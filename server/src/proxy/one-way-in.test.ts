@@ -69,7 +69,7 @@ async function kindsOf({ service, agent, grantId, upstream }: Calling): Promise<
   ]
 }
 
-onBothDatabases('what is added to the app once', (engine) => {
+onBothDatabases('a rule added to the app once', (engine) => {
   test('applies to every kind of proxied call: a hook, a header rule, a limit', async (t) => {
     const seen = { onRequest: 0, preHandler: 0, onSend: 0, onResponse: 0 }
     let isLimited = false
@@ -119,7 +119,7 @@ onBothDatabases('what is added to the app once', (engine) => {
     }
   })
 
-  test('may fail while an answer is being sent: the call ends, and nothing of it is left', async (t) => {
+  test('may fail while a response is being sent: the call ends and is cleaned up', async (t) => {
     const calling = await startCalling(t, engine, {
       answer,
       settings: { SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT: '1' },

@@ -64,7 +64,7 @@ test('credentials, framing, origin, ranges and encodings of the caller are dropp
   }
 })
 
-test('an underscore is a hyphen to some servers, and does not bring a dropped header through', () => {
+test('a dropped header is also dropped with underscores for hyphens', () => {
   const names = ['x_api_key', 'Content_Length', 'TRANSFER_ENCODING', 'x_forwarded_for', 'X-Forwarded_Host', 'proxy_x']
   const headers = Object.fromEntries(names.map((name) => [name, 'value']))
   const expected = { headers: [], dropped: names.map((name) => name.toLowerCase()), body: undefined }
@@ -72,18 +72,18 @@ test('an underscore is a hyphen to some servers, and does not bring a dropped he
   assert.deepEqual(sent({ headers: { 'x-key': '1' } }, { injects: 'x_key' }).dropped, ['x-key'])
 })
 
-test('what is only like a dropped header is sent', () => {
+test('a header that only resembles a dropped one is sent', () => {
   const headers = { 'x-authorization': '1', 'x-forward': '2', proxy: '3', accept: '4', 'x-api-key': '5', ranges: '6' }
   assert.deepEqual(sent({ headers }), { headers: Object.entries(headers), dropped: [], body: undefined })
 })
 
-test('ranges go out where the provider allows them', () => {
+test('ranges are sent if the provider allows them', () => {
   const headers = { range: 'bytes=0-9', 'if-range': '"a"', 'x-ms-range': 'bytes=0-9', te: 'trailers' }
   assert.deepEqual(sent({ headers }, { allowRange: true }).dropped, ['te'])
   assert.deepEqual(sent({ headers }).headers, [])
 })
 
-test('a header name or value that no header takes is refused, naming it', () => {
+test('an invalid header name or value is refused, naming it', () => {
   for (const name of ['', 'a b', 'a:b', ':path', 'a\r\nb', 'a\n', 'ä', 'a\u0000', '(a)', '\u212a', 'x'.repeat(201)]) {
     refuses({ headers: { [name]: 'v' } }, `headers.${name.slice(0, 200)}`)
   }
@@ -106,12 +106,12 @@ test('a header name or value that no header takes is refused, naming it', () => 
   }
 })
 
-test('a header that comes twice, in whatever case, is refused', () => {
+test('a repeated header, in any case, is refused', () => {
   refuses({ headers: { 'X-A': '1', 'x-a': '2' } }, 'headers.x-a')
   refuses({ headers: { cookie: '1', Cookie: '2' } }, 'headers.Cookie')
 })
 
-test('the headers are bounded in all', () => {
+test('the total size of headers is limited', () => {
   const headers = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`h${at}`, 'x'.repeat(8000)]))
   assert.equal(sent({ headers: headers(4) }).headers.length, 4)
@@ -149,7 +149,7 @@ test('a string is sent unchanged, anything else as JSON, each with its content t
   assert.equal(sent({}).body, undefined)
 })
 
-test('an object is sent as a form where its type says so, a list as one field that repeats', () => {
+test('an object is sent as a form if the content type says so, an array as a repeated field', () => {
   const form = (body: unknown, type = 'application/x-www-form-urlencoded') =>
     sent({ body, headers: { 'content-type': type } }).body?.toString()
   assert.equal(
@@ -163,7 +163,7 @@ test('an object is sent as a form where its type says so, a list as one field th
   assert.equal(form({ a: 1 }, 'application/x-www-form-urlencoded-not'), '{"a":1}')
 })
 
-test('what no form can hold is refused, naming the member', () => {
+test('a value that a form cannot represent is refused, naming the member', () => {
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   refuses({ headers, body: { a: { b: 1 } } }, 'body.a')
   refuses({ headers, body: { a: null } }, 'body.a')
@@ -171,7 +171,7 @@ test('what no form can hold is refused, naming the member', () => {
   for (const body of [[], ['a'], 1, true, null]) refuses({ headers, body }, 'body')
 })
 
-test('bytes come in strict base64', () => {
+test('bytes are given in strict base64', () => {
   const bytes = Buffer.from([0, 255, 254, 62])
   assert.deepEqual(sent({ bodyBase64: bytes.toString('base64') }), { headers: [], dropped: [], body: bytes })
   assert.deepEqual(sent({ bodyBase64: '' }).body, Buffer.alloc(0))
@@ -205,7 +205,7 @@ test('a GET or HEAD has no body', () => {
   assert.equal(sent({ method: 'DELETE', body: 'x' }).body?.toString(), 'x')
 })
 
-test('a header name that is none is not kept, however long it is', () => {
+test('an invalid header name is not stored, however long it is', () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const held = () => {

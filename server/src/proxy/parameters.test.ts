@@ -26,7 +26,7 @@ function refuses(code: string, field: string, ...call: Parameters<typeof meant>)
   assert.throws(() => meant(...call), isIt, JSON.stringify(call))
 }
 
-test('a header that overrides the method counts as one', () => {
+test('a header that overrides the method counts as that method', () => {
   for (const name of [
     'x-http-method-override',
     'x-http-method',
@@ -47,7 +47,7 @@ test('a header that overrides the method counts as one', () => {
   )
 })
 
-test('a parameter that overrides the method counts as one, however its name is written', () => {
+test('a parameter that overrides the method counts, however its name is written', () => {
   for (const query of [
     '_method=delete',
     'a=1&_method=DELETE',
@@ -94,7 +94,7 @@ test('a parameter that overrides the method counts as one, however its name is w
   }
 })
 
-test('a part of a form or a member of an object that overrides the method counts as one', () => {
+test('a form field or JSON member that overrides the method counts', () => {
   const part = (name: string) => `--x\r\nContent-Disposition: form-data; ${name}\r\nX: y\r\n\r\nDELETE\r\n--x--`
   for (const name of [
     'name="_method"',
@@ -130,7 +130,7 @@ test('a part of a form or a member of an object that overrides the method counts
   }
 })
 
-test('under a limit of methods a body that nobody here can read is refused', () => {
+test('with limited methods an unreadable body is refused', () => {
   const gzip: HeaderList = [['content-encoding', 'gzip']]
   for (const type of [form, json, parts, []]) {
     refuses('method_not_allowed', 'headers.content-encoding', '', [...type, ...gzip], 'x')
@@ -167,7 +167,7 @@ test('a credential of the caller’s own is refused in a query and in a form', (
   assert.deepEqual(meant('', json, '{"access_token":"x"}'), [])
 })
 
-test('a body made to be slow is judged all the same, and soon', () => {
+test('a body crafted to be slow is checked quickly', () => {
   const judge = (start: string, pump: string, bytes: number) => {
     const before = process.cpuUsage()
     // Without a type it is read in every way.
@@ -181,7 +181,7 @@ test('a body made to be slow is judged all the same, and soon', () => {
   judge('method ;name="', '%20', 10_000_000)
 })
 
-test('a body that names a method over and over is refused', () => {
+test('a body with very many method overrides is refused', () => {
   for (const [type, text] of [
     [form, '&_method=POST'],
     [json, ',"_method":"POST"'],
@@ -193,7 +193,7 @@ test('a body that names a method over and over is refused', () => {
   refuses('invalid_field', 'url', `?${'&_method=POST'.repeat(101)}`)
 })
 
-test('a long body is searched ahead, between other work, and means the same', async () => {
+test('a long body is searched in slices, with the same result', async () => {
   const names = ['_method=DELETE', '%5fmethod=PUT', '_me%74hod=PATCH', 'a=1', 'x'.repeat(1000), ' '.repeat(3000), '&']
   for (let length = 0; length < 140; length += 7) {
     // The names stand at, and across, the ends of slices.
@@ -207,7 +207,7 @@ test('a long body is searched ahead, between other work, and means the same', as
   }
 })
 
-test('a long body that says too often what it means is refused once it is judged', async () => {
+test('a long body with too many method overrides is refused', async () => {
   const call = { headers: form, body: Buffer.from('_method=PUT&'.repeat(sliceLength)) }
   await searchLongBody(call, true)
   assert.throws(() => possibleMethods({ ...call, ...target }, true), { code: 'invalid_field', field: 'body' })

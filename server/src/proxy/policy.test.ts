@@ -87,7 +87,7 @@ function refuses(url: string, code: string, told: Told = {}, field: string | nul
 
 const api = 'https://api.example.com'
 
-test('a call goes where the grant, the provider and the account let it', () => {
+test('a call is allowed by grant, provider and account together', () => {
   allows(`${api}/v1/mail`)
   allows(`${api}:443/v1/mail`)
   allows(`${api}:8443/v1/mail`)
@@ -103,7 +103,7 @@ test('a call goes where the grant, the provider and the account let it', () => {
   refuses('https://eu.cdn.example.com/', 'host_not_allowed', { rules: { apiHost: 'api.example.com' } })
 })
 
-test('a port or an address that no entry names is no URL to call', () => {
+test('an unlisted port or address is refused', () => {
   for (const port of ['9443', '80', '8080']) refuses(`${api}:${port}/`, 'invalid_url')
   refuses('https://a.cdn.example.com:8443/', 'invalid_url')
   for (const host of ['192.0.2.8:8443', '192.0.2.7', '127.0.0.1', '[::1]', '[2001:db8::7]:8443', '169.254.169.254']) {
@@ -132,7 +132,7 @@ test("the provider's own endpoints for credentials are never called", () => {
   allows(`${api}/v2/par`)
 })
 
-test('no writing of such an endpoint gets past', () => {
+test('no notation of such an endpoint is allowed', () => {
   for (const path of [
     '/oauth/token.php/',
     '//oauth//token.php',
@@ -159,14 +159,14 @@ test('no writing of such an endpoint gets past', () => {
   }
 })
 
-test('the same path at another host of the provider is often the same server', () => {
+test('the same path at another host of the provider is refused too', () => {
   const told: Told = { grant: { allowedHosts: ['*.example.com'] }, method: 'POST' }
   refuses('https://eu.example.com/oauth/token.php', 'credential_endpoint', told)
   refuses('https://eu.example.com/oauth%2Frevoke', 'credential_endpoint', told)
   allows('https://eu.example.com/par/below', told)
 })
 
-test('an endpoint at the root stands for the root alone', () => {
+test('an endpoint at the root matches only the root', () => {
   const root = { metadata: { issuer: api, token_endpoint: `${api}/` } }
   for (const path of ['', '/', '//', '/./', '/%2e', '/.%2f'])
     refuses(`${api}${path}`, 'credential_endpoint', { rules: root })
@@ -179,7 +179,7 @@ const github: Told = {
   rules: { apiHosts: ['api.github.com'], preset: 'github' },
 }
 
-test("a preset's credential paths are never called, by whichever provider", () => {
+test("a preset's credential paths are never called, through any provider", () => {
   for (const preset of ['github', 'google', null]) {
     const told = { ...github, rules: { ...github.rules, preset } }
     refuses('https://api.github.com/user/keys', 'credential_endpoint', told)
@@ -188,7 +188,7 @@ test("a preset's credential paths are never called, by whichever provider", () =
   }
 })
 
-test('a server of one’s own is held to the paths of its preset', () => {
+test('a self-hosted server has the path rules of its preset', () => {
   const told: Told = { rules: { preset: 'github' } }
   refuses(`${api}/user/keys`, 'credential_endpoint', told)
   refuses(`${api}/api/v3/user/keys`, 'credential_endpoint', told)
@@ -197,7 +197,7 @@ test('a server of one’s own is held to the paths of its preset', () => {
   refuses(`${api}/api/graphql`, 'path_not_allowed', { ...told, method: 'POST', grant: { allowedMethods: ['POST'] } })
 })
 
-test('a method in disguise counts against a credential path', () => {
+test('a method override counts for credential paths', () => {
   const emails = 'https://api.github.com/user/emails'
   allows(emails, github)
   refuses(emails, 'credential_endpoint', { ...github, method: 'POST' })
@@ -205,7 +205,7 @@ test('a method in disguise counts against a credential path', () => {
   refuses(`${emails}?_method=PUT`, 'credential_endpoint', github)
 })
 
-test('the limits of methods and paths of a grant hold', () => {
+test("a grant's limits of methods and paths apply", () => {
   const limited: Told = { grant: { allowedMethods: ['GET', 'POST'], allowedPaths: ['/v1/mail'] } }
   allows(`${api}/v1/mail/7`, limited)
   refuses(`${api}/v1/mail/7`, 'method_not_allowed', { ...limited, method: 'DELETE' }, 'method')
@@ -231,7 +231,7 @@ test('the limits of methods and paths of a grant hold', () => {
   allows(`${api}/v1/mail`, { headers: [['destination', '/v1/x']] })
 })
 
-test('a method in disguise needs to be in the grant as well', () => {
+test('an overriding method must be in the grant too', () => {
   const limited: Told = { method: 'POST', grant: { allowedMethods: ['POST', 'PATCH'] } }
   const form: HeaderList = [['content-type', 'application/x-www-form-urlencoded']]
   allows(`${api}/v1?_method=patch`, { ...limited, headers: [['x-http-method', 'PATCH']] })
@@ -250,7 +250,7 @@ test('a method in disguise needs to be in the grant as well', () => {
   refuses(`${api}/v1`, 'invalid_field', { method: 'POST', headers: form, body: 'access_token=x' }, 'body')
 })
 
-test('a batch is refused under a limit of methods or paths', () => {
+test('a batch is refused if methods or paths are limited', () => {
   const graphql = 'https://api.github.com/graphql'
   allows(graphql, { ...github, method: 'POST' })
   for (const limits of [{ allowedMethods: ['POST'] }, { allowedPaths: ['/graphql'] }, { allowedPaths: ['/'] }]) {
@@ -266,7 +266,7 @@ test('a batch is refused under a limit of methods or paths', () => {
   }
 })
 
-test('a query that names a type of credentials is refused, whatever the grant allows', () => {
+test('a query with a credential type is refused, whatever the grant allows', () => {
   const org = 'https://acme.my.salesforce.com/services/data/v62.0'
   const told = {
     grant: { allowedHosts: ['*.my.salesforce.com'] },

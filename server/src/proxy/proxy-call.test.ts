@@ -16,7 +16,7 @@ function refusedWith(code: string) {
 }
 
 onBothDatabases('a proxied call', (engine) => {
-  test('carries the credential, which the caller can neither give nor see', async (t) => {
+  test('has the credential, which the caller can neither set nor see', async (t) => {
     const service = await startService(t, engine)
     const { call, received } = await proxyTo(service, {
       upstream: ({ headers }) => Promise.resolve(textResponse(JSON.stringify(headers))),
@@ -37,7 +37,7 @@ onBothDatabases('a proxied call', (engine) => {
     assert.ok(!JSON.stringify(answer).includes(upstreamToken))
   })
 
-  test('is on record before the upstream hears of it, and its outcome follows under the same audit_id', async (t) => {
+  test('is recorded before it is sent, and its outcome follows with the same audit_id', async (t) => {
     const service = await startService(t, engine)
     const seen: string[] = []
     const { call, agentId, grantId, outcomes } = await proxyTo(service, {
@@ -68,7 +68,7 @@ onBothDatabases('a proxied call', (engine) => {
     assert.deepEqual(outcomes, ['answered'])
   })
 
-  test('that the upstream fails is on record as failed, at whatever step', async (t) => {
+  test('that fails at the upstream is recorded as failed, at any step', async (t) => {
     const service = await startService(t, engine)
     const broken = (async function* () {
       await Promise.resolve()
@@ -94,7 +94,7 @@ onBothDatabases('a proxied call', (engine) => {
     }
   })
 
-  test('is not made where its credential can not be had', async (t) => {
+  test('is not made without a credential', async (t) => {
     const service = await startService(t, engine)
     const credential = () => Promise.reject(new ServiceError('grant_revoked'))
     const { call, received } = await proxyTo(service, { credential })
@@ -102,7 +102,7 @@ onBothDatabases('a proxied call', (engine) => {
     assert.deepEqual(received, [])
   })
 
-  test('is not made where its attempt can not be put on record', async (t) => {
+  test('is not made if it cannot be recorded', async (t) => {
     const service = await startService(t, engine)
     const { call, received, grantId } = await proxyTo(service)
     await sql`alter table audit_records rename to gone`.execute(service.database.queries)
@@ -119,7 +119,7 @@ onBothDatabases('a proxied call', (engine) => {
     assert.equal(received.length, 1)
   })
 
-  test('is not made where the database is gone', async (t) => {
+  test('is not made if the database is down', async (t) => {
     const service = await startService(t, engine)
     const { call, received } = await proxyTo(service)
     await service.database.close()
@@ -127,7 +127,7 @@ onBothDatabases('a proxied call', (engine) => {
     assert.deepEqual(received, [])
   })
 
-  test('is answered although its outcome could not be put on record, and the log says so', async (t) => {
+  test('gets its response even if the outcome cannot be recorded, and that is logged', async (t) => {
     const service = await startService(t, engine)
     const { audit: real } = createStores({ ...service, clock: service.clock.now })
     const assertFits = (records: readonly AuditRecord[]) => {
@@ -154,7 +154,7 @@ onBothDatabases('a proxied call', (engine) => {
     assert.match(service.log.at(-1) ?? '', new RegExp(`${auditId}.*the outcome of a call could not be recorded`))
   })
 
-  test('is refused, unheard by the upstream, where the grant or the agent ended since it was judged', async (t) => {
+  test('is refused without a request if the grant or agent ended since the check', async (t) => {
     const service = await startService(t, engine)
     const { queries } = service.database
     const now = service.clock.now()
@@ -197,7 +197,7 @@ onBothDatabases('a proxied call', (engine) => {
     }
   })
 
-  test('reaches the upstream once for each answer when many are made at once', async (t) => {
+  test('reaches the upstream once per response when many are concurrent', async (t) => {
     const service = await startService(t, engine)
     const { call, received } = await proxyTo(service)
     const answers = await Promise.all(Array.from({ length: 10 }, () => call()))

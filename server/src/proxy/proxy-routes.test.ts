@@ -21,7 +21,7 @@ async function alterGrant({ database }: TestService, grantId: string, values: ob
 }
 
 onBothDatabases('the proxy', (engine) => {
-  test('the journey: register, start a sandbox, call, and the injected token shows as [REDACTED]', async (t) => {
+  test('register, start a sandbox, call: the injected token is [REDACTED]', async (t) => {
     const service = await startService(t, engine)
     const { proxy } = await agentInSandbox(service)
     const { status, body } = await proxy({
@@ -54,7 +54,7 @@ onBothDatabases('the proxy', (engine) => {
     })
   })
 
-  test('an agent without a grant can call nothing, and another’s grant is none of its own', async (t) => {
+  test("an agent without a grant can call nothing, and cannot use another's grant", async (t) => {
     const service = await startService(t, engine)
     const other = await agentInSandbox(service)
     const { token } = await service.registerAgent()
@@ -80,7 +80,7 @@ onBothDatabases('the proxy', (engine) => {
     assertRefused(await proxy(), [403, 'grant_expired'])
   })
 
-  test('a disabled agent is refused with its next call, although its token was good before', async (t) => {
+  test('a disabled agent is refused with its next call', async (t) => {
     const service = await startService(t, engine)
     const { proxy, agentId } = await agentInSandbox(service)
     for (let call = 0; call < 2; call++) assert.equal((await proxy()).status, 200)
@@ -88,7 +88,7 @@ onBothDatabases('the proxy', (engine) => {
     for (let call = 0; call < 2; call++) assertRefused(await proxy(), [401, 'unauthenticated'])
   })
 
-  test('a token that was good before is refused with the next call once another has replaced it', async (t) => {
+  test('a replaced token is refused with the next call', async (t) => {
     const service = await startService(t, engine)
     const { proxy, token } = await agentInSandbox(service)
     for (let call = 0; call < 2; call++) assert.equal((await proxy()).status, 200)
@@ -96,7 +96,7 @@ onBothDatabases('the proxy', (engine) => {
     for (let call = 0; call < 2; call++) assertRefused(await proxy(), [401, 'unauthenticated'])
   })
 
-  test('a call whose body was long on its way is judged by what holds once it is there', async (t) => {
+  test('a call whose body arrives slowly is checked against the state at its end', async (t) => {
     const service = await startService(t, engine)
     const { proxy, token, grantId, echoUrl } = await agentInSandbox(service)
     assert.equal((await proxy({ method: 'POST' })).status, 200)
@@ -140,7 +140,7 @@ onBothDatabases('the proxy', (engine) => {
     assert.equal((await proxy({ method: 'get' })).status, 200)
   })
 
-  test('a URL that can not be used is invalid_url', async (t) => {
+  test('an unusable URL is invalid_url', async (t) => {
     const service = await startService(t, engine)
     const { proxy } = await agentInSandbox(service)
     for (const url of [
@@ -159,7 +159,7 @@ onBothDatabases('the proxy', (engine) => {
     }
   })
 
-  test('a call that does not fit is refused, naming the member', async (t) => {
+  test('an invalid call is refused, naming the member', async (t) => {
     const service = await startService(t, engine)
     const { proxy } = await agentInSandbox(service)
     const cases: [object, string, string][] = [
@@ -223,7 +223,7 @@ onBothDatabases('the proxy', (engine) => {
     })
   })
 
-  test('any JSON goes as a body, and comes back as it went', async (t) => {
+  test('any JSON can be a body, and is returned unchanged', async (t) => {
     const service = await startService(t, engine)
     const { proxy } = await agentInSandbox(service)
     const bodies = [
@@ -250,14 +250,14 @@ onBothDatabases('the proxy', (engine) => {
     for (const body of [undefined, '']) assert.equal((await proxy({ method: 'POST', body })).body.body.body, null)
   })
 
-  test('a member named __proto__ is never taken into a body', async (t) => {
+  test('a member named __proto__ is never part of a body', async (t) => {
     const service = await startService(t, engine)
     const { token, grantId, echoUrl } = await agentInSandbox(service)
     const body = `{"grant_id":"${grantId}","method":"POST","url":"${echoUrl}","body":{"__proto__":{"a":1}}}`
     assertRefused(await service.call('POST', '/v4/proxy', { token, body }), [400, 'invalid_json'])
   })
 
-  test('a body to the sandbox may have 64 KiB, and not one byte more', async (t) => {
+  test('a body for the sandbox is limited to 64 KiB', async (t) => {
     const service = await startService(t, engine)
     const { proxy } = await agentInSandbox(service)
     assert.equal((await proxy({ method: 'POST', body: 'x'.repeat(65_536) })).status, 200)
@@ -266,14 +266,14 @@ onBothDatabases('the proxy', (engine) => {
     }
   })
 
-  test('a body of the call itself may have as much as is set', async (t) => {
+  test('a body is limited as configured', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_PROXY_BODY_BYTES: '300000' })
     const { proxy } = await agentInSandbox(service)
     assertRefused(await proxy({ method: 'POST', body: 'x'.repeat(299_000) }), [413, 'body_too_large', 'body'])
     assertRefused(await proxy({ method: 'POST', body: 'x'.repeat(300_000) }), [413, 'body_too_large'])
   })
 
-  test('a text nested deeply is echoed as the text it is', async (t) => {
+  test('deeply nested text is echoed unchanged', async (t) => {
     const service = await startService(t, engine)
     const { proxy } = await agentInSandbox(service)
     const body = '['.repeat(30_000) + ']'.repeat(30_000)
@@ -281,7 +281,7 @@ onBothDatabases('the proxy', (engine) => {
     assert.deepEqual([answer.status, answer.body.body.body], [200, body])
   })
 
-  test('a HEAD is answered without a body', async (t) => {
+  test('a HEAD gets no body', async (t) => {
     const service = await startService(t, engine)
     const { proxy } = await agentInSandbox(service)
     const { body } = await proxy({ method: 'HEAD' })

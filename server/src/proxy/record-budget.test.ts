@@ -44,8 +44,8 @@ async function verdict({ database, vault }: TestService) {
   return verifyAudit({ database, chains: auditChainStore, unchainedRecords: unchainedRecordStore, key, onProgress })
 }
 
-onBothDatabases('what no person has approved', (engine) => {
-  test('one agent can not store more than its budget by sandbox calls, refusals and keyed calls', async (t) => {
+onBothDatabases("records of calls without a user's approval", (engine) => {
+  test('one agent cannot store more than its budget by sandbox calls, refusals and keyed calls', async (t) => {
     const service = await startBudgeted(t, engine)
     const { proxy, echoUrl, token, grantId } = await agentInSandbox(service)
     const keyed = (key: string) => {
@@ -72,7 +72,7 @@ onBothDatabases('what no person has approved', (engine) => {
     assert.equal((await proxy({ grant_id: body.grant_id })).status, 200, 'the next day it goes on')
   })
 
-  test('many agents together can not store more than the budget of all, and every refusal is counted', async (t) => {
+  test('many agents together cannot exceed the total budget, and every refusal is counted', async (t) => {
     const service = await startBudgeted(t, engine)
     const refusals = { perAgent: 15, agents: 20 }
     const agents = []
@@ -93,7 +93,7 @@ onBothDatabases('what no person has approved', (engine) => {
     assert.equal(all, refusals.perAgent * refusals.agents)
   })
 
-  test('is kept for a week, while what a person approved stays, and both verify', async (t) => {
+  test('are kept for a week, while approved calls stay, and both verify', async (t) => {
     const service = await startService(t, engine)
     const { proxy, echoUrl } = await agentInSandbox(service)
     await proxy({ url: echoUrl })

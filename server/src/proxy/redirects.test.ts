@@ -18,14 +18,14 @@ function seen({ upstream }: Calling): string[] {
 }
 
 onBothDatabases('a redirect', (engine) => {
-  test('is the answer, unless the caller wants it to be followed', async (t) => {
+  test('is the response, unless the caller wants it followed', async (t) => {
     const calling = await startCalling(t, engine, { answer: redirecting(302, '/next') })
     const { body } = await calling.proxy()
     assert.deepEqual([body.status, body.headers.location], [302, '/next'])
     assert.deepEqual(seen(calling), ['GET /things'])
   })
 
-  test('takes its part of the load: past it, it is the answer', async (t) => {
+  test('counts against the rate limit, beyond which it is the response', async (t) => {
     const calling = await startCalling(t, engine, {
       answer: (response) => response.writeHead(302, { location: '/on' }).end(),
       settings: { SALLYPORT_PROXY_RATE_PER_AGENT: '1', SALLYPORT_PROXY_BURST_PER_AGENT: '3' },
@@ -36,7 +36,7 @@ onBothDatabases('a redirect', (engine) => {
     assert.equal((await calling.proxy()).status, 429)
   })
 
-  test('is followed with the token, judged, counted and on record under the one audit_id', async (t) => {
+  test('is followed with the token, checked, counted and recorded with one audit_id', async (t) => {
     const calling = await startCalling(t, engine, { answer: redirecting(302, '/next?q=value#part') })
     const { body } = await calling.proxy({ follow_redirects: true })
     assert.deepEqual([body.status, body.body], [200, 'here: /next?q=value'])
@@ -56,7 +56,7 @@ onBothDatabases('a redirect', (engine) => {
     assert.equal(calls, 2)
   })
 
-  test('that repeats the token shows it to nobody: not in the record, nor in the log', async (t) => {
+  test('that repeats the token leaks it neither to the record nor to the log', async (t) => {
     const encoded = Buffer.from(accessToken).toString('base64url')
     // Long enough to be cut, within the token, where it is put on record.
     const path = `/${'x'.repeat(1000)}/${accessToken}`
@@ -73,7 +73,7 @@ onBothDatabases('a redirect', (engine) => {
     for (const part of [accessToken.slice(0, 20), encoded.slice(0, 30)]) assert.ok(!written.includes(part), part)
   })
 
-  test('keeps the method and the body, or becomes a GET, as fetch has it', async (t) => {
+  test('keeps the method and body or becomes a GET, as in fetch', async (t) => {
     const cases: [number, string, string][] = [
       [301, 'POST', 'GET /next'],
       [302, 'POST', 'GET /next'],
@@ -106,7 +106,7 @@ onBothDatabases('a redirect', (engine) => {
     }
   })
 
-  test('out of the grant is the answer as it is, and that host hears nothing at all', async (t) => {
+  test('outside the grant is the response, and that host gets no request', async (t) => {
     const other = await startUpstream(t)
     let location = ''
     const calling = await startCalling(t, engine, {
@@ -138,7 +138,7 @@ onBothDatabases('a redirect', (engine) => {
     assert.equal(other.connections(), 0)
   })
 
-  test('may be relative, odd, or nowhere', async (t) => {
+  test('may be relative, unusual or invalid', async (t) => {
     let location: string | Buffer = ''
     const calling = await startCalling(t, engine, {
       answer: (response, request) => {
@@ -169,14 +169,14 @@ onBothDatabases('a redirect', (engine) => {
 onBothDatabases('a chain of redirects', (engine) => {
   const round: Answer = (response, { path }) => response.writeHead(302, { location: `${path}x` }).end('round')
 
-  test('is followed five times; the sixth redirect is the answer', async (t) => {
+  test('is followed five times; the sixth redirect is the response', async (t) => {
     const calling = await startCalling(t, engine, { answer: round })
     const { body } = await calling.proxy({ follow_redirects: true })
     assert.deepEqual([body.status, body.headers.location, body.body], [302, '/thingsxxxxxx', 'round'])
     assert.equal(calling.upstream.received.length, 6)
   })
 
-  test('ends where the calls of the grant are used up, with the answer that came last', async (t) => {
+  test('ends when the grant is used up, with the last response', async (t) => {
     const calling = await startCalling(t, engine, { answer: round, terms: { maxCalls: 3 } })
     const { status, body } = await calling.proxy({ follow_redirects: true })
     assert.deepEqual([status, body.status, body.headers?.location], [200, 302, '/thingsxxx'])
@@ -184,7 +184,7 @@ onBothDatabases('a chain of redirects', (engine) => {
     assert.equal((await calling.proxy()).body.error.code, 'grant_exhausted')
   })
 
-  test('ends with its grant, unheard by where the next would lead', async (t) => {
+  test('ends with its grant, without a request to the next host', async (t) => {
     const calling: Calling = await startCalling(t, engine, {
       answer: (response, request) => {
         const { queries } = calling.service.database
@@ -201,7 +201,7 @@ onBothDatabases('a chain of redirects', (engine) => {
     assert.equal(calling.upstream.received.length, 1)
   })
 
-  test('lets go of the answers that nobody reads, however long they are', async (t) => {
+  test('releases the unread responses, however long they are', async (t) => {
     const gaveUp = Promise.withResolvers<undefined>()
     const calling = await startCalling(t, engine, {
       answer: (response, { path }) => {

@@ -8,7 +8,7 @@ import { startService } from '../../testkit/service.ts'
 const elsewhere = { url: 'https://api.example.com/mail?secret=hunter2' }
 
 onBothDatabases('refused calls', (engine) => {
-  test('are on record with what was asked for', async (t) => {
+  test('are recorded with the request', async (t) => {
     const service = await startService(t, engine)
     const { proxy, agentId, grantId } = await agentInSandbox(service)
     const { headers } = await proxy({ ...elsewhere, method: 'post' })
@@ -26,7 +26,7 @@ onBothDatabases('refused calls', (engine) => {
     })
   })
 
-  test('with a grant or URL that is none are on record without it', async (t) => {
+  test('with an invalid grant or URL are recorded without it', async (t) => {
     const service = await startService(t, engine)
     const { proxy, grantId } = await agentInSandbox(service)
     await proxy({ grant_id: 'whatever the caller likes' })
@@ -41,7 +41,7 @@ onBothDatabases('refused calls', (engine) => {
     )
   })
 
-  test('are all counted, also when many come as a minute ends', async (t) => {
+  test('are all counted, also at the end of a minute', async (t) => {
     const service = await startService(t, engine)
     const { proxy } = await agentInSandbox(service)
     const some = () => Promise.all(Array.from({ length: 30 }, () => proxy(elsewhere)))
@@ -78,7 +78,7 @@ onBothDatabases('refused calls', (engine) => {
     )
   })
 
-  test('that were only counted so far are put on record by a flush, once', async (t) => {
+  test('that were only counted are recorded by a flush, once', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_REFUSAL_RECORDS_PER_MINUTE: '2' })
     const { proxy } = await agentInSandbox(service)
     await Promise.all(Array.from({ length: 9 }, () => proxy(elsewhere)))
@@ -89,7 +89,7 @@ onBothDatabases('refused calls', (engine) => {
     assert.deepEqual([records.length, records[2]?.detail], [3, { code: 'host_not_allowed', count: 7 }])
   })
 
-  test('that were put on record by a flush still count towards the 20 of their minute', async (t) => {
+  test('that were recorded by a flush still count towards the 20 of their minute', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_REFUSAL_RECORDS_PER_MINUTE: '2' })
     const { proxy } = await agentInSandbox(service)
     for (let count = 0; count < 3; count++) await proxy(elsewhere)
@@ -101,7 +101,7 @@ onBothDatabases('refused calls', (engine) => {
     assert.equal((await recorded(service, 'proxy.refused')).length, 4)
   })
 
-  test('for want of a sandbox call’s turn are on record too', async (t) => {
+  test("by the sandbox's rate limit are recorded too", async (t) => {
     const service = await startService(t, engine, { SALLYPORT_SANDBOX_BURST: '1' })
     const { proxy } = await agentInSandbox(service)
     await proxy()

@@ -24,7 +24,7 @@ async function callsCounted({ service }: Calling): Promise<number> {
 
 onBothDatabases('a token that the upstream refuses', (engine) => {
   for (const stream of [false, true]) {
-    test(`is renewed, and the call sent once more ${stream ? 'as a stream' : 'whole'}`, async (t) => {
+    test(`is refreshed, and the call retried once (${stream ? 'streamed' : 'buffered'})`, async (t) => {
       const calling = await startOAuthCalling(t, engine, { answer: refusing(1) })
       const members = { method: 'POST', body: 'again' }
       const text = stream
@@ -55,7 +55,7 @@ onBothDatabases('a token that the upstream refuses', (engine) => {
     })
   }
 
-  test('is renewed while a stream goes on, which shows neither', async (t) => {
+  test('is refreshed during another stream, which shows neither token', async (t) => {
     let open: Parameters<Answer>[0] | undefined
     const once = refusing(1)
     const calling = await startOAuthCalling(t, engine, {
@@ -76,7 +76,7 @@ onBothDatabases('a token that the upstream refuses', (engine) => {
     assert.equal((await answer.toArray()).join(''), `begun ${'Bearer [REDACTED] '.repeat(sent.length)}ended`)
   })
 
-  test('is used no more by the next call, and neither of them comes back', async (t) => {
+  test('is not used by the next call, and both are redacted', async (t) => {
     let sent: (string | undefined)[] = []
     const once = refusing(1)
     const calling = await startOAuthCalling(t, engine, {
@@ -92,7 +92,7 @@ onBothDatabases('a token that the upstream refuses', (engine) => {
     assert.equal(tokens(calling)[2], sent[1])
   })
 
-  test('is not taken from what was kept, where another instance has renewed it', async (t) => {
+  test('is not taken from the cache if another instance has refreshed it', async (t) => {
     const calling = await startOAuthCalling(t, engine)
     await calling.proxy()
     const { accessToken } = await freshTokenOf(calling.service)(calling.connectionId, 1)
@@ -102,7 +102,7 @@ onBothDatabases('a token that the upstream refuses', (engine) => {
     assert.equal(second, `Bearer ${accessToken.reveal()}`)
   })
 
-  test('is answered with the 401 where the renewed one is refused too, and is not renewed again', async (t) => {
+  test('returns the 401 if the refreshed one is refused too, without another refresh', async (t) => {
     const calling = await startOAuthCalling(t, engine, { answer: refusing(Infinity) })
     const { status, body } = await calling.proxy()
     assert.deepEqual([status, body.status, body.body], [200, 401, 'Bearer [REDACTED]'])
@@ -111,7 +111,7 @@ onBothDatabases('a token that the upstream refuses', (engine) => {
     assert.deepEqual([calling.upstream.received.length, calling.service.refreshes()], [3, 1])
   })
 
-  test('is answered with the 401 where nobody can renew it, or the provider is away', async (t) => {
+  test('returns the 401 if it cannot be refreshed or the provider is down', async (t) => {
     const stored = await startCalling(t, engine, { answer: refusing(Infinity) })
     assert.equal((await stored.proxy()).body.status, 401)
     assert.equal(stored.upstream.received.length, 1)
@@ -122,7 +122,7 @@ onBothDatabases('a token that the upstream refuses', (engine) => {
   })
 
   for (const stream of [false, true]) {
-    test(`needs the person again where its grant is dead (${stream ? 'a stream' : 'whole'})`, async (t) => {
+    test(`needs reauthorization if the refresh token is invalid (${stream ? 'streamed' : 'buffered'})`, async (t) => {
       const calling = await startOAuthCalling(t, engine, {
         // The rest of the answer never comes: whoever does not give it up keeps its socket.
         answer: (response) => {
@@ -143,7 +143,7 @@ onBothDatabases('a token that the upstream refuses', (engine) => {
     })
   }
 
-  test('is not sent again for a grant that was revoked while it was renewed', async (t) => {
+  test('is not retried for a grant that was revoked during the refresh', async (t) => {
     const calling = await startOAuthCalling(t, engine, { answer: refusing(1) })
     const { service, grantId } = calling
     const hold = service.oauth.fault.hold(oauthPaths.token)
@@ -156,7 +156,7 @@ onBothDatabases('a token that the upstream refuses', (engine) => {
     assert.equal(calling.upstream.received.length, 1)
   })
 
-  test('is renewed before its end too, and its grant judged again after that wait', async (t) => {
+  test('is refreshed before expiry too, and its grant checked again afterwards', async (t) => {
     const calling = await startOAuthCalling(t, engine)
     const { service, grantId } = calling
     await calling.proxy()
@@ -171,9 +171,9 @@ onBothDatabases('a token that the upstream refuses', (engine) => {
   })
 })
 
-onBothDatabases('a token that is long in coming', (engine) => {
+onBothDatabases('a slow token refresh', (engine) => {
   for (const stream of [false, true]) {
-    test(`is waited for no longer than the call may take (${stream ? 'a stream' : 'whole'}), and comes for others`, async (t) => {
+    test(`is waited for up to the call's timeout (${stream ? 'streamed' : 'buffered'}), and others still get it`, async (t) => {
       const calling = await startOAuthCalling(t, engine)
       const { service } = calling
       await calling.proxy()
@@ -191,7 +191,7 @@ onBothDatabases('a token that is long in coming', (engine) => {
     })
   }
 
-  test('leaves the upstream’s refusal as the answer, where that was waited with', async (t) => {
+  test("leaves the upstream's 401 as the response after a timeout", async (t) => {
     const calling = await startOAuthCalling(t, engine, { answer: refusing(Infinity) })
     const hold = calling.service.oauth.fault.hold(oauthPaths.token)
     const { body } = await soon(calling.proxy({ timeout_ms: 1500 }))

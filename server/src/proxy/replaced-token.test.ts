@@ -9,8 +9,8 @@ import { startService } from '../../testkit/service.ts'
 
 const key = { idempotencyKey: 'a' }
 
-onBothDatabases('a call whose agent has another token by now', (engine) => {
-  test('is not attempted, nor answered again from an earlier call', async (t) => {
+onBothDatabases('a call whose agent token was replaced meanwhile', (engine) => {
+  test('is not attempted, and gets no stored response', async (t) => {
     const service = await startService(t, engine)
     const proxy = await proxyTo(service)
     await proxy.call()
@@ -26,7 +26,7 @@ onBothDatabases('a call whose agent has another token by now', (engine) => {
     assert.equal(attempts.length, 2)
   })
 
-  test('goes no further: a redirect is not followed', async (t) => {
+  test('does not follow a redirect', async (t) => {
     const service = await startService(t, engine)
     const proxy = await proxyTo(service, {
       upstream: async () => {
@@ -39,7 +39,7 @@ onBothDatabases('a call whose agent has another token by now', (engine) => {
     assert.equal(proxy.received.length, 1)
   })
 
-  test('ends as a stream: at the next check its connection is cut', async (t) => {
+  test('ends as a stream at the next check', async (t) => {
     const calling = await startCalling(t, engine, {
       answer: (response) => {
         response.write('and so on')

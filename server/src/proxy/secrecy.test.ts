@@ -59,7 +59,7 @@ onBothDatabases('secrecy', (engine) => {
     }
   })
 
-  test('a malicious upstream gives the token back in every place it can: nothing of it arrives', async (t) => {
+  test('a malicious upstream returns the token everywhere: it is redacted', async (t) => {
     const service = await startService(t, engine)
     const response = (type: string, body: string | Buffer): TestResponse => ({
       status: 200,

@@ -47,8 +47,8 @@ async function atRest(unsent: () => number): Promise<void> {
 
 const oneAtATime = { SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT: '1' }
 
-onBothDatabases('a stream that ends before its end', (engine) => {
-  test('because the upstream breaks off: the client sees a cut, and it is on record as failed', async (t) => {
+onBothDatabases('a stream that ends early', (engine) => {
+  test('because the upstream disconnects: the client is disconnected, and it is recorded as failed', async (t) => {
     const { answer } = openEnded((response) => {
       response.write('data: one\n\n', () => response.destroy())
     })
@@ -59,7 +59,7 @@ onBothDatabases('a stream that ends before its end', (engine) => {
     assert.notEqual((await calling.stream()).status, 429)
   })
 
-  test('because the client hangs up: the upstream’s socket closes, and the agent’s place is free again', async (t) => {
+  test("because the client disconnects: the upstream's socket closes, and the agent's slot is free", async (t) => {
     const { answer, closed } = openEnded()
     const calling = await startCalling(t, engine, { answer, settings: oneAtATime })
     const { request } = await calling.stream()
@@ -72,7 +72,7 @@ onBothDatabases('a stream that ends before its end', (engine) => {
   })
 
   for (const stream of [true, false]) {
-    test(`because the client hangs up before there is an answer (${stream ? 'streamed' : 'whole'})`, async (t) => {
+    test(`because the client disconnects before the response (${stream ? 'streamed' : 'buffered'})`, async (t) => {
       const arrived = Promise.withResolvers<undefined>()
       const closed = Promise.withResolvers<undefined>()
       const calling = await startCalling(t, engine, {
@@ -97,7 +97,7 @@ onBothDatabases('a stream that ends before its end', (engine) => {
   }
 
   for (const isRead of [true, false]) {
-    test(`because its grant was revoked, ${isRead ? 'at once' : 'also where nobody reads it'}`, async (t) => {
+    test(`because its grant was revoked, ${isRead ? 'immediately' : 'also if it is not read'}`, async (t) => {
       let unsent = () => 0
       const { answer, closed } = openEnded((response) => {
         response.write('data: one\n\n')
@@ -116,7 +116,7 @@ onBothDatabases('a stream that ends before its end', (engine) => {
     })
   }
 
-  test('because the upstream has fallen silent', async (t) => {
+  test('because the upstream is idle too long', async (t) => {
     const { answer, closed } = openEnded()
     const calling = await startCalling(t, engine, { answer, settings: { SALLYPORT_PROXY_IDLE_SECONDS: '1' } })
     assert.deepEqual(await received(await calling.stream()), { text: 'data: one\n\n', isWhole: false })
@@ -124,7 +124,7 @@ onBothDatabases('a stream that ends before its end', (engine) => {
     assert.deepEqual(await outcomeOf(calling), ['failed', 'upstream_timeout'])
   })
 
-  test('but not while the upstream speaks, although all it says is held back', async (t) => {
+  test('but not while the upstream sends, even if all of it is held back', async (t) => {
     const answer: Answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/plain' })
       let dots = 0
@@ -139,7 +139,7 @@ onBothDatabases('a stream that ends before its end', (engine) => {
     assert.deepEqual(await received(await calling.stream()), { text: '.'.repeat(8), isWhole: true })
   })
 
-  test('because its time is up, before the first byte or after', async (t) => {
+  test('because of its timeout, before the first byte or after', async (t) => {
     const { answer } = openEnded()
     const calling = await startCalling(t, engine, { answer })
     assert.equal((await received(await calling.stream({ timeout_ms: 300 }))).isWhole, false)
@@ -149,7 +149,7 @@ onBothDatabases('a stream that ends before its end', (engine) => {
   })
 })
 
-test('a client that hung up while its call was put on record is not called for (postgres)', async (t) => {
+test('a call whose client disconnected while it was recorded is not sent (postgres)', async (t) => {
   const calling = await startCalling(t, 'postgres')
   const { database, app } = calling.service
   const turn = Promise.withResolvers<undefined>()

@@ -18,8 +18,8 @@ function chunksOf(answer: IncomingMessage): () => Promise<string | undefined> {
 
 const serviceHeaders = ['x-sallyport-audit-id', 'x-sallyport-upstream', 'x-content-type-options']
 
-onBothDatabases('a streamed answer', (engine) => {
-  test('arrives event by event, each before the upstream has sent the next', async (t) => {
+onBothDatabases('a streamed response', (engine) => {
+  test('arrives event by event, each before the upstream sends the next', async (t) => {
     const turn = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
     const calling = await startCalling(t, engine, {
       answer: (response) => {
@@ -95,7 +95,7 @@ onBothDatabases('a streamed answer', (engine) => {
     ['the SDK', { 'x-sallyport-header-names': 'prefixed' }, 'browser'],
   ]
 
-  test('names headers as the upstream does, unless its reader could act on them by itself', async (t) => {
+  test("has the upstream's headers, except those that a client acts on by itself", async (t) => {
     const said = (name: string) => (name === 'location' ? 'https://elsewhere.example/a' : `theirs of ${name}`)
     const calling = await startCalling(t, engine, {
       answer: (response) => {
@@ -125,7 +125,7 @@ onBothDatabases('a streamed answer', (engine) => {
     }
   })
 
-  test('leads nobody to our own routes, and nowhere with the token', async (t) => {
+  test('has no location on our own routes or with the token', async (t) => {
     let location = ''
     const calling = await startCalling(t, engine, {
       answer: (response) => response.writeHead(307, { location, 'x-two': ['a', 'b'] }).end(),
@@ -155,7 +155,7 @@ onBothDatabases('a streamed answer', (engine) => {
     }
   })
 
-  test('has nothing of the token, however it is cut up, and as many bytes as came otherwise', async (t) => {
+  test('has the token redacted in any chunks, and all other bytes', async (t) => {
     for (const size of [1, 3, 7, 4096]) {
       const calling = await startCalling(t, engine, {
         answer: (response) => {
@@ -174,7 +174,7 @@ onBothDatabases('a streamed answer', (engine) => {
     }
   })
 
-  test('is decoded, and brings trailers along, both without the token', async (t) => {
+  test('is decoded and has trailers, both without the token', async (t) => {
     const calling = await startCalling(t, engine, {
       answer: (response) => {
         response.writeHead(200, { 'content-encoding': 'gzip', trailer: 'x-sum, x-token' })
@@ -189,7 +189,7 @@ onBothDatabases('a streamed answer', (engine) => {
     assert.deepEqual({ ...answer.trailers }, { 'x-sum': '42', 'x-token': '[REDACTED]' })
   })
 
-  test('may have no body: HEAD, 204, 304, and nothing at all', async (t) => {
+  test('may have no body: HEAD, 204, 304, and an empty one', async (t) => {
     const answers: [string, number, Answer][] = [
       ['HEAD', 200, (response) => response.writeHead(200, { 'content-length': 7, 'content-encoding': 'gzip' }).end()],
       ['HEAD', 200, (response) => response.writeHead(200, { 'content-length': 7 }).end()],
@@ -210,7 +210,7 @@ onBothDatabases('a streamed answer', (engine) => {
     assert.deepEqual(lengths, [undefined, '7', undefined, undefined, undefined])
   })
 
-  test('of an encoding that nobody can look through is refused before anything of it is passed on', async (t) => {
+  test('of an unsupported encoding is refused before any of it is passed on', async (t) => {
     const calling = await startCalling(t, engine, {
       answer: (response) => response.writeHead(200, { 'content-encoding': 'x-secret' }).end(accessToken),
     })

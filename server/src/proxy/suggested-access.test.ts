@@ -16,7 +16,7 @@ function way(code: ErrorCode, url: string, of: typeof provider | undefined = pro
   return suggestedAccess(new ServiceError(code), of, { destination: judgeUrl(url, undefined), method: 'POST' })
 }
 
-test('a refusal that another grant could lift says what to ask for', () => {
+test('an error that another grant could resolve says what to request', () => {
   const codes: ErrorCode[] = [
     'grant_not_found',
     'grant_revoked',
@@ -34,7 +34,7 @@ test('a refusal that another grant could lift says what to ask for', () => {
   }
 })
 
-test('a refusal that no grant lifts says nothing', () => {
+test('an error that no grant resolves suggests nothing', () => {
   for (const code of ['credential_endpoint', 'invalid_url', 'rate_limited', 'connection_needs_reauth'] as const) {
     assert.equal(way(code, 'https://api.example.com/v1'), undefined)
   }
@@ -52,7 +52,7 @@ test('a refusal that no grant lifts says nothing', () => {
   assert.equal(suggestedAccess(new ServiceError('path_not_allowed'), github, call), undefined, 'a batch')
 })
 
-test('the way is added to the refusal, which stays the same', () => {
+test('the suggestion is added to an otherwise unchanged error', () => {
   const error = new ServiceError('method_not_allowed', { field: 'method', message: 'No.', detail: 'for the log' })
   const wanted = { provider: 'example', hosts: ['api.example.com'], methods: ['POST'] }
   const { code, field, publicMessage, detail, extra } = withSuggestedAccess(error, wanted)
@@ -62,7 +62,7 @@ test('the way is added to the refusal, which stays the same', () => {
 })
 
 onBothDatabases('the provider of a host', (engine) => {
-  test('is an active one that lists it, and rather one that somebody answers for', async (t) => {
+  test('is an active one that lists it, preferably a verified one', async (t) => {
     const { call, adminToken, clock, database, vault } = await startService(t, engine)
     const create = async (slug: string, hosts: string[]) => {
       const { status } = await call('POST', '/v4/providers', {

@@ -43,7 +43,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(10)
 }
 
-test('an agent that does not read its answers is refused further calls before they go out, and others are not', async (t) => {
+test('an agent that does not read its responses is refused further calls; others are not', async (t) => {
   const calling = await start(t)
   const answers = []
   for (let calls = 0; calls < 30; calls++) {
@@ -68,7 +68,7 @@ test('an agent that does not read its answers is refused further calls before th
   await until(async () => (await callsSmall(calling)) === 200)
 })
 
-test('of answers that come at once and leave no room for each other some fail, and say that the call was made', async (t) => {
+test('concurrent responses beyond the limit fail, and say that the call was made', async (t) => {
   const calls = 16
   const waiting: ServerResponse[] = []
   const calling: Calling = await start(t, {
@@ -91,7 +91,7 @@ test('of answers that come at once and leave no room for each other some fail, a
   assert.equal(await (await another(calling))(), 200)
 })
 
-test("a call's place is free once its answer is sent, or its connection closed", async (t) => {
+test("a call's slot is free once its response is sent or its connection closed", async (t) => {
   const calling = await start(t, { settings: { SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT: '2' } })
   const [first, second] = [await unread(calling), await unread(calling)]
   assert.equal(await callsSmall(calling), 429)
@@ -103,7 +103,7 @@ test("a call's place is free once its answer is sent, or its connection closed",
   await until(async () => (await callsSmall(calling)) === 200)
 })
 
-test('a client that reads nothing of its answer is cut off; one that waits for its answer is not', async (t) => {
+test('a client that does not read its response is disconnected; one that waits for it is not', async (t) => {
   const calling: Calling = await start(t, {
     settings: { SALLYPORT_UNREAD_ANSWER_SECONDS: '1', SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT: '3' },
     answer: (response, { path }) => {

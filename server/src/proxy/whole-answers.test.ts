@@ -31,8 +31,8 @@ function utf16(text: string, { isBig = false, bom = false } = {}): Buffer {
   return isBig ? bytes.swap16() : bytes
 }
 
-onBothDatabases('a whole answer', (engine) => {
-  test('that is JSON is passed on byte by byte', async (t) => {
+onBothDatabases('a buffered response', (engine) => {
+  test('that is JSON is passed on unchanged', async (t) => {
     const { reply } = await startShowing(t, engine)
     for (const json of [
       '{"id": 12345678901234567890123, "a":1,"a":2 ,\n\t"e": 1.0e+2, "__proto__": {"x": -0.0}}',
@@ -49,7 +49,7 @@ onBothDatabases('a whole answer', (engine) => {
     }
   })
 
-  test('that would more than double as JSON comes as base64', async (t) => {
+  test('that would more than double as JSON is base64', async (t) => {
     const { shown } = await startShowing(t, engine)
     const base64 = (bytes: Buffer) => ['base64', bytes.toString('base64')]
     const control = '\u0001'.repeat(5000)
@@ -64,7 +64,7 @@ onBothDatabases('a whole answer', (engine) => {
     }
   })
 
-  test('that hides a credential in another charset comes as text without it, however it grows', async (t) => {
+  test('that hides a credential in another charset is text without it, however it grows', async (t) => {
     const { shown } = await startShowing(t, engine)
     const hidden = utf16(`${'\u0001'.repeat(5000)}${accessToken}`)
     const [encoding, body] = await shown('text/plain; charset=utf-16le', hidden)
@@ -72,7 +72,7 @@ onBothDatabases('a whole answer', (engine) => {
     assert.doesNotMatch(plain, new RegExp(accessToken))
   })
 
-  test('that only says it is JSON is text', async (t) => {
+  test('that only claims to be JSON is text', async (t) => {
     const { shown } = await startShowing(t, engine)
     const deep = '['.repeat(100_000)
     for (const broken of ['{"a":1', "{'a':1}", '{"a":1}x', '{} {}', 'NaN', '[1,]', '\ufeff{}', '"\u0001"', deep, 'é']) {
@@ -84,7 +84,7 @@ onBothDatabases('a whole answer', (engine) => {
     assert.deepEqual(await shown('application/json', ''), ['text', ''])
   })
 
-  test('is text by the charset that it names, else by UTF-8, else base64', async (t) => {
+  test('is text in its charset or UTF-8, else base64', async (t) => {
     const { shown } = await startShowing(t, engine)
     const latin = Buffer.from('caf\xe9 \x80', 'latin1')
     assert.deepEqual(await shown('text/plain; charset=iso-8859-1', latin), ['text', 'café €'])
@@ -109,7 +109,7 @@ onBothDatabases('a whole answer', (engine) => {
     assert.deepEqual(await shown('image/png', png), ['base64', png.toString('base64')])
   })
 
-  test('has nothing of the token in any charset', async (t) => {
+  test('has the token redacted in any charset', async (t) => {
     const { reply } = await startShowing(t, engine)
     const token = `<${accessToken}>`
     const answers: [string, Buffer][] = [
@@ -127,7 +127,7 @@ onBothDatabases('a whole answer', (engine) => {
     }
   })
 
-  test('is recorded by what the agent gets of it: how well it was compressed is nobody’s', async (t) => {
+  test('is recorded with its decoded size, not its compressed one', async (t) => {
     const { calling, reply } = await startShowing(t, engine)
     for (const [guess, size] of [
       [accessToken.slice(0, 20), 31],
@@ -138,7 +138,7 @@ onBothDatabases('a whole answer', (engine) => {
     }
   })
 
-  test('is decoded, unless nobody can, or it is too large, before or after', async (t) => {
+  test('is decoded, unless the encoding is unsupported or it is too large', async (t) => {
     const { reply } = await startShowing(t, engine, { SALLYPORT_PROXY_ANSWER_BYTES: '100000' })
     const encoded = async (encoding: string, bytes: Buffer | string) => {
       const { status, body } = await reply({ 'content-encoding': encoding, 'content-type': 'text/plain' }, bytes)
@@ -155,7 +155,7 @@ onBothDatabases('a whole answer', (engine) => {
     assert.equal((await encoded('identity', 'x'.repeat(100_000)))[1].length, 100_000)
   })
 
-  test('tells of several headers of a name, of no connection, and of a length only where there is no body', async (t) => {
+  test('has repeated headers, no hop-by-hop ones, and a length only without a body', async (t) => {
     const calling = await startCalling(t, engine, {
       answer: (response, { path }) => {
         const length = { 'content-length': '5', 'keep-alive': 'timeout=5' }

@@ -34,7 +34,7 @@ onBothDatabases('the reference', (engine) => {
     assert.deepEqual([cookie.type, cookie.in, cookie.name], ['apiKey', 'cookie', 'svc_session'])
   })
 
-  test('tells of every operation what it does, who may call it, what it answers and how it refuses', async (t) => {
+  test('describes for every operation its effect, callers, responses and errors', async (t) => {
     const service = await startService(t, engine)
     const operations = await operationsOf(service)
     assert.ok(operations.length > 20)
@@ -70,7 +70,7 @@ onBothDatabases('the reference', (engine) => {
     assert.match([...refusals].join(), /request_id/)
   })
 
-  test('tells of nothing that is not there: each operation answers', async (t) => {
+  test('contains only operations that exist', async (t) => {
     const service = await startService(t, engine)
     for (const { name, path, method, operation } of await operationsOf(service)) {
       const token = 'admin' in (operation.security[0] ?? {}) ? service.adminToken : undefined
@@ -80,7 +80,7 @@ onBothDatabases('the reference', (engine) => {
     }
   })
 
-  test('tells of everything that is there under /v4', async (t) => {
+  test('contains every operation under /v4', async (t) => {
     const service = await startService(t, engine)
     const routes: string[] = []
     for (const line of service.app.http.printRoutes({ commonPrefix: false }).split('\n')) {

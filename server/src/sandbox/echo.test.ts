@@ -14,7 +14,7 @@ async function send({ app, config }: TestService, payload: string | Buffer, type
 }
 
 onBothDatabases('the echo, called directly', (engine) => {
-  test('answers each method with what it was sent, and needs no credential', async (t) => {
+  test('returns what it was sent for each method, without a credential', async (t) => {
     const service = await startService(t, engine)
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       const { status, body } = await service.call(method, `${path}?a=1`, { headers: { 'X-Mine': 'Yes' } })
@@ -28,7 +28,7 @@ onBothDatabases('the echo, called directly', (engine) => {
     assert.deepEqual([head.status, head.text], [200, ''])
   })
 
-  test('takes bodies of any kind: parsed when JSON, else text', async (t) => {
+  test('accepts any body: parsed if JSON, else as text', async (t) => {
     const service = await startService(t, engine)
     const cases: [string | Buffer, string | undefined, unknown][] = [
       ['{"a":[1]}', 'application/json', { a: [1] }],
@@ -48,7 +48,7 @@ onBothDatabases('the echo, called directly', (engine) => {
     }
   })
 
-  test('a member named __proto__ comes back as any other, in body, query and header', async (t) => {
+  test('a member named __proto__ is returned like any other, in body, query and header', async (t) => {
     const service = await startService(t, engine)
     const { app, config } = service
     const reply = await app.http.inject({
@@ -65,13 +65,13 @@ onBothDatabases('the echo, called directly', (engine) => {
     assert.equal(JSON.stringify(headers), '{"__proto__":"mine"}')
   })
 
-  test('a name that comes several times has several values', async (t) => {
+  test('a repeated name has several values', async (t) => {
     const service = await startService(t, engine)
     const { body } = await service.call('GET', `${path}?a=1&b=2&a=&a=3&c&%C3%A9%0A=x%2By+z`)
     assert.deepEqual(body.query, { a: ['1', '', '3'], b: '2', c: '', 'é\n': 'x+y z' })
   })
 
-  test('leaves out credentials and the way through our proxies', async (t) => {
+  test('leaves out credentials and forwarding headers', async (t) => {
     const service = await startService(t, engine)
     const hidden = {
       authorization: 'Bearer x',
@@ -96,7 +96,7 @@ onBothDatabases('the echo, called directly', (engine) => {
     }
   })
 
-  test('what it answers is never taken for a page', async (t) => {
+  test('its response is never rendered as a page', async (t) => {
     const service = await startService(t, engine)
     const { headers } = await service.call('GET', `${path}?<script>alert(1)</script>`)
     assert.match(String(headers['content-type']), /^application\/json/)

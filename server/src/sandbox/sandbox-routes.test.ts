@@ -6,7 +6,7 @@ import { agentInSandbox } from '../../testkit/sandbox.ts'
 import { startService } from '../../testkit/service.ts'
 
 onBothDatabases('the sandbox', (engine) => {
-  test('starting one answers a grant, the echo’s URL and a call that works as it is', async (t) => {
+  test("starting one returns a grant, the echo's URL and a working example call", async (t) => {
     const service = await startService(t, engine)
     const { token, agentId } = await service.registerAgent()
     const { status, body, headers } = await service.call('POST', '/v4/sandbox/start', { token })
@@ -33,7 +33,7 @@ onBothDatabases('the sandbox', (engine) => {
     )
   })
 
-  test('works the same where the base URL is https', async (t) => {
+  test('works the same with an https base URL', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_BASE_URL: 'https://sallyport.example' })
     const { proxy, echoUrl } = await agentInSandbox(service)
     assert.equal(echoUrl, 'https://sallyport.example/v4/sandbox/echo')
@@ -41,7 +41,7 @@ onBothDatabases('the sandbox', (engine) => {
     assert.equal((await proxy({ url: 'http://sallyport.example/v4/sandbox/echo' })).body.error.code, 'invalid_url')
   })
 
-  test('a new one takes the place of the old', async (t) => {
+  test('a new one replaces the old one', async (t) => {
     const service = await startService(t, engine)
     const { proxy, token } = await agentInSandbox(service)
     const { body } = await service.call('POST', '/v4/sandbox/start', { token })
@@ -51,7 +51,7 @@ onBothDatabases('the sandbox', (engine) => {
     assert.equal((await proxy({ grant_id: body.grant_id })).status, 200)
   })
 
-  test('of ten started at once exactly one is usable', async (t) => {
+  test('of ten started concurrently exactly one is usable', async (t) => {
     const service = await startService(t, engine)
     const { token, proxy } = await agentInSandbox(service)
     const start = () => service.call('POST', '/v4/sandbox/start', { token })
@@ -65,14 +65,14 @@ onBothDatabases('the sandbox', (engine) => {
     assert.deepEqual(codes.toSorted(), [...Array<string>(9).fill('grant_revoked'), 'usable'])
   })
 
-  test('one agent’s does not touch another’s', async (t) => {
+  test("one agent's does not affect another's", async (t) => {
     const service = await startService(t, engine)
     const one = await agentInSandbox(service)
     await agentInSandbox(service)
     assert.equal((await one.proxy()).status, 200)
   })
 
-  test('takes five calls a second with a burst of twenty, and says when to come back', async (t) => {
+  test('allows five calls a second with a burst of twenty, then gives Retry-After', async (t) => {
     const service = await startService(t, engine)
     const { proxy, token } = await agentInSandbox(service)
     const statuses = (await Promise.all(Array.from({ length: 25 }, () => proxy()))).map(({ status }) => status)
@@ -94,7 +94,7 @@ onBothDatabases('the sandbox', (engine) => {
     assert.deepEqual(later, [200, 200, 200, 200, 200, 429])
   })
 
-  test('a call that is refused for another reason does not use up a turn', async (t) => {
+  test('a call refused for another reason does not count', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_SANDBOX_BURST: '1' })
     const { proxy } = await agentInSandbox(service)
     assert.equal((await proxy({ url: 'https://api.example.com' })).status, 403)
@@ -102,7 +102,7 @@ onBothDatabases('the sandbox', (engine) => {
     assert.equal((await proxy()).status, 429)
   })
 
-  test('can be started as often an hour as is set', async (t) => {
+  test('can be started as often per hour as configured', async (t) => {
     const service = await startService(t, engine, { SALLYPORT_SANDBOX_STARTS_PER_HOUR: '2' })
     const { token, proxy } = await agentInSandbox(service)
     const start = () => service.call('POST', '/v4/sandbox/start', { token })
@@ -114,7 +114,7 @@ onBothDatabases('the sandbox', (engine) => {
     assert.equal((await start()).status, 201)
   })
 
-  test('its token is stored sealed', async (t) => {
+  test('its token is stored encrypted', async (t) => {
     const service = await startService(t, engine)
     await agentInSandbox(service)
     const [row] = await service.database.queries.selectFrom('sandboxes').selectAll().execute()

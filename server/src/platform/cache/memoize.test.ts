@@ -26,7 +26,7 @@ test('a full cache evicts the entries that were written the longest ago', () => 
   assert.ok(map.size <= 10_000)
 })
 
-test('what an object gives is computed once, however often it is asked for', () => {
+test('the result for an object is computed once', () => {
   let times = 0
   const compute = memoizeByObject<{ schema: object }, { times: number }>(
     () => ({ times: (times += 1) }),

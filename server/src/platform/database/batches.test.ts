@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { countTurns } from '../../../testkit/turns.ts'
 import { inBatches } from './batches.ts'
 
-test('of any number that work in batches, one does a batch with each turn of the event loop', async () => {
+test('of any number of batch jobs one batch runs per tick of the event loop', async () => {
   const turns = countTurns()
   const batches = new Map<number, number>()
   const work = async () => {

@@ -5,7 +5,7 @@ import { fixedClock } from '../../../testkit/clock.ts'
 import { migratedDatabase } from '../../../testkit/open-database.ts'
 import { followDatabaseClock } from './database-clock.ts'
 
-test('instances on PostgreSQL have the database’s time, whatever their own clocks say', async (t) => {
+test("instances on PostgreSQL use the database's time, whatever their own clocks say", async (t) => {
   const database = (await migratedDatabase(t, 'postgres'))()
   let monotonic = 1000
   let system = new Date('2001-01-01T00:00:00Z')
@@ -28,7 +28,7 @@ test('instances on PostgreSQL have the database’s time, whatever their own clo
   assert.ok(clock.now().getTime() < before + 60_000, 'it follows the database, not the monotonic clock')
 })
 
-test('a clock whose database is away runs on', async (t) => {
+test('the clock keeps running while the database is down', async (t) => {
   const database = (await migratedDatabase(t, 'postgres'))()
   let monotonic = 0
   const clock = await followDatabaseClock(database, fixedClock().now, () => monotonic)
@@ -39,7 +39,7 @@ test('a clock whose database is away runs on', async (t) => {
   assert.equal(clock.now().getTime(), before + 1000)
 })
 
-test('an answer that took long does not move the clock', async (t) => {
+test('a slow response does not move the clock', async (t) => {
   const database = (await migratedDatabase(t, 'postgres'))()
   let monotonic = 0
   let stepMs = 0
@@ -51,7 +51,7 @@ test('an answer that took long does not move the clock', async (t) => {
   assert.equal(clock.now().getTime(), before + monotonic)
 })
 
-test('on SQLite it is the clock of the machine', async (t) => {
+test('on SQLite it is the system clock', async (t) => {
   const system = fixedClock()
   const clock = await followDatabaseClock((await migratedDatabase(t, 'sqlite'))(), system.now)
   assert.deepEqual(clock.now(), system.now())

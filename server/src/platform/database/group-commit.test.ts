@@ -74,7 +74,7 @@ onBothDatabases('entries that share a commit', (engine) => {
     assert.deepEqual(await committed(), numbers)
   })
 
-  test('when idle, the first entry commits without delay and the others of its turn share the next commit', async (t) => {
+  test('when idle, the first entry commits without delay and the others of its tick share the next commit', async (t) => {
     const { group, write, transactions, committed } = await startNumbers(t, engine)
     for (let turn = 0; turn < 256; turn++) await endOfTick()
     const numbers = Array.from({ length: 10 }, (_, n) => n)
@@ -172,7 +172,7 @@ onBothDatabases('entries that share a commit', (engine) => {
     assert.equal(transactions(), 5)
   })
 
-  test('stop waiting for each other when turns of the event loop are long', async (t) => {
+  test('stop waiting for each other when ticks of the event loop are long', async (t) => {
     const { group, write, transactions } = await startNumbers(t, engine)
     await Promise.all([group.commit(write(1)), group.commit(write(2))])
     const before = transactions()

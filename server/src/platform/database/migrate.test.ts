@@ -40,14 +40,14 @@ onBothDatabases('migrating', (engine) => {
     assert.equal(await lastMigration(database.queries), migrations.length)
   })
 
-  test('by several instances at once is done by one of them', async (t) => {
+  test('by several instances concurrently is done by one of them', async (t) => {
     const instances = Array.from({ length: 4 }, await emptyDatabase(t, engine))
     const done = await Promise.all(instances.map((database) => migrate(database, clock)))
     assert.deepEqual(done.map(({ length }) => length).sort(), [0, 0, 0, migrations.length])
     for (const database of instances) await database.probe()
   })
 
-  test('refuses a database of a newer version, and leaves it as it is', async (t) => {
+  test('refuses a database of a newer version without changing it', async (t) => {
     const database = (await migratedDatabase(t, engine))()
     const newer = { number: migrations.length + 1, name: 'from the future', applied_at: 0 }
     await database.queries.insertInto('migrations').values(newer).execute()
@@ -55,7 +55,7 @@ onBothDatabases('migrating', (engine) => {
     assert.equal(await lastMigration(database.queries), newer.number)
   })
 
-  test('that fails half-way leaves nothing, and is repeated whole', async (t) => {
+  test('that fails is rolled back and repeated completely', async (t) => {
     const database = (await emptyDatabase(t, engine))()
     // The last table of the first migration stands in its way.
     await sql`create table audit_records (other text)`.execute(database.queries)
@@ -66,7 +66,7 @@ onBothDatabases('migrating', (engine) => {
     assert.ok((await tables(database)).includes('vault_keys'))
   })
 
-  test('is what a probe waits for, which says how far it has come', async (t) => {
+  test('is reported by the readiness probe with its progress', async (t) => {
     const database = (await emptyDatabase(t, engine))()
     await assert.rejects(database.probe(), /rate_limits/)
     await migrate(database, clock)

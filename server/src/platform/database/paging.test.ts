@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { pageOf, pageRequest } from './paging.ts'
 
-test('a page of fifty is asked for, from the start, unless the caller says otherwise', () => {
+test('the default is the first page of fifty', () => {
   assert.deepEqual(pageRequest({}), { limit: 50, before: undefined, status: undefined })
   const asked = pageRequest({ limit: 2, cursor: 'agt_1', status: 'active' })
   assert.deepEqual(asked, { limit: 2, before: 'agt_1', status: 'active' })
 })
 
-test('page by page every record comes once, and the last page says so', () => {
+test('over all pages every record comes once, and the last page is marked', () => {
   const property = fc.property(fc.nat(30), fc.integer({ min: 1, max: 10 }), (count, limit) => {
     const all = Array.from({ length: count }, (_, index) => String(9000 - index))
     const seen: string[] = []

@@ -10,7 +10,7 @@ import { openPostgres } from './postgres.ts'
 /** PostgreSQL, "Message Formats": what a client sends first when it wants TLS. */
 const sslRequest = Buffer.from('0000000804d2162f', 'hex')
 
-test('whoever stands in between and answers that there is no TLS learns nothing', async (t) => {
+test('a man in the middle that denies TLS support learns nothing', async (t) => {
   const heard: Buffer[] = []
   const server = createServer((socket) => {
     socket.on('data', (bytes) => {

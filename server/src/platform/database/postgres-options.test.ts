@@ -17,7 +17,7 @@ function effective(url: string, isInsecure = false): { host: string; ssl: any } 
 
 const verified = { rejectUnauthorized: true }
 
-test('another machine must show a certificate that we can verify, whatever the URL says', () => {
+test('another machine needs a verifiable certificate, whatever the URL says', () => {
   const weaker = ['', 'sslmode=disable', 'sslmode=allow', 'sslmode=prefer', 'sslmode=require', 'sslmode=no-verify']
   const tricks = ['ssl=false', 'ssl=0', 'ssl=no-verify', 'sslmode=require&uselibpqcompat=true', 'sslmode=verify-ca']
   const doubled = [
@@ -40,7 +40,7 @@ test('another machine must show a certificate that we can verify, whatever the U
   }
 })
 
-test('the host that is judged is the host that is called', () => {
+test('the checked host is the host that is connected to', () => {
   const remote = 'db.example.com'
   const urls = [
     `postgres://localhost/sallyport?host=${remote}`,
@@ -54,7 +54,7 @@ test('the host that is judged is the host that is called', () => {
   assert.deepEqual(nearby, { host: 'localhost', ssl: false })
 })
 
-test('the environment does not say which host is called, or how', (t) => {
+test('environment variables affect neither the host nor TLS', (t) => {
   const names = { PGHOST: 'db.example.com', PGSSLMODE: 'no-verify' }
   const before = Object.keys(names).map((name) => [name, process.env[name]] as const)
   t.after(() => {
@@ -68,7 +68,7 @@ test('the environment does not say which host is called, or how', (t) => {
   assert.deepEqual(effective('postgres://db.example.org/sallyport'), { host: 'db.example.org', ssl: verified })
 })
 
-test('this machine needs no TLS: loopback and sockets', () => {
+test('loopback and Unix sockets need no TLS', () => {
   const local = ['localhost', '127.0.0.1', '127.8.8.8', '[::1]', '%2Fvar%2Frun%2Fpostgresql']
   for (const host of local) assert.equal(effective(`postgres://me@${host}/sallyport`).ssl, false, host)
   const socket = effective('postgres:///sallyport?host=/var/run/postgresql')
@@ -76,7 +76,7 @@ test('this machine needs no TLS: loopback and sockets', () => {
   assert.equal(effective('postgres://me@%2Fvar%2Frun/sallyport').host, '/var/run')
 })
 
-test('loopback may ask for TLS, and then it is verified too', () => {
+test('with TLS on loopback the certificate is verified too', () => {
   for (const mode of ['require', 'verify-ca', 'verify-full', 'no-verify']) {
     assert.deepEqual(effective(`postgres://localhost/sallyport?sslmode=${mode}`).ssl, verified, mode)
   }
@@ -85,7 +85,7 @@ test('loopback may ask for TLS, and then it is verified too', () => {
   }
 })
 
-test("the operator's own authority and client certificate are used besides", (t) => {
+test("the operator's own CA and client certificate are used", (t) => {
   const folder = temporaryFolder(t)
   const file = (name: string) => {
     writeFileSync(join(folder, name), `PEM of ${name}`)
@@ -99,14 +99,14 @@ test("the operator's own authority and client certificate are used besides", (t)
   assert.deepEqual({ ...both, key: both.key }, { ...verified, ca: 'PEM of ca', cert: 'PEM of cert', key: 'PEM of key' })
 })
 
-test('only the insecure setting lifts verification', () => {
+test('only the insecure setting turns verification off', () => {
   const url = 'postgres://db.example.com/sallyport'
   assert.equal(effective(url, true).ssl, false)
   assert.equal(effective(`${url}?sslmode=disable`, true).ssl, false)
   assert.deepEqual(effective(`${url}?sslmode=require`, true).ssl, { rejectUnauthorized: false })
 })
 
-test('everything else of the URL reaches the server as it was written', () => {
+test('the rest of the URL is passed on unchanged', () => {
   const { connectionString } = postgresOptions(
     'postgres://me:p%40ss@db.example.com:5433/sallyport?options=-csome',
     false,

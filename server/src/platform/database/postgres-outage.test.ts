@@ -33,7 +33,7 @@ async function assertUnavailable(work: Promise<unknown>): Promise<void> {
   await assert.rejects(work, (error) => isUnavailable(error))
 }
 
-test('a server that is halted makes the database unavailable, until it runs again', async () => {
+test('a stopped server makes the database unavailable until it runs again', async () => {
   await put(database.queries, 'before the halt')
   await server.halt()
   await assertUnavailable(database.probe())
@@ -45,7 +45,7 @@ test('a server that is halted makes the database unavailable, until it runs agai
   assert.ok(!(await has('lost')))
 })
 
-test('a halt in the middle of a transaction undoes it and ends nothing else', async () => {
+test('a stop during a transaction rolls it back and has no other effect', async () => {
   const cut = database.transaction(async (tx) => {
     await put(tx, 'half')
     await server.halt()
@@ -58,7 +58,7 @@ test('a halt in the middle of a transaction undoes it and ends nothing else', as
   assert.ok(await has('whole'))
 })
 
-test('a connection that breaks while nobody uses it, or while it is checked out, does not end the process', async () => {
+test('a connection that breaks while idle or checked out does not crash the process', async () => {
   const idle = await Promise.all([1, 2, 3].map(() => sql`select pg_sleep(0.01)`.execute(database.queries)))
   assert.equal(idle.length, 3)
   const asleep = database.queries.connection().execute(async (connection) => {
@@ -72,7 +72,7 @@ test('a connection that breaks while nobody uses it, or while it is checked out,
   await database.probe()
 })
 
-test('a backend that an operator ended is replaced', async () => {
+test('a backend that an operator terminated is replaced', async () => {
   const cut = database.transaction(async (tx) => {
     await put(tx, 'ended')
     await sql`select pg_terminate_backend(pg_backend_pid())`.execute(tx)
@@ -89,7 +89,7 @@ test('a server that refuses to write is unavailable', async () => {
   await assertUnavailable(refused)
 })
 
-test('64-bit numbers are numbers', async () => {
+test('64-bit integers are returned as numbers', async () => {
   const { rows } = await sql<{ at: unknown }>`select 1794744000000::bigint as at`.execute(database.queries)
   assert.deepEqual(rows, [{ at: 1_794_744_000_000 }])
 })

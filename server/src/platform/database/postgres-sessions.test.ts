@@ -18,13 +18,13 @@ async function openThrough(t: TestContext, mode: 'session' | 'transaction' | und
   return database
 }
 
-test('a pooler that works by transaction is told from one that works by session, and from none', async (t) => {
+test('transaction pooling is distinguished from session pooling and from no pooler', async (t) => {
   await assert.rejects((await openThrough(t, 'transaction')).assertOwnSessions?.() ?? Promise.resolve(), SessionsShared)
   await (await openThrough(t, 'session')).assertOwnSessions?.()
   await (await openThrough(t, undefined)).assertOwnSessions?.()
 })
 
-test('a pooler that works by session needs no settings of its own, and ours hold behind it', async (t) => {
+test('session pooling needs no extra settings, and our session settings apply', async (t) => {
   const database = await openThrough(t, 'session')
   await migrate(database, fixedClock().now)
   await database.probe()

@@ -63,7 +63,7 @@ async function untilItWorks(work: () => Promise<void>): Promise<number> {
   }
 }
 
-test('every connection that went silent is given up, and new ones serve', async (t) => {
+test('silent connections are dropped, and new ones replace them', async (t) => {
   const { relay, database } = await openThroughRelay(t)
   // As many connections as there can be.
   await Promise.all(Array.from({ length: 8 }, () => sql`select pg_sleep(0.05)`.execute(database.queries)))
@@ -79,7 +79,7 @@ test('every connection that went silent is given up, and new ones serve', async 
   await Promise.all(Array.from({ length: 8 }, () => write(database)))
 })
 
-test('a statement on a silent connection does not keep its neighbours waiting, nor the end', async (t) => {
+test('a statement on a silent connection delays neither others nor the close', async (t) => {
   const { relay, database } = await openThroughRelay(t, {
     limits: { ...limits, silence: 60_000, pipelineSilence: 60_000 },
   })
@@ -106,7 +106,7 @@ test('a session that became read-only is not used again', async (t) => {
   await write(database)
 })
 
-test('whoever would wait too long for a connection, or behind too many, is told that it is busy', async (t) => {
+test('a caller that waits too long for a connection, or behind too many, gets busy', async (t) => {
   const { database } = await openThroughRelay(t, {
     ...{ poolSize: 2, limits: { ...limits, silence: 60_000, wait: 200, waiting: 3 } },
   })
@@ -130,7 +130,7 @@ test('whoever would wait too long for a connection, or behind too many, is told 
   assert.deepEqual(pool(), { used: 0, waiting: 0, size: 2 })
 })
 
-test('a server that accepts connections and says nothing is unavailable', async (t) => {
+test('a server that accepts connections and stays silent is unavailable', async (t) => {
   const { relay, database } = await openThroughRelay(t, { limits: { ...limits, connect: 200, probe: 200 } })
   await untilItWorks(() => useAll(database))
   relay.silenceFromNowOn()
@@ -145,7 +145,7 @@ test('a server that accepts connections and says nothing is unavailable', async 
   assert.equal(database.pool?.().used, 0)
 })
 
-test('whoever waits for a connection when the database is closed is told that it is unavailable', async (t) => {
+test('a caller waiting for a connection when the database closes gets unavailable', async (t) => {
   const { database } = await openThroughRelay(t, { poolSize: 1 })
   const [begun, release] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
   const holding = database.transaction(async (tx) => {

@@ -19,7 +19,7 @@ const fullAfter = prepared<{ fullAt: number }, { key: string }>((queries, { full
 )
 
 onBothDatabases('a prepared statement', (engine) => {
-  test('is built once, and takes other values each time', async (t) => {
+  test('is built once and used with different values', async (t) => {
     const { database } = await startService(t, engine)
     built = 0
     const keys = async (rows: Promise<{ key: string }[]>) => (await rows).map(({ key }) => key)

@@ -56,7 +56,7 @@ test('a commit that fails leaves no transaction open', async (t) => {
   assert.deepEqual(await keys(database), ['b'])
 })
 
-test('calls wait for a transaction, and transactions run in the order in which they came', async (t) => {
+test('calls wait for a transaction, and transactions run in order of arrival', async (t) => {
   const { database } = await newSqliteFile(t)
   const order: string[] = []
   const named = (name: string) => () => order.push(name)

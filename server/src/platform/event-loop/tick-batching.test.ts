@@ -10,7 +10,7 @@ beforeEach(async () => {
   await nextTurn()
 })
 
-test('calls of one turn take each step together', async () => {
+test('calls of one tick take each step together', async () => {
   const steps: string[] = []
   const work = async (name: string) => {
     await endOfTick()
@@ -30,7 +30,7 @@ test('calls of one turn take each step together', async () => {
   assert.deepEqual(steps, ['first of one', 'first of other', 'second of one', 'second of other'])
 })
 
-test('calls of the next turn wait for the end of that turn', async () => {
+test('calls of the next tick wait for the end of that tick', async () => {
   await endOfTick()
   let isOver = false
   const next = endOfTick()?.then(() => (isOver = true))
@@ -49,7 +49,7 @@ test('a call that fails does not affect the others', async () => {
   assert.equal(await other, 'goes on')
 })
 
-test('after many turns with a single call nothing waits, until a turn has several again', async () => {
+test('after many ticks with a single call nothing waits, until a tick has several again', async () => {
   for (let turn = 0; turn < 256; turn++) await endOfTick()
   assert.equal(endOfTick(), undefined)
   await nextTurn()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { nextSlice } from './time-slices.ts'
 
-test('one slice of all long work runs in every few turns of the event loop, first in, first out', async () => {
+test('one slice of all long work runs every few ticks of the event loop, first in, first out', async () => {
   const slices: string[] = []
   const work = async (name: string) => {
     for (let slice = 0; slice < 3; slice++) {
