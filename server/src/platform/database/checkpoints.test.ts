@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
 import { sql } from 'kysely'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import { createCheckpoints } from './checkpoints.ts'
@@ -71,7 +73,7 @@ test('no commit checkpoints a long log, however long a reader has blocked it', a
 })
 
 /** Two connections to a file with a long log that nothing moves but what is returned. */
-function openLongLog(t: TestContext) {
+function openLongLog(t: TestContext, idleMs?: number) {
   const file = join(temporaryFolder(t), 'blobs.db')
   const [writer, other] = [new DatabaseSync(file), new DatabaseSync(file)]
   for (const connection of [writer, other]) {
@@ -85,7 +87,7 @@ function openLongLog(t: TestContext) {
     for (const connection of [writer, other]) connection.close()
     log.close()
   })
-  return { writer, other, log, checkpoints: createCheckpoints(file, writer, log) }
+  return { writer, other, log, checkpoints: createCheckpoints(file, writer, log, idleMs) }
 }
 
 test('the event loop checkpoints only a few frames, after the thread could not catch up', async (t) => {
@@ -124,6 +126,19 @@ test('after a close the thread has closed the file', async (t) => {
   const { waiting } = log.frames()
   await closed
   assert.equal(waiting, 0)
+})
+
+test('an idle thread ends, and the next checkpoint starts another', async (t) => {
+  const { writer, log, checkpoints } = openLongLog(t, 1)
+  t.after(checkpoints.close)
+  for (let count = 0; count < 2; count++) {
+    const started = once(process, 'worker') as Promise<[Worker]>
+    checkpoints.committed()
+    const [thread] = await started
+    await once(thread, 'exit')
+    assert.equal(log.frames().waiting, 0)
+    writer.exec(`insert into blobs values (zeroblob(${5_000 * 4096}))`)
+  }
 })
 
 test('the thread does not delete the log of a file that replaced the database', async (t) => {

@@ -22,6 +22,8 @@ const mostRounds = 20
 const fewFrames = (inLog: number) => Math.max(250, inLog / 50)
 /** After a checkpoint that was blocked by a reader. */
 const pauseMs = 1_000
+/** An idle thread is ended, because it takes 16 MB. */
+const usualIdleMs = 10_000
 const closePatienceMs = 10_000
 
 /** The thread closes the file after each checkpoint: the last connection to close deletes the log by its name, whichever file that is by then. */
@@ -46,11 +48,17 @@ const program = `
     parentPort.postMessage('done')
   })`
 
-export function createCheckpoints(file: string, writer: DatabaseSync, walIndexHead: WalIndexHead): Checkpoints {
+export function createCheckpoints(
+  file: string,
+  writer: DatabaseSync,
+  walIndexHead: WalIndexHead,
+  idleMs = usualIdleMs,
+): Checkpoints {
   // mode=rw: don't create the file if it is missing.
   const url = `${pathToFileURL(file).href}?mode=rw`
   const isBusy = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
   let thread: Worker | undefined
+  let idle: NodeJS.Timeout | undefined
   let isRunning = false
   /** The thread has moved everything except what was committed meanwhile. */
   let isAlmostDone = false
@@ -58,8 +66,14 @@ export function createCheckpoints(file: string, writer: DatabaseSync, walIndexHe
   let inLogBefore = 0
   let notBefore = 0
 
+  const endThread = async () => {
+    const last = thread
+    thread = undefined
+    await last?.terminate()
+  }
   const ended = () => {
     isRunning = false
+    idle = setTimeout(() => void endThread(), idleMs).unref()
     const { inLog, waiting } = walIndexHead.frames()
     isAlmostDone = writer.isOpen && inLog - waiting >= inLogBefore
     if (!isAlmostDone) notBefore = performance.now() + pauseMs
@@ -94,6 +108,7 @@ export function createCheckpoints(file: string, writer: DatabaseSync, walIndexHe
     }
     if (!isAlmostDone && (waiting < framesAtOnce || performance.now() < notBefore)) return
     rounds = isAlmostDone ? rounds + 1 : 0
+    clearTimeout(idle)
     isRunning = true
     isAlmostDone = false
     inLogBefore = inLog
@@ -115,7 +130,8 @@ export function createCheckpoints(file: string, writer: DatabaseSync, walIndexHe
     },
     close: async () => {
       Atomics.wait(isBusy, 0, 1, closePatienceMs)
-      await thread?.terminate()
+      clearTimeout(idle)
+      await endThread()
     },
   }
 }
