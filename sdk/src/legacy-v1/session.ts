@@ -123,9 +123,8 @@ export function startSession(
     return result
   }
 
-  /** An envelope for a key that the service has given up can not be read there. */
-  async function isForOldServiceKey(error: unknown): Promise<boolean> {
-    if (!hasCode(error, 'invalid_auth_envelope')) return false
+  /** After a key rotation the service can't decrypt envelopes for its old key. Returns whether there is a new one. */
+  async function refetchServiceKey(): Promise<boolean> {
     const before = serviceKey?.fingerprint
     serviceKey = await fetchServiceKey(exchange, pinned)
     return serviceKey.fingerprint !== before
@@ -137,7 +136,8 @@ export function startSession(
         return await work()
       } catch (error) {
         if (attempts === maxAttempts) throw error
-        if (!hasCode(error, 'no_answer', ...challengeIsGone) && !(await isForOldServiceKey(error))) throw error
+        if (hasCode(error, 'no_answer', ...challengeIsGone)) continue
+        if (!hasCode(error, 'invalid_auth_envelope') || !(await refetchServiceKey())) throw error
       }
     }
   }

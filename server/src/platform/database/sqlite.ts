@@ -181,7 +181,7 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
     version: () => {
       if (askedAt === writes) return version
       if (!isInTransaction) checkFile(true)
-      if (!handle.walIndexHead.isUnchanged()) {
+      if (handle.walIndexHead.noticeCommits()) {
         let told: unknown
         try {
           told = dataVersion(handle.writer)

@@ -5,8 +5,8 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
 export interface WalIndexHead {
-  /** True if nothing was committed since the last call. */
-  isUnchanged: () => boolean
+  /** Returns whether anything may have been committed since the last call. */
+  noticeCommits: () => boolean
   /** How many frames the log holds, and how many of them are not in the database file yet. */
   frames: () => { inLog: number; waiting: number }
   close: () => void
@@ -33,12 +33,12 @@ export function openWalIndexHead(index: string): WalIndexHead {
   const counts = new Uint32Array(places.moved + 1)
   let isOpen = true
   return {
-    isUnchanged: () => {
-      if (!isOpen) return false
+    noticeCommits: () => {
+      if (!isOpen) return true
       const isWhole = readSync(shared.opened, now, 0, headBytes, 0) === headBytes
-      if (isWhole && areSame(now, seen)) return true
+      if (isWhole && areSame(now, seen)) return false
       ;[seen, now] = [now, seen]
-      return false
+      return true
     },
     frames: () => {
       if (!isOpen) return { inLog: 0, waiting: 0 }
