@@ -8,8 +8,6 @@ import type { Clock } from '../platform/clock.ts'
 import type { Database } from '../platform/database/database.ts'
 import { createActiveSet } from '../platform/active-set.ts'
 import { ServiceError } from '../platform/errors.ts'
-import { createStop } from '../platform/stop-signal.ts'
-import type { Stop } from '../platform/stop-signal.ts'
 import type { GrantStore } from './grant-store.ts'
 import { refusalFor, whyEnded } from './usable.ts'
 
@@ -25,7 +23,7 @@ interface CallsInFlightNeeds {
 
 export interface CallsInFlight {
   /** Until `done`, the call ends with its grant and its token. The signal's reason is the error to answer with. */
-  begin: (grantId: string, tokenHash: Buffer) => Stop & { done: () => void }
+  begin: (grantId: string, tokenHash: Buffer) => { controller: AbortController; done: () => void }
   /** Ends the calls whose grants have ended. Does nothing if there are no calls, or if a check is running. */
   check: () => Promise<void>
   /** Ends every call, also those that begin later. Resolves once all of them are done. */
@@ -33,7 +31,7 @@ export interface CallsInFlight {
 }
 
 export function createCallsInFlight({ database, agents, grants, clock }: CallsInFlightNeeds): CallsInFlight {
-  const calls = createActiveSet<Stop & { grantId: string; token: string }>()
+  const calls = createActiveSet<{ controller: AbortController; grantId: string; token: string }>()
   let isAsking = false
   let endedBy: Error | undefined
 
@@ -42,7 +40,8 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
     for (const { grant, provider } of await grants.findEnded(database.queries, grantIds, now)) {
       // A connection that needs a new sign-in does not end calls: the token that they use is still valid.
       const reason = whyEnded({ grant, provider, connection: null, isTokenCurrent: true }, now)
-      for (const call of calls.all()) if (reason && call.grantId === grant.grantId) call.abort(refusalFor(reason))
+      for (const call of calls.all())
+        if (reason && call.grantId === grant.grantId) call.controller.abort(refusalFor(reason))
     }
   }
 
@@ -52,7 +51,8 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
       tokens.map((token) => Buffer.from(token, 'hex')),
     )
     const replaced = new Set(tokens.filter((token) => !current.has(token)))
-    for (const call of calls.all()) if (replaced.has(call.token)) call.abort(new ServiceError('unauthenticated'))
+    for (const call of calls.all())
+      if (replaced.has(call.token)) call.controller.abort(new ServiceError('unauthenticated'))
   }
   const inParts = async (keys: string[], end: (part: string[]) => Promise<void>) => {
     const all = [...new Set(keys)]
@@ -61,9 +61,9 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
 
   return {
     begin: (grantId, tokenHash) => {
-      const { signal, abort } = createStop()
-      if (endedBy) abort(endedBy)
-      return { signal, abort, done: calls.add({ grantId, token: tokenHash.toString('hex'), signal, abort }) }
+      const controller = new AbortController()
+      if (endedBy) controller.abort(endedBy)
+      return { controller, done: calls.add({ controller, grantId, token: tokenHash.toString('hex') }) }
     },
 
     check: async () => {
@@ -86,7 +86,7 @@ export function createCallsInFlight({ database, agents, grants, clock }: CallsIn
 
     endAll: async (reason) => {
       endedBy = reason
-      for (const call of calls.all()) call.abort(reason)
+      for (const call of calls.all()) call.controller.abort(reason)
       while (calls.all().length > 0) await sleep(5)
     },
   }

@@ -101,10 +101,10 @@ async function assertEndInFlight(service: TestService, all: readonly GrantInStat
   const flights = createCallsInFlight({ ...service, ...storesOf(service), clock: service.clock.now })
   const calls = all.map((one) => ({ ...one, ...flights.begin(one.grantId, one.tokenHash) }))
   await flights.check()
-  for (const { name, state, signal } of calls) {
+  for (const { name, state, controller } of calls) {
     // A connection that needs a new sign-in keeps the token that is in use.
     const reason = whyEnded({ ...state, connection: null }, now)
-    assert.equal((signal.reason as ServiceError | undefined)?.code, reason && refusalFor(reason).code, name)
+    assert.equal((controller.signal.reason as ServiceError | undefined)?.code, reason && refusalFor(reason).code, name)
   }
 }
 

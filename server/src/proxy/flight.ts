@@ -5,7 +5,6 @@ import type { Standing } from '../grants/standing.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Queries } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
-import type { StopSignal } from '../platform/stop-signal.ts'
 import type { Call } from './call.ts'
 import type { KeyedCall } from './idempotency.ts'
 import type { Idempotency } from './idempotency-store.ts'
@@ -33,7 +32,7 @@ export interface Seen {
 
 export interface Flight {
   /** Aborted when the call must end. Its reason is the error to answer with. */
-  signal: StopSignal
+  signal: AbortSignal
   abort: (reason: Error) => void
   /** Call it right before the request goes out: from then on the upstream may have received it. */
   markSent: () => void
@@ -60,7 +59,7 @@ export class CallAborted extends Error {
 export function startFlight(needs: FlightNeeds, call: Call, keyed: KeyedCall | undefined): Flight {
   const { callLog, idempotency, clock } = needs
   const startedAt = clock().getTime()
-  const { signal, abort, done } = needs.callsInFlight.begin(call.standing.grant.grantId, call.tokenHash)
+  const { controller, done } = needs.callsInFlight.begin(call.standing.grant.grantId, call.tokenHash)
   let isSent = false
   let isOver = false
   /** False if the call was over already: its outcome is recorded once. */
@@ -73,8 +72,10 @@ export function startFlight(needs: FlightNeeds, call: Call, keyed: KeyedCall | u
   const ms = () => clock().getTime() - startedAt
 
   return {
-    signal,
-    abort,
+    signal: controller.signal,
+    abort: (reason) => {
+      controller.abort(reason)
+    },
     markSent: () => {
       isSent = true
     },
@@ -92,10 +93,10 @@ export function startFlight(needs: FlightNeeds, call: Call, keyed: KeyedCall | u
     },
     failed: async (error) => {
       if (!tryFinish()) return
-      abort(error)
+      controller.abort(error)
       needs.onOutcome('failed', call.standing)
       // The first reason: errors that follow are caused by the abort.
-      const detail = { code: codeOf(signal.reason), ms: ms() }
+      const detail = { code: codeOf(controller.signal.reason), ms: ms() }
       // A call that was certainly never sent may be repeated with the same key.
       const forget = keyed && !isSent ? (tx: Queries) => idempotency.forget(tx, keyed) : undefined
       await callLog.end(call, 'failed', detail, forget)

@@ -5,7 +5,6 @@
 import type { CallingAgent } from '../agents/agent.ts'
 import type { Hold } from '../platform/limits/byte-budget.ts'
 import type { Config } from '../config/config.ts'
-import type { StopSignal } from '../platform/stop-signal.ts'
 import { endOfTick } from '../platform/event-loop/tick-batching.ts'
 import { createRedactor } from '../redaction/redactor.ts'
 import { admit } from './admit.ts'
@@ -146,7 +145,7 @@ async function stream(
 }
 
 /** Rejects immediately on an abort, whatever the upstream does then. */
-function rejectOnAbort<T>(signal: StopSignal, work: Promise<T>): Promise<T> {
+function rejectOnAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => {
       reject(signal.reason as Error)

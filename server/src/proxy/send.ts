@@ -6,7 +6,6 @@ import type { ErrorCode } from '@sallyport/protocol/errors'
 import type { CallLog } from '../call-log/call-log.ts'
 import type { Clock } from '../platform/clock.ts'
 import { ServiceError } from '../platform/errors.ts'
-import type { StopSignal } from '../platform/stop-signal.ts'
 import { createRedactor } from '../redaction/redactor.ts'
 import type { Call } from './call.ts'
 import type { Flight } from './flight.ts'
@@ -113,7 +112,7 @@ async function unlessUnavailable(
 }
 
 /** Gives up waiting at the deadline or an abort. The renewal itself continues: other calls wait for it too. */
-function withDeadline<T>(work: Promise<T>, deadline: number, signal: StopSignal): Promise<T> {
+function withDeadline<T>(work: Promise<T>, deadline: number, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
       reject(signal.reason as Error)

@@ -3,7 +3,6 @@
  * on our origin get a prefix (`answer-headers.ts`).
  */
 import { setImmediate as nextTick } from 'node:timers/promises'
-import type { StopSignal } from '../platform/stop-signal.ts'
 import { decodeStream } from '../platform/egress/decoding.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { contentEncodingOf, sendable, streamedHeaders } from './answer-headers.ts'
@@ -23,7 +22,7 @@ export interface StreamedAnswer {
 /** It must be read to its end, or given up. */
 export interface ReadableAnswer extends StreamedAnswer {
   /** Aborted once nothing more of it may be sent, not even bytes that are buffered. */
-  signal: StopSignal
+  signal: AbortSignal
   /** The caller is gone. Has no effect once the answer was read to its end. */
   giveUp: () => void
 }

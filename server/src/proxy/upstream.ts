@@ -1,6 +1,5 @@
 import type { RateLimit } from '../platform/limits/rate-limits.ts'
 import type { Secret } from '../platform/secret.ts'
-import type { StopSignal } from '../platform/stop-signal.ts'
 import type { Injection } from '../providers/provider.ts'
 import type { SecretForms } from '../redaction/secret-forms.ts'
 import type { ProviderRules } from './policy.ts'
@@ -20,7 +19,7 @@ export interface UpstreamRequest {
   /** Called for each chunk of a buffered answer, to reserve memory. Throws if there is none left. */
   takeRoom?: ((bytes: number) => void) | undefined
   /** Aborted when the call must end: so does the request, and the body of its answer. */
-  signal: StopSignal
+  signal: AbortSignal
 }
 
 /** As the upstream sent it: not decoded, not redacted. */

@@ -3,7 +3,6 @@
  * certificates, without following redirects, limited in time and size. It trusts the operator's list and Node's TLS, but
  * neither URLs nor name servers.
  */
-import type { StopSignal } from '../stop-signal.ts'
 import { createAllowList } from './allow-list.ts'
 import type { AllowEntry, SuppliedBy } from './allow-list.ts'
 import { collect } from './collect.ts'
@@ -37,7 +36,7 @@ export interface EgressRequest {
   body: Buffer | undefined
   suppliedBy: SuppliedBy
   limits?: Partial<EgressLimits>
-  signal?: StopSignal
+  signal?: AbortSignal
   /** Sockets are shared only among requests with the same pool, origin and supplier. */
   pool?: string
 }

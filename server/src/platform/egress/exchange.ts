@@ -12,7 +12,6 @@ import type { HeaderPairs } from './header-lists.ts'
 import type { SharedSockets } from './pools.ts'
 import { ServiceError } from '../errors.ts'
 import { nextSlice } from '../event-loop/time-slices.ts'
-import type { StopSignal } from '../stop-signal.ts'
 
 export interface EgressLimits {
   /** From the call until the connection is open: DNS, TCP and TLS. At most 10 s. */
@@ -33,7 +32,7 @@ export interface Exchange {
   headers: HeaderPairs
   body: Buffer | undefined
   limits: EgressLimits
-  signal?: StopSignal | undefined
+  signal?: AbortSignal | undefined
   /** Whether a request that the upstream reports as not processed (RFC 9113 §8.7) may be resent. Not if every try is recorded. */
   maySendAgain?: boolean
 }
