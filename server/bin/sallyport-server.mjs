@@ -21,9 +21,6 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   // All that a call makes is dead once it is answered. V8 takes some of it for long-lived by where it was made, and then
   // keeps whatever that refers to: a tenth of each call went into it. Set first, as kept code is bound to such settings.
   setFlagsFromString('--no-allocation-site-pretenuring')
-  // A call goes through many small functions. With more of them compiled into one it takes a twentieth less.
-  setFlagsFromString('--max-inlined-bytecode-size=1000')
-  setFlagsFromString('--max-inlined-bytecode-size-cumulative=3000')
   // Compiled code is kept from one start to the next, beside its source: nobody else can write there.
   module.enableCompileCache(fileURLToPath(new URL('../dist/compile-cache', import.meta.url)))
   const { runCommandLine } = await import('../dist/sallyport-server.js')
