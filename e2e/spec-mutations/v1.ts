@@ -321,8 +321,8 @@ export const v1: Mutation[] = [
   {
     row: 'A lost answer is recovered',
     file: 'sdk/src/legacy-v1/session.ts',
-    from: "if (!hasCode(error, 'no_answer', ...challengeIsGone)",
-    to: 'if (!hasCode(error, ...challengeIsGone)',
+    from: "if (hasCode(error, 'no_answer', ...challengeIsGone)",
+    to: 'if (hasCode(error, ...challengeIsGone)',
   },
   {
     row: 'A save is there whole or not at all, and is there once it was answered',
