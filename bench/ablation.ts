@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- --against <checkout>`: this checkout beside another one in which something was taken out, in turns. Shows
- * what that buys: CPU time per call at 16 connections, and the median latency on one. Build the other checkout first.
+ * `npm run bench -- --against <checkout>`: compares this checkout with another one in which something was removed, in
+ * alternating rounds. Shows what that buys: CPU time per call at 16 connections, and the median latency on one. Build
+ * the other checkout first.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,7 +43,7 @@ function rowFor(what: string, connections: number, without: Comparison, here: Co
   const [pick, show] =
     connections === 1 ? [(round: Round) => round.p50, millis] : [(round: Round) => round.cpuPerCall, micros]
   const figure = ({ rounds }: Comparison) => median(rounds.map(pick))
-  // Round by round against the neighbour in time.
+  // Compare rounds that ran next to each other: the machine's load changes over time.
   const savings = here.rounds.map((round, index) => 1 - pick(round) / pick(without.rounds[index] ?? round))
   const percent = (share: number) => `${(100 * share).toFixed(1)} %`
   const result = `saves ${percent(median(savings))} (${percent(Math.min(...savings))} to ${percent(Math.max(...savings))})`

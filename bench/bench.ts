@@ -1,8 +1,8 @@
 /**
- * `npm run bench`: the service beside a bare relay, in one run, in turns, as ratios. `--quick` gives a first look;
- * its figures move. `--only full` (and the other names of scenarios.ts) leaves out the rest, `--profiles <folder>` leaves
- * CPU profiles there, `--against <checkout>` measures this checkout beside another one instead (ablation.ts). Ends with an
- * error where a bar is not met, or where any answer was not the one asked for.
+ * `npm run bench`: compares the service with a minimal relay in alternating rounds and prints ratios. `--quick` gives a
+ * rough result that varies. `--only full` (or another name of scenarios.ts) runs only that one, `--profiles <folder>`
+ * writes CPU profiles, `--against <checkout>` compares this checkout with another one instead (ablation.ts). Exits with
+ * an error if a target is missed or any response is wrong.
  */
 import { cpus, loadavg } from 'node:os'
 import { resolve } from 'node:path'
@@ -72,7 +72,7 @@ async function main(): Promise<boolean> {
     }
   }
   const machine = `${cpus().length} cores, ${cpus()[0]?.model ?? ''}, Node ${process.versions.node}`
-  // We are four processes ourselves. Where others work too, the ratios still hold somewhat, and the times do not.
+  // The bench itself has four processes. If others are busy too, ratios are still useful, absolute times are not.
   const load = loadavg()[0]?.toFixed(1)
   process.stdout.write(`\n${machine}, load ${load} (at rest before: ${restingLoad.toFixed(1)})\n`)
   process.stdout.write(`${table(rows)}\n`)

@@ -1,4 +1,4 @@
-/** Who is measured: the relay, and the service on either database, each with callers that know it. */
+/** What is measured: the relay, and the service on each database, with the calls that each expects. */
 import { pathToFileURL } from 'node:url'
 import { join } from 'node:path'
 import { roomy, settingsFor, startService } from '../e2e/running-service.ts'
@@ -11,14 +11,14 @@ import type { Seed, SeededAgent } from './seed.ts'
 import type { Contender } from './rounds.ts'
 
 export interface Outside {
-  /** Of the upstream: `localhost:1234`. */
+  /** Host and port of the upstream: `localhost:1234`. */
   host: string
   caFile: string
-  /** Where each service leaves a CPU profile when it stops. */
+  /** The folder where each service writes a CPU profile when it stops. */
   profiles: string | undefined
 }
 
-/** Whoever can be asked for a path of the upstream. */
+/** Anything that can be called for a path of the upstream. */
 export interface Callable {
   name: string
   port: number
@@ -28,13 +28,13 @@ export interface Callable {
 
 export interface MeasuredService extends Callable {
   service: RunningService
-  /** Those that were there before it started. */
+  /** Agents that existed before it started. */
   agents: SeededAgent[]
 }
 
 export async function startRelay(scope: Scope, { host, caFile }: Outside): Promise<Callable> {
   const listener = await startListener(scope, 'relay.ts', [caFile])
-  // As long as ours, so that both read as much.
+  // As long as our token, so that both parse the same number of bytes.
   const agent = { grant_id: 'grt_06ev7m0r5w3rs9t1g2h3j4k5m6', headers: { authorization: `Bearer ${'t'.repeat(40)}` } }
   return {
     name: 'relay',
@@ -90,7 +90,7 @@ export function nodeOptions(profiles: string | undefined): string {
   return profiles === undefined ? probe : `${probe} --cpu-prof --cpu-prof-dir=${profiles}`
 }
 
-/** It is stopped in the end, not killed: only then does it leave its profile. */
+/** It is stopped, not killed: otherwise it would not write its profile. */
 async function startStopped(
   scope: Scope,
   engine: Engine,

@@ -6,7 +6,7 @@ import { median } from './rounds.ts'
 const times = 500
 const page = Buffer.alloc(4096, 1)
 
-/** What it takes at least to put something on this disk for good, in milliseconds: a page, into a file that is there. */
+/** The fastest durable write on this disk, in milliseconds: write one page to an existing file and sync it. */
 export function syncMs(): number {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-disk-'))
   const file = openSync(join(folder, 'file'), 'w')

@@ -1,12 +1,12 @@
 /**
- * The callers, in a process of their own: so many connections, each with one call at a time, each call by the next
- * agent. Written on sockets, because on a small machine whatever the callers cost is taken from the measured.
+ * The load generator, in its own process: a number of connections with one call at a time each, each call by the next
+ * agent. It writes to sockets directly: on a small machine its CPU time would be taken from what is measured.
  */
 import { connect } from 'node:net'
 import { request } from 'node:http'
 import type { Load, Measured, Order } from './load.ts'
 
-/** Ends the run with what was answered. */
+/** Ends the run and reports the wrong response. */
 class WrongAnswer extends Error {}
 
 process.on('disconnect', () => process.exit())
@@ -47,7 +47,7 @@ function toRequest(port: number, token: string, body: string): Buffer {
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`)
 }
 
-/** One connection until there is nothing more to ask. Anything but a 200 in a 200 is the end of it all. */
+/** One connection, until all calls are made. Anything but a 200 with an upstream status of 200 ends the run. */
 function client(
   port: number,
   take: () => Buffer | undefined,
@@ -74,7 +74,7 @@ function client(
     if (left < 0) {
       head += chunk.toString('latin1')
       const end = head.indexOf('\r\n\r\n')
-      // The first member of the answer is the upstream's status.
+      // The first member of the response is the upstream's status.
       if (end === -1 || head.length < end + 17) return
       const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec(head) ?? []
       if (length === undefined || !head.startsWith('HTTP/1.1 200') || !head.startsWith('{"status":200', end + 4)) {
@@ -100,7 +100,7 @@ function client(
   return promise
 }
 
-/** One answer, read as fast as it comes. */
+/** One response, read as fast as it arrives. */
 async function stream({ port, caller, bytes }: Extract<Order, { kind: 'stream' }>): Promise<Measured> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const started = performance.now()

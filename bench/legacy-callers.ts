@@ -1,4 +1,6 @@
-/** Clients of the legacy protocol, in a process of their own: each makes one call at a time, as its challenges want it. */
+/**
+ * Clients of the legacy protocol, in their own process. Each makes one call at a time, as a challenge allows only one.
+ */
 import { createLegacyClient, generateClientKey } from '@sallyport/sdk'
 import type { LegacyClient } from '@sallyport/sdk'
 import type { Measured } from './load.ts'
@@ -8,11 +10,11 @@ export interface LegacyLoad {
   port: number
   fingerprint: string
   seconds: number
-  /** Of all clients together; as fast as they can, where it is undefined. */
+  /** Calls per second over all clients; undefined for as fast as possible. */
   perSecond?: number | undefined
 }
 
-/** Fewer than one address may register in a minute. */
+/** Below the number of registrations that one address may make in a minute. */
 const clientCount = 8
 const namespace = 'bench'
 const item = { key: 'one', value: 'x'.repeat(1024) }

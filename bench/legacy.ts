@@ -1,4 +1,4 @@
-/** The legacy protocol: what a save and a read cost, how much of it is RSA, and what agents feel of it beside their own calls. */
+/** The legacy protocol: the cost of a save and a read, the share of RSA in it, and how much it delays v4 calls. */
 import type { ChildProcess } from 'node:child_process'
 import { constants, generateKeyPairSync, privateDecrypt, publicEncrypt, randomBytes } from 'node:crypto'
 import type { MeasuredService } from './contenders.ts'
@@ -12,7 +12,7 @@ import { median } from './rounds.ts'
 import type { Bench } from './scenarios.ts'
 import { standstillDuring } from './standstill.ts'
 
-/** About a third of what two cores can do: what is looked for is a loop that waits, not a machine that is full. */
+/** About a third of what two cores can do: this measures a blocked event loop, not a saturated machine. */
 const besidePerSecond = 10
 
 export async function legacyCalls(bench: Bench, sqlite: MeasuredService): Promise<Row[]> {
@@ -49,7 +49,10 @@ function costRow(kind: 'save' | 'read', rounds: Round[]): Row {
   }
 }
 
-/** Two envelopes are opened with the service's key; a challenge, and for a read the result, is sealed to the client's. */
+/**
+ * Two envelopes are decrypted with the service's key; a challenge, and for a read the result, is encrypted to the
+ * client's.
+ */
 function rsaMicros(kind: 'save' | 'read'): number {
   const service = generateKeyPairSync('rsa', { modulusLength: 3072 })
   const client = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -70,7 +73,7 @@ function cpuMicrosOf(work: () => void): number {
   return (user + system) / times
 }
 
-/** The same calls by an agent, in turns alone and beside clients of the legacy protocol that go on at their own pace. */
+/** The same calls by an agent, alternately alone and beside clients of the legacy protocol at a steady rate. */
 async function besideAgents(
   { generator, pace, say }: Bench,
   { port, pid, calls, service }: MeasuredService,
@@ -98,7 +101,7 @@ async function besideAgents(
   return [
     besideRow(`${what}, p50`, rounds, (one) => one.p50, 1.5),
     besideRow(`${what}, p99`, rounds, (one) => one.p99),
-    // An envelope opened on the event loop would hold up everybody for as long as that takes.
+    // An envelope decrypted on the event loop would block all calls for that time.
     besideRow('the same, longest standstill', rounds, (one) => one.longestMs),
   ]
 }
@@ -112,7 +115,7 @@ interface Side {
   beside: Seen
 }
 
-/** Round by round, as the machine is not equally busy in each. */
+/** Compared within each round, as the machine's load differs between rounds. */
 function besideRow(what: string, rounds: Side[], pick: (one: Seen) => number, bar?: number): Row {
   const all = rounds.map(({ alone, beside }) => pick(beside) / pick(alone))
   return {

@@ -1,4 +1,4 @@
-/** What the bench asks its callers for, and what they say. */
+/** Messages between the bench and its load generator. */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { LegacyLoad } from './legacy-callers.ts'
@@ -6,7 +6,7 @@ import { cpuSeconds } from './processes.ts'
 
 export interface Caller {
   token: string
-  /** Of the call: JSON text. */
+  /** The JSON text of the call. */
   body: string
 }
 
@@ -16,9 +16,9 @@ export interface Load {
   callers: Caller[]
   connections: number
   seconds: number
-  /** Calls, however long they take. */
+  /** Number of calls, without a time limit. */
   atLeast: number
-  /** Between an answer and the next call on the same connection. */
+  /** Pause between a response and the next call on the same connection. */
   pauseMs?: number
 }
 
@@ -34,11 +34,11 @@ export interface Measured {
 
 export interface Round extends Measured {
   perSecond: number
-  /** Of the measured process with all its threads, in microseconds. */
+  /** CPU time of the measured process with all its threads, in microseconds. */
   cpuPerCall: number
 }
 
-/** Whoever is measured. */
+/** What is measured. */
 export interface Target {
   name: string
   port: number

@@ -1,6 +1,6 @@
 /**
- * Loaded into the service before it starts: how long its event loop stood still at most. SIGUSR2 begins a measurement,
- * the next one ends it with a line on the log. The service's own metrics look every 10 ms, which is too coarse for this.
+ * Loaded into the service before it starts: the longest time its event loop was blocked. SIGUSR2 starts a measurement,
+ * the next one ends it with a log line. The service's own metrics sample every 10 ms, which is too coarse for this.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 

@@ -1,6 +1,6 @@
 /**
- * nginx as the physical limit: one worker that takes the same call, puts a fixed header in and passes on what the upstream
- * says. It reads no body, knows nobody and keeps nothing.
+ * nginx as the practical limit: one worker that takes the same call, adds a fixed header and passes on the upstream's
+ * response. It parses no body, authenticates nobody and stores nothing.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -43,7 +43,7 @@ async function answers(port: number): Promise<boolean> {
   )
 }
 
-/** A single process, so that its CPU time is all that there is. */
+/** A single process, so that its CPU time is the total. */
 function settings(folder: string, port: number, host: string, caFile: string): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   return `

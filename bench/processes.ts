@@ -1,4 +1,4 @@
-/** Processes of the bench and what the system says of them. It reads /proc, so it runs on Linux. */
+/** Processes of the bench and their CPU time and memory. It reads /proc, so it needs Linux. */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,7 +9,7 @@ export interface Scope {
   after: (ending: () => unknown) => void
 }
 
-/** It ends when its channel to us does, however we end. */
+/** It exits when its IPC channel to us closes, however we exit. */
 export async function startProcess(scope: Scope, file: string, args: string[] = []): Promise<ChildProcess> {
   const child = fork(join(import.meta.dirname, file), args, { execArgv: [] })
   const exit = once(child, 'exit')
@@ -21,7 +21,7 @@ export async function startProcess(scope: Scope, file: string, args: string[] = 
   return child
 }
 
-/** One that listens says where. */
+/** Resolves with the port that the process listens on. */
 export async function startListener(
   scope: Scope,
   file: string,
@@ -32,24 +32,24 @@ export async function startListener(
   return { port, pid: child.pid ?? 0 }
 }
 
-/** The kernel counts in hundredths of a second, whatever its own tick is. */
+/** /proc counts in hundredths of a second (USER_HZ), whatever the kernel's tick is. */
 const ticksPerSecond = 100
 
-/** What all threads of a process have used so far, in the kernel's part too. */
+/** CPU time of all threads of a process so far, user and kernel. */
 export function cpuSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The name in brackets may hold spaces; what follows it does not.
+  // The name in brackets may contain spaces; the fields after it do not.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
 }
 
-/** CPU steal time since boot: the host of this virtual machine ran something else. */
+/** CPU steal time since boot: the hypervisor ran something else. */
 export function stolenSeconds(): number {
   const [, , , , , , , , stolen] = readFileSync('/proc/stat', 'utf8').split(/\s+/, 9)
   return Number(stolen) / ticksPerSecond
 }
 
-/** Physical memory in bytes: now, and the most it ever was. */
+/** Resident memory in bytes: now, and at its peak. */
 export function memoryOf(pid: number): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const read = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024

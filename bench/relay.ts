@@ -1,6 +1,6 @@
 /**
- * What everything is measured against: the plainest relay that one would write with the same parts. It takes the same
- * call and gives an answer of the same shape; it knows nobody, asks nothing, keeps no record and hides nothing.
+ * The baseline: the simplest relay that one would write with the same libraries. It takes the same
+ * call and returns a response of the same shape, without authentication, checks, records or redaction.
  */
 import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'

@@ -1,13 +1,13 @@
-/** What the bench found, as a table to be read by a person. */
+/** The results as a table. */
 
 export interface Row {
   what: string
-  /** What it is measured against, and what we did. */
+  /** The baseline, and our result. */
   theirs: string
   ours: string
   result: string
   bar: string
-  /** Undefined where there is none to meet. */
+  /** Undefined if there is no target. */
   isMet: boolean | undefined
 }
 
@@ -44,7 +44,7 @@ export const micros = (value: number) => `${Math.round(value)} µs CPU`
 export const millis = (value: number) => `${value.toFixed(2)} ms`
 export const mebibytes = (bytes: number) => `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 
-/** The median, and between what it moved. */
+/** The median with the minimum and maximum. */
 export function spread(values: number[], middle: number): string {
   return `${middle.toFixed(2)} (${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)})`
 }

@@ -1,4 +1,4 @@
-/** Side by side: everybody in turn, several times over, so that what else the machine does falls on all alike. */
+/** Measures all contenders in turn, several times, so that other load on the machine affects all of them alike. */
 import type { ChildProcess } from 'node:child_process'
 import { drive } from './load.ts'
 import type { Caller, Round, Target } from './load.ts'
@@ -18,7 +18,7 @@ export interface Comparison {
   rounds: Round[]
 }
 
-/** The first contender is what the others are compared with. */
+/** The first contender is the baseline. */
 export async function compare(
   generator: ChildProcess,
   contenders: Contender[],
@@ -37,12 +37,12 @@ export async function compare(
     })
   for (const contender of contenders) {
     say(`warming up: ${contender.name}`)
-    // Every account's connection to the upstream is opened once, by its first call.
+    // The first call of every account opens its connection to the upstream.
     await run(contender, warmUpSeconds, contender.callers.length * 4)
   }
   const results: Comparison[] = contenders.map((contender) => ({ contender, rounds: [] }))
   for (let round = 1; round <= rounds; round++) {
-    // Every other round in reverse: whoever is measured second tends to be a little faster.
+    // Every other round in reverse: the second one measured tends to be a little faster.
     for (const result of round % 2 === 0 ? results.toReversed() : results) {
       const measured = await run(result.contender, roundSeconds)
       result.rounds.push(measured)
@@ -63,7 +63,7 @@ export function median(values: number[]): number {
 
 export const medianOf = ({ rounds }: Comparison, pick: (round: Round) => number): number => median(rounds.map(pick))
 
-/** Round by round against the neighbour in time. */
+/** Compares rounds that ran next to each other: the machine's load changes over time. */
 export function ratios(one: Comparison, other: Comparison): number[] {
   return one.rounds.map(({ perSecond }, index) => perSecond / (other.rounds[index]?.perSecond ?? Infinity))
 }

@@ -1,4 +1,4 @@
-/** What is measured, one by one: each sets up what it needs and gives its rows of the table. */
+/** The scenarios: each sets up what it needs and returns its rows of the table. */
 import type { ChildProcess } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { contending, startInSandbox, startSeeded } from './contenders.ts'
@@ -23,7 +23,7 @@ export interface Bench {
   isQuick: boolean
   relay: Callable
   generator: ChildProcess
-  /** Makes sure that there is a server. */
+  /** Starts a PostgreSQL server if there is none yet. */
   postgres: () => Promise<void>
   say: (progress: string) => void
 }
@@ -31,7 +31,7 @@ export interface Bench {
 const crowd = { agents: 1000, grantsPerAgent: 1, auditRecords: 0 }
 const connections = 16
 
-/** One service on SQLite serves all scenarios that say nothing else about it. */
+/** One service on SQLite, shared by the scenarios that need no special settings. */
 let shared: Promise<MeasuredService> | undefined
 function onSqlite({ scope, outside, say }: Bench): Promise<MeasuredService> {
   shared ??= startSeeded(scope, 'sqlite', outside, crowd, say)
@@ -68,11 +68,15 @@ async function fullCallOnPostgres({ scope, outside, relay, generator, pace, post
   return theirs && ours ? [ratioRow(`full call, PostgreSQL, ${connections} connections`, theirs, ours, 0.45, 0.55)] : []
 }
 
-/** No bar: it shows how far all of us are from what the machine could do. */
+/** No target: it shows how far the service is from what the machine could do. */
 async function againstNginx(bench: Bench): Promise<Row[]> {
   const { scope, outside, generator, pace, say } = bench
-  const row = { what: `full call, SQLite, against nginx, ${connections} connections`, bar: '(0.25)', isMet: undefined }
-  if (!isNginxThere()) return [{ ...row, theirs: '', ours: '', result: 'not run: there is no nginx' }]
+  const row = {
+    what: `full call, SQLite, compared with nginx, ${connections} connections`,
+    bar: '(0.25)',
+    isMet: undefined,
+  }
+  if (!isNginxThere()) return [{ ...row, theirs: '', ours: '', result: 'not run: nginx is not installed' }]
   const contenders = [await startNginx(scope, outside), await onSqlite(bench)].map((one) => contending(one, '/small'))
   const [theirs, ours] = await compare(generator, contenders, connections, pace, say)
   return theirs && ours ? [{ ...ratioRow(row.what, theirs, ours, 0, 0.25), ...row }] : []
@@ -94,9 +98,9 @@ async function oneConnection(bench: Bench): Promise<Row[]> {
       bar: '≤ + 0.60 ms (0.40)',
       isMet: more <= 0.6,
     },
-    // In every call's way: it is on record, for good, before its first byte leaves.
+    // Part of every call: its record is synced to disk before the request is sent.
     {
-      what: 'of it the disk: one page, synced',
+      what: 'of which the disk: one page, synced',
       theirs: '',
       ours: '',
       result: millis(syncMs()),
@@ -110,11 +114,11 @@ async function largeAnswer(bench: Bench): Promise<Row[]> {
   const { relay, generator, pace, say } = bench
   const contenders = [relay, await onSqlite(bench)].map((one) => {
     const { callers, ...contender } = contending(one, '/large')
-    // Warming up calls by everybody, and that would take long.
+    // A warm-up would call as every agent, which would take long.
     return { ...contender, callers: callers.slice(0, 50) }
   })
   const [theirs, ours] = await compare(generator, contenders, 4, pace, say)
-  return theirs && ours ? [ratioRow('answer of 1 MiB JSON, 4 connections', theirs, ours, 1.2, 2)] : []
+  return theirs && ours ? [ratioRow('response of 1 MiB JSON, 4 connections', theirs, ours, 1.2, 2)] : []
 }
 
 async function escapesOnly(bench: Bench): Promise<Row[]> {
@@ -127,20 +131,20 @@ async function escapesOnly(bench: Bench): Promise<Row[]> {
       { pid },
       { kind: 'load', port, callers: sqlite.calls('/escapes'), connections: 1, seconds, atLeast: 0 },
     )
-  say('warming up: bodies made of escapes')
+  say('warming up: bodies of escapes')
   await run(pace.warmUpSeconds)
   const longest: number[] = []
   const rates: number[] = []
-  // In rounds, as everything here: where others have the processor for a while, the longest of all tells of them.
+  // In rounds: the maximum over one long run would show other processes on the machine.
   for (let round = 1; round <= pace.rounds; round++) {
     const { longestMs, result } = await standstillDuring(service, () => run(pace.roundSeconds))
     longest.push(longestMs)
     rates.push(result.perSecond)
-    say(`round ${round} of ${pace.rounds}: stood still ${millis(longestMs)} at most`)
+    say(`round ${round} of ${pace.rounds}: event loop blocked for ${millis(longestMs)} at most`)
   }
   return [
     {
-      what: 'body of escapes alone, 1 MiB: stood still, ms',
+      what: 'body of escapes only, 1 MiB: event loop blocked, ms',
       theirs: '',
       ours: perSecond(median(rates)),
       result: spread(longest, median(longest)),
@@ -156,11 +160,11 @@ async function longStream(bench: Bench): Promise<Row[]> {
   const bytes = 1024 ** 3
   const run = async (one: Callable, size: number) => {
     const [caller] = one.calls(`/stream/${size}`, { stream: true, timeout_ms: 300_000 })
-    if (!caller) throw new Error('there is nobody to call')
+    if (!caller) throw new Error('there is no agent to call as')
     const { seconds } = await drive(generator, one, { kind: 'stream', port: one.port, caller, bytes: size })
     return size / seconds
   }
-  // Both take as much memory meanwhile as their engine likes to have for what it throws away.
+  // Warm-up: both grow to the heap size that V8 keeps for garbage.
   for (const one of [relay, sqlite]) await run(one, bytes / 4)
   const before = memoryOf(sqlite.pid)
   const theirs = await run(relay, bytes)
@@ -188,7 +192,7 @@ async function longStream(bench: Bench): Promise<Row[]> {
   ]
 }
 
-/** Against the database with few rows. Then it is stopped and started again, since it is there. */
+/** Compared with a database of few rows. Then it is restarted, to measure the start with many rows. */
 async function manyRows(bench: Bench): Promise<Row[]> {
   const { scope, outside, generator, pace, isQuick, say } = bench
   const few = { ...(await onSqlite(bench)), name: 'few rows' }
@@ -201,7 +205,7 @@ async function manyRows(bench: Bench): Promise<Row[]> {
   if (!theirs || !ours) return []
   const { agents, grantsPerAgent, auditRecords } = size
   return [
-    ratioRow(`${agents * grantsPerAgent} grants, ${auditRecords} records against few`, theirs, ours, 0.85, 0.95),
+    ratioRow(`${agents * grantsPerAgent} grants, ${auditRecords} records, compared with few`, theirs, ours, 0.85, 0.95),
     await startRow('start to ready, on that database', many),
   ]
 }
@@ -231,9 +235,9 @@ async function startToReady({ scope, outside, say }: Bench): Promise<Row[]> {
 
 const coresForWorkers = 4
 
-/** The callers and the upstream need cores of their own: with fewer there is nothing that a second worker could use. */
+/** The load generator and the upstream need their own cores: with fewer, a second worker has no core to use. */
 async function twoWorkers({ scope, outside, generator, pace, say }: Bench): Promise<Row[]> {
-  const row = { what: `two workers against one, SQLite, ${connections} connections`, bar: '≥ 1.70' }
+  const row = { what: `two workers compared with one, SQLite, ${connections} connections`, bar: '≥ 1.70' }
   const cores = availableParallelism()
   if (cores < coresForWorkers) {
     const result = `not run: ${cores} cores, and it needs ${coresForWorkers}`
@@ -249,7 +253,7 @@ async function twoWorkers({ scope, outside, generator, pace, say }: Bench): Prom
   for (const { service } of [one, two]) await service.stop()
   if (!theirs || !ours) return []
   const all = ratios(ours, theirs)
-  // Without CPU time: of two workers the first process has next to none.
+  // Without CPU time: with two workers the primary process has next to none.
   const figures = (measured: Comparison) => perSecond(medianOf(measured, (round) => round.perSecond))
   return [
     {
@@ -262,11 +266,11 @@ async function twoWorkers({ scope, outside, generator, pace, say }: Bench): Prom
   ]
 }
 
-/** No bar: it shows what is ours alone of the cost of a call. */
+/** No target: it shows the service's own part of the cost of a call. */
 async function inSandbox({ scope, outside, relay, generator, pace, say }: Bench): Promise<Row[]> {
   const contenders = [relay, await startInSandbox(scope, outside)].map((one) => contending(one, '/small'))
   const [theirs, ours] = await compare(generator, contenders, connections, pace, say)
-  const row = theirs && ours && ratioRow('sandbox against a relayed call', theirs, ours, 0, 0)
+  const row = theirs && ours && ratioRow('sandbox compared with a relayed call', theirs, ours, 0, 0)
   return row ? [{ ...row, bar: '', isMet: undefined }] : []
 }
 
@@ -282,6 +286,6 @@ export const scenarios: Record<string, (bench: Bench) => Promise<Row[]>> = {
   sandbox: inSandbox,
   workers: twoWorkers,
   legacy: async (bench) => legacyCalls(bench, await onSqlite(bench)),
-  // The last: for minutes it still brings to disk what was written, which the others would wait for.
+  // Last, because it still flushes to disk for minutes afterwards, which would slow down the others.
   postgres: fullCallOnPostgres,
 }

@@ -1,4 +1,4 @@
-/** Fills a database as a service in use would have: through its stores, with tokens sealed like any other. */
+/** Fills a database like that of a service in use: through its stores, with encrypted tokens. */
 import { randomBytes } from 'node:crypto'
 import type { Connection } from '../server/src/connections/connection.ts'
 import type { Grant } from '../server/src/grants/grant.ts'
@@ -17,9 +17,9 @@ export interface Seed {
   agents: number
   grantsPerAgent: number
   auditRecords: number
-  /** Where the provider's tokens may go: `localhost:1234`. */
+  /** The provider's API host: `localhost:1234`. */
   host: string
-  /** The same, of further hosts. */
+  /** More API hosts. */
   otherHosts?: string[]
 }
 
@@ -31,10 +31,10 @@ export interface SeededAgent {
 type Stores = ReturnType<typeof createStores>
 type Queries = Parameters<Stores['grants']['insert']>[0]
 
-/** Agents in one transaction: enough to be quick, and few enough to see it move. */
+/** Agents per transaction: enough to be fast, few enough to show progress. */
 const batch = 500
 
-/** Returns each agent's token, and a grant of it. */
+/** Returns each agent's token and one of its grants. */
 export async function seed(
   env: NodeJS.ProcessEnv,
   { agents, grantsPerAgent, auditRecords, host, otherHosts = [] }: Seed,
@@ -69,12 +69,12 @@ export async function seed(
 
 export type Seeding = Awaited<ReturnType<typeof openForSeeding>>
 
-/** The database of a service that has not been started yet. */
+/** The database of a service that has not started yet. */
 export async function openForSeeding(env: NodeJS.ProcessEnv) {
   const config = readConfig(env)
   if (!config.databaseUrl.isSet) prepareDataDirectory(config)
   const keys = masterKeySource(config)
-  // Made by the first read, which has to come before there is a database.
+  // The first read creates the keys, which has to happen before the database exists.
   keys.read()
   const database = openDatabase(config)
   const clock = () => new Date()
@@ -109,7 +109,7 @@ export function providerAt(apiHosts: string[]): Provider {
   }
 }
 
-/** An agent, a person, that person's account, and grants on it. */
+/** An agent, a user, the user's connection, and grants on it. */
 async function insertAgent(stores: Stores, tx: Queries, provider: Provider, grants: number): Promise<SeededAgent> {
   const now = new Date()
   const { agent, token, tokenHash } = agentOf(now)

@@ -3,7 +3,7 @@ import type { RunningService } from '../e2e/running-service.ts'
 
 const reported = /"longest_standstill_ms":([\d.]+)/g
 
-/** How long the service's event loop stood still at most while the work was done, in milliseconds (see loop-delay.ts). */
+/** The longest time the service's event loop was blocked during the work, in milliseconds (see loop-delay.ts). */
 export async function standstillDuring<T>(
   service: RunningService,
   work: () => Promise<T>,

@@ -1,4 +1,4 @@
-/** The API that measured calls go to: a process of its own, with a certificate of an authority made for this run. */
+/** The API that measured calls go to: its own process, with a certificate of a CA made for this run. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

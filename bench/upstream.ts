@@ -1,4 +1,6 @@
-/** The API at the end of every call: TLS on loopback, answers made beforehand. One process, the same for everybody. */
+/**
+ * The API at the end of every call: TLS on loopback, with prepared responses. One process, shared by all contenders.
+ */
 import { createServer } from 'node:https'
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -18,7 +20,7 @@ const small = JSON.stringify({
   pushed_at: '2026-11-15T12:00:00Z',
 })
 
-/** The same as the relay would give it, for who passes on what comes. */
+/** In the shape of the relay's response, for nginx, which passes it on unchanged. */
 const enveloped = `{"status":200,"headers":{"content-type":"application/json"},"body":${small},"body_encoding":"json"}`
 
 /** Ordinary JSON: names, numbers, sentences, a link now and then. */
@@ -46,7 +48,7 @@ const answers: Record<string, Buffer> = {
 const piece = Buffer.alloc(65_536, 'data: {"delta":"and so on, and so forth"}\n\n')
 
 const tls = { cert: readFileSync(certFile), key: readFileSync(keyFile) }
-// As long as a common web server keeps them: every account has a connection of its own, and uses it now and then.
+// As long as common web servers keep idle connections: every account has its own connection and uses it rarely.
 createServer({ ...tls, keepAliveTimeout: 75_000 }, (request, response) => {
   if (!(request.headers.authorization ?? '').startsWith('Bearer ')) {
     response.writeHead(401).end()
@@ -63,7 +65,7 @@ createServer({ ...tls, keepAliveTimeout: 75_000 }, (request, response) => {
   process.send?.({ port: (this.address() as AddressInfo).port })
 })
 
-/** `/stream/1024` is so many bytes, in pieces, as fast as they are taken. */
+/** `/stream/1024` sends that many bytes in chunks, as fast as they are read. */
 function stream(request: IncomingMessage, response: ServerResponse): void {
   let left = Number(/^\/stream\/(\d+)$/.exec(request.url ?? '')?.[1] ?? 0)
   response.writeHead(left === 0 ? 404 : 200, { 'content-type': 'text/event-stream' })

@@ -28,9 +28,9 @@ interface ManyAddresses {
 }
 
 interface Pace {
-  /** So often a second, except where too many still wait for their answer. Resolves when the attack ends. */
+  /** That often a second, unless too many still wait for their response. Resolves when the attack ends. */
   repeat: (perSecond: number, act: (index: number) => Promise<number | string>) => Promise<void>
-  /** Keeps so many connections open, replaces those that close, and all of them after half a minute or a whole one. */
+  /** Keeps that many connections open, and replaces those that close, and each after 30 to 60 seconds. */
   hold: (count: number, begin: (socket: Socket, index: number) => unknown) => Promise<void>
 }
 
@@ -39,10 +39,10 @@ export interface Attacker extends Victim, ManyAddresses, Pace {
   strangers: AgentCredentials[]
 }
 
-/** By name, which says what the service has to bear. */
+/** By name, which says what the attack does. */
 export type Attacks = Record<string, (attacker: Attacker) => Promise<void>>
 
-/** How often each thing happened: by HTTP status, or in words. */
+/** Counts by HTTP status or event. */
 export type Tally = Record<string, number>
 
 /** All of 127.0.0.0/8 is this machine, and to the service each address is another client. */
@@ -62,7 +62,7 @@ export interface Extent {
   intensity: number
 }
 
-/** All attacks at the same time. Says what came of each. */
+/** Runs all attacks at the same time. Resolves with the counts of each. */
 export async function runAttacks(attacks: Attacks, victim: Victim, extent: Extent): Promise<Record<string, Tally>> {
   const { destroy, ...client } = manyAddresses(victim.port)
   const strangers: AgentCredentials[] = []
@@ -144,7 +144,7 @@ function pace({ open }: ManyAddresses, tally: Tally, { signal, intensity }: Exte
     },
     hold: async (connections, begin) => {
       const holdOne = async (_: unknown, index: number) => {
-        // Not all of them in one moment.
+        // Spread over time.
         await sleep(index * openEveryMs)
         while (!signal.aborted) {
           await keepOpen(index, begin).catch(() => undefined)

@@ -1,5 +1,5 @@
 /**
- * `npm run endurance`: agents that behave call at a steady rate, first alone, then while a stranger with 100 addresses
+ * `npm run endurance`: well-behaved agents call at a steady rate, first alone, then while a stranger with 100 addresses
  * and then an approved but hostile agent attack the same service in every way we know. On loopback only.
  *
  * `--seconds 600`        how long each attack goes on
@@ -7,13 +7,13 @@
  * `--attacker <name>`    `stranger` or `hostile agent`: leaves out the other one
  * `--only <attack>`      leaves out the other attacks, to find out which of them does harm
  * `--postgres`           uses PostgreSQL
- * `--profiles <folder>`  leaves a CPU profile of the service there
- * `--records 1000000`    measures another thing: how long `/healthz` waits at most with so many records (see records.ts)
- * `--memory`             measures another thing: the memory that 1,000 accounts take, for `--seconds` (see memory.ts)
+ * `--profiles <folder>`  writes a CPU profile of the service there
+ * `--records 1000000`    instead measures how long `/healthz` takes at most with that many records (see records.ts)
+ * `--memory`             instead measures the memory that 1,000 accounts take, for `--seconds` (see memory.ts)
  * `--seeded <folder>`    keeps the filled database of `--records` there and uses it again (SQLite)
  * `--cuts`               first breaks connections off at every byte, on every kind of listener
  *
- * Ends with an error where a bar is not met.
+ * Exits with an error if a target is missed.
  */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -84,7 +84,7 @@ async function ask<T>(worker: ChildProcess, order: Order): Promise<T> {
   return reply.result
 }
 
-/** The most memory that the process has had at any look, and how its calls go meanwhile. */
+/** Samples the memory of the process, keeps the maximum, and prints progress. */
 function watch(pid: number, what: string): () => number {
   let most = memoryOf(pid).now
   const began = Date.now()
@@ -116,7 +116,7 @@ async function main(): Promise<boolean> {
   const certificate = await authority.issue({ names: ['localhost'], addresses: ['127.0.0.1'] })
   const upstream = await startTlsUpstream(scope, certificate, answer)
   const host = `localhost:${upstream.port}`
-  // In a process of its own: sending 10 MiB answers and endless streams must not delay what good agents are answered.
+  // In its own process: sending 10 MiB responses and endless streams must not delay the responses for good agents.
   const attackersUpstream = await startProcess(scope, '../endurance/worker.ts')
   const attackersHost = `localhost:${await ask<number>(attackersUpstream, { kind: 'upstream', tls: certificate })}`
   const outside = { host, caFile: authority.caFile, profiles: values.profiles && resolve(values.profiles) }
@@ -186,7 +186,7 @@ async function main(): Promise<boolean> {
   for (const attacker of ['stranger', 'hostile agent'] as const) {
     if (attacker === (values.attacker ?? attacker)) attacked.push(await measure(attacker, seconds, attacker))
   }
-  say('looking through the record')
+  say('checking the audit log')
   const requests = [...upstream.requests, ...(await ask<string[]>(attackersUpstream, { kind: 'requests' }))]
   const faults = await recordFaults(scope, measured.service, requests)
   const rows = [quiet, ...attacked].flatMap((one) => rowsFor(quiet, one))
@@ -261,7 +261,7 @@ async function cutEveryByte(): Promise<void> {
   const env = { ...process.env, TEST_EVERY_BYTE: '1' }
   const child = spawn(process.execPath, ['--test', '--test-reporter=spec', file], { stdio: 'inherit', env })
   const [code] = (await once(child, 'exit')) as [number | null]
-  if (code !== 0) throw new Error('a listener did not survive')
+  if (code !== 0) throw new Error('a listener crashed')
 }
 
 const isMet = await main().finally(async () => {

@@ -1,4 +1,6 @@
-/** Agents that call at a steady rate, whether or not earlier calls have been answered, and measure how long each takes. */
+/**
+ * Agents that call at a steady rate, whether or not earlier calls have been answered, and measure how long each takes.
+ */
 import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { callService } from '../e2e/http-call.ts'
@@ -27,13 +29,13 @@ export interface CallMade {
   /** By the monotonic clock, in milliseconds. */
   beganAt: number
   tookMs: number
-  /** What came in place of the upstream's answer: `503 not_ready`, `ECONNRESET`. */
+  /** What came instead of the upstream's response: `503 not_ready`, `ECONNRESET`. */
   failure: { code: string; text: string } | undefined
 }
 
 export interface GoodCallsMade {
   calls: number
-  /** What was answered with anything but the upstream's answer. */
+  /** Calls that did not get the upstream's response. */
   failures: string[]
   /** Milliseconds. */
   p50: number
@@ -48,7 +50,7 @@ export interface GoodCallsMade {
 const parts = 20
 const patienceMs = 60_000
 
-/** Calls for as long as it is told to go on, then waits for the last answer. */
+/** Calls until told to stop, then waits for the last response. */
 export async function callSteadily(
   { port, upstreamHost, agents, perSecond, name, timeoutMs }: SteadyCalls,
   goesOn: (index: number) => boolean,

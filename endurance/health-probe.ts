@@ -1,6 +1,6 @@
 /**
- * A process of its own that asks `/healthz` every 20 ms, whether or not it was answered before, and calls through the
- * service meanwhile, so that there is always something to be written. Says how long the longest waited.
+ * Its own process: requests `/healthz` every 20 ms, without waiting for the previous response, and calls through the
+ * service meanwhile, so that there is always something to write. Reports the longest wait.
  */
 import { Agent, request } from 'node:http'
 import { once } from 'node:events'
@@ -28,7 +28,7 @@ export interface Probed {
 const everyMs = 20
 const callEveryMs = 50
 
-/** Until the signal, which ends it by itself. */
+/** Until the signal is aborted. */
 async function probe({ port, upstreamHost, agents }: ProbeOrder, signal: AbortSignal): Promise<Probed> {
   const connections = new Agent({ keepAlive: true })
   const callers = new Agent({ keepAlive: true })

@@ -1,7 +1,8 @@
 /**
- * `npm run endurance -- --memory`: how much memory one process on SQLite takes with many accounts. 50,000 calls are made
- * as fast as they go, spread over 1,000 agents with an account each; then they go on for `--seconds` at a steady rate, at
- * which every account's connection to the upstream stays open. Memory has to stay under a bar, and must not grow.
+ * `npm run endurance -- --memory`: how much memory one process on SQLite takes with many accounts. 50,000 calls are
+ * made as fast as they go, spread over 1,000 agents with an account each; then they go on for `--seconds` at a steady
+ * rate, at which every account's connection to the upstream stays open. Memory has to stay under a bar, and must not
+ * grow.
  */
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,7 +23,7 @@ const perSecond = 100
 const sampleSeconds = 10
 const settleMs = 3000
 const mostBytes = 250 * megabyte
-/** What the last third of the steady samples may have more than the first third, in the middle of each. */
+/** How far the median of the last third of the steady samples may exceed that of the first third. */
 const mostGrowth = 10 * megabyte
 
 export async function measureMemory(scope: Scope, seconds: number, say: (line: string) => void): Promise<boolean> {
@@ -30,7 +31,7 @@ export async function measureMemory(scope: Scope, seconds: number, say: (line: s
   const { host, caFile } = await startTestUpstream(scope)
   const outside = { host, caFile, profiles: undefined }
   const size = { agents: accounts, grantsPerAgent: 1, auditRecords: 0 }
-  // Without the bench's probe: it is TypeScript, and what reads that takes 12 MB in the service.
+  // Without the bench's probe: it is TypeScript, and stripping its types takes 12 MB in the service.
   const service = await startSeeded(scope, 'sqlite', outside, size, say, { NODE_OPTIONS: '' })
   const generator = await startProcess(scope, 'generator.ts')
   const load = { kind: 'load' as const, port: service.port, callers: service.calls('/small'), connections }

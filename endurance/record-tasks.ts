@@ -1,4 +1,4 @@
-/** Everything that callers, operators and the service itself do with a long record, each by its name. */
+/** Everything that callers, operators and the service itself do with a long audit log, by name. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, rmSync } from 'node:fs'
@@ -17,24 +17,24 @@ export interface TaskNeeds {
   scope: Scope
   service: RunningService
   seeded: SeededRecords
-  /** Of the person who has all agents. */
+  /** Of the user who has granted access to all agents. */
   session: string
 }
 
-/** Rejects where what was done did not end as it should. */
+/** Rejects if the task did not end as expected. */
 export type Task = (needs: TaskNeeds) => Promise<void>
 
 type Who = 'admin' | 'person' | 'agent'
 
 const hourMs = 3_600_000
-/** A list is followed so far: to its end would take minutes for callers whose budget is limited, and bring nothing new. */
+/** Pages read of each list: reading all would take minutes for callers with a read limit, and show nothing new. */
 const mostPages = 25
 
 function tokenOf({ service, seeded, session }: TaskNeeds, who: Who): string {
   return { admin: service.adminToken, person: session, agent: seeded.agent.token }[who]
 }
 
-/** Page after page. Whoever may read no more waits, as a client would. */
+/** Page after page. A caller beyond its read limit waits, as a client would. */
 function pages(who: Who, path: string, most = mostPages): Task {
   return async (needs) => {
     let cursor: string | null = null
@@ -52,7 +52,7 @@ function pages(who: Who, path: string, most = mostPages): Task {
   }
 }
 
-/** All of it as a file, for as long as that. */
+/** Exports everything, for a limited time. */
 function exported(who: Who, path: string, mostMs = 4_000): Task {
   return async (needs) => {
     const { port } = needs.service
@@ -83,7 +83,7 @@ function together(...tasks: Task[]): Task {
   }
 }
 
-/** The service alone is measured. */
+/** Only the service is measured. */
 function withoutProbe(env: Environment): Environment {
   return { ...env, NODE_OPTIONS: '' }
 }
@@ -96,7 +96,7 @@ function command(...words: string[]): Task {
   }
 }
 
-/** A process of its own that runs statements on the database's file, each after a pause. */
+/** Its own process that runs statements on the database file, each after a pause. */
 function sqliteBeside(...steps: (string | number)[]): Task {
   return async ({ service }) => {
     const program = `
@@ -136,7 +136,10 @@ const onlineBackup: Task = async ({ service }) => {
   rmSync(copy ?? '', { force: true })
 }
 
-/** Writes as much as a busy hour while a reader keeps SQLite from emptying its log; what then is in it has to go somewhere. */
+/**
+ * Writes as much as in a busy hour while a reader blocks SQLite's checkpoints, so that the log has to be caught up
+ * with.
+ */
 const longReader: Task = async (needs) => {
   const ended = new AbortController()
   const reading = sqliteBeside(
@@ -147,7 +150,7 @@ const longReader: Task = async (needs) => {
   )(needs).finally(() => {
     ended.abort()
   })
-  // Another process writes much at once, by which the log grows.
+  // Another process writes a lot, which makes the log grow.
   const database = new DatabaseSync(join(needs.service.dataDir, 'sallyport.db'), { timeout: 5000 })
   database.exec('pragma wal_autocheckpoint = 0')
   const grow = database.prepare('update agents set name = name || ?')
@@ -162,7 +165,7 @@ const longReader: Task = async (needs) => {
   }
   database.close()
   await reading
-  // Now the service is alone with it.
+  // Now only the service uses it.
   await sleep(3_000)
 }
 

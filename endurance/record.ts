@@ -1,10 +1,10 @@
-/** Whether the record is whole: it verifies, and every call that reached the upstream is on it. */
+/** Checks that the audit log is complete: it verifies, and has every call that reached the upstream. */
 import { runServer } from '../e2e/running-service.ts'
 import type { RunningService } from '../e2e/running-service.ts'
 
 type Scope = Parameters<typeof runServer>[0]
 
-/** Method and path of every call on record. */
+/** Method and path of every recorded call. */
 export async function recordedCalls(service: RunningService): Promise<string[]> {
   const { status, text } = await service.call('GET', '/v4/audit?event=proxy.attempt&format=ndjson', {
     token: service.adminToken,
@@ -17,15 +17,15 @@ export async function recordedCalls(service: RunningService): Promise<string[]> 
   })
 }
 
-/** What `audit verify` complains about; nothing where the record is as the service wrote it. */
+/** The complaints of `audit verify`; empty if the log is intact. */
 export async function verifyRecord(t: Scope, { env }: RunningService): Promise<string> {
   const { code, stdout, stderr } = await runServer(t, ['audit', 'verify'], env)
   return code === 0 ? '' : stdout + stderr
 }
 
-/** What is wrong with it, in words; nothing where it is whole. Stops the service. `seen`: method and path of each call. */
+/** Describes what is wrong; empty if it is complete. Stops the service. `seen`: method and path of each call. */
 export async function recordFaults(t: Scope, service: RunningService, seen: string[]): Promise<string[]> {
-  // A call is on record before it is sent; those that come while the record is read may not be in what is read.
+  // A call is recorded before it is sent, but calls made while the log is being read may be missing from it.
   const reached = [...seen]
   const recorded = new Set(await recordedCalls(service))
   const missing = reached.filter((call) => !recorded.has(call))

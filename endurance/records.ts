@@ -1,7 +1,7 @@
 /**
- * `npm run endurance -- --records 1000000`: a service with a long record. `/healthz` is asked every 20 ms from a process
- * of its own while everything that callers, operators and the service itself do with the record is done, one after the
- * other. Nothing may make it wait longer than 100 ms.
+ * `npm run endurance -- --records 1000000`: a service with a long audit log. Another process requests `/healthz` every
+ * 20 ms while everything that callers, operators and the service itself do with the log is done, one task after the
+ * other. No response may take longer than 100 ms.
  */
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -32,7 +32,7 @@ import { answer } from './upstream.ts'
 export interface RecordsOrder {
   records: number
   isPostgres: boolean
-  /** Tasks whose name holds one of these words; all where there is none. */
+  /** Only tasks whose name contains one of these words; all if empty. */
   only: string[]
   /** Where the filled SQLite database is kept, to be used again. */
   seeded: string | undefined

@@ -1,6 +1,6 @@
 /**
- * Fills a database with a record of any length, as a service in use would have left it: a person with thousands of agents,
- * an agent with thousands of people, calls with their outcomes, refusals, and everything that the sweep removes. Records
+ * Fills a database with an audit log of any length, like that of a service in use: a user with thousands of agents,
+ * an agent with thousands of users, calls with their outcomes, refusals, and everything that the sweep removes. Records
  * go through the audit store, so that `audit verify` finds nothing wrong with them.
  */
 import { randomBytes } from 'node:crypto'
@@ -13,18 +13,18 @@ import { createStores } from '../server/src/stores.ts'
 
 export interface RecordSeed {
   records: number
-  /** As many agents of one person, and as many people of one agent. */
+  /** The number of agents of one user, and of users of one agent. */
   parties: number
-  /** Where the provider's tokens may go: `localhost:1234`. */
+  /** The provider's API host: `localhost:1234`. */
   host: string
 }
 
 export interface SeededRecords {
   /** Has grants to all agents. */
   userId: string
-  /** Has grants of all people. */
+  /** Has grants of all users. */
   agent: SeededAgent
-  /** Make the calls meanwhile. */
+  /** The agents that make calls meanwhile. */
   agents: SeededAgent[]
   grantId: string
   connectionId: string
@@ -123,7 +123,7 @@ function tokens(now: Date) {
   }
 }
 
-/** Rows that the sweep removes, and lists that have mostly ended rows. */
+/** Rows that the sweep deletes, and lists with mostly ended rows. */
 async function seedEnded(
   { database, stores }: Seeding,
   userId: string,
@@ -196,11 +196,11 @@ async function seedAudit(
   }
 }
 
-/** Of twenty records: nine calls with their outcomes, a refusal that has a grant, and now and then one that has none. */
+/** Twenty records are nine calls with their outcomes, a refusal with a grant, and sometimes one without. */
 function recordsOf(people: readonly Between[], host: string, from: number, count: number, at: Date): AuditRecord[] {
   const made: AuditRecord[] = []
   for (let index = from; made.length < count; index++) {
-    // Far from each other, so that each page of a list is of many agents.
+    // Spread out, so that each page of a list has many agents.
     const party = people[(index * 7919) % people.length]
     if (!party) throw new Error('no agents were seeded')
     const facts = { method: 'GET', host, path: `/repos/acme/rocket/issues/${index}`, query: [], bytes: 0 }

@@ -1,4 +1,4 @@
-/** Loaded into the service before it starts: what it does every ten minutes it does after three seconds, once. */
+/** Loaded into the service before it starts: runs its ten-minute timers once, after three seconds. */
 const tenMinutesMs = 600_000
 const soonMs = 3_000
 const usual = globalThis.setInterval

@@ -1,12 +1,12 @@
-/** The provider's API that everybody calls: small answers for good agents, expensive ones for hostile agents. */
+/** The provider's API: small responses for good agents, expensive ones for hostile agents. */
 import type { RequestListener, ServerResponse } from 'node:http'
 
 const mebibyte = 1024 ** 2
 
-/** How a path begins says what is answered; what follows makes each call's path its own. */
+/** The prefix of a path selects the response; the rest makes each call's path unique. */
 export const paths = {
   small: '/small',
-  /** 10 MiB of characters that JSON writes with six each. */
+  /** 10 MiB of characters that take six bytes each in JSON. */
   unprintable: '/unprintable',
   large: '/large',
   escapes: '/escapes',

@@ -1,4 +1,4 @@
-/** Many clients at once: each comes from an address of its own. All of 127.0.0.0/8 is this machine. */
+/** Many concurrent clients, each with its own address. All of 127.0.0.0/8 is loopback. */
 import { once } from 'node:events'
 import { Agent } from 'node:http'
 import { connect } from 'node:net'
@@ -11,7 +11,7 @@ const addresses = Array.from({ length: 250 }, (_, index) => `127.0.2.${index + 1
 const connections = 2_000
 const open = new Set<Socket>()
 
-/** All are sent in one moment. Says how each was answered, and how many of the refusals say when to come again. */
+/** Sends all requests at once. Returns the responses, and how many of the refusals have Retry-After. */
 export async function registerAtOnce({ port, kind }: SetUp): Promise<string> {
   const agents = addresses.map((localAddress) => new Agent({ localAddress }))
   const tally: Record<string, number> = {}
@@ -53,7 +53,7 @@ export function closeConnections(): void {
   for (const socket of open) socket.destroy()
 }
 
-/** Again and again for ten seconds, by an admin. */
+/** Repeatedly for ten seconds, as an admin. */
 export async function exportRecord({ victim }: SetUp): Promise<string> {
   const began = performance.now()
   let records = 0

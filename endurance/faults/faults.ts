@@ -1,4 +1,4 @@
-/** Every fault: what breaks, and how it is mended. */
+/** All faults: what breaks, and how it is repaired. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,9 +19,9 @@ export interface Fault {
   begin: (setUp: SetUp) => unknown
   /** Takes the cause away. */
   end?: (setUp: SetUp) => unknown
-  /** It is one of a certain host, which further callers call meanwhile. */
+  /** The fault affects one API host, which additional callers call meanwhile. */
   host?: boolean
-  /** Where no call may fail. */
+  /** Set if no call may fail. */
   servesAll?: readonly Kind[]
 }
 
@@ -117,7 +117,7 @@ export const faults: readonly Fault[] = [
     },
     end: async ({ disk, postgres }) => {
       rmSync(join(disk, 'other-program'))
-      // PostgreSQL ends where it has no room for its own log.
+      // PostgreSQL exits if it has no space for its log.
       await postgres?.server.resume()
     },
   },
@@ -180,12 +180,12 @@ async function rollingRestart(setUp: SetUp): Promise<void> {
     await one.stop()
     await one.startAgain()
     await eventually(async () => (await one.call('GET', '/readyz')).status === 200, 'it does not become ready')
-    // HAProxy finds out within two checks, a second apart.
+    // HAProxy notices within two checks, a second apart.
     await sleep(3_000)
   }
 }
 
-/** Says how the start of another instance of this version ends. */
+/** Returns how the start of another instance of this version ends. */
 async function startOneMore({ victim: { env } }: SetUp): Promise<string> {
   const endings: (() => unknown)[] = []
   const scope = { after: (ending: unknown) => endings.push(ending as () => unknown) }

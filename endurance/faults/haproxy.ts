@@ -1,4 +1,4 @@
-/** HAProxy in front of the instances, with the configuration that docs/reliability.md shows; addresses alone differ. */
+/** HAProxy in front of the instances, with the configuration of docs/reliability.md, except for addresses. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'

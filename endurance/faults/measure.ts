@@ -1,4 +1,4 @@
-/** One fault in one set-up: what callers saw, how soon all was well again, and what the record says of it. */
+/** One fault in one set-up: the effect on callers, the time to recover, and the state of the audit log. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Scope } from '../../bench/processes.ts'
 import { callSteadily } from '../good-agents.ts'
@@ -11,15 +11,15 @@ export interface Result {
   fault: Fault
   setUp: SetUp
   callers: Seen
-  /** Only where the fault is one of a certain host: who called that. */
+  /** Callers of the faulty host, if the fault affects one host. */
   callersOfHost: Seen | undefined
-  /** Seconds from when the cause was gone to the first call from which on all succeed. */
+  /** Seconds from the end of the fault to the first call after which all succeed. */
   recoverySeconds: number
-  /** Calls that reached an API and are not on record. */
+  /** Calls that reached an API and are not recorded. */
   lost: number
-  /** Calls that reached an API, or stand on record, more than once. */
+  /** Calls that reached an API or are recorded more than once. */
   doubled: number
-  /** Of `audit verify`; empty where the record is whole. */
+  /** The output of `audit verify`; empty if the log is intact. */
   complaint: string
   note: string
   isMet: boolean
@@ -28,7 +28,7 @@ export interface Result {
 export interface Seen {
   calls: number
   failed: number
-  /** How often, by code. */
+  /** Counts by error code. */
   failures: Record<string, number>
   longestMs: number
 }
@@ -37,9 +37,9 @@ const perSecond = 25
 const perSecondToHost = 5
 const hostTimeoutMs = 3_000
 const calmMs = 3_000
-/** A call that took longer was held up, whatever came of it. */
+/** A call that took longer counts as delayed, whatever its result. */
 const heldUpMs = 2_000
-/** All is well when nothing has failed for so long. */
+/** Recovered means no failure for this long. */
 const wellMs = 5_000
 const longestWatchMs = 45_000
 export const mostRecoverySeconds = 5

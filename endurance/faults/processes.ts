@@ -1,4 +1,4 @@
-/** Signals to one process that answers calls: a worker where there are several, else the instance itself. */
+/** Signals to one process that serves calls: a worker if there are several, else the instance itself. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SetUp } from './set-ups.ts'

@@ -1,4 +1,4 @@
-/** The service in each way that it is run: one process on SQLite, two workers on it, three instances on PostgreSQL. */
+/** The supported set-ups: one process on SQLite, two workers on SQLite, three instances on PostgreSQL. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -22,14 +22,14 @@ export type Kind = (typeof kinds)[number]
 export interface SetUp {
   kind: Kind
   world: World
-  /** Where callers call: of the service, or of HAProxy. */
+  /** The port for callers: the service's or HAProxy's. */
   port: number
   instances: RunningService[]
-  /** The instance that a fault of one instance befalls. */
+  /** The instance that single-instance faults affect. */
   victim: RunningService
   agents: AgentCredentials[]
   setVictimsClock: (offset: string) => void
-  /** What the database lies on. */
+  /** The disk of the database. */
   disk: string
   /** Only with PostgreSQL. */
   postgres: Postgres | undefined
@@ -37,9 +37,9 @@ export interface SetUp {
 
 export interface Postgres {
   server: PostgresServer
-  /** Between the instances and the server. */
+  /** The relay between the instances and the server. */
   relay: SilentRelay
-  /** By a superuser, not through the relay. */
+  /** For a superuser, not through the relay. */
   run: (statement: string) => Promise<void>
 }
 

@@ -1,12 +1,12 @@
 /**
- * `npm run endurance -- --faults`: agents call at a steady rate while faults.ts breaks the service, its database and its
- * network, one fault at a time, in each set-up of set-ups.ts. On loopback only, as root on Debian.
+ * `npm run endurance -- --faults`: agents call at a steady rate while faults.ts breaks the service, its database and
+ * its network, one fault at a time, in each set-up of set-ups.ts. On loopback only, as root on Debian.
  *
  * `--only <text>`      faults whose name has the text; may be repeated
  * `--set-up <text>`    the same for set-ups
  * `--markdown <file>`  writes the table of docs/reliability.md there
  *
- * Ends with an error where a goal is not met.
+ * Exits with an error if a target is missed.
  */
 import { existsSync, globSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'

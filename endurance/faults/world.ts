@@ -1,4 +1,4 @@
-/** What stands around the service: an API that everybody calls, one that fails on demand, and a name server for both. */
+/** The environment of the service: an API for all callers, one that fails on demand, and a DNS server for both. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,12 +14,12 @@ import { answer } from '../upstream.ts'
 export interface World {
   folder: string
   caFile: string
-  /** Method and path of each call that came to either API. */
+  /** Method and path of each call that reached either API. */
   seen: string[]
   host: string
   failing: FailingApi
   names: NameServer
-  /** In place of Node: runs the service with our name server in its /etc/resolv.conf. */
+  /** Replaces Node: runs the service with our DNS server in its /etc/resolv.conf. */
   node: string
 }
 
@@ -79,7 +79,9 @@ export async function startWorld(scope: Scope): Promise<World> {
   }
 }
 
-/** Every third connection is closed after its answer, so that names are resolved and connections opened all the time. */
+/**
+ * Every third connection is closed after its response, so that names are resolved and connections opened continuously.
+ */
 function sometimesClosing(): RequestListener {
   let count = 0
   return (request, response) => {
