@@ -1,4 +1,4 @@
-/** A person with a connected account, and an agent that asks for access to it. Nothing here needs a provider to answer. */
+/** A user with a connected account, and an agent that requests access to it. No provider has to be running. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { createConnectionStore } from '../src/connections/connection-store.ts'
@@ -25,22 +25,22 @@ export interface AccessTest extends TestService {
   agent: { agentId: string; token: string }
   providerId: string
   connectionId: string
-  /** Another account of a person, at this provider or another: the id of the connection. */
+  /** Connects another account of a user, at this provider or another. Returns the connection id. */
   connect: (person: Person, account: string, provider?: string) => Promise<string>
   /** As the agent, or another one. */
   ask: (body?: object, token?: string) => Promise<Reply>
-  /** The id of a request that was accepted. */
+  /** Creates a request, which must succeed. Returns its id. */
   asked: (body?: object, token?: string) => Promise<string>
-  /** As the person, or whoever's token it is. */
+  /** As the user, or with another token. */
   approve: (id: string, body?: object, token?: string) => Promise<Reply>
   deny: (id: string, body?: object, token?: string) => Promise<Reply>
   cancel: (id: string, token?: string) => Promise<Reply>
-  /** As the agent, or whoever's token it is. */
+  /** As the agent, or with another token. */
   read: (id: string, token?: string) => Promise<Reply>
   pending: (person?: Pick<Person, 'token'>) => Promise<string[]>
 }
 
-/** So that time can pass without anybody having to sign in again. */
+/** Sessions do not expire when the test moves the clock. */
 const patient: Environment = {
   SALLYPORT_SESSION_IDLE_SECONDS: '31536000',
   SALLYPORT_SESSION_SECONDS: '31536000',

@@ -1,4 +1,4 @@
-/** Apple's push service as far as a provider sees it: HTTP/2 over TLS, with its rules, its answers and its bad days. */
+/** Apple's push service as a provider sees it: HTTP/2 over TLS, with its rules, responses and failures. */
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { createSecureServer } from 'node:http2'
@@ -15,13 +15,13 @@ import { listen } from './tls-upstream.ts'
 
 export type ApnsAnswer =
   | { status: number; reason: string; headers?: Record<string, string> }
-  /** The connection breaks with the push in hand, before any answer. */
+  /** The connection breaks after the push was received, before any response. */
   | 'lost'
-  /** Answers well, and says that this connection takes nothing more. */
+  /** Responds with success, then sends GOAWAY on this connection. */
   | 'goaway'
-  /** Says that this push was not taken, nor will be any other on this connection. */
+  /** Sends a GOAWAY that says this push was not processed. */
   | 'goaway-untaken'
-  /** Answers well, but only then. */
+  /** Responds with success, but only after this promise. */
   | { after: Promise<unknown> }
 
 export interface ApnsPush {
@@ -36,9 +36,9 @@ export interface ApnsServer {
   caFile: string
   caPem: string
   settings: Environment
-  /** What passed all rules, answered as it may have been. */
+  /** Pushes that passed all rules, whatever the response was. */
   received: ApnsPush[]
-  /** For the next pushes, in this order; then all is well. */
+  /** Responses for the next pushes, in this order; then success. */
   answers: ApnsAnswer[]
   connections: () => number
 }
@@ -56,7 +56,7 @@ export async function startApnsServer(t: Pick<TestContext, 'after'>, clock: Cloc
   const received: ApnsPush[] = []
   const answers: ApnsAnswer[] = []
 
-  /** What Apple would refuse a push with, whatever it is about. */
+  /** The reason why Apple would refuse a push, whatever its content. */
   const fault = (headers: IncomingHttpHeaders, body: string): [number, string] | undefined => {
     const jwt = readJwt(/^bearer (\S+)$/.exec(headers.authorization ?? '')?.[1] ?? '', publicKey)
     const { alg, kid } = jwt?.header ?? {}

@@ -19,7 +19,7 @@ interface Recording {
   app?: Pick<App, 'settle'>
 }
 
-/** What is on record, oldest first: all but where chains start, or the events that begin with these words. */
+/** The audit records, oldest first: all except chain starts, or the events with this prefix. */
 export async function recorded({ database, app }: Recording, prefix = ''): Promise<RecordedEvent[]> {
   await app?.settle()
   const names = ['audit_id', 'event', 'at', 'request_id', 'agent_id', 'user_id', 'grant_id'] as const
@@ -38,12 +38,12 @@ export async function recorded({ database, app }: Recording, prefix = ''): Promi
 
 interface Seeded {
   agentId?: string
-  /** How long each is, about. */
+  /** The approximate length of each. */
   bytes?: number
   at?: Date
 }
 
-/** Many refused calls on record, by the quickest way: on no chain. */
+/** Records many refused calls in the fastest way: unchained. */
 export async function seedRecords(
   { queries }: Database,
   count: number,

@@ -1,7 +1,7 @@
 /**
  * A real browser for tests: the one that SALLYPORT_TEST_BROWSER names, one that this machine has, one that playwright
- * can fetch, or Debian's own. Says on standard error which it took, and what it does meanwhile. Most tests need no more
- * of it than what draws and runs pages, which Debian has by itself: it opens them in half the time.
+ * can download, or Debian's. Reports on standard error which one it uses, and its progress. Most tests only need the
+ * headless shell, which Debian has as a separate package: it opens pages in half the time.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -29,16 +29,16 @@ const macApplications = [
 ]
 
 export interface BrowserWanted {
-  /** With what belongs to a desktop, such as notifications. */
+  /** The full browser, with desktop features such as notifications. */
   isWhole?: boolean
 }
 
-/** With a profile of its own, which goes when it is closed. */
+/** With its own profile, which is deleted when it is closed. */
 export async function launchBrowser(wanted: BrowserWanted = {}): Promise<Browser> {
   return chromium.launch({ executablePath: await findBrowser(wanted), args: flags })
 }
 
-/** The path of a browser, which is fetched or installed if need be: that may take minutes. */
+/** The path of a browser, which is downloaded or installed if necessary: that may take minutes. */
 export async function findBrowser({ isWhole = false }: BrowserWanted = {}): Promise<string> {
   const given = process.env['SALLYPORT_TEST_BROWSER']
   if (given) {

@@ -19,18 +19,18 @@ export interface TestCallLog {
   service: TestService
   log: CallLog
   stores: Stores
-  /** A log as another instance of the service would have it. */
+  /** The call log of another instance of the service. */
   another: (needs?: Partial<CallLogNeeds>) => CallLog
-  /** A call on a grant of an agent's own. */
+  /** A call on a new grant of a new agent. */
   newCall: (terms?: Partial<Grant>, more?: Partial<LoggedCall>) => Promise<LoggedCall>
   callOn: (one: GrantInState, more?: Partial<LoggedCall>) => Promise<LoggedCall>
-  /** The same call once more, as another. */
+  /** The same call again, as a separate one. */
   again: (call: LoggedCall) => LoggedCall
-  /** How many commits took one step, and how many of those succeeded. */
+  /** How many commits used a single statement, and how many of those succeeded. */
   steps: { tried: number; done: number }
   countOf: (call: LoggedCall) => Promise<number>
   eventsOf: (call: LoggedCall) => Promise<string[]>
-  /** What verification finds wrong with the record. */
+  /** The problems that verification finds in the audit log. */
   findings: () => Promise<unknown[]>
 }
 
@@ -62,10 +62,10 @@ export async function startCallLog(
   const another: TestCallLog['another'] = (more = {}) => createCallLog({ ...needs, ...more }, mode)
   const log = another()
   const callOn: TestCallLog['callOn'] = async ({ agentId, grantId, tokenHash }, more = {}) => {
-    // A copy: what the log changes in it is seen by no other.
+    // A copy, so that changes by the log are not shared.
     const standing = structuredClone(await stores.standings.find(queries, agentId, grantId))
     if (!standing) throw new Error('the grant is not there')
-    // PostgreSQL marks the use of a connection in a transaction only.
+    // A recent last use: on PostgreSQL updating it would need a transaction instead of a single statement.
     if (standing.connection) standing.connection.lastUsedAt = clock.now()
     return {
       ...{ agentId, tokenHash, auditId: newId('aud', clock.now()), requestId: 'req_test', route: {} },
@@ -79,7 +79,7 @@ export async function startCallLog(
   const newCall: TestCallLog['newCall'] = async (terms = {}, more) => {
     return callOn(await makeUsable(service, stores, { terms }), more)
   }
-  // The first commit begins a chain, and a connection to PostgreSQL has to be there for the one step.
+  // The first commit starts a chain, and the single statement needs an open PostgreSQL connection.
   const first = await newCall()
   do await log.begin(again(first))
   while (mode === 'single-statement' && steps.done === 0)

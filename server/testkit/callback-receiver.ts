@@ -8,8 +8,8 @@ import type { TestContext } from 'node:test'
 import { sharedAuthority } from './certificates.ts'
 
 /**
- * `holds`: answers when it is let go. `dies`: breaks off in the middle of its answer. `hangs up`: without any.
- * `trickles`: a good status, and a body that never ends.
+ * `holds`: responds when released. `dies`: disconnects in the middle of its response. `hangs up`: disconnects without
+ * one. `trickles`: status 2xx, and a body that never ends.
  */
 export type ReceiverFault = 'holds' | 'dies' | 'hangs up' | 'trickles' | { status: number; headers?: object }
 
@@ -25,13 +25,13 @@ export interface CallbackReceiver {
   /** For SALLYPORT_EGRESS_ALLOW. */
   host: string
   caFile: string
-  /** All that came, whatever it was answered. */
+  /** All requests, whatever the response was. */
   received: Received[]
-  /** From now on; undefined for 204. */
+  /** The fault from now on; undefined for 204. */
   answer: (fault: ReceiverFault | undefined) => void
-  /** How many are held just now. */
+  /** How many requests are being held. */
   held: () => number
-  /** Answers those that are held, and holds none from now on. */
+  /** Responds to the held requests, and holds none from now on. */
   letGo: () => void
   goDown: () => Promise<void>
   comeBack: () => Promise<void>
@@ -56,7 +56,7 @@ export async function startCallbackReceiver(
     } else misbehave(response, fault)
   }
   const server = createServer(await authority.issue({ names }), (request, response) => {
-    // Whoever calls may hang up while it is read.
+    // The caller may disconnect while the body is read.
     take(request, response).catch(() => response.destroy())
   })
   server.on('tlsClientError', () => undefined)

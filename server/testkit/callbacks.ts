@@ -1,4 +1,4 @@
-/** Access requests that have been decided, without what decides them, and who delivers their callbacks. */
+/** Decided access requests, written to the store directly, and the delivery of their callbacks. */
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -33,7 +33,7 @@ export interface CallbackTest extends TestService {
   callbacks: CallbackStore
   agentId: string
   providerId: string
-  /** A request with a callback, which waits for its decision. */
+  /** A pending request with a callback. */
   ask: (url: URL, agentId?: string) => Promise<Asked>
   approve: (asked: Asked) => Promise<void>
   /** Both. */
@@ -112,9 +112,9 @@ function approvalOf(accessRequestId: string, agentId: string, grantId: string): 
   }
 }
 
-/** As a receiver does it at that moment, with the package that Standard Webhooks publishes. Throws where it does not hold. */
+/** Verifies like a receiver at that time, with the package of Standard Webhooks. Throws if invalid. */
 export function verified(secret: Secret, { headers, body }: Pick<Received, 'headers' | 'body'>, now: Date): unknown {
-  // The package reads the clock of the machine, and allows five minutes.
+  // The package uses the system clock, with five minutes of tolerance.
   mock.timers.enable({ apis: ['Date'], now })
   try {
     return new Webhook(secret.reveal()).verify(body, headers)

@@ -1,4 +1,4 @@
-/** A service with an account, an agent that was approved for it, and a TLS upstream that answers as the test says. */
+/** A service with a connection, an agent with a grant on it, and a TLS upstream that responds as the test says. */
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
@@ -49,7 +49,7 @@ export interface CallingOptions {
   provider?: object
   terms?: Partial<Grant>
   lookup?: Lookup
-  /** Adds to the app before it is called. */
+  /** Changes the app before the first call. */
   prepare?: (app: TestService['app']) => void
 }
 
@@ -65,9 +65,9 @@ export interface Calling {
   proxy: (members?: object) => Promise<Reply>
   /** The same with `"stream": true`, over a socket. */
   open: (members?: object, headers?: Record<string, string>) => Promise<ClientRequest>
-  /** Resolves with the head of its answer. */
+  /** Resolves with the head of the response. */
   stream: (members?: object, headers?: Record<string, string>) => Promise<Streamed>
-  /** What is on record of calls, once each of them has its outcome. */
+  /** The records of calls, once each of them has its outcome. */
   records: () => Promise<RecordedEvent[]>
 }
 
@@ -77,7 +77,7 @@ export interface Streamed {
   request: ClientRequest
 }
 
-/** What the upstream is sent, and what never comes back, where the account was made in the store. */
+/** The token of a connection that was made in the store: the upstream gets it, and no response may contain it. */
 export const accessToken = 'gho_Zm9vYmFyMTIzNDU2Nzg5MGFiY2Rl'
 
 export async function startUpstream(
@@ -99,7 +99,7 @@ export async function startUpstream(
   return { ...listening, host, url: `https://${host}/things`, received }
 }
 
-/** The account is made in the store: it has a token, and nobody who would renew it. */
+/** The connection is made in the store: it has a token, and no provider that could refresh it. */
 export async function startCalling(
   t: Pick<TestContext, 'after'>,
   engine: Engine,
@@ -118,7 +118,7 @@ export async function startCalling(
   return callingOn(service, { upstream, clients, userId, providerId, connectionId, terms: terms ?? {} })
 }
 
-/** The account is that of a person at a real authorization server, which renews its tokens. */
+/** The connection is made at a real authorization server, which can refresh its tokens. */
 export async function startOAuthCalling(
   t: Pick<TestContext, 'after'>,
   engine: Engine,
@@ -189,7 +189,7 @@ async function callingOn(
     stream: async (members, headers) => {
       const request = await open(members, headers)
       const [answer] = (await once(request, 'response')) as [IncomingMessage]
-      // Where the service cuts it off, the test sees it as the answer's own error.
+      // If the service disconnects, the test sees that as an error of the response.
       request.on('error', () => undefined)
       return { status: answer.statusCode ?? 0, answer, request }
     },
@@ -206,7 +206,7 @@ async function callingOn(
   }
 }
 
-/** Ends them before the service ends, which would wait for them. */
+/** Closes them before the service stops, which would wait for them. */
 function endingClients(t: Pick<TestContext, 'after'>): Set<ClientRequest> {
   const clients = new Set<ClientRequest>()
   t.after(() => {
@@ -215,7 +215,7 @@ function endingClients(t: Pick<TestContext, 'after'>): Set<ClientRequest> {
   return clients
 }
 
-/** Fails where it does not happen, instead of waiting for ever. */
+/** Fails after a while instead of waiting for ever. */
 export async function soon<T>(happens: Promise<T>): Promise<T> {
   const never = Promise.withResolvers<never>()
   const timer = setTimeout(never.reject, 10_000, new Error('it never happened'))

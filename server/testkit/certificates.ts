@@ -1,4 +1,4 @@
-/** Certificates for the tests and the demo: an authority of their own, and what it vouches for. Its key is kept nowhere. */
+/** Certificates for the tests and the demo: a CA, and the certificates it signs. The CA's key is not stored. */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { makeCertificate, newKeyPair, privatePem } from './x509.ts'
 
 export interface Subject {
-  /** What the certificate is good for: names, and IP addresses. */
+  /** The subject alternative names of the certificate. */
   names: string[]
   addresses?: string[]
   expired?: boolean
@@ -26,7 +26,7 @@ export interface Authority {
 const longAgo = new Date('2000-01-01T00:00:00Z')
 const dayMs = 86_400_000
 
-/** `folder` is the caller's own, and gets the authority's certificate as ca.pem. */
+/** Writes the CA's certificate to `folder` as ca.pem. */
 export async function createAuthority(folder: string, commonName = 'Sallyport test authority'): Promise<Authority> {
   const issuer = { commonName, ...newKeyPair() }
   const notAfter = new Date(Date.now() + 30 * dayMs)
@@ -52,10 +52,10 @@ export async function createAuthority(folder: string, commonName = 'Sallyport te
 
 let shared: Promise<Authority> | undefined
 
-/** One for the whole process, where it does not matter which. */
+/** One CA for the whole process, for tests that need no particular one. */
 export async function sharedAuthority(): Promise<Authority> {
   shared ??= createSharedAuthority()
-  // Handing out the promise itself would lead node:test from the file that waits to the file that made it.
+  // Returning the promise itself would make node:test attribute the waiting test to the file that created the promise.
   return await shared
 }
 

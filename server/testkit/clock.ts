@@ -4,7 +4,7 @@ import type { Clock } from '../src/platform/clock.ts'
 export interface FixedClock {
   now: Clock
   advance: (seconds: number) => void
-  /** Of a clock that follows the database's: how far the machine's is ahead of it. */
+  /** For a clock that follows the database's: how far the system clock is ahead of it. */
   offsetMs?: () => number
 }
 

@@ -1,4 +1,4 @@
-/** A service with one provider on a real authorization server, and a person who connects accounts there. */
+/** A service with one provider on a real authorization server, and a user who connects accounts there. */
 import type { TestContext } from 'node:test'
 import type { Engine } from '../src/platform/database/database.ts'
 import type { Environment } from '../src/platform/config/settings.ts'
@@ -17,11 +17,11 @@ export interface ConnectionTest extends TestService {
   oauth: OAuthServer
   user: Person
   providerId: string
-  /** The body of a start, sent by a person; the page that opens then. */
+  /** Starts a connect flow with this body as a user. Returns the URL of the consent page. */
   start: (person: Person, body?: object) => Promise<string>
-  /** A browser that follows the way back from the provider. */
+  /** Opens the provider's callback URL in a browser. */
   follow: (callback: string, cookie?: string) => Promise<Landing>
-  /** All of it: the id of the connection. */
+  /** The whole flow. Returns the connection id. */
   connect: (person?: Person, account?: string, body?: object) => Promise<string>
   connection: (id: string, person?: Person) => Promise<any>
   /** How often the provider's token endpoint was asked to refresh. */
@@ -47,7 +47,7 @@ export interface ConnectionTestOptions {
   oauth?: OAuthServerOptions
   clock?: FixedClock
   provider?: object
-  /** What else the service may reach on loopback. */
+  /** Other hosts on loopback that the service may reach. */
   hosts?: string[]
 }
 

@@ -12,11 +12,11 @@ export interface Expression {
 
 export interface Counted {
   steps: number
-  /** Where the first match begins; -1 for none, undefined where the steps ran out. */
+  /** The index of the first match; -1 for none, undefined if the steps ran out. */
   index: number | undefined
 }
 
-/** A bound above this is as good as none: it is paid for at every offset. Lower ones are made small. */
+/** A repetition limit above this counts as none, as it costs that much at every offset. Lower ones are scaled down. */
 const highBound = 64
 const smallBound = 8
 
@@ -28,7 +28,7 @@ export function parse({ source, flags }: Expression): AST.Pattern {
   return new RegExpParser().parsePattern(source, 0, source.length, { unicode: flags.includes('u'), unicodeSets })
 }
 
-/** Repetitions as they are counted here. */
+/** The repetition limits used here. */
 export function boundsOf({ min, max }: AST.Quantifier): { min: number; max: number } {
   return { min: Math.min(min, smallBound), max: max > highBound ? Infinity : Math.min(max, smallBound) }
 }
@@ -48,7 +48,7 @@ export function characterTest(flags: string): (node: AST.Element, character: str
 
 class OutOfSteps extends Error {}
 
-/** With `g` every match is looked for, as `matchAll` and `replace` do. */
+/** With `g` all matches are found, as in `matchAll` and `replace`. */
 export function countSteps(expression: Expression): (text: string, mostSteps: number) => Counted {
   const { flags } = expression
   const pattern = parse(expression)
@@ -141,7 +141,7 @@ export function countSteps(expression: Expression): (text: string, mostSteps: nu
     return at === text.length || (isMultiline && isBreak(at))
   }
 
-  /** Of one character: counted up first, so that a long one is no deep recursion. */
+  /** A repetition of one character: counted first, so that a long one causes no deep recursion. */
   const run = (node: AST.Quantifier, back: boolean): Match => {
     const { min, max } = boundsOf(node)
     const direction = back ? -1 : 1
@@ -166,7 +166,7 @@ export function countSteps(expression: Expression): (text: string, mostSteps: nu
     const inner = matchOf(node.element, back)
     const from = (count: number, at: number, then: Then): boolean => {
       step()
-      // An empty round leads nowhere.
+      // An empty repetition makes no progress.
       const again = () =>
         count < max && inner(at, (next) => (next !== at || count < min) && from(count + 1, next, then))
       if (count < min) return again()

@@ -20,7 +20,7 @@ export function onBothDatabases(name: string, define: (engine: Engine) => void):
   }
 }
 
-/** A folder that goes when the test ends. */
+/** A folder that is deleted when the test ends. */
 export function temporaryFolder(t: Pick<TestContext, 'after'>): string {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-test-'))
   t.after(() => {
@@ -29,19 +29,19 @@ export function temporaryFolder(t: Pick<TestContext, 'after'>): string {
   return folder
 }
 
-/** An empty database on the tests' PostgreSQL server, gone when the test ends. */
+/** An empty database on the tests' PostgreSQL server, dropped when the test ends. */
 export function temporaryPostgres(t: Pick<TestContext, 'after'>): Promise<string> {
   return createPostgres(t, '')
 }
 
-/** One whose schema is there already, where the test run has prepared a copy to make it from: that is much faster. */
+/** A migrated database, copied from a template if the test run has prepared one, which is much faster. */
 export function migratedPostgres(t: Pick<TestContext, 'after'>): Promise<string> {
   const template = process.env['TEST_DATABASE_TEMPLATE']
-  // File by file is half the work of page by page, which is the default.
+  // The file_copy strategy takes half the time of wal_log, the default.
   return createPostgres(t, template === undefined ? '' : `template ${template} strategy file_copy`)
 }
 
-/** The same for SQLite. Without a prepared copy it is for the test to migrate what it opens there. */
+/** The same for SQLite. Without a prepared copy the test has to migrate the database itself. */
 export function placeMigratedSqlite(file: string): void {
   const template = process.env['TEST_SQLITE_TEMPLATE']
   if (template !== undefined) copyFileSync(template, file)
@@ -56,14 +56,14 @@ async function createPostgres(t: Pick<TestContext, 'after'>, from: string): Prom
   return withDatabase(server, name)
 }
 
-/** For the length of a test run: what `placeMigratedSqlite` copies. */
+/** The template that `placeMigratedSqlite` copies during a test run. */
 export async function prepareSqliteTemplate(file: string): Promise<void> {
   const database = openSqlite(file)
   await migrate(database, () => new Date())
   await database.close()
 }
 
-/** For the length of a test run: what `migratedPostgres` copies. */
+/** The template that `migratedPostgres` copies during a test run. */
 export async function preparePostgresTemplate(server: string): Promise<{ name: string; drop: () => Promise<void> }> {
   const name = `template_${randomBytes(8).toString('hex')}`
   await onServer(server, `create database ${name}`)

@@ -1,4 +1,4 @@
-/** A phone as a test holds it: paired over the API, with a key that nobody else has. */
+/** A paired device of a test: paired over the API, with its own key. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
@@ -9,7 +9,7 @@ import type { TestService } from './service.ts'
 export interface TestDevice {
   deviceId: string
   token: string
-  /** Also of a device that never showed it: what it signs is then nobody's word. */
+  /** Also for a device that was paired without a key: its signatures are then not accepted. */
   key: KeyObject
   publicKey: DeviceKey
   thumbprint: string
@@ -19,7 +19,7 @@ export interface TestDevice {
 
 interface DeviceOptions {
   withKey?: boolean
-  /** A key that somebody else signs with. */
+  /** Another key to sign with. */
   publicKey?: DeviceKey
   name?: string
   platform?: 'ios' | 'android' | 'web'
@@ -58,7 +58,7 @@ export function newDeviceKey(): Omit<TestDevice, 'deviceId' | 'token'> {
   }
 }
 
-/** The device's word on a change of who may decide (`off`, `remove:…`, `enrol:…`), as it goes into a body. */
+/** The signature on a device change (`off`, `remove:…`, `enrol:…`), as members of a request body. */
 export async function signAction(
   service: TestService,
   device: TestDevice,

@@ -1,10 +1,10 @@
-/** The real egress for a test, with a name server that the test plays and an authority of its own. */
+/** The real egress for a test, with a fake DNS lookup and the test's own CA. */
 import type { TestContext } from 'node:test'
 import { parseAllowEntry } from '../src/platform/egress/allow-list.ts'
 import { createEgress } from '../src/platform/egress/egress.ts'
 import type { Egress, Lookup } from '../src/platform/egress/egress.ts'
 
-/** What requests of the tests say they are. */
+/** The User-Agent of the tests. */
 export const userAgent = 'Sallyport/0.0.0-test'
 
 interface TestEgress {
@@ -14,7 +14,7 @@ interface TestEgress {
   bounds?: { maxSocketsPerPool: number; maxSockets: number }
 }
 
-/** Every name leads to 127.0.0.1 unless the test says otherwise. `allow` is written as in SALLYPORT_EGRESS_ALLOW. */
+/** Every name resolves to 127.0.0.1 unless the test says otherwise. `allow` is written as in SALLYPORT_EGRESS_ALLOW. */
 export function testEgress(
   t: Pick<TestContext, 'after'>,
   { allow, caPem, lookup = leadingTo(['127.0.0.1']), bounds }: TestEgress,
@@ -25,7 +25,7 @@ export function testEgress(
   return egress
 }
 
-/** A name server that gives one answer after the other, and the last one from then on. */
+/** A lookup that returns these results in order, and then the last one every time. */
 export function leadingTo(...answers: string[][]): Lookup & { asked: string[] } {
   const asked: string[] = []
   const lookup: Lookup = (name) => {

@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test'
 import type { TestService } from './service.ts'
 
 export interface ReadEvent {
-  /** `comment` for a line that is none. */
+  /** `comment` for a comment line. */
   event: string
   data: any
 }
@@ -17,9 +17,9 @@ export interface EventReader {
   headers: IncomingMessage['headers']
   /** The next event; undefined at the end. */
   next: () => Promise<ReadEvent | undefined>
-  /** All topics that are told until all of these were. */
+  /** Reads until all these topics were received. Returns all topics so far. */
   topics: (...awaited: string[]) => Promise<Set<string>>
-  /** All that is there until the end. */
+  /** All events until the end of the stream. */
   rest: () => Promise<ReadEvent[]>
   request: ClientRequest
   answer: IncomingMessage

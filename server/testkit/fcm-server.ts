@@ -1,4 +1,4 @@
-/** Firebase as far as a server sees it: a token endpoint for service accounts, and the messages of one project. */
+/** Firebase as a server sees it: a token endpoint for service accounts, and the messages of one project. */
 import { createPublicKey, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
@@ -26,12 +26,12 @@ export interface FcmServer {
   caPem: string
   settings: Environment
   received: FcmMessage[]
-  /** For the next messages, in this order; then all is well. */
+  /** Responses for the next messages, in this order; then success. */
   answers: { status: number; body: object; headers?: Record<string, string> }[]
-  /** For the next who ask for an access token. */
+  /** Responses for the next token requests. */
   tokenAnswers: { status: number; body: object }[]
   tokensIssued: () => number
-  /** As an administrator's change of the account does. */
+  /** Invalidates all access tokens, as a change of the service account by an administrator does. */
   endTokens: () => void
 }
 

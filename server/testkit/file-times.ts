@@ -1,14 +1,14 @@
-/** What each test file takes, for `npm test -- --slowest`: on the clock, and of the processors. */
+/** The time that each test file takes, for `npm test -- --slowest`: elapsed, and CPU time. */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 
 interface FileTime {
   file: string
   seconds: number
-  /** Its processes that have ended count with it; the PostgreSQL server does not. */
+  /** Includes child processes that have exited, but not the PostgreSQL server. */
   cpuSeconds: number
 }
 
-/** Returns what is to be called at the file's end. */
+/** Returns a function to call at the end of the file. */
 export function measureFile(file: string): () => void {
   const list = process.env['TEST_FILE_TIMES']
   if (list === undefined) return () => undefined
@@ -30,12 +30,12 @@ function cpuSeconds(): number {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1e6
   }
-  // Behind the name in brackets, which may hold anything: of itself and of its ended children, in hundredths.
+  // The fields after the name in brackets, which may contain anything: own and children's CPU time, in hundredths.
   const members = readFileSync(own, 'utf8').split(') ').at(-1)?.split(' ').slice(11, 15) ?? []
   return members.reduce((sum, ticks) => sum + Number(ticks), 0) / 100
 }
 
-/** Of these files; a test of the runner itself runs others. */
+/** Only of these files, as a test of the runner itself runs others. */
 export function slowest(list: string, files: readonly string[], count = 30): string[] {
   const lines = existsSync(list) ? readFileSync(list, 'utf8').trim().split('\n') : []
   const times = lines

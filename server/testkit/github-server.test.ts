@@ -1,4 +1,4 @@
-/** What the tests' GitHub promises: GitHub's own ways, where they differ from the standards. */
+/** The behaviour of the tests' GitHub, where GitHub differs from the standards. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * The part of GitHub that a login uses, in the shape of its Enterprise Server, behind the same TLS front. It keeps
- * GitHub's own ways: errors with status 200, answers as a form unless JSON is asked for, scopes joined by commas, no
+ * The part of GitHub that a login uses, as an Enterprise Server, behind the same TLS front. It has
+ * GitHub's peculiarities: errors with status 200, form responses unless JSON is accepted, scopes joined by commas, no
  * refresh token and no expiry.
  */
 import { randomBytes } from 'node:crypto'
@@ -18,14 +18,14 @@ export interface GitHubServer extends Pick<
   'origin' | 'host' | 'calls' | 'secrets' | 'fault' | 'fetch' | 'close'
 > {
   caFile: string
-  /** A test may change where it is sent back to. */
+  /** A test may change the redirect URI. */
   client: GitHubApp
-  /** By login. A test may add to them, and rename one. */
+  /** By login. A test may add accounts, and rename one. */
   accounts: Record<string, GitHubAccount>
-  /** The URL that the browser is sent back to, unopened. */
+  /** Returns the URL that the browser is redirected to, without opening it. */
   approve: (authorizationUrl: string | URL, person?: { account?: string }) => Promise<string>
   deny: (authorizationUrl: string | URL) => Promise<string>
-  /** The person takes all back in the settings. */
+  /** The user revokes all authorizations in the settings. */
   endGrants: (login: string) => void
 }
 
@@ -101,7 +101,7 @@ export async function startGitHubServer(
   }
 }
 
-/** A browser that a test plays says whose it is; a real one is that of the account set. */
+/** A simulated browser names its account; a real one uses the account that was set. */
 function visitorOf(cookie: string, browserOf: string): Visitor {
   return { login: /login=([^;]+)/.exec(cookie)?.[1] ?? browserOf, allows: !cookie.includes('allows=no') }
 }

@@ -1,4 +1,4 @@
-/** What GitHub decides in a login, without the HTTP around it: codes, tokens, and what the API tells to whom. */
+/** GitHub's part of a login without HTTP: codes, tokens, and what the API returns for a token. */
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
@@ -6,7 +6,7 @@ export interface GitHubAccount {
   /** GitHub's numeric id, which stays when the login changes. */
   id: number
   name?: string | null
-  /** The public one of the profile; null where the person shows none. */
+  /** The public e-mail address of the profile; null if there is none. */
   email?: string | null
   emails?: { email: string; primary: boolean; verified: boolean }[]
 }
@@ -25,7 +25,7 @@ export interface GitHubApp {
   redirectUri: string
 }
 
-/** The person at the authorize page. */
+/** The user at the authorize page. */
 export interface Visitor {
   login: string
   allows: boolean
@@ -85,7 +85,7 @@ export function createGitHubSite(app: GitHubApp, accounts: Record<string, GitHub
     const value = form.get('code') ?? ''
     const code = codes.get(value)
     codes.delete(value)
-    // Which error a wrong verifier gives is not documented; the code is as good as wrong.
+    // GitHub does not document the error for a wrong verifier; it is treated like a wrong code.
     if (!code || !isProven(code.challenge, form.get('code_verifier'))) {
       return { error: 'bad_verification_code', error_description: 'The code is wrong or has expired.' }
     }
@@ -121,7 +121,7 @@ export function createGitHubSite(app: GitHubApp, accounts: Record<string, GitHub
   }
 }
 
-/** GitHub takes any path below the registered one. */
+/** GitHub accepts any path below the registered one. */
 function isBelow(redirectUri: string, registered: string): boolean {
   if (!URL.canParse(redirectUri)) return false
   const [asked, known] = [new URL(redirectUri), new URL(registered)]

@@ -1,4 +1,4 @@
-/** Grants in each state that could decide whether they can be used, and in each pair of those states. */
+/** Grants in each state that affects whether they are usable, and in each pair of those states. */
 import { randomBytes } from 'node:crypto'
 import type { Grant } from '../src/grants/grant.ts'
 import type { GrantState } from '../src/grants/usable.ts'
@@ -15,16 +15,16 @@ export interface GrantInState {
   /** The states, for messages. */
   name: string
   agentId: string
-  /** What the agent's calls come with. */
+  /** The agent's token. */
   token: string
   tokenHash: Buffer
   grantId: string
   /** A newer grant of the same agent that has expired. */
   expiredId: string
-  /** null in the sandbox, like the connection. */
+  /** Null for the sandbox, like the connection. */
   userId: string | null
   connectionId: string | null
-  /** What the rule should be told of it. */
+  /** The state that the usability rule takes as input. */
   state: GrantState
   isAgentDisabled: boolean
 }
@@ -82,7 +82,7 @@ const conditions: Condition[] = [
   {
     name: 'access token expired',
     needsConnection: true,
-    // Renewing it is not for the grant to decide.
+    // An expired token does not affect the grant.
     apply: ({ connectionId }, _stores, { database: { queries }, clock }) =>
       queries
         .updateTable('connections')
@@ -162,7 +162,7 @@ export async function grantsInEveryState(service: TestService): Promise<GrantInS
   return made
 }
 
-/** With an agent, a user, a provider and a connection of its own. */
+/** With its own agent, user, provider and connection. */
 export async function makeUsable(
   service: TestService,
   stores: Stores,

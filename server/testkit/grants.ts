@@ -4,7 +4,7 @@ import { grantStore } from '../src/grants/grant-store.ts'
 import { newId } from '../src/platform/ids.ts'
 import type { TestService } from './service.ts'
 
-/** A grant on a connection that is there already, as an approval would have made it. */
+/** A grant on an existing connection, as an approval would create it. */
 export async function insertGrant(
   { database, clock }: TestService,
   terms: Partial<Grant> & Pick<Grant, 'agentId' | 'userId' | 'connectionId'>,

@@ -1,4 +1,4 @@
-/** RSA keys for whoever does not care which. Making one takes longer than most tests, so the whole run shares them. */
+/** Shared RSA keys. Generating one takes longer than most tests, so the whole run shares them. */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 const known = new Map<string, KeyObject>()
 
-/** The private key of this name and size: another name is another key. Outside a test run each process makes its own. */
+/** The private key of this name and size. Outside a test run each process generates its own. */
 export function keptKey(name: string, modulusLength = 2048): KeyObject {
   const file = `${name}-${modulusLength}.pem`
   const key = known.get(file) ?? createPrivateKey(findPem(file, modulusLength))
@@ -25,7 +25,7 @@ function findPem(name: string, modulusLength: number): string {
     try {
       linkSync(draft, file)
     } catch (error) {
-      // Another process was faster: its key is the one.
+      // Another process was faster, so its key is used.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
     rmSync(draft)

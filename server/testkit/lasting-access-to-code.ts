@@ -1,4 +1,4 @@
-/** The part of lasting-access.ts that is about code hosts. */
+/** The part of lasting-access.ts for code hosts. */
 import type { Table } from './lasting-access.ts'
 
 export const github: Table[] = [

@@ -1,11 +1,11 @@
 /**
- * For each preset, by the vendor's reference: calls that leave something behind which outlives the grant, and calls
- * beside them that people need.
+ * For each preset, from the vendor's reference: calls whose effect outlives the grant (such as webhooks), and similar
+ * calls that must stay allowed.
  */
 import { github, gitlab } from './lasting-access-to-code.ts'
 
 export interface Table {
-  /** Where the paths lie. */
+  /** The host of the paths. */
   host: string
   refused: string
   allowed: string

@@ -1,4 +1,7 @@
-/** A client of the legacy protocol, written from the contract on node:crypto: it shares no code of the protocol with the service. */
+/**
+ * A client of the legacy protocol, written from the contract with node:crypto. It shares no protocol code with the
+ * service.
+ */
 import assert from 'node:assert/strict'
 import {
   constants,
@@ -46,7 +49,7 @@ export interface TestEnvelope {
   aad?: string
 }
 
-/** Making one is slow. Those of one test are all different; another test may get them again. */
+/** Generating keys is slow. Those of one test are all different; another test may get them again. */
 export function keyPair(index: number, modulusLength = 2048): KeyPair {
   return pairOf(keptKey(`legacy-client-${index}`, modulusLength))
 }
@@ -129,13 +132,13 @@ export interface TestClient {
   serviceKeyId: string
 }
 
-/** In this process, or one that is spoken to over the wire: of that neither database nor vault is within reach. */
+/** A service in this process or another one; the latter has no accessible database or vault. */
 interface Service extends Partial<Pick<TestService, 'database' | 'vault'>> {
   call: (method: string, path: string, call: { body: object }) => Promise<Reply>
   clock: Pick<TestService['clock'], 'now'>
 }
 
-/** Gives the service a key where it has none: each would else make its own, which takes a second. */
+/** Gives the service a prepared key if it has none: generating one takes a second. */
 async function giveServiceKey(database: Database, vault: Vault, now: Date): Promise<void> {
   const { pem, privateKey } = pairOf(keptKey('legacy-service', 3072))
   const pkcs8 = new Secret(privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64'))
@@ -143,7 +146,7 @@ async function giveServiceKey(database: Database, vault: Vault, now: Date): Prom
   await database.transaction((tx) => createServiceKeyStore(vault).insertFirst(tx, key, now))
 }
 
-/** The same for one in another process, which has started: which keys there are it reads with every call. */
+/** The same for a running service in another process, which reads its keys with every call. */
 export async function giveRunningServiceKey(env: Environment): Promise<void> {
   const config = readConfig(env)
   const database = openDatabase(config)
@@ -212,7 +215,7 @@ interface CallOptions {
   bind?: boolean
 }
 
-/** A save as a client that knows the protocol makes it. */
+/** The body of a valid save. */
 export function saveBody(
   service: Service,
   client: TestClient,
@@ -239,7 +242,7 @@ export function readBody(
   }
 }
 
-/** The answer, which must be a success; the client goes on with the challenge in it. */
+/** Calls, requires success, and gives the client the new challenge. */
 export async function succeed(service: Service, client: TestClient, path: string, body: object): Promise<Reply> {
   const reply = await service.call('POST', path, { body })
   assert.equal(reply.status, 200, reply.text)
@@ -250,7 +253,7 @@ export async function succeed(service: Service, client: TestClient, path: string
 export const save = (service: Service, client: TestClient, items: unknown) =>
   succeed(service, client, '/v1/kv/save', saveBody(service, client, items))
 
-/** What is inside the result. */
+/** The decrypted result. */
 export async function read(service: Service, client: TestClient, keys: unknown): Promise<any> {
   const reply = await succeed(service, client, '/v1/kv/read', readBody(service, client, keys))
   return open(client.key.privateKey, reply.body.result_envelope as TestEnvelope)
@@ -267,7 +270,7 @@ export function proofOf(nonce: string, requestId: string, result: TestEnvelope):
     .digest('base64url')
 }
 
-/** Code and member at fault. */
+/** Status, code and field of an error. */
 export function refusal({ status, body }: Reply): [number, string, string | undefined] {
   return [status, body.error.code as string, body.error.field as string | undefined]
 }

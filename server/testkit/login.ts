@@ -1,4 +1,4 @@
-/** A service whose people sign in with real providers, and browsers that do so: each with its own cookies. */
+/** A service whose users sign in with real providers, and browsers with their own cookies. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -16,7 +16,7 @@ export const base = 'https://sallyport.example'
 export interface LoginWorld {
   oidc: OAuthServer
   github: GitHubServer
-  /** Settings that make the service know both. */
+  /** Settings of the service for both providers. */
   settings: Record<string, string>
 }
 
@@ -52,7 +52,7 @@ export async function startLoginWorld(
 export interface Browser {
   cookies: Map<string, string>
   open: (url: string) => Promise<Reply>
-  /** Who is signed in here; undefined where nobody is. */
+  /** The signed-in user, if any. */
   user: () => Promise<{ user_id: string; name: string | null; email: string | null } | undefined>
 }
 
@@ -72,14 +72,14 @@ export function newBrowser(service: TestService): Browser {
   return { cookies, open, user: async () => (await open('/v4/auth/me')).body.user }
 }
 
-/** Where the browser is sent from the start: to the provider. */
+/** Starts a login. Returns the provider's URL that the browser is redirected to. */
 export async function begin(browser: Browser, id: 'oidc' | 'github', query = ''): Promise<string> {
   const { status, headers } = await browser.open(`/v4/auth/login/${id}${query}`)
   assert.equal(status, 302)
   return String(headers['location'])
 }
 
-/** The whole way. Says where the browser ends. */
+/** The whole login. Returns the path where the browser ends. */
 export async function signInWith(
   { oidc, github }: LoginWorld,
   browser: Browser,

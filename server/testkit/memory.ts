@@ -1,9 +1,9 @@
 import { existsSync, statfsSync } from 'node:fs'
 
-/** A container's memory file system is often much smaller. */
+/** In containers the in-memory file system is often much smaller. */
 const roomyBytes = 1024 ** 3
 
-/** Where files that nobody needs afterwards are made without a disk: the tests commit and delete all the time. */
+/** A folder in memory for temporary files, as the tests commit and delete a lot. */
 export function findMemory(): string | undefined {
   const memory = '/dev/shm'
   if (!existsSync(memory)) return undefined

@@ -1,16 +1,16 @@
-/** A name server on loopback, over UDP: it answers for the names that it is given, and is silent where it is told to be. */
+/** A DNS server on loopback, over UDP, with the names it is given. It can be told not to respond for some. */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { isIPv4 } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** Addresses of both families; `silent` where no answer comes. What is not there does not exist. */
+/** Addresses of both families; `silent` for no response. Other names do not exist. */
 export type Names = Record<string, string[] | 'silent' | 'silent for IPv6'>
 
 export interface NameServer {
   /** `address:port`. */
   address: string
-  /** The questions so far: `A name`, `AAAA name`. */
+  /** The queries so far: `A name`, `AAAA name`. */
   asked: string[]
   names: Names
 }
@@ -59,7 +59,7 @@ function readQuestion(message: Buffer): { name: string; type: number; end: numbe
 function answerOf(type: number, address: string): Buffer {
   const data = isIPv4(address) ? Buffer.from(address.split('.').map(Number)) : ipv6Bytes(address)
   const head = Buffer.alloc(12)
-  // The name is the one asked for.
+  // A pointer to the name in the question.
   head.writeUInt16BE(0xc00c, 0)
   head.writeUInt16BE(type, 2)
   head.writeUInt16BE(1, 4)

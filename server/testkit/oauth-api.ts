@@ -1,10 +1,10 @@
-/** A small API beside the authorization server, that takes its access tokens. */
+/** A small API beside the authorization server that accepts its access tokens. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type Provider from 'oidc-provider'
 import type { AccessToken } from 'oidc-provider'
 
-/** `/api/whoami` says whose token it is; `/api/echo` repeats the call, its headers too. */
+/** `/api/whoami` returns the account of the token; `/api/echo` returns the call with its headers. */
 export async function serveApi(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const answer = (status: number, body: object, headers: Record<string, string> = {}) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
@@ -17,7 +17,7 @@ export async function serveApi(provider: Provider, request: IncomingMessage, res
   } else if (path === '/api/whoami' && request.method === 'GET') {
     answer(200, { sub: token.accountId, client_id: token.clientId, scope: token.scope ?? '' })
   } else if (path === '/api/echo' && request.method === 'POST') {
-    // That one is put on by the server's own front.
+    // Added by the TLS front of the server.
     const headers = { ...request.headers, 'x-forwarded-proto': undefined }
     answer(200, { sub: token.accountId, url: request.url, headers, body: await text(request) })
   } else {

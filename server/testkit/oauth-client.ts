@@ -4,7 +4,7 @@ import type { OAuthServer } from './oauth-server.ts'
 
 const redirectUri = 'https://client.example/callback'
 
-/** What openid-client calls the server with: a fetch that trusts its certificate. */
+/** The fetch for openid-client, which trusts the server's certificate. */
 export function trusting(server: OAuthServer): oauth.DiscoveryRequestOptions {
   return { [oauth.customFetch]: server.fetch as unknown as oauth.CustomFetch }
 }
@@ -14,7 +14,7 @@ export function discover(server: OAuthServer, client = server.client): Promise<o
   return oauth.discovery(new URL(server.issuer), client.clientId, undefined, authentication, trusting(server))
 }
 
-/** The URL to send the person to, and what to do with the URL they come back to. */
+/** The authorization URL, and a function that exchanges the callback URL for tokens. */
 export async function authorize(config: oauth.Configuration, scope = 'openid offline_access') {
   const verifier = oauth.randomPKCECodeVerifier()
   const state = oauth.randomState()
@@ -36,7 +36,7 @@ export async function signIn(server: OAuthServer, { account = 'ada', scope = 'op
   return finish(await server.approve(url, { account }))
 }
 
-/** How openid-client tells of an error that an endpoint answered. */
+/** The error that openid-client throws for an error response of an endpoint. */
 export function refusedWith(error: string): { name: string; error: string } {
   return { name: 'ResponseBodyError', error }
 }

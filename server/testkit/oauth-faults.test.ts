@@ -82,7 +82,7 @@ test('a server closes even if a call hangs and a response is held back', async (
   const server = await startOAuthServer(t)
   server.fault.answer(oauthPaths.userinfo, 'hang')
   const hold = server.fault.hold(oauthPaths.jwks)
-  // Of a client that the server does not know, and so cannot end.
+  // An agent that the server does not know, so it cannot close its connections.
   const agent = new Agent({ connect: { ca: server.authority.caPem } })
   t.after(() => agent.destroy())
   const ask = (path: string) => fetch(`${server.issuer}${path}`, { dispatcher: agent })

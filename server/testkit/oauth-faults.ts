@@ -1,21 +1,21 @@
-/** What can go wrong on the way to a provider and back, by path. Each fault is lifted by the function it returns. */
+/** Faults between us and a provider, by path. Each returns a function that ends it. */
 export interface Answer {
   status: number
   headers: Record<string, string | string[]>
   body: Buffer
 }
 
-/** `hang` and `cut` keep the call from the provider; `lost` lets it work and loses its answer. */
+/** `hang` and `cut` stop the call before the provider sees it; `lost` drops the response after processing. */
 export type InsteadOfAnswer =
   { status: number; headers?: Record<string, string>; body?: string } | 'hang' | 'cut' | 'lost'
 
 export interface Faults {
   raise: {
-    /** The next calls to this path (all, where no number is given) are answered so instead, in the order raised. */
+    /** The next calls to this path (all, without a count) get this response instead, in order. */
     answer: (path: string, instead: InsteadOfAnswer, times?: number) => () => void
-    /** Holds the next answers of this path back (all, where no number is given); `arrived` resolves with the first. */
+    /** Holds back the next responses of this path (all, without a count); `arrived` resolves with the first. */
     hold: (path: string, times?: number) => { arrived: Promise<void>; release: () => void }
-    /** Changes the JSON answers of this path on their way. */
+    /** Changes the JSON responses of this path. */
     change: (path: string, change: (body: any) => unknown) => () => void
   }
   answerOf: (path: string) => Answer | 'hang' | 'cut' | 'lost' | undefined

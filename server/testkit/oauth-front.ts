@@ -1,6 +1,6 @@
 /**
- * The TLS end of a test's provider. Calls pass through it to a plain server inside, so that it can write down what
- * was called, collect every secret that went by, and raise faults.
+ * The TLS front of a test's provider. It forwards calls to a plain HTTP server, so that it can record the
+ * calls, collect every secret in them, and inject faults.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -19,7 +19,7 @@ export interface Call {
   method: string
   path: string
   grantType?: string
-  /** 0 until it is answered, and for good where it never is. */
+  /** 0 until there is a response. */
   status: number
 }
 
@@ -34,7 +34,7 @@ export interface Front {
   close: () => Promise<void>
 }
 
-/** Not passed on: they belong to one connection, or are made anew. */
+/** Hop-by-hop headers, and those that are set again. */
 const hopHeaders = ['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'te', 'upgrade', 'expect']
 
 export async function startFront(

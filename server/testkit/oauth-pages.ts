@@ -1,16 +1,16 @@
-/** The pages of an authorization server, for a person in a browser: sign in, allow or refuse. The tests' own are plain. */
+/** The pages of an authorization server in a browser: sign in, allow or deny. The default ones are plain. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type Provider from 'oidc-provider'
 import type { Interaction } from 'oidc-provider'
 
-/** All that a person is shown. What comes in is text, but for the forms: those are the provider's own markup. */
+/** The pages. All inputs are text, except the forms, which are the provider's own markup. */
 export interface OAuthPages {
   signIn: () => string
-  /** The account that a person signs in to; undefined where there is no such one, and the page is shown again. */
+  /** The account for a sign-in; undefined if it does not exist, so that the page is shown again. */
   accountOf: (answer: string) => string | undefined
   consent: (clientName: string, account: string, scopes: readonly string[]) => string
-  /** The buttons stand outside the form `op.deviceInputForm`, and `op.deviceConfirmForm`. */
+  /** The buttons are outside the forms `op.deviceInputForm` and `op.deviceConfirmForm`. */
   enterCode: (form: string, isWrong: boolean) => string
   confirmCode: (form: string, clientName: string, userCode: string) => string
   connected: () => string
@@ -38,7 +38,7 @@ export function escapeHtml(value: string): string {
   return value.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-/** Shows where a sign-in stands, and takes what the person answers there. */
+/** Shows the current step of a sign-in, and handles its form. */
 export async function serveInteraction(
   provider: Provider,
   request: IncomingMessage,
@@ -77,7 +77,7 @@ async function consentPage(
   return consent(clientName, session?.accountId ?? '', scopes.split(' '))
 }
 
-/** Who is signed in chooses somebody else. Without this the provider would end the session first, on a page of its own. */
+/** Lets a signed-in user switch accounts. Without this the provider would first end the session on its own page. */
 async function becomeAnother(provider: Provider, interaction: Interaction, accountId: string): Promise<void> {
   const session = interaction.session && (await provider.Session.findByUid(interaction.session.uid))
   if (!interaction.session || !session || session.accountId === accountId) return

@@ -1,4 +1,4 @@
-/** The person in the browser: follows redirects with a cookie jar, fills in the forms it meets, and allows or refuses. */
+/** A simulated user in a browser: follows redirects with a cookie jar, fills in forms, and allows or denies. */
 import type { fetch } from 'undici'
 
 export interface Person {
@@ -7,7 +7,7 @@ export interface Person {
   userCode?: string
 }
 
-/** Where a walk ended: sent to another site, which is not opened, or at a page without a form. */
+/** Where the redirects ended: at another site, which is not opened, or at a page without a form. */
 export interface WalkEnd {
   sentTo?: string
   title: string

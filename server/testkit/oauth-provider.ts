@@ -1,4 +1,4 @@
-/** oidc-provider, set up for the tests and the demo: keys of its own, S256 always required. */
+/** oidc-provider, configured for the tests and the demo: its own keys, PKCE with S256 always required. */
 import { randomBytes } from 'node:crypto'
 import Provider from 'oidc-provider'
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider'
@@ -8,23 +8,23 @@ import type { OAuthPages } from './oauth-pages.ts'
 import type { OAuthStore } from './oauth-store.ts'
 
 export interface ProviderOptions {
-  /** What its API knows beside OpenID's own. */
+  /** Scopes of its API, besides OpenID's. */
   apiScopes?: string[]
   pages?: OAuthPages
-  /** Whether clients may register themselves: anyone (the default), nobody, or who holds this token. */
+  /** Dynamic client registration: for anyone (the default), nobody, or with this initial access token. */
   registration?: boolean | { initialAccessToken: string }
-  /** Consent is asked for every time, also of an account that gave it before. */
+  /** Asks for consent every time, even if the account consented before. */
   alwaysAsksConsent?: boolean
   rotateRefreshToken?: boolean
   accessTokenSeconds?: number
   deviceFlow?: boolean
   deviceCodeSeconds?: number
   revocation?: boolean
-  /** What the provider says of these accounts; of others it says what their name suggests. */
+  /** The claims of these accounts; other accounts get claims made from their name. */
   accounts?: Record<string, { email?: string; email_verified?: boolean; name?: string }>
-  /** The claims stand in the ID token too, not only in userinfo. */
+  /** The claims are in the ID token too, not only in userinfo. */
   emailInIdToken?: boolean
-  /** Names itself in the authorization response (RFC 9207), as it does by default. */
+  /** Sends `iss` in the authorization response (RFC 9207), which is the default. */
   issParameter?: boolean
 }
 
@@ -121,7 +121,7 @@ function deviceSources(pages: OAuthPages): DeviceSources {
   }
 }
 
-/** oidc-provider always names itself; this makes it one of the many that don't. */
+/** oidc-provider always sends `iss`; this removes it, as most providers do not send it. */
 async function withoutIss(context: KoaContextWithOIDC, next: () => Promise<unknown>): Promise<void> {
   await next()
   const location = context.response.get('location')

@@ -1,4 +1,4 @@
-/** Finds what must never leak in the calls to a provider and in its answers. */
+/** Collects the secrets in calls to a provider and in its responses. */
 import type { IncomingMessage } from 'node:http'
 import type { Answer } from './oauth-faults.ts'
 

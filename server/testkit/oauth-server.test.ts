@@ -1,4 +1,4 @@
-/** What the tests' authorization server promises, seen by openid-client. It also shows how openid-client behaves. */
+/** The behaviour of the tests' authorization server, seen by openid-client. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as oauth from 'openid-client'

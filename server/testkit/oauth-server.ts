@@ -1,6 +1,6 @@
 /**
- * A real authorization server for tests, on loopback behind TLS: oidc-provider with pages a person could use, and in
- * front of it something that counts the calls and raises faults.
+ * A real authorization server for tests, on loopback behind TLS: oidc-provider with usable pages, and a
+ * front that counts calls and injects faults.
  */
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
@@ -19,24 +19,24 @@ import type { OAuthStore } from './oauth-store.ts'
 export interface OAuthServer extends Pick<Front, 'host' | 'calls' | 'secrets' | 'fault' | 'fetch' | 'close'> {
   /** `https://localhost:PORT`, the origin of all its endpoints. */
   issuer: string
-  /** The authority that signed its certificate; all servers of a process have the same. */
+  /** The CA of its certificate; all servers of a process share it. */
   caFile: string
   authority: Authority
   /** A confidential client (`client_secret_basic`) that may use every flow. */
   client: Client
   setRedirectUris: (redirectUris: string[]) => Promise<void>
   /**
-   * Plays the person in the browser: opens the URL, signs in, and allows or refuses. Gives the URL that the browser was
-   * sent back to, unopened.
+   * Plays the user in the browser: opens the URL, signs in, and allows or denies. Returns the URL that the browser was
+   * redirected to, without opening it.
    */
   approve: (authorizationUrl: string | URL, person?: { account?: string }) => Promise<string>
   deny: (authorizationUrl: string | URL, person?: { account?: string }) => Promise<string>
-  /** The same at the page where the code of a device is entered. */
+  /** The same at the page where a device code is entered. */
   approveDevice: (userCode: string, person?: { account?: string }) => Promise<void>
   denyDevice: (userCode: string) => Promise<void>
-  /** Ends all that an account allowed, as a person does in a provider's settings. */
+  /** Revokes all grants of an account, as a user does in a provider's settings. */
   endGrants: (account: string) => Promise<void>
-  /** Whether the provider still takes this access token. */
+  /** Whether the provider still accepts this access token. */
   accepts: (accessToken: string) => Promise<boolean>
 }
 
@@ -104,7 +104,7 @@ export async function startOAuthServer(
   }
 }
 
-/** Clients live in the provider's store, as those that registered themselves do, and can be changed there. */
+/** Clients are in the provider's store, like dynamically registered ones, and can be changed there. */
 function createClients(store: OAuthStore, options: OAuthServerOptions, secrets: Set<string>) {
   const { redirectUris = ['https://client.example/callback'], deviceFlow = true } = options
   const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'

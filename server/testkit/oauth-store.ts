@@ -1,9 +1,9 @@
-/** What one authorization server of the tests remembers. Nothing falls out by age: the provider judges that itself. */
+/** The in-memory store of an authorization server. Nothing is evicted by age: the provider checks expiry itself. */
 import type { Adapter, AdapterPayload } from 'oidc-provider'
 
 export interface OAuthStore {
   adapter: (model: string) => Adapter
-  /** Ends each grant of this account, with the tokens under it. */
+  /** Revokes each grant of this account, with its tokens. */
   endGrants: (accountId: string) => void
 }
 

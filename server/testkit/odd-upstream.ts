@@ -1,4 +1,6 @@
-/** An upstream that misbehaves on demand: `/odd/<name>` does what its name says. What no library would send is raw. */
+/**
+ * An upstream that misbehaves on demand: `/odd/<name>` does what its name says. Invalid HTTP is written as raw bytes.
+ */
 import type { TestContext } from 'node:test'
 import type { TLSSocket } from 'node:tls'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
@@ -22,7 +24,7 @@ const saysAndCloses =
     socket.end(Buffer.concat(parts.map((part) => Buffer.from(part))))
   }
 
-/** One byte after the other, each in a packet of its own. */
+/** Byte by byte, each in its own packet. */
 function dribble(socket: TLSSocket, bytes: Buffer, everyMs: number): void {
   let sent = 0
   const timer = setInterval(() => {
@@ -31,7 +33,7 @@ function dribble(socket: TLSSocket, bytes: Buffer, everyMs: number): void {
   }, everyMs)
 }
 
-/** More than goes out in one piece. */
+/** More than fits into one chunk. */
 export const longText = 'Zwölf Boxkämpfer\n'.repeat(20_000)
 
 const zipped = gzipSync(hello)
@@ -138,7 +140,7 @@ export const behaviours = {
 
 export type Oddity = keyof typeof behaviours
 
-/** The address of one of them. */
+/** The URL of one of them. */
 export function oddPath(name: Oddity): string {
   return `/odd/${encodeURIComponent(name)}`
 }

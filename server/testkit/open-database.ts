@@ -1,4 +1,4 @@
-/** A database of either engine without the service around it, and as many instances on it as a test wants. */
+/** A database of either engine without the service, with as many instances as a test wants. */
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Database, Engine } from '../src/platform/database/database.ts'

@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 
-/** Browsers open no page on some lower ones. */
+/** Browsers block some lower ports. */
 const lowest = 10_100
 const attempts = 50
 
 /**
- * A port of loopback that nobody listens on just now, and that the system gives to nobody who asks for any port: a server
- * that starts before the port is used does not take it.
+ * A free port on loopback outside the ephemeral range, so that another server with port 0
+ * does not get it before it is used.
  */
 export async function freePort(): Promise<number> {
   const range = Math.max(firstEphemeralPort() - lowest, 10_000)
@@ -33,7 +33,7 @@ async function canListen(port: number, host: string): Promise<boolean> {
   try {
     await once(server.listen({ port, host }), 'listening')
   } catch (error) {
-    // A machine without IPv6 has nobody listening there.
+    // On a machine without IPv6 nothing listens there.
     return (error as NodeJS.ErrnoException).code !== 'EADDRINUSE'
   }
   await once(server.close(), 'close')

@@ -1,7 +1,7 @@
 /**
- * A pooler between clients and a PostgreSQL server, on loopback, without passwords or TLS. By session it gives each client a
- * connection of its own. By transaction it takes the connection back whenever the server says that none is open. It refuses
- * what it does not know in a startup message, as PgBouncer does.
+ * A pooler between clients and a PostgreSQL server, on loopback, without passwords or TLS. In session mode each client
+ * has its own connection. In transaction mode it takes the connection back after each transaction. Like PgBouncer it
+ * refuses unknown parameters in a startup message.
  */
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
@@ -12,7 +12,7 @@ const known = ['user', 'database', 'client_encoding', 'datestyle', 'timezone', '
 const readyForQuery = 'Z'.charCodeAt(0)
 const isIdle = 'I'.charCodeAt(0)
 
-/** A connection to the server, and who hears what it says. */
+/** A connection to the server, and the client that gets its messages. */
 interface ServerLink {
   socket: Socket
   tell: (message: Buffer) => void
@@ -70,7 +70,7 @@ export async function startPooler(
         link = next
         link.tell = tell
       }
-      // One that is new has to be greeted first, which the client heard long ago.
+      // A new server connection needs a startup first, which the client has already done.
       link ??= open(startup, () => undefined)
       if (link.tell === tell) link.socket.write(chunk)
       else greet(link, tell, chunk)
@@ -93,7 +93,7 @@ function greet(link: ServerLink, tell: ServerLink['tell'], first: Buffer): void 
   }
 }
 
-/** Every message has its length behind a byte for its kind. */
+/** Every message is a type byte, its length and its content. */
 function inMessages(kindBytes: number, take: (message: Buffer) => void): (chunk: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0)
   return (chunk) => {
@@ -107,7 +107,7 @@ function inMessages(kindBytes: number, take: (message: Buffer) => void): (chunk:
   }
 }
 
-/** The names of a startup message: after its length and version, names and values take turns. */
+/** The parameter names of a startup message: after length and version, names and values alternate. */
 function namesIn(startup: Buffer): string[] {
   return startup
     .toString('latin1', 8)

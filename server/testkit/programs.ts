@@ -1,10 +1,10 @@
-/** Programs that the tests run and a bare machine may lack. */
+/** Programs that the tests need and a bare machine may lack. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** Installs what is missing, where that can be done. A test whose program is still missing fails and names it. */
+/** Installs missing programs if possible. A test whose program is still missing fails and names it. */
 export async function bringPrograms(names: readonly string[]): Promise<void> {
   for (const name of names) if (findProgram([name]) === undefined) await installOnDebian(name)
 }
@@ -26,7 +26,7 @@ export function isProgram(path: string): boolean {
 export async function installOnDebian(name: string): Promise<boolean> {
   if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return false
   say(`Installing the package ${name} with apt-get (this can take minutes) …`)
-  // Another installation may be under way.
+  // Another installation may be running.
   const quietly = ['-qq', '-o', 'DPkg::Lock::Timeout=300']
   return (
     (await run('apt-get', [...quietly, 'update'])) &&
@@ -34,7 +34,7 @@ export async function installOnDebian(name: string): Promise<boolean> {
   )
 }
 
-/** What the command prints is worth reading only where it failed, and then its end. */
+/** Shows the end of the output only if the command failed. */
 export async function run(command: string, args: string[]): Promise<boolean> {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env })

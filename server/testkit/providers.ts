@@ -1,4 +1,4 @@
-/** A service that may reach an authorization server on loopback, and what to say of that server. */
+/** A service that may reach an authorization server on loopback, and the server's provider metadata. */
 import type { TestContext } from 'node:test'
 import type { Engine } from '../src/platform/database/database.ts'
 import type { Environment } from '../src/platform/config/settings.ts'
@@ -11,7 +11,7 @@ export interface ProviderTest extends TestService {
   oauth: OAuthServer
   /** As an admin. */
   create: (body: object) => Promise<Reply>
-  /** As an agent, always the same unless a token is given. */
+  /** As an agent, the same one unless a token is given. */
   propose: (body: object, token?: string) => Promise<Reply>
   asAdmin: (method: string, path: string, body?: object) => Promise<Reply>
 }
@@ -38,7 +38,7 @@ export async function startProviderTest(
   }
 }
 
-/** An admin whose providers need no server behind them, each made a second after the other. */
+/** Creates providers without a server, each a second after the previous one. */
 export async function startAdmin(t: Pick<TestContext, 'after'>, engine: Engine) {
   const service = await startService(t, engine)
   const asAdmin = (method: string, path: string, body?: object) =>
@@ -56,7 +56,7 @@ export function reaching({ host, caFile }: Pick<OAuthServer, 'host' | 'caFile'>)
   return { SALLYPORT_EGRESS_ALLOW: host, SALLYPORT_EGRESS_CA_FILE: caFile }
 }
 
-/** Metadata without a server behind it. */
+/** Metadata of a provider without a server. */
 export const acme = {
   provider_name: 'Acme Corp',
   issuer_url: 'https://login.acme.example',

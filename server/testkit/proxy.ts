@@ -1,4 +1,4 @@
-/** The real pipeline of a proxied call, with an upstream and a credential of the test's own at its end. */
+/** The real pipeline of a proxied call, with the test's own upstream and credential. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { agentStore } from '../src/agents/agent-store.ts'
 import type { AuditLog } from '../src/audit/audit-log.ts'
@@ -23,7 +23,7 @@ import { createStores } from '../src/stores.ts'
 import { agentInSandbox } from './sandbox.ts'
 import type { TestService } from './service.ts'
 
-/** What the pipeline injects here. */
+/** The credential that the pipeline injects. */
 export const upstreamToken = 'ya29.A0-upstream-token-AbCdEf'
 
 export interface TestResponse {
@@ -32,7 +32,7 @@ export interface TestResponse {
   body: AsyncIterable<Uint8Array>
 }
 
-/** What came back in the envelope. */
+/** The response envelope. */
 export interface TestAnswer {
   status: number
   headers: Record<string, string | string[]>
@@ -47,12 +47,12 @@ export interface TestProxy {
   agentId: string
   token: string
   grantId: string
-  /** What has reached the upstream. */
+  /** The requests that reached the upstream. */
   received: UpstreamRequest[]
   outcomes: Outcome[]
   callsInFlight: CallsInFlight
   callLog: CallLog
-  /** Resolves once the outcome is on record too. */
+  /** Resolves once the outcome is recorded too. */
   call: (input?: Partial<ProxyInput>, caller?: Partial<Caller>) => Promise<TestAnswer>
   /** The same, as it would be passed on. */
   reply: (input?: Partial<ProxyInput>, caller?: Partial<Caller>) => Promise<ProxyReply>

@@ -1,11 +1,11 @@
-/** Python, for what has to be written by another hand than ours. */
+/** Python, for independent implementations. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { installOnDebian } from './programs.ts'
 
 const run = promisify(execFile)
 
-/** The first Python that has the package; undefined where none has. */
+/** The first Python that has the package, if any. */
 export async function findPython(packageName: string): Promise<string | undefined> {
   for (const python of ['python3', '/usr/bin/python3', 'python']) {
     try {
@@ -18,7 +18,7 @@ export async function findPython(packageName: string): Promise<string | undefine
   return undefined
 }
 
-/** Installs it where that can be done. A test that finds none is skipped, and says why. */
+/** Installs it if possible. A test without one is skipped, with the reason. */
 export async function bringPython(packageName: string): Promise<void> {
   if ((await findPython(packageName)) === undefined) await installOnDebian(`python3-${packageName}`)
 }

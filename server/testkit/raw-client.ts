@@ -1,4 +1,4 @@
-/** A service on a real port, and connections to it: bytes as the test says them, and as they come back. */
+/** A service on a real port, and raw connections to it. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
@@ -19,7 +19,7 @@ export interface ListeningService {
 export interface RawConnection {
   socket: Socket
   send: (text: string | Buffer) => void
-  /** All that came so far, once it is like this; or once the service closed the connection. */
+  /** All bytes so far, once they match, or once the service closed the connection. */
   received: (wanted?: RegExp) => Promise<string>
 }
 
@@ -27,11 +27,11 @@ export async function startListening(
   t: Pick<TestContext, 'after'>,
   engine: Engine,
   settings: Environment = {},
-  /** Before it listens. */
+  /** Changes the app before it listens. */
   prepare: (service: TestService) => void = () => undefined,
 ): Promise<ListeningService> {
   const sockets: Socket[] = []
-  // Before the service ends, which waits for them.
+  // Before the service stops, which waits for them.
   t.after(() => {
     for (const socket of sockets) socket.destroy()
   })

@@ -1,4 +1,4 @@
-/** HTTP/1.1 written byte by byte behind TLS, for upstreams that say what no library would. */
+/** HTTP/1.1 written as raw bytes over TLS, for responses that no library would send. */
 import type { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { TLSSocket } from 'node:tls'
@@ -22,7 +22,7 @@ export interface RawUpstream extends Listening {
   requests: RawRequest[]
 }
 
-/** Several requests on one connection come one after the other. */
+/** Requests on one connection are handled one after the other. */
 export async function startRawHttp(
   t: Pick<TestContext, 'after'>,
   answer: (request: RawRequest, socket: TLSSocket) => void,
@@ -44,7 +44,7 @@ export async function startRawHttp(
   return { ...listening, requests, host: `localhost:${listening.port}`, caFile: authority.caFile }
 }
 
-/** Undefined until all of it is there. Bodies come with their length: our client knows it. */
+/** Undefined until the request is complete. Expects a content-length, which our client always sends. */
 function readRequest(received: Buffer): { request: RawRequest; bytes: number } | undefined {
   const end = received.indexOf('\r\n\r\n')
   if (end === -1) return undefined
@@ -61,13 +61,13 @@ function readRequest(received: Buffer): { request: RawRequest; bytes: number } |
   return { request: { method, target, headers, body: received.subarray(end + 4, bytes) }, bytes }
 }
 
-/** The start of an answer. Header lines are as given: nothing is added and nothing is checked. */
+/** The head of a response. Header lines are sent as given: nothing is added or checked. */
 export function head(status: string | Buffer, ...lines: (string | Buffer)[]): Buffer {
   const parts = [Buffer.from('HTTP/1.1 '), status, ...lines.flatMap((line) => ['\r\n', line]), '\r\n\r\n']
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)))
 }
 
-/** A whole answer with its length. */
+/** A complete response with its content-length. */
 export function whole(status: string, lines: string[], body: string | Buffer): Buffer {
   const bytes = Buffer.from(body)
   return Buffer.concat([head(status, ...lines, `content-length: ${bytes.length}`), bytes])
@@ -78,9 +78,9 @@ export function chunk(body: string | Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
 }
 
-/** Ends the connection as a crash does, with a reset instead of a farewell. */
+/** Closes the connection with a TCP reset, like a crash. */
 export function reset(socket: TLSSocket): void {
-  // What TLS is spoken over has no other name.
+  // The socket under TLS has no public name.
   const { _parent: underneath } = socket as unknown as { _parent: Socket }
   underneath.resetAndDestroy()
 }

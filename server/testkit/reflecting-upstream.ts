@@ -1,6 +1,6 @@
 /**
- * An upstream that gives away the token it was called with, the way a careless or hostile API might: in any form, at
- * any place of the answer, framed in any way. The call says which, in its query.
+ * An upstream that returns the token it was called with, as a careless or hostile API might: in any form, at
+ * any place of the response, framed in any way. The query of the call selects them.
  */
 import type { TestContext } from 'node:test'
 import type { TLSSocket } from 'node:tls'
@@ -42,9 +42,9 @@ export interface Reflection {
   framing: Framing
   /** Where the form is cut in two, for `split`. */
   at?: number
-  /** Of the answer; 200 where none is given. */
+  /** The status of the response; 200 by default. */
   status?: number
-  /** Another secret that the upstream has come to know; by default it is the token of the call. */
+  /** Another secret to return; by default the token of the call. */
   whose?: string
 }
 
@@ -53,7 +53,7 @@ export function reflectionPath({ form, place, framing, at = 0, status = 200, who
   return `/reflect?${query.toString()}`
 }
 
-/** What stands in a line of a header can't hold what would end it. */
+/** Line breaks cannot be sent in a header line. */
 export function fitsHeader(bytes: Buffer): boolean {
   return bytes.every((byte) => byte >= 0x20 && byte !== 0x7f)
 }
@@ -123,7 +123,7 @@ function aroundBody(place: Place, status: string, shown: Buffer) {
   }
 }
 
-/** The form stands between neighbours, so that what is around it can be looked for too. */
+/** The form is surrounded by other text, so that tests can check that text too. */
 function bodyWith(place: Place, framing: Framing, shown: Buffer): { type: string; parts: Buffer[] } {
   const distance = framing === 'behind 300 KiB' ? 'lorem ipsum '.repeat(25_600) : ''
   const around = (type: string, before: string, inside: Buffer, after: string) => ({
@@ -145,7 +145,7 @@ function cut([before, shown, after]: Buffer[], framing: Framing, at: number): Bu
   return Array.from(all, (_, index) => all.subarray(index, index + 1))
 }
 
-/** Each in a turn of its own, so that it travels alone. */
+/** Each in its own tick, so that it is sent in its own packet. */
 function sendInTurn(socket: TLSSocket, parts: Buffer[]): void {
   const [first, ...rest] = parts
   if (first === undefined || socket.destroyed) return

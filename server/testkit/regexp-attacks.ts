@@ -1,6 +1,6 @@
 /**
- * Finds texts that a regular expression takes more than linear time for. The texts are made from the pattern: what leads
- * to a quantifier, something that it repeats, many times over, and something that fails.
+ * Finds texts for which a regular expression takes more than linear time. The texts are made from the pattern: a prefix
+ * that leads to a quantifier, something it repeats many times, and a suffix that fails.
  */
 import type { AST } from '@eslint-community/regexpp'
 import { boundsOf, characterTest, countSteps, parse } from './counting-matcher.ts'
@@ -12,7 +12,7 @@ export interface Attack {
   suffix: string
 }
 
-/** Characters that classes are tried with, besides those of the pattern itself. */
+/** Characters to try for classes, besides those of the pattern itself. */
 const usualCharacters = Array.from(' \t\r\naA0_-.,;:/\\"\'%&=+*?#<>[]{}()|@!$~é\u00a0\u2028\u0000\u0001')
 const mostPumps = 24
 const few = 32
@@ -20,7 +20,7 @@ const many = 256
 /** Eight times the text takes eight times the steps where that is linear, sixty-four times where it is quadratic. */
 const linearGrowth = 16
 
-/** Undefined where every text that is tried takes linear time. */
+/** Undefined if every tried text takes linear time. */
 export function findSlowText(expression: Expression): Attack | undefined {
   const count = countSteps(expression)
   return attacksOn(expression).find((attack) => {
@@ -41,7 +41,7 @@ export function attacksOn(expression: Expression): Attack[] {
   for (const { quantifier, before, after } of quantifiersIn(parse(expression))) {
     const leading = before.map(sampler.shortest).join('')
     const pumps = sampler.samples(quantifier.element).slice(0, mostPumps)
-    // The start itself over and over: each is a new try.
+    // The prefix repeated: each occurrence is a new attempt.
     const starts = leading === '' ? [] : [leading, leading + (pumps[0] ?? '')]
     const fails = sampler.characterBeside(quantifier.element)
     const following = after.map((node) => sampler.samples(node)[0] ?? '')
@@ -64,7 +64,7 @@ export function attacksOn(expression: Expression): Attack[] {
 
 interface FoundQuantifier {
   quantifier: AST.Quantifier
-  /** What has to match before it is reached. */
+  /** A text that matches everything before it. */
   before: AST.Element[]
   after: AST.Element[]
 }
@@ -89,7 +89,7 @@ function quantifiersIn(pattern: AST.Pattern): FoundQuantifier[] {
 function samplerOf({ source, flags }: Expression) {
   const characters = [...new Set([...Array.from(source), ...usualCharacters])]
   const isMatched = characterTest(flags)
-  /** Texts that the node matches, more than one where it has several ways. */
+  /** Texts that the node matches, several if it has alternatives. */
   const samples = (node: AST.Element): string[] => {
     switch (node.type) {
       case 'Character':
@@ -100,7 +100,7 @@ function samplerOf({ source, flags }: Expression) {
       case 'Group':
       case 'CapturingGroup': {
         const each = node.alternatives.flatMap(({ elements }) => samplesOfAll(elements))
-        // Two ways one after the other, which a third may match at once.
+        // Two alternatives in a row, which a third one may match together.
         return [...new Set([...each, each.slice(0, 2).join('')])]
       }
       case 'Quantifier': {
@@ -114,7 +114,7 @@ function samplerOf({ source, flags }: Expression) {
   }
   const shortest = (node: AST.Element): string =>
     node.type === 'Quantifier' && node.min === 0 ? '' : (samples(node)[0] ?? '')
-  /** Each node's ways in turn, the others at their shortest. */
+  /** Varies one node at a time, with the shortest text for the others. */
   const samplesOfAll = (nodes: AST.Element[]): string[] => {
     const least = nodes.map(shortest)
     const varied = nodes.flatMap((node, at) =>

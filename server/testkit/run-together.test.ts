@@ -1,4 +1,4 @@
-/** Real test files in a real run: whatever goes wrong in one of them fails the run and names it. */
+/** Real test files in a real run: any failure in one of them fails the run and names the file. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +23,7 @@ async function runTexts(t: TestContext, ...texts: string[]) {
   const runner = JSON.stringify(import.meta.resolve('./run-together.ts'))
   const words = [files, finished, 500].map((word) => JSON.stringify(word)).join(', ')
   writeFileSync(entry, `import { runTogether } from ${runner}\nawait runTogether(${words})`)
-  // Otherwise the run would believe to be a part of this one.
+  // Otherwise node:test would treat the run as part of this one.
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined }
   const child = spawn(process.execPath, ['--test', '--test-timeout=3000', '--test-reporter=tap', entry], {
     env,

@@ -1,6 +1,6 @@
 /**
- * Runs test files one after the other in this process, each as a suite with the file's name. A file is loaded when its
- * turn has come, its hooks are its own, and it has to leave the process as it found it: the next one runs there too.
+ * Runs test files one after the other in this process, each as a suite with the file's name. A file is loaded when it
+ * starts, has its own hooks, and has to leave the process unchanged for the next one.
  */
 import assert from 'node:assert/strict'
 import { appendFileSync } from 'node:fs'
@@ -10,9 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { measureFile } from './file-times.ts'
 
-/** The names of the files that ran to their end are added to `finished`. */
+/** Adds the names of completed files to `finished`. */
 export async function runTogether(files: readonly string[], finished: string, closingMs = 10_000): Promise<void> {
-  // A test that waits for nothing has its time-out too, as long as something keeps the process alive.
+  // A hanging test reaches its timeout only while something keeps the process alive.
   const alive = setInterval(() => undefined, 1000)
   for (const file of files) {
     await suite(file, async () => {
@@ -29,15 +29,15 @@ export async function runTogether(files: readonly string[], finished: string, cl
     appendFileSync(finished, `${file}\n`)
   }
   clearInterval(alive)
-  // Whatever a file has left open must not hold up the run.
+  // Handles that a file left open must not keep the run alive.
   setTimeout(() => process.exit(1), closingMs).unref()
 }
 
 function processState(): Map<string, unknown> {
-  // It can be read only by setting it.
+  // The umask can be read only by setting it.
   const umask = process.umask(0o077)
   process.umask(umask)
-  // What cleans up at the very end disturbs nobody.
+  // Listeners for `exit` do not affect other files.
   const events = process.eventNames().filter((event) => event !== 'exit')
   return new Map<string, unknown>([
     ...Object.entries(process.env).map(([name, value]) => [`process.env.${name}`, value] as const),
@@ -47,19 +47,19 @@ function processState(): Map<string, unknown> {
   ])
 }
 
-/** Names alone: a value of the environment may be somebody's secret. */
+/** Only names, as values of the environment may be secret. */
 function changedSince(before: ReadonlyMap<string, unknown>): string[] {
   const now = processState()
   const names = new Set([...before.keys(), ...now.keys()])
   return [...names].filter((name) => before.get(name) !== now.get(name))
 }
 
-/** What would keep the process alive. */
+/** Handles that keep the process alive. */
 function openHandles(): string[] {
   return process.getActiveResourcesInfo()
 }
 
-/** Sockets and timers may take a moment to go, and a server one to be there. */
+/** Sockets and timers may take a moment to close, and a server a moment to appear. */
 async function leftOpen(before: readonly string[], closingMs: number): Promise<string[]> {
   const deadline = Date.now() + closingMs
   for (;;) {

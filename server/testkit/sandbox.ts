@@ -5,7 +5,7 @@ export interface AgentInSandbox {
   token: string
   grantId: string
   echoUrl: string
-  /** A proxy call to the echo, with these members instead of its own. */
+  /** A proxy call to the echo, with these members overridden. */
   proxy: (members?: object) => Promise<Reply>
 }
 

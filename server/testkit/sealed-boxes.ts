@@ -1,4 +1,4 @@
-/** A table of sealed values, and master keys in a file, for whoever tests how keys rotate. */
+/** A table of encrypted values, and master keys in a file, for tests of key rotation. */
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { sql } from 'kysely'
@@ -27,7 +27,7 @@ export interface SealedBoxes {
   source: { read: () => MasterKey[]; write: (keys: MasterKey[]) => void }
   openVault: (readMasterKeys?: () => MasterKey[]) => Promise<Vault>
   put: (vault: Vault, box: string, text: string, database?: Database) => Promise<void>
-  /** What is in every box, opened one by one. */
+  /** The decrypted content of every box. */
   contents: (vault: Vault) => Promise<Record<string, string>>
 }
 

@@ -1,13 +1,13 @@
-/** Every form in which an upstream may hand a secret back, written with nothing of the redactor's own. */
+/** Every form in which an upstream may return a secret, without any of the redactor's code. */
 
 export interface SecretForm {
   name: string
   encode: (secret: string) => Buffer
-  /** False where it has bytes that no header's value can carry. */
+  /** False if it has bytes that a header value cannot contain. */
   fitsHeader: boolean
 }
 
-/** The ways to spell one character of ASCII. */
+/** The encodings of one ASCII character. */
 export const spellings: { name: string; spell: (character: string) => string }[] = [
   { name: 'plain', spell: (character) => character },
   { name: 'percent, lower case', spell: (character) => `%${hexOf(character, 2)}` },
@@ -31,7 +31,7 @@ export const spellings: { name: string; spell: (character: string) => string }[]
   { name: 'quoted-printable of percent', spell: (character) => `=25${hexOf(character, 2)}` },
 ]
 
-/** Each character in the way that `pick` names. What escapes at all escapes what escapes begin with. */
+/** Each character in the encoding that `pick` returns. Escape characters are always escaped. */
 export function spelled(secret: string, pick: (index: number) => number): string {
   const ways = Array.from(secret).map((_, index) => pick(index) % spellings.length)
   const other = Math.max(...ways)
@@ -122,8 +122,8 @@ export const secretForms: SecretForm[] = [
 const shortestLeft = 24
 
 /**
- * A piece of the encoded secret that the output still holds. What another secret with the
- * same ends would leave there says nothing.
+ * A part of the encoded secret that the output still contains. Ignores what another secret with the
+ * same start and end would leave too.
  */
 export function leftOf(output: Buffer, form: SecretForm, secret: string): string | undefined {
   const encoded = form.encode(secret)

@@ -1,4 +1,4 @@
-/** The real app on a real database, with a clock that stands still. It is called without a port. */
+/** The real app on a real database, with a fixed clock. It is called in process, without a port. */
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createApp } from '../src/app.ts'
@@ -25,7 +25,7 @@ interface Call {
   token?: string | undefined
   body?: unknown
   headers?: Record<string, string>
-  /** The address that the call seems to come from. */
+  /** The client address of the call. */
   from?: string
 }
 
@@ -46,7 +46,7 @@ export interface TestService {
   adminToken: string
   log: string[]
   call: (method: string, path: string, call?: Call) => Promise<Reply>
-  /** From now on, all that answers hold, as they leave. */
+  /** Collects everything that responses contain from now on. */
   keepAnswers: () => string[]
   registerAgent: (name?: string) => Promise<{ agentId: string; token: string }>
   logIn: (whom?: object) => Promise<{ userId: string; token: string; cookie: string }>
@@ -57,12 +57,12 @@ export async function startService(
   engine: Engine,
   overrides: Environment = {},
   clock: FixedClock = fixedClock(),
-  /** A name server that the test plays. */
+  /** A fake DNS lookup. */
   lookup?: Lookup,
-  /** Adds to the app before it is called. */
+  /** Changes the app before the first call. */
   prepare?: (app: App) => void,
 ): Promise<TestService> {
-  // The last to come goes first: what is still under way finds its database until the app has ended.
+  // Hooks run in reverse order: the database stays open until the app has closed.
   const endings: (() => unknown)[] = []
   const scope = { after: (ending: () => unknown) => void endings.unshift(ending) } as Pick<TestContext, 'after'>
   t.after(async () => {
@@ -73,7 +73,7 @@ export async function startService(
   const env: Environment = {
     SALLYPORT_DATA_DIR: folder,
     SALLYPORT_LOG_FORMAT: 'json',
-    // Otherwise each of hundreds would write a reserve, and a full disk would fail them all.
+    // Otherwise each of hundreds of services would write a reserve file, and a full disk would fail all tests.
     SALLYPORT_DISK_FLOOR_BYTES: '0',
     SALLYPORT_ADMIN_TOKEN: mintToken('admin').reveal(),
     SALLYPORT_MASTER_KEY: newMasterKey().text.reveal(),

@@ -6,7 +6,7 @@ export interface SignedJwt {
   claims: Record<string, unknown>
 }
 
-/** Undefined where the key did not sign it. */
+/** Undefined if the signature is not valid. */
 export function readJwt(text: string, key: KeyObject): SignedJwt | undefined {
   const [header = '', claims = '', signature = ''] = text.split('.')
   const signed = Buffer.from(`${header}.${claims}`)

@@ -1,4 +1,4 @@
-/** Passes bytes on to a server, until it is told to go silent: what is open then stays open, and nothing comes through. */
+/** Forwards bytes to a server until it is told to go silent: open connections then stay open without any data. */
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
@@ -6,11 +6,11 @@ import type { TestContext } from 'node:test'
 
 export interface SilentRelay {
   port: number
-  /** On every connection that is open now: no byte, no end and no reset comes through any more. New ones work. */
+  /** Silences every open connection: no data, FIN or reset passes any more. New connections work. */
   silence: () => void
-  /** The same, and on new connections too: they are accepted, and that is all. */
+  /** The same, and new connections are accepted but silent too. */
   silenceFromNowOn: () => void
-  /** Bytes come through again on every connection, as after a network partition. */
+  /** Data passes again on every connection, as after a network partition. */
   resume: () => void
 }
 
@@ -42,7 +42,7 @@ export async function startSilentRelay(t: Pick<TestContext, 'after'>, port: numb
     else join(pair)
     for (const socket of pair) {
       socket.on('error', () => undefined)
-      // A server that refuses or resets does so to the client too.
+      // A refusal or reset by the server is passed on to the client.
       socket.on('close', () => {
         if (!silent.has(pair)) end(pair)
       })

@@ -1,4 +1,4 @@
-/** A migrated SQLite database and its file, with the simplest of rows to write and find again. */
+/** A migrated SQLite database and its file, with a simple row to write and read. */
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Database, Queries } from '../src/platform/database/database.ts'

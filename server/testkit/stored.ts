@@ -1,11 +1,11 @@
-/** What whoever takes the disk would read. */
+/** What someone who steals the disk could read. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { TestService } from './service.ts'
 
-/** Everything that is stored, as bytes: SQLite's files with its log, or each row of each table of PostgreSQL. */
+/** Everything stored, as bytes: SQLite's files including the WAL, or each row of each PostgreSQL table. */
 export async function stored({ database, config }: Pick<TestService, 'database' | 'config'>): Promise<Buffer> {
   if (database.engine === 'sqlite') {
     const files = readdirSync(config.dataDir).filter((name) => name.startsWith('sallyport.db'))

@@ -1,4 +1,4 @@
-/** What a test process finds in its environment, made once for a whole run: databases to copy, a folder, programs. */
+/** The environment of test processes, prepared once per run: databases to copy, a folder, programs. */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,12 +11,12 @@ import { bringPython } from './python.ts'
 
 export interface TestEnvironment {
   env: NodeJS.ProcessEnv
-  /** Gone at the end of the run. */
+  /** Deleted at the end of the run. */
   folder: string
   end: () => Promise<void>
 }
 
-/** Brings a PostgreSQL server, unless TEST_DATABASE_URL names one, and a browser where one of these files needs it. */
+/** Starts a PostgreSQL server unless TEST_DATABASE_URL is set, and finds a browser if one of these files needs it. */
 export async function prepareTests(files: readonly string[], say: (line: string) => void): Promise<TestEnvironment> {
   const postgres = process.env['TEST_DATABASE_URL'] ? undefined : await startPostgres()
   const url = process.env['TEST_DATABASE_URL'] ?? postgres?.url ?? ''
@@ -29,7 +29,7 @@ export async function prepareTests(files: readonly string[], say: (line: string)
     await postgres?.stop()
   }
   try {
-    // A PostgreSQL server that a test starts runs as another user, and has its folder in there.
+    // A PostgreSQL server that a test starts runs as another user, with its folder in here.
     chmodSync(folder, 0o711)
     const sqliteTemplate = join(folder, 'migrated.db')
     await prepareSqliteTemplate(sqliteTemplate)
@@ -39,17 +39,18 @@ export async function prepareTests(files: readonly string[], say: (line: string)
     }
     const needsBrowser = files.some((file) => file.includes('e2e'))
     await bringPrograms(['curl', 'openssl', ...(needsBrowser ? ['chromium-headless-shell'] : [])])
-    // Fetching a browser may take longer than a test may. Where there is none, the tests that need it say so.
+    // Downloading a browser may take longer than a test's timeout. Without one, the tests that need it fail with the
+    // reason.
     if (needsBrowser) await findBrowser({ isWhole: true }).catch(() => undefined)
     const env = {
       ...process.env,
       TEST_DATABASE_URL: url,
       TEST_DATABASE_TEMPLATE: template.name,
       TEST_SQLITE_TEMPLATE: sqliteTemplate,
-      // Whatever a test that was killed leaves goes with the folder: memory is not to fill up.
+      // Deletes what killed tests left behind, so that memory does not fill up.
       TMPDIR: folder,
       TEST_KEYS: join(folder, 'keys'),
-      // The processes load the same modules.
+      // All processes load the same modules.
       NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/compiled'),
     }
     return { env, folder, end }

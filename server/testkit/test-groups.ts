@@ -1,4 +1,4 @@
-/** Says which test files share a process: a process of its own for each costs more than most of them do themselves. */
+/** Decides which test files share a process: starting a process costs more than most files take. */
 
 export interface TestFile {
   /** From the repository's root. */
@@ -14,15 +14,15 @@ export interface TestGroups {
 
 const filesInGroup = 20
 
-/** What belongs to the whole process, and would be felt by whoever runs after. */
+/** Changes to the whole process, which would affect the files after it. */
 const touchesProcess = /\bprocess\.|\bglobalThis\b|\bmock\b/
 
-/** Tests of the whole service start and kill processes; the others are alone where they touch their own. */
+/** Tests of the whole service start and kill processes; other files run alone if they change their process. */
 export function runsAlone({ path, text }: TestFile): boolean {
   return path.startsWith('e2e/') || touchesProcess.test(text)
 }
 
-/** Dealt like cards, as neighbours take about as long as each other: no group gets all the slow ones. */
+/** Round robin, as neighbouring files take similar times: no group gets all the slow ones. */
 export function groupTests(files: readonly TestFile[]): TestGroups {
   const isAlone = (file: TestFile) => files.length === 1 || runsAlone(file)
   const shared = files.filter((file) => !isAlone(file))

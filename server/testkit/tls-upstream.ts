@@ -1,4 +1,4 @@
-/** Real TLS servers on loopback, with certificates of a test's own authority. */
+/** Real TLS servers on loopback, with certificates of the test's own CA. */
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { createSecureServer } from 'node:http2'
@@ -14,21 +14,21 @@ type Test = Pick<TestContext, 'after'>
 
 export interface Listening {
   port: number
-  /** How many TCP connections came, whether or not anything followed. */
+  /** The number of accepted TCP connections, used or not. */
   connections: () => number
-  /** Breaks every connection that stands, as a machine that goes down does: by a reset, without a word of TLS. */
+  /** Resets every open connection, without a TLS close, like a machine that goes down. */
   reset: () => void
-  /** Resolves once none of them stands any more, and fails where one stays. */
+  /** Resolves once all connections are closed, and fails if one stays open. */
   allClosed: () => Promise<void>
 }
 
 export interface TlsUpstream extends Listening {
-  /** What was asked for: method and path. */
+  /** The requests: method and path. */
   requests: string[]
 }
 
 interface Where {
-  /** Another address of loopback than 127.0.0.1. */
+  /** A loopback address other than 127.0.0.1. */
   address?: string
   port?: number
 }
@@ -58,7 +58,7 @@ const helloOverHttp2: Http2Answer = (stream) => {
   stream.end('hello')
 }
 
-/** Speaks HTTP/2 alone. */
+/** HTTP/2 only. */
 export async function startHttp2Upstream(
   t: Test,
   tls: Certificate & SecureServerOptions,
@@ -68,7 +68,7 @@ export async function startHttp2Upstream(
   const server = createSecureServer(tls)
   server.on('stream', (stream, headers) => {
     requests.push(`${headers[':method']} ${headers[':path']}`)
-    // A client that hangs up is what some tests are about.
+    // Some tests disconnect on purpose.
     stream.on('error', () => undefined)
     answer(stream, headers)
   })
@@ -76,7 +76,7 @@ export async function startHttp2Upstream(
   return { requests, ...(await listen(t, server)) }
 }
 
-/** For answers that no HTTP server would give. */
+/** For responses that no HTTP server would send. */
 export function startRawTls(t: Test, certificate: Certificate, serve: (socket: TLSSocket) => void): Promise<Listening> {
   const server = createTlsServer(certificate, (socket) => {
     socket.on('error', () => undefined)
@@ -85,7 +85,7 @@ export function startRawTls(t: Test, certificate: Certificate, serve: (socket: T
   return listen(t, server)
 }
 
-/** Counts who comes. Ends with the test, whoever is still connected. */
+/** Counts connections. Closes with the test, even if clients are still connected. */
 export async function listen(
   t: Test,
   server: Server,
@@ -99,7 +99,7 @@ export async function listen(
     socket.on('error', () => undefined)
     socket.on('close', () => standing.delete(socket))
   })
-  // A client that hangs up while TLS is agreed on is what some tests are about.
+  // Some tests disconnect during the TLS handshake on purpose.
   server.on('tlsClientError', () => undefined)
   server.listen(port, address)
   await once(server, 'listening')
@@ -115,7 +115,7 @@ export async function listen(
       for (const socket of standing) socket.resetAndDestroy()
     },
     allClosed: async () => {
-      // Shorter than any time limit that would close it in the end anyway.
+      // Shorter than any timeout that would close it anyway.
       const signal = AbortSignal.timeout(5000)
       await Promise.all([...standing].map((socket) => once(socket, 'close', { signal })))
     },

@@ -1,4 +1,4 @@
-/** Counts how often the event loop turns, until `end` is called: what else could have had its turn. */
+/** Counts ticks of the event loop until `end` is called. */
 export function countTurns(): { now: () => number; end: () => number } {
   let turns = 0
   let isOver = false

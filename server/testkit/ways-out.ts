@@ -1,4 +1,4 @@
-/** Finds where a source text could open a connection of its own, and so pass by the egress. */
+/** Finds source code that could open its own connection and so bypass the egress. */
 import ts from 'typescript'
 
 interface Source {
@@ -9,38 +9,38 @@ interface Source {
 
 const egress = 'server/src/platform/egress/'
 
-/** Packages that connect, and the folder that may know them. Types count too: whoever needs one is too close. */
+/** Packages that open connections, and the folder that may import them. Type imports count too. */
 const homes: Record<string, string> = {
   undici: egress,
   pg: 'server/src/platform/database/',
-  // By themselves they use the global fetch; that folder hands them the egress.
+  // They use the global fetch by default; that folder passes them the egress instead.
   'openid-client': 'server/src/platform/oauth/',
   oauth4webapi: 'server/src/platform/oauth/',
-  // Encrypts and signs there; what it would send goes through the egress.
+  // Only encrypts and signs; the message is sent through the egress.
   'web-push': 'server/src/platform/push/web-push.ts',
-  // For settings that are the output of a command.
+  // For settings that come from the output of a command.
   'node:child_process': 'server/src/platform/config/settings.ts',
-  // Starts this very program again, as often as is set.
+  // Starts the configured number of workers.
   'node:cluster': 'server/src/workers.ts',
-  // Runs a few lines of its own that know SQLite alone.
+  // Runs a small worker thread that only uses SQLite.
   'node:worker_threads': 'server/src/platform/database/checkpoints.ts',
 }
 
-/** Of Node's own modules, what listens or only reads text. Everything else of them is for the egress. */
+/** Parts of Node's modules that only listen or parse. Everything else in them is for the egress. */
 const harmless: Record<string, string[]> = {
   net: ['isIP', 'isIPv4', 'isIPv6', 'createServer', 'Server', 'BlockList'],
   http: ['createServer', 'Server', 'STATUS_CODES', 'METHODS'],
   https: ['createServer', 'Server'],
   ...{ http2: [], tls: [], dns: [], 'dns/promises': [], dgram: [], quic: [] },
-  // What starts a process, or code that is not read here.
+  // Starts processes, or code that is not checked here.
   ...{ child_process: [], worker_threads: [], cluster: [], vm: [], module: [], inspector: [], repl: [] },
 }
 
 const globals = new Set(['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest'])
 
-/** What gets at a module or a global behind an import's back. */
+/** Ways to get a module or a global without an import. */
 const backDoors = new Set(['globalThis', 'global', 'require', 'createRequire', 'getBuiltinModule', 'eval', 'Function'])
-/** The same, as members of `process` alone: elsewhere they are words like any other. */
+/** The same, but only as members of `process`: elsewhere they are ordinary names. */
 const backDoorsOfProcess = new Set(['binding', '_linkedBinding', 'dlopen'])
 
 export function waysOut({ path, text }: Source): string[] {
@@ -79,14 +79,14 @@ function judgeImport(specifier: ts.Expression | undefined, path: string, names: 
   const home = homes[scope.startsWith('@') ? `${scope}/${name}` : scope]
   if (home !== undefined) return path.startsWith(home) ? undefined : specifier.text
   const module = specifier.text.replace(/^node:/, '')
-  // Node's own insides (`_http_client`) open connections too.
+  // Node's internal modules (`_http_client`) open connections too.
   const allowed = module.startsWith('_') ? [] : harmless[module.replace(/^inspector\/.*$/, 'inspector')]
   if (!allowed || path.startsWith(egress)) return undefined
   const wrong = names.filter((one) => !allowed.includes(one))
   return wrong.length > 0 ? `${wrong.join(', ')} of ${specifier.text}` : undefined
 }
 
-/** What is imported as a value; `*` for all of it. */
+/** The names imported as values; `*` for the whole module. */
 function importedNames(clause: ts.ImportClause | undefined): string[] {
   if (!clause) return ['*']
   if (clause.phaseModifier === ts.SyntaxKind.TypeKeyword) return []
@@ -114,7 +114,7 @@ function isDeclaration(parent: ts.Node, node: ts.Identifier): boolean {
   return (names && parent.name === node) || ts.isImportSpecifier(parent)
 }
 
-/** True where the name is one of the file's own: a parameter or a declaration of a scope around it. */
+/** True if the name is declared in the file: a parameter or a variable of an enclosing scope. */
 function isDeclaredAround(node: ts.Identifier): boolean {
   const declares = (name: ts.BindingName | undefined): boolean => {
     if (!name) return false

@@ -1,6 +1,6 @@
 /**
  * A browser and its push service: the service checks who sends (RFC 8292), the browser decrypts what came (RFC 8291,
- * RFC 8188). Written from the specifications, with nothing of the package that encrypts.
+ * RFC 8188). Written from the specifications, without the package that encrypts.
  */
 import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders, RequestListener } from 'node:http'
@@ -18,9 +18,9 @@ export interface WebPushServer {
   subscribe: () => { token: string; endpoint: string; received: string[] }
   /** Of the last message. */
   headers: () => IncomingHttpHeaders
-  /** Who signed the last message, and what they said of themselves. */
+  /** The VAPID key and subject of the last message. */
   sender: () => { publicKey: string; subject: unknown }
-  /** For the next messages, in this order; then all is well. */
+  /** Responses for the next messages, in this order; then success. */
   answers: { status: number; headers?: Record<string, string> }[]
   connections: () => number
 }

@@ -1,4 +1,4 @@
-/** Certificates of X.509 (RFC 5280) in DER: P-256 keys, signed with SHA-256. Node can read them, but makes none. */
+/** X.509 certificates (RFC 5280) in DER: P-256 keys, signed with SHA-256. Node can parse but not create them. */
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { isIPv6 } from 'node:net'
@@ -14,7 +14,7 @@ export interface CertificateRequest {
   notBefore: Date
   notAfter: Date
   issuer: { commonName: string; publicKey: KeyObject; privateKey: KeyObject }
-  /** An authority; or what the certificate of a server is good for. */
+  /** A CA, or the names of a server certificate. */
   use: 'authority' | { names: readonly string[]; addresses: readonly string[] }
 }
 
