@@ -1,9 +1,9 @@
-/** What the scripted agent keeps from one run to the next, readable by its owner alone: its token, its last grant. */
+/** What the scripted agent stores between runs, readable by its owner only: its token and its last grant. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Identity {
-  /** Of which start of the demo: another one knows nothing of it. */
+  /** The start of the demo that it belongs to: another one does not know this agent. */
   runId: string
   token: string
   grantId?: string

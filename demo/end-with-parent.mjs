@@ -1,2 +1,2 @@
-// Loaded into the service before it starts: however the demo ends, the service does not outlive it.
+// Loaded into the service before it starts: the service exits with the demo, however that ends.
 process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'))

@@ -1,19 +1,19 @@
 /**
- * The demo's folder: all of it is made anew by each start, so it is only ever a folder that a demo made. What the
- * scripted agent has to know lies in it, in a file.
+ * The demo's folder. Each start deletes and recreates it, so only a folder made by a demo is used. It has a file with
+ * what the scripted agent needs to know.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DemoRefused } from './settings.ts'
 
-/** A demo that runs, or ran. */
+/** A demo that is or was running. */
 export interface Run {
   runId: string
-  /** Where the service is. */
+  /** The URL of the service. */
   baseUrl: string
-  /** The person there. */
+  /** The owner's user id. */
   userId: string
-  /** The provider's slug there. */
+  /** The slug of the provider Acorn. */
   provider: string
   acorn: { pages: string; origin: string }
 }
@@ -28,7 +28,7 @@ export function makeAnew(folder: string): void {
     const names = readdirSync(folder)
     if (names.length > 0 && !names.includes(markName)) {
       throw new DemoRefused(
-        `${folder} was not made by a demo, and would be emptied. Move it, or set SALLYPORT_DATA_DIR.`,
+        `${folder} was not created by a demo and would be deleted. Move it, or set SALLYPORT_DATA_DIR.`,
       )
     }
     rmSync(folder, { recursive: true })
@@ -41,7 +41,7 @@ export function keepRun(folder: string, run: Run): void {
   writeFileSync(join(folder, runName), `${JSON.stringify(run, null, 2)}\n`, { mode: 0o600 })
 }
 
-/** Undefined where none ever came so far, or the file is no longer what was written. */
+/** Undefined if no demo was started here, or the file is damaged. */
 export function lastRun(folder: string): Run | undefined {
   try {
     const run = JSON.parse(readFileSync(join(folder, runName), 'utf8')) as Partial<Run>
@@ -51,7 +51,7 @@ export function lastRun(folder: string): Run | undefined {
   }
 }
 
-/** Asks it, rather than looking for its process: another may have its number by now. */
+/** Calls it instead of checking its process id, which another process may have by now. */
 export async function isRunning(run: Run): Promise<boolean> {
   try {
     const answer = await fetch(`${run.acorn.pages}/run`, { signal: AbortSignal.timeout(5000), redirect: 'error' })

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
 import type { Server as HttpServer } from 'node:http'
 
-/** On this port of 127.0.0.1, or on any that is free. */
+/** Listens on this port of 127.0.0.1, or on any free one. */
 export async function listenNear(server: Server, wanted: number): Promise<number> {
   for (const port of wanted <= 65_535 ? [wanted, 0] : [0]) {
     try {
@@ -16,7 +16,7 @@ export async function listenNear(server: Server, wanted: number): Promise<number
   throw new Error('no port is free')
 }
 
-/** On both addresses that `localhost` is: the service will want both. */
+/** Checks both addresses of `localhost`, as the service listens on both. */
 export async function isFree(port: number): Promise<boolean> {
   for (const address of ['127.0.0.1', '::1']) {
     const server = createServer()

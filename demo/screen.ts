@@ -8,28 +8,28 @@ export interface Shown {
   folder: string
 }
 
-/** What a person sees after `npm start -- --demo`: what to click, and what to run in a second terminal. */
+/** The start screen of `npm start -- --demo`: what to click, and what to run in a second terminal. */
 export function startScreen({ baseUrl, link, mail, adminToken, folder }: Shown): string {
   return `
-  ${strong('Sallyport, the demo')}  ${soft('all of it on this machine, two minutes')}
+  ${strong('Sallyport, the demo')}  ${soft('runs on this machine only, takes two minutes')}
 
   ${strong('1')}  Sign in. The link works once, within the hour.
 
      ${linked(link)}
 
-  ${strong('2')}  Run the agent in a second terminal. It asks you for your mail.
+  ${strong('2')}  Run the agent in a second terminal. It asks for access to your mail.
 
      ${strong('npm run demo:agent')}
 
-  ${strong('3')}  Open the link it prints, or Home. Connect Acorn, a make-believe provider, as Ada or Grace; then approve.
+  ${strong('3')}  Open the link it prints, or Home. Connect Acorn, a demo mail provider, as Ada or Grace; then approve.
 
-  ${strong('4')}  Watch the agent work. Every call is on record: ${linked(`${baseUrl}/activity`)}
+  ${strong('4')}  Watch the agent work. Every call is recorded: ${linked(`${baseUrl}/activity`)}
 
   ${soft('Acorn mail')}   ${mail}/
   ${soft('Admin token')}  ${adminToken}
-  ${soft('Kept in')}      ${folder}, made anew by every start
+  ${soft('Data')}         ${folder}, deleted at every start
 
-  Ctrl-C ends everything.
+  Press Ctrl-C to stop everything.
 
 `
 }

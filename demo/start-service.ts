@@ -1,4 +1,4 @@
-/** The service as `npm start` runs it, in a process of its own. */
+/** The service as `npm start` runs it, in its own process. */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,11 +10,11 @@ export interface Service {
   /** Signs the owner in, once. */
   link: string
   adminTokenFile: string
-  /** A GET without a body, and otherwise a POST. */
+  /** GET without a body, otherwise POST. */
   asAdmin: (path: string, body?: object) => Promise<unknown>
-  /** Asks it to stop; asked twice, it stops at once. */
+  /** Stops it; the second call stops it immediately. */
   stop: () => void
-  /** The exit code, once it has ended. */
+  /** The exit code, once it has exited. */
   ended: Promise<number>
 }
 
@@ -26,7 +26,7 @@ export interface ServiceWish {
   env: NodeJS.ProcessEnv
 }
 
-/** Where it ended before it was ready, it has said why. */
+/** If it exits before it is ready, it has printed the reason. */
 export async function startService({ port, folder, env }: ServiceWish): Promise<Service | { ended: Promise<number> }> {
   const child = spawn(
     process.execPath,
@@ -34,7 +34,7 @@ export async function startService({ port, folder, env }: ServiceWish): Promise<
     {
       cwd: root,
       env: { ...env, PORT: String(port), SALLYPORT_DATA_DIR: folder },
-      // Its start screen is not the one to show. A Ctrl-C is for us, who pass it on once.
+      // Its own start screen is not shown. Ctrl-C goes to the demo, which passes it on once.
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       detached: true,
     },
@@ -54,7 +54,7 @@ export async function startService({ port, folder, env }: ServiceWish): Promise<
   }
 }
 
-/** It stands on the screen that the service shows when it is ready. */
+/** Parsed from the start screen that the service prints when it is ready. */
 function linkOf({ stdout }: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
     let text = ''

@@ -1,4 +1,4 @@
-/** `npm start -- --demo`: the service, and beside it a provider to connect. */
+/** `npm start -- --demo`: the service, with a demo provider to connect. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Acorn } from './acorn/server.ts'
@@ -31,12 +31,12 @@ async function run(settings: DemoSettings): Promise<number> {
   const { folder } = settings
   const before = lastRun(folder)
   if (before && (await isRunning(before))) {
-    throw new DemoRefused(`one is running already, at ${before.baseUrl}. End it with Ctrl-C first.`)
+    throw new DemoRefused(`a demo is already running at ${before.baseUrl}. Stop it with Ctrl-C first.`)
   }
   const port = await choosePort(settings)
   const { startAcorn } = await loadAcorn()
   makeAnew(folder)
-  if (settings.ignored.length > 0) process.stderr.write(`Demo: not used here: ${settings.ignored.join(', ')}\n`)
+  if (settings.ignored.length > 0) process.stderr.write(`Demo: ignored settings: ${settings.ignored.join(', ')}\n`)
   const runId = randomBytes(16).toString('hex')
   const redirectUri = `http://localhost:${port}/v4/oauth/callback/${provider}`
   const acorn = await startAcorn({ folder, nearPort: port, redirectUri, runId })
@@ -47,13 +47,13 @@ async function run(settings: DemoSettings): Promise<number> {
   }
 }
 
-/** It stands on a package that an installation for production leaves out. */
+/** It needs a development dependency, which `npm ci --omit=dev` leaves out. */
 async function loadAcorn() {
   try {
     return await import('./acorn/server.ts')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new DemoRefused('a package is missing: it needs those for development, too. Run npm ci without --omit.')
+    throw new DemoRefused('a package is missing: the demo needs development dependencies. Run npm ci without --omit.')
   }
 }
 
@@ -122,7 +122,7 @@ async function addProvider(service: Service, { origin, client, scopes }: Acorn):
   })
 }
 
-/** Whom the agent asks; the link on the screen signs the same one in. */
+/** The user that the agent asks; the link on the start screen signs in the same one. */
 async function ownerOf(service: Service): Promise<string> {
   const { users } = (await service.asAdmin('/v4/users')) as { users: { user_id: string }[] }
   return users[0]?.user_id ?? ''

@@ -1,4 +1,4 @@
-/** How the demo speaks: in colours where there are any. */
+/** Terminal output of the demo, in colours if supported. */
 import { relative } from 'node:path'
 import { styleText } from 'node:util'
 
@@ -21,7 +21,7 @@ export function detail(text: string): void {
   say(text.replace(/^/gm, ' '.repeat(13)))
 }
 
-/** What must not be overlooked. */
+/** For what must not be overlooked. */
 export function framed(lines: readonly string[]): void {
   const rule = soft('─'.repeat(76))
   say([rule, '', ...lines.map((line) => `   ${line}`), '', rule].join('\n'))
@@ -33,8 +33,8 @@ export function shortPath(path: string): string {
 }
 
 /**
- * What an upstream or another person wrote, as one line of text: a terminal would obey what it takes for an order, such
- * as to clear the screen.
+ * Text from an upstream or a user, as one line without control characters: a terminal would execute them, for example
+ * to clear the screen.
  */
 export function quoted(value: unknown, most = 100): string {
   const text = (typeof value === 'string' ? value : JSON.stringify(value)).replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')

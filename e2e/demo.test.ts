@@ -1,4 +1,4 @@
-/** The demo as a newcomer lives it: started, walked through in a real browser, ended, and started wrongly. */
+/** The demo as a new user sees it: started, used in a real browser, stopped, and started with wrong settings. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -31,7 +31,7 @@ describe('a running demo', () => {
   before(async () => {
     demo = await startDemo(scope, await demoSettings(scope))
     browser = await launchBrowser()
-    // As a person has it: a certificate that nobody vouches for would stop the way.
+    // Like a user's browser: an untrusted certificate would stop the flow.
     context = await browser.newContext({ ignoreHTTPSErrors: false })
     context.setDefaultTimeout(60_000)
     context.on('console', (line) => {
@@ -64,7 +64,7 @@ describe('a running demo', () => {
 
     await page.goto(approvalUrl)
     await press(page, 'Connect an account')
-    await sees(page, 'Who are you today?')
+    await sees(page, 'Choose an account')
     await assertAccessible(page)
     const known = (await context.cookies(demo.mail)).map(({ name }) => name)
     assert.ok(!known.includes('svc_session'), 'Acorn is another site than the service')
@@ -128,8 +128,8 @@ describe('a running demo', () => {
     const body = { connection_id: connections[0].connection_id, allowed_methods: ['GET'], max_calls: 50 }
     await user('POST', `/v4/access-requests/${id}/approve`, body)
     assert.equal(await agent.ended(), 0, agent.stderr())
-    assert.match(agent.stdout(), /use it now: GET, 50 calls, until you revoke it/)
-    assert.match(agent.stdout(), /Answers .*\n +✘ refused: method_not_allowed/)
+    assert.match(agent.stdout(), /access granted: GET, 50 calls, until you revoke it/)
+    assert.match(agent.stdout(), /Replies .*\n +✘ refused: method_not_allowed/)
   })
 
   test('an account can be connected with a code, on a page without a certificate', async () => {
@@ -177,13 +177,13 @@ describe('a running demo', () => {
     assert.equal((await fetch(demo.mail.replace('127.0.0.1', 'localhost'))).status, 421)
     const ended = await fetch(`${demo.mail}/interaction/made-up`)
     assert.equal(ended.status, 400)
-    assert.match(await ended.text(), /This sign-in is over/)
+    assert.match(await ended.text(), /This sign-in has expired/)
   })
 
   test('a second one in the same folder is refused and does not affect the first', async (t) => {
     const second = runProgram(t, ['demo/start.ts', '--demo'], { ...demo.env, PORT: '1' })
     assert.equal(await second.ended(), 1)
-    assert.equal(second.stderr(), `Demo: one is running already, at ${demo.base}. End it with Ctrl-C first.\n`)
+    assert.equal(second.stderr(), `Demo: a demo is already running at ${demo.base}. Stop it with Ctrl-C first.\n`)
     assert.ok(await answers(`${demo.base}/readyz`))
   })
 
@@ -198,7 +198,7 @@ describe('a running demo', () => {
 
     const next = await startDemo(t, demo.env)
     assert.ok(!existsSync(join(next.folder, 'agent.json')))
-    // However it ends: the service must not be left behind.
+    // However the demo ends, the service must not keep running.
     next.signal('SIGKILL')
     await next.ended()
     await eventually(async () => !(await answers(`${next.base}/readyz`)), 'the service outlived the demo')
@@ -212,13 +212,13 @@ describe('an invalid start of the demo', () => {
       [{ DATABASE_URL_FILE: '/run/secrets/url' }, /^DATABASE_URL_FILE is set/],
       [{ SALLYPORT_BASE_URL: 'https://a.example' }, /^SALLYPORT_BASE_URL is set/],
       [{ SALLYPORT_TLS_CERT_FILE: 'a.pem' }, /^SALLYPORT_TLS_CERT_FILE is set/],
-      [{ HOST: '0.0.0.0' }, /^HOST is 0\.0\.0\.0, and the demo is for this machine alone/],
-      [{ PORT: '80a' }, /^PORT is 80a; it takes a number/],
-      [{ PORT: '65536' }, /^PORT is 65536; it takes a number/],
+      [{ HOST: '0.0.0.0' }, /^HOST is 0\.0\.0\.0, but the demo runs on this machine only/],
+      [{ PORT: '80a' }, /^PORT is 80a; it must be a number/],
+      [{ PORT: '65536' }, /^PORT is 65536; it must be a number/],
     ]
     for (const [env, message] of table) assert.throws(() => readDemoSettings(['--demo'], env), { message })
     assert.throws(() => readDemoSettings(['--demo', 'doctor'], {}), {
-      message: '--demo stands alone; leave out: doctor',
+      message: '--demo takes no other arguments; remove: doctor',
     })
   })
 
@@ -258,7 +258,7 @@ describe('an invalid start of the demo', () => {
     writeFileSync(join(folder, 'thesis.txt'), 'years of work')
     const other = runProgram(t, ['demo/start.ts', '--demo'], { ...settings, PORT: '' })
     assert.equal(await other.ended(), 1)
-    assert.match(other.stderr(), /^Demo: .* was not made by a demo, and would be emptied\. .*\n$/)
+    assert.match(other.stderr(), /^Demo: .* was not created by a demo and would be deleted\. .*\n$/)
     assert.equal(readFileSync(join(folder, 'thesis.txt'), 'utf8'), 'years of work')
   })
 })

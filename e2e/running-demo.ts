@@ -1,4 +1,4 @@
-/** `npm start -- --demo` and `npm run demo:agent` as processes of their own. */
+/** `npm start -- --demo` and `npm run demo:agent` as separate processes. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
@@ -16,7 +16,7 @@ export interface Program {
   pid: number
   stdout: () => string
   stderr: () => string
-  /** Resolves to the first match, and fails where the program ends without one. */
+  /** Resolves to the first match, and fails if the program exits without one. */
   says: (words: RegExp) => Promise<RegExpExecArray>
   signal: (signal: NodeJS.Signals) => void
   /** Resolves to the exit code. */
@@ -72,7 +72,7 @@ export interface Demo extends Program {
 
 export async function startDemo(t: Scope, env: Environment): Promise<Demo> {
   const program = runProgram(t, ['demo/start.ts', '--demo'], env)
-  await program.says(/Ctrl-C ends everything\.\n/)
+  await program.says(/Ctrl-C to stop everything\.\n/)
   const [link = ''] = await program.says(/http:\S+#login_token=\S+/)
   const [, mail = ''] = await program.says(/Acorn mail +(\S+)\//)
   const folder = join(env['SALLYPORT_DATA_DIR'] ?? '', 'demo')
@@ -91,7 +91,7 @@ export function runAgent(t: Scope, env: Environment): Program {
   return runProgram(t, ['demo/agent.ts'], env)
 }
 
-/** Calls of the service as whoever the token is. */
+/** Calls the service with this token. */
 export function caller({ base }: Pick<Demo, 'base'>, token: string) {
   return async (method: string, path: string, body?: object): Promise<any> => {
     const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) }

@@ -1,6 +1,6 @@
 /**
- * Acorn's API, behind its access tokens: `/mail/v1/…`. Like many an API it is careless with them: `/debug` shows a
- * caller its own request, and `/events` begins with it.
+ * Acorn's API, which needs its access tokens: `/mail/v1/…`. Like some real APIs it is careless with them: `/debug`
+ * returns the caller's request, and `/events` starts with it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,7 +17,7 @@ export interface Caller {
 interface Call extends Caller {
   request: IncomingMessage
   response: ServerResponse
-  /** What stands behind `/messages/`. */
+  /** The path segment after `/messages/`. */
   id: string
 }
 
@@ -43,11 +43,11 @@ const routes: Record<string, (call: Call) => Answer | Promise<Answer> | Promise<
   },
   'DELETE /messages/': ({ mailbox, id }) => (mailbox.remove(id) ? { status: 204 } : notFound),
   'GET /debug': ({ request }) =>
-    ok({ note: 'This is what reached us.', method: request.method, path: request.url, headers: request.headers }),
+    ok({ note: 'This is the request we got.', method: request.method, path: request.url, headers: request.headers }),
   'GET /events': streamEvents,
 }
 
-/** The token is somebody's: now what they may do with it. */
+/** Authorizes a valid token by its scopes. */
 export async function serveMail(caller: Caller, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = (request.url ?? '').split('?')[0]?.slice(mailPath.length) ?? ''
   const [, route = '', id = ''] = /^(\/[a-z]+\/?)(.*)/s.exec(path) ?? []
@@ -65,7 +65,7 @@ export async function serveMail(caller: Caller, request: IncomingMessage, respon
   }
 }
 
-/** Server-sent events: what was sent here, then the inbox, one message at a time, as if it came in just now. */
+/** Server-sent events: the request, then the inbox, one message at a time, as if it just arrived. */
 async function streamEvents({ mailbox, request, response }: Call): Promise<void> {
   const send = (event: string, data: object) => response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })

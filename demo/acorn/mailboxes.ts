@@ -1,4 +1,4 @@
-/** What is in the mail of Acorn's two people. It lives as long as the demo runs. */
+/** The mailboxes of Acorn's two users, in memory while the demo runs. */
 
 export interface Message {
   id: string
@@ -15,13 +15,13 @@ export interface Mailbox {
   inbox: readonly Message[]
   sent: readonly Message[]
   send: (letter: Pick<Message, 'to' | 'subject' | 'text'>) => Message
-  /** False where there is no such message. */
+  /** False if there is no such message. */
   remove: (id: string) => boolean
 }
 
 export type Mailboxes = ReadonlyMap<string, Mailbox>
 
-/** More are not kept: the oldest go. */
+/** The maximum number of messages: the oldest are deleted. */
 const mostSent = 100
 
 const people = {
@@ -33,10 +33,10 @@ const charles = 'Charles Babbage <charles@engine.example>'
 const welcome = {
   from: 'Acorn <hello@acorn.example>',
   subject: 'Welcome to Acorn',
-  text: 'Your mailbox is make-believe: it was made when the demo started, and goes when it ends.',
+  text: 'This is a demo mailbox: it was created when the demo started, and is deleted when it ends.',
 }
 
-/** What a stranger writes to everybody. Whoever reads mail for a person has to live with such letters. */
+/** A prompt injection by e-mail, as any agent that reads mail can get one. */
 const trap = {
   from: 'Acorn Security <security@acorn-support.example>',
   subject: 'URGENT: for your AI assistant',

@@ -1,10 +1,10 @@
-/** Acorn's pages: choose one of two people, allow or refuse, enter a device's code, and look into the mailboxes. */
+/** Acorn's pages: choose one of two accounts, allow or deny, enter a device code, and read the mailboxes. */
 import { escapeHtml } from '../../server/testkit/oauth-pages.ts'
 import type { OAuthPages } from '../../server/testkit/oauth-pages.ts'
 import { mailScopes } from './mail-api.ts'
 import type { Mailbox, Mailboxes, Message } from './mailboxes.ts'
 
-/** What each scope is to a person, in the order that they are shown in; `openid` means nothing to anybody. */
+/** The description of each scope, in display order; `openid` is not shown. */
 const meanings: Record<string, string> = {
   ...mailScopes,
   email: 'See your name and e-mail address',
@@ -16,8 +16,8 @@ export function acornPages(mailboxes: Mailboxes): OAuthPages {
   return {
     signIn: () =>
       page(
-        'Who are you today?',
-        `<p class="soft">Choose an account. There is no password: nobody here is real.</p>
+        'Choose an account',
+        `<p class="soft">These are demo accounts without a password.</p>
 <form method="post">${[...mailboxes].map(([id, box]) => accountButton(id, box)).join('')}</form>`,
       ),
     accountOf: (answer) => (mailboxes.has(answer) ? answer : undefined),
@@ -39,14 +39,14 @@ ${others.map(([id, other]) => `<button class="plain" name="account" value="${esc
     enterCode: (form, isWrong) =>
       page(
         isWrong ? 'That code does not work' : 'Connect a device',
-        `<p class="soft">Enter the code that ${isWrong ? 'is shown there; it may have run out' : 'the other screen shows'}.</p>
+        `<p class="soft">Enter the code that ${isWrong ? 'is shown there; it may have expired' : 'the other screen shows'}.</p>
 ${labelled(form)}
 <button class="main" form="op.deviceInputForm">Continue</button>`,
       ),
     confirmCode: (form, clientName, userCode) =>
       page(
         'Is this the code you see?',
-        `<p class="soft">${escapeHtml(clientName)} should show the very same.</p>
+        `<p class="soft">${escapeHtml(clientName)} should show the same code.</p>
 <p class="code">${escapeHtml(userCode)}</p>
 ${form}
 <button class="main" form="op.deviceConfirmForm">Yes, continue</button>
@@ -89,7 +89,7 @@ function accountButton(id: string, { name, email }: Mailbox): string {
 </button>`
 }
 
-/** The provider's form has a script of its own, which our policy forbids, and no name for its field. */
+/** The provider's form has an inline script, which our CSP blocks, and no label for its field. */
 function labelled(form: string): string {
   return form.replace(/ onfocus="[^"]*"/, ' aria-label="Code"').replace('</input>', '')
 }

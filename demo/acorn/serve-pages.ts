@@ -1,4 +1,6 @@
-/** What a browser may open of Acorn, over http: consent, the codes of devices, the mailboxes. Nothing for clients. */
+/**
+ * The pages of Acorn that browsers open over http: consent, device codes, mailboxes. No endpoints for OAuth clients.
+ */
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { join } from 'node:path'
@@ -10,7 +12,7 @@ import { mailPage } from './pages.ts'
 
 interface Needs {
   provider: Provider
-  /** Where these pages are. */
+  /** The origin of these pages. */
   origin: string
   shown: OAuthPages
   mailboxes: Mailboxes
@@ -30,7 +32,7 @@ export function servePages(needs: Needs): RequestListener {
     response.setHeader('content-security-policy', policy)
     response.setHeader('referrer-policy', 'no-referrer')
     serve(needs, oauth, request, response).catch(() => {
-      html(response, 400, needs.shown.failed('This sign-in is over', 'go back and start it again.'))
+      html(response, 400, needs.shown.failed('This sign-in has expired', 'go back and start again.'))
     })
   }
 }
@@ -43,7 +45,7 @@ async function serve(
 ): Promise<void> {
   const path = (request.url ?? '').split('?')[0] ?? ''
   const found = assets.get(path)
-  // Under another name this could be a page elsewhere, that had its name lead here.
+  // With another host name this could be a DNS rebinding attack by another site.
   if (request.headers.host !== new URL(origin).host) html(response, 421, shown.failed('This is elsewhere', origin))
   else if (found) response.writeHead(200, { 'content-type': found.type }).end(found.text)
   else if (path === '/') html(response, 200, mailPage(mailboxes))
@@ -53,7 +55,7 @@ async function serve(
   else html(response, 404, shown.failed('There is nothing here', `the mailboxes are at ${origin}/`))
 }
 
-/** Consent and the entering of codes, and where their forms lead. `/device/auth` is for clients, over https. */
+/** Consent and device codes, with the targets of their forms. `/device/auth` is for OAuth clients, over https. */
 function isForBrowsers(path: string): boolean {
   return /^\/(?:auth|device)(?:\/[\w-]{20,})?$/.test(path)
 }

@@ -1,7 +1,7 @@
 /**
- * Acorn: an OAuth provider and a mail API on this machine. What a browser opens is http on 127.0.0.1, another site than
- * the service's localhost, so that neither sees the other's cookies. What takes or gives credentials is https on
- * localhost, under an authority that was made for this run, and is not served over http.
+ * Acorn: an OAuth provider and a mail API on this machine. Pages for browsers are http on 127.0.0.1, another site than
+ * the service's localhost, so that neither gets the other's cookies. Endpoints with credentials are https on
+ * localhost, with a CA made for this run, and are not served over http.
  */
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -21,27 +21,27 @@ import { acornPages } from './pages.ts'
 import { servePages } from './serve-pages.ts'
 
 export interface Acorn {
-  /** What a browser opens: `http://127.0.0.1:PORT`. */
+  /** For browsers: `http://127.0.0.1:PORT`. */
   pages: string
-  /** What the service calls: `https://localhost:PORT`, the issuer too. */
+  /** For the service: `https://localhost:PORT`, also the issuer. */
   origin: string
   caFile: string
   client: { clientId: string; clientSecret: string }
-  /** All that a client can ask for. */
+  /** All scopes. */
   scopes: string[]
   close: () => Promise<void>
 }
 
 const scopes = ['openid', 'offline_access', 'email', ...Object.keys(mailScopes)]
 
-/** Short, so that a token is renewed while somebody watches. */
+/** Short, so that a token is refreshed during the demo. */
 const accessTokenSeconds = 300
 export async function startAcorn(wish: {
-  /** Gets the certificate of the authority. */
+  /** The CA's certificate is written here. */
   folder: string
   nearPort: number
   redirectUri: string
-  /** Said to whoever asks whether this is still the same run. */
+  /** Lets the agent check whether this is still the same run. */
   runId: string
 }): Promise<Acorn> {
   const mailboxes = createMailboxes(new Date())
@@ -94,7 +94,10 @@ async function serveApi(provider: Provider, mailboxes: Mailboxes, request: Incom
   await serveMail({ mailbox, scopes: (token.scope ?? '').split(' ') }, request, response)
 }
 
-/** The provider answers for its https origin; the addresses among its answers that a browser opens are the pages'. */
+/**
+ * The provider's responses have its https origin; URLs in them that a browser opens are replaced with those of the
+ * pages.
+ */
 function namePages(provider: Provider, pages: string): void {
   const opened = ['authorization_endpoint', 'verification_uri', 'verification_uri_complete']
   provider.use(async (context, next) => {
@@ -106,7 +109,7 @@ function namePages(provider: Provider, pages: string): void {
       const { pathname, search } = new URL(value)
       return [name, pages + pathname + search]
     })
-    // RFC 8628 §3.2: how long to wait between two looks. It is not said otherwise, and nobody else is asking here.
+    // RFC 8628 §3.2: the provider sends no polling interval; the demo has no other clients, so it can be short.
     const often = 'device_code' in body && { interval: 1 }
     context.body = { ...Object.fromEntries(members), ...often } as object
   })
