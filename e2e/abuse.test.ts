@@ -1,4 +1,4 @@
-/** What a client may send to hurt: each case is answered in the one error shape, and the service goes on. */
+/** Hostile input: each case gets an error in the standard shape, and the service keeps running. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import { openSocket } from './raw-socket.ts'

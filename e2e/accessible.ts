@@ -1,4 +1,4 @@
-/** What axe-core, the usual judge, finds of a page as it stands. */
+/** The accessibility problems that axe-core finds in the current page. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -12,12 +12,12 @@ interface Violation {
 }
 
 export async function faultsOf(page: Page): Promise<string[]> {
-  // Colours that are still on their way are nobody's.
+  // Colours during a transition do not count.
   await page.emulateMedia({ reducedMotion: 'reduce' })
   await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
-  // By the debugger, which the page's policy does not bind.
+  // Through the debugger, which the page's CSP does not affect.
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe)
-  // What passes is not described: that takes longer than to judge it.
+  // Passed rules are not reported, as that takes longer than checking them.
   const judged = `axe.run(document, { resultTypes: ['violations'] }).then((result) => result.violations)`
   const violations = await page.evaluate<Violation[]>(judged)
   return violations.flatMap(({ id, nodes }) =>

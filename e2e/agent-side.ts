@@ -1,4 +1,6 @@
-/** What the command line and the MCP server are tried out with: a service, a person, an upstream of many manners. */
+/**
+ * The setup for tests of the command line and the MCP server: a service, a user, and an upstream with many behaviours.
+ */
 import { mkdirSync } from 'node:fs'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { join } from 'node:path'
@@ -14,25 +16,25 @@ import { succeeded } from './person.ts'
 import { dataFolder } from './running-service.ts'
 import type { Environment } from './running-service.ts'
 
-/** Clears the screen, renames the window, turns red, goes back in the line, and reorders what is read. */
+/** Escape sequences: clears the screen, sets the title, red text, carriage return, and bidirectional overrides. */
 export const hostileText = 'before\u001b[2J\u001b]0;owned\u0007\u001b[31m\rafter\u202egpj.exe\u009b31m\n'
 export const binary = Buffer.from([0, 0xff, 0x1b, 0x5b, 0x33, 0x31, 0x6d, 0x0a])
-/** Longer than a model is shown at once, and of characters that are two units long. */
+/** Longer than the part that a model is shown at once, with characters of two UTF-16 units. */
 export const longText = '𝕊allyport. '.repeat(6000)
 
 export interface AgentSide extends Calling {
   base: string
   host: string
   upstream: (path: string) => string
-  /** Lets the stream of /stream go on to its end. */
+  /** Lets /stream finish. */
   release: () => void
   /** How many requests the upstream got. */
   requests: string[]
-  /** A home with nothing in it. */
+  /** An empty home folder. */
   home: (environment?: Environment) => CommandLine
-  /** One with an agent of its own in its profile. */
+  /** A home folder with a new agent in its profile. */
   registered: (name?: string) => Promise<CommandLine & { agentId: string; token: string }>
-  /** An agent that was approved, without the command line. */
+  /** An agent with a grant, made without the command line. */
   admitted: (terms?: object) => Promise<{ token: string; grantId: string }>
   approve: (accessRequestId: string, terms?: object) => Promise<string>
   deny: (accessRequestId: string, reason?: string) => Promise<void>

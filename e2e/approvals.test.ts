@@ -12,7 +12,7 @@ import { slug, startWithProvider, succeeded } from './person.ts'
 import { eventually, startService } from './running-service.ts'
 import type { Engine, RunningService } from './running-service.ts'
 
-/** A person with an account, an agent that asks for it, and a receiver that wants to hear of the answer. */
+/** A user with a connection, an agent that requests access, and a receiver for its callback. */
 async function startAsking(t: TestContext, engine: Engine) {
   const oauth = await startOAuthServer(t)
   const receiver = await startCallbackReceiver(t)

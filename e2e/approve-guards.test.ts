@@ -66,7 +66,7 @@ const hostile = [
 
 const last = hostile.at(-1)
 
-/** As much as the service takes. */
+/** As long as the service allows. */
 const flood = {
   hosts: Array.from({ length: 50 }, (_, index) => `${'h'.repeat(60)}${index}.acme.example`),
   paths: Array.from({ length: 50 }, (_, index) => `/${'p'.repeat(1000)}${index}`),
@@ -81,7 +81,7 @@ inBrowser('agent text that imitates ours stays in its place', [], async (visit) 
     assert.equal(await page.locator('blockquote').textContent(), shown(reason))
     const names = page.locator('bdi').filter({ hasText: shown(name).slice(0, 40) })
     assert.equal(await names.count(), 2, name)
-    // A ground of its own, which ours never has, shows where it ends.
+    // Its background colour, which ours never has, shows where it ends.
     const grounds = await page.evaluate<string[]>(
       `[...document.querySelectorAll('p.text-lg bdi')].map((one) => getComputedStyle(one).backgroundColor)`,
     )
@@ -146,7 +146,7 @@ inBrowser('no URL chooses the account, except the return from the provider', [],
   const { connections } = await (await asPerson(page))('GET', '/v4/connections')
   const [id] = connections.map((one: { connection_id: string }) => one.connection_id)
   const database = new DatabaseSync(databaseFile())
-  // As if it had been an hour ago.
+  // Moves it an hour into the past.
   database.prepare('UPDATE audit_records SET at = ? WHERE connection_id = ?').run(Date.now() - 3_600_000, id)
   database.close()
   const asked = await ask()
@@ -188,7 +188,7 @@ inBrowser('a click that comes too early decides nothing', [], async (visit) => {
   await open(page, asked)
   const isHeld = async () =>
     (await page.getByRole('button', { name: 'Approve' }).getAttribute('aria-disabled')) === 'true'
-  // Time goes on by our hand alone.
+  // Only the test moves the clock.
   await page.clock.pauseAt(Date.now() + 60_000)
   for (const shown of [`dispatchEvent(new Event('focus'))`, `dispatchEvent(new Event('pageshow'))`, visibilityChange]) {
     await page.evaluate(`${shown}; ${clickAll}`)
@@ -250,7 +250,7 @@ inBrowser('every state is accessible: keyboard, screen reader, dark mode, phone'
   await assertFine(page, 'denied')
 
   await open(page, asked)
-  // From the keyboard alone: the chosen one of the last group, then one further.
+  // With the keyboard only: the selected option of the last group, then the next ones.
   await page.getByRole('radio', { name: '1 day' }).focus()
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('ArrowDown')

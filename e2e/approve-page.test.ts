@@ -201,7 +201,7 @@ inBrowser('a denial needs no account, and can mute the agent', [], async (visit)
 
 const unheard = 'Failed to load resource: net::ERR_FAILED'
 
-/** Another tab, which is told of no change. */
+/** Another tab, which gets no live updates. */
 async function deafTab(page: Page): Promise<Page> {
   const tab = await page.context().newPage()
   await tab.route('**/v4/events', (route) => route.abort())
@@ -223,7 +223,7 @@ inBrowser('a request that is no longer pending shows its outcome', ['409 ', unhe
   await open(page, asked)
   await open(elsewhere, asked)
   await call('POST', `/v4/access-requests/${asked.id}/approve`, decision)
-  // It is told, and shows so by itself; where it is not told, it says so when it is too late.
+  // With live updates it changes by itself; without, it reports the problem on submit.
   await sees(page, 'Already approved')
   await press(elsewhere, 'Deny')
   await sees(elsewhere, 'Already approved')
@@ -267,7 +267,7 @@ inBrowser('agent text is shown as text, apart from ours', [], async (visit) => {
   const style = await page.evaluate(`(({ whiteSpaceCollapse, unicodeBidi }) => [whiteSpaceCollapse, unicodeBidi])(
     getComputedStyle(document.querySelector('blockquote')))`)
   assert.deepEqual(style, ['preserve', 'isolate'])
-  // Each occurrence is shut in, whatever direction it has.
+  // Each occurrence is isolated, whatever its text direction.
   const around = await page.getByText(name, { exact: true }).evaluateAll((all) => all.map(({ tagName }) => tagName))
   assert.deepEqual(around, ['BDI', 'BDI'])
   assert.doesNotMatch(await page.title(), /Bank/)

@@ -1,4 +1,4 @@
-/** An agent that asks and a person who is asked, at a service and a provider of their own, for the tests of a file. */
+/** An agent that requests access and a user who decides, with a service and a provider for the tests of a file. */
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -30,7 +30,7 @@ export const asking = 'An agent is requesting access'
 export interface Asked {
   id: string
   url: string
-  /** What the agent is answered. */
+  /** The agent's view of the request. */
   call: (method: string, path: string, body?: object) => Promise<any>
 }
 
@@ -69,7 +69,7 @@ function caller(token: string): Asked['call'] {
   }
 }
 
-/** Somebody who is signed in, with accounts at the provider. */
+/** A signed-in user with accounts at the provider. */
 export async function arrive(visit: Visit, email: string, accounts: string[] = ['ada']): Promise<Page> {
   await (provider ??= createProvider())
   const page = await signIn(visit, email)
@@ -92,7 +92,7 @@ export async function open(page: Page, { url }: Asked): Promise<void> {
   await sees(page, asking)
 }
 
-/** The terms of the one grant that the agent has. */
+/** The terms of the agent's only grant. */
 export async function granted({ call }: Asked): Promise<object> {
   const { grants } = await call('GET', '/v4/grants')
   assert.equal(grants.length, 1)

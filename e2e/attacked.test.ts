@@ -1,4 +1,4 @@
-/** A short form of `npm run endurance`: everything that the attackers there do, at once, for a few seconds and less often. */
+/** A short form of `npm run endurance`: all its attacks at the same time, for a few seconds and at a lower rate. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

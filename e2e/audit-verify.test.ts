@@ -6,7 +6,7 @@ import pg from 'pg'
 import { runServer, startService } from './running-service.ts'
 import type { RunningService } from './running-service.ts'
 
-/** The thief, who can write to the database. */
+/** An attacker who can write to the database. */
 async function steal({ env, dataDir }: RunningService, statement: string): Promise<void> {
   const url = env['DATABASE_URL']
   if (url === undefined) {

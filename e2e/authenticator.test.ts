@@ -68,7 +68,7 @@ inBrowser('a browser that cannot create keys is told why', [], async (visit) => 
   await sees(phone, 'This page needs https')
 })
 
-/** What a script of the page itself can get at. */
+/** What a script in the page can access. */
 const whatIsKept = `new Promise((resolve) => {
   indexedDB.open('sallyport-authenticator').onsuccess = ({ target }) => {
     const get = target.result.transaction('device').objectStore('device').get('this')
@@ -189,7 +189,7 @@ inBrowser('a request shows a notification, and tapping it opens the request', []
   const phone = await pair(visit, person)
   await phone.context().grantPermissions(['notifications'], { origin: base })
   const subscription = pushServer.subscribe()
-  // The browser's own push service is not to be reached from here; the tests' one takes its place.
+  // The browser's push service is not reachable from here; the tests' one replaces it.
   await phone.evaluate(`PushManager.prototype.subscribe = async () => ({ toJSON: () => (${subscription.token}) })`)
   await press(phone, 'Turn on notifications')
   await hears(phone, 'Notifications are on.')
@@ -204,7 +204,7 @@ inBrowser('a request shows a notification, and tapping it opens the request', []
   const notifications = () => phone.evaluate<{ title: string; body: string; tag: string }[]>(shown)
   let looks = 0
   await eventually(async () => {
-    // The browser does not say whether the worker took it; on a busy machine one may be lost. Two show as one.
+    // The browser does not report whether the worker got it; on a busy machine one may be lost. Two show as one.
     if (looks++ % 100 === 0) await deliver(phone, subscription.received[0] ?? '')
     return (await notifications()).length > 0
   }, 'no notification')
@@ -218,7 +218,7 @@ inBrowser('a request shows a notification, and tapping it opens the request', []
   assert.deepEqual(await notifications(), [])
 })
 
-/** Hands a message to the page's worker as the browser would. */
+/** Delivers a push message to the page's service worker. */
 async function deliver(page: Page, data: string): Promise<void> {
   const session = await page.context().newCDPSession(page)
   const registered = new Promise<string>((resolve) => {
@@ -231,7 +231,7 @@ async function deliver(page: Page, data: string): Promise<void> {
   await session.send('ServiceWorker.deliverPushMessage', { origin: base, registrationId: await registered, data })
 }
 
-/** What is shown is touched. No test is a person's finger, so the browser lets its worker wait for nothing that follows. */
+/** Clicks the notification. As the event is synthetic, `waitUntil` has no effect in the worker. */
 async function touch(page: Page): Promise<void> {
   const [worker] = page.context().serviceWorkers()
   await worker?.evaluate(`registration.getNotifications().then(([notification]) => {

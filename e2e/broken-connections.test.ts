@@ -1,4 +1,4 @@
-/** Clients that break off at any byte of any request, on every port of the service: it stays up and answers. */
+/** Clients that disconnect at any byte of any request, on every port of the service: it keeps running. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'

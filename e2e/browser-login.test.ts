@@ -33,7 +33,7 @@ inBrowser('a user signs in with a provider and returns to the page', [notSignedI
   const names = (await page.context().cookies(`${base}/v4/auth/`)).map(({ name }) => name)
   assert.ok(names.includes('svc_session') && !names.includes('svc_login'), names.join())
   await page.goto(`${base}/account`)
-  // Until its list of sessions is there, the page would ask for it when it is signed out.
+  // Wait for the list of sessions, or the page would request it after the sign-out.
   await page.getByText('This session', { exact: true }).waitFor()
   await press(page, 'Sign out')
   await sees(page, 'Sign in')
@@ -101,7 +101,7 @@ inBrowser('a waiting connection continues after sign-in with a token', [notSigne
   const goesOn = page.waitForRequest(`${base}${resume}`)
   await press(page, 'Sign in')
   await goesOn
-  // Nothing waits here, which the service says in the address.
+  // Nothing is waiting here, which the service reports in the URL.
   await sees(page, 'Home')
   await showsWho(page, 'emmy')
   await hears(page, 'Please start again.')

@@ -1,4 +1,4 @@
-/** All that a proxied call needs, made as people and agents make it: a provider, an account, an agent, an approval. */
+/** Everything that a proxied call needs, made through the API: a provider, a connection, an agent, a grant. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { oauthPaths, startOAuthServer } from '../server/testkit/oauth-server.ts'
@@ -12,28 +12,28 @@ export interface Calling {
   service: RunningService
   oauth: OAuthServer
   agent: { agentId: string; token: string }
-  /** The session of whoever connected the account and approves. */
+  /** The session of the user who connected the account and approves. */
   personToken: string
   grantId: string
   connectionId: string
-  /** A proxied call to one of the hosts. Members of the call can be given, or changed. */
+  /** A proxied call to one of the hosts. Members of the call can be added or changed. */
   proxy: (url: string, call?: object, headers?: Record<string, string>) => Promise<Reply>
-  /** Another account of the same person at the same provider: its connection_id. */
+  /** Connects another account of the same user at the same provider. Returns its connection_id. */
   connectAnother: (account: string) => Promise<string>
   /** One more agent, approved for the same account. */
   admit: () => Promise<{ agentId: string; token: string; grantId: string }>
 }
 
 export interface CallingOptions {
-  /** Where the account's token may go, and the service too: each on loopback, with a certificate of the tests. */
+  /** The provider's API hosts, which the service may reach: on loopback, with certificates of the tests. */
   hosts: string[]
-  /** What the provider is called in requests. */
+  /** The provider's slug. */
   slug?: string
   settings?: Environment
   oauth?: OAuthServerOptions
   /** More members of the provider. */
   provider?: object
-  /** Handed out in place of what the provider would issue, for tests that want to know them. */
+  /** Tokens to issue instead of random ones, for tests that need to know them. */
   tokens?: { access_token: string; refresh_token: string }
 }
 

@@ -8,7 +8,7 @@ import type { CommandLine } from './command-line.ts'
 
 const homes: CommandLine[] = []
 
-/** A home whose outputs are looked through for tokens at the end. */
+/** A home folder whose command output is searched for tokens at the end. */
 function watched<T extends CommandLine>(cli: T): T {
   homes.push(cli)
   return cli
@@ -16,7 +16,7 @@ function watched<T extends CommandLine>(cli: T): T {
 
 const shared = sharedAgentSide()
 
-/** An agent that was approved for the upstream. */
+/** An agent with a grant for the upstream. */
 async function approved(terms: object = {}): Promise<CommandLine & { grantId: string; token: string }> {
   const cli = shared().home()
   const { token, grantId } = await shared().admitted(terms)
@@ -27,7 +27,7 @@ async function approved(terms: object = {}): Promise<CommandLine & { grantId: st
 
 let usual: ReturnType<typeof approved> | undefined
 
-/** The same for all tests that change nothing of it. */
+/** Shared by all tests that do not change it. */
 async function caller(): ReturnType<typeof approved> {
   return (usual ??= approved())
 }
@@ -37,7 +37,7 @@ describe('call', () => {
     const { upstream } = shared()
     const cli = await caller()
     assert.deepEqual((await cli.run(['call', upstream('/binary')])).bytes, binary)
-    // Digits that a number of JavaScript can not hold come through.
+    // Numbers beyond the precision of JavaScript are kept.
     assert.equal((await cli.run(['call', upstream('/json')])).stdout, '{"name":"Ada","id":9007199254740993}')
     const file = join(cli.home, 'out')
     const written = await cli.run(['call', '-o', file, upstream('/binary')])
@@ -177,7 +177,7 @@ describe('call', () => {
       `sallyport: ${host} responded with 404\n`,
     ])
     assert.deepEqual(await outcome(upstream('/broken')), [23, 'oh no', `sallyport: ${host} responded with 500\n`])
-    // Half an answer is none.
+    // A partial response is an error.
     const [code, stdout, stderr] = await outcome(upstream('/hang-up'))
     assert.deepEqual([code, stdout], [8, ''])
     assert.match(String(stderr), /^sallyport: \w+: .*\n$/)

@@ -1,4 +1,4 @@
-/** A service that means ill: what it says is shown and never obeyed, and no token goes where it points. */
+/** A malicious service: its text is shown without control characters, and no token is sent where it redirects. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync } from 'node:fs'
@@ -11,7 +11,7 @@ import type { TestContext } from 'node:test'
 import { commandLineIn } from './command-line.ts'
 import { dataFolder } from './running-service.ts'
 
-/** Writes the clipboard, clears the screen, reorders what is read, and begins another command. */
+/** Escape sequences and shell syntax: sets the clipboard, clears the screen, reorders text, starts another command. */
 const evil = '\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u202eX\u009b31m\r\n; touch owned'
 const obeyed = ['\u001b]', '\u001b[2J', '\u202e', '\u009b', '\u0007']
 const token = `sp_agent_${'a'.repeat(40)}`

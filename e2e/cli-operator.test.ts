@@ -1,4 +1,4 @@
-/** What whoever runs the service does with the command line, receipts, and what wrong input is told. */
+/** What operators do with the command line, receipts, and errors for invalid input. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -11,7 +11,7 @@ import type { CommandLine } from './command-line.ts'
 
 const homes: CommandLine[] = []
 
-/** A home whose outputs are looked through for tokens at the end. */
+/** A home folder whose command output is searched for tokens at the end. */
 function watched<T extends CommandLine>(cli: T): T {
   homes.push(cli)
   return cli

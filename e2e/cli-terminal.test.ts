@@ -1,4 +1,4 @@
-/** The command line on a terminal: what a person sees, and that nobody else's text acts on it. */
+/** The command line on a terminal: its output, and that text from others cannot control the terminal. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
@@ -11,7 +11,7 @@ import { executable } from './command-line.ts'
 const shared = sharedAgentSide()
 const run = promisify(execFile)
 
-/** Any control character but the line's end. */
+/** Any control character except a line break. */
 const controls = /(?!\n)[\p{Cc}\p{Cf}]/u
 const escape = '\u001b'
 const colours = new RegExp(`${escape}\\[(?:1|2|3[1236]|22|39)m`, 'g')
@@ -26,7 +26,7 @@ async function prepare() {
   return { ...cli, grantId }
 }
 
-/** The same for all: none of the tests changes anything of it. */
+/** Shared by all tests, as none of them changes it. */
 async function person() {
   return (home ??= prepare())
 }
@@ -98,7 +98,7 @@ describe('on a terminal', () => {
     const grantId = await approve(id)
     const { code, stdout } = await running.ended
     assert.equal(code, 0)
-    // What is left once each progress line has been wiped.
+    // The output without the erased progress lines.
     const left = stdout
       .replaceAll('\r\n', '\n')
       .replace(new RegExp(`(?:[⠀-⣿] Waiting[^\\r]*\\r${escape}\\[K)+`, 'gu'), '')

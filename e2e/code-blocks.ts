@@ -1,4 +1,4 @@
-/** The code blocks of the documentation and of the SDK's comments, as they stand there. */
+/** The code blocks of the documentation and of the SDK's comments. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
@@ -12,7 +12,7 @@ export interface CodeBlock {
   code: string
 }
 
-/** Every block that names its language. One without is a drawing. */
+/** Every block with a language. Blocks without one are diagrams. */
 export function codeBlocks(): CodeBlock[] {
   const pages = ['.', 'docs', 'docs/decisions', 'cli', 'sdk', 'server']
     .flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(folder, name)))

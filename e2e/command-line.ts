@@ -1,4 +1,4 @@
-/** The built command line as a process of its own: in pipes as a script runs it, and on a pseudo-terminal. */
+/** The built command line as its own process: with pipes, as in a script, and on a pseudo-terminal. */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -36,19 +36,19 @@ export interface RunOptions {
 }
 
 export interface CommandLine {
-  /** Where its home is; its credentials lie below. */
+  /** Its home folder, which contains its credentials. */
   home: string
   env: Environment
   start: (words: string[], options?: RunOptions) => Running
   run: (words: string[], options?: RunOptions) => Promise<Ended>
-  /** On a pseudo-terminal of so many columns, which both streams are. */
+  /** On a pseudo-terminal with this many columns, for both output streams. */
   startInTerminal: (words: string[], options?: RunOptions & { columns?: number }) => Running
   runInTerminal: (words: string[], options?: RunOptions & { columns?: number }) => Promise<Ended>
-  /** All that any of its processes has printed, for a look at the end. */
+  /** The output of all its processes, for a check at the end. */
   printed: () => string
-  /** Every secret that lies in its files. */
+  /** Every secret in its files. */
   secrets: () => string[]
-  /** Ends what a failed test has left running. */
+  /** Stops processes that a failed test left running. */
   stop: () => void
 }
 

@@ -9,14 +9,14 @@ import { temporaryPostgres } from '../server/testkit/databases.ts'
 import { freePort } from '../server/testkit/ports.ts'
 import { dataFolder, runServer, settingsFor, spawnServer, startService } from './running-service.ts'
 
-/** A self-signed certificate for a name, valid to so many days from today; negative ones have passed. */
+/** A self-signed certificate for a name, valid for this many days from today; negative: expired. */
 function makeCertificate(folder: string, name: string, days: number) {
   const file = (ending: string) => join(folder, `${name}${days}.${ending}`)
   const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'ignore' })
   const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().replace(/[-:T]|\.\d+/g, '')
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', file('key')]
   openssl('req', '-new', ...curve, '-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`, '-out', file('csr'))
-  // Only the `ca` command takes dates in the past, and it wants a register.
+  // Only the `ca` command accepts dates in the past, and it needs a database file.
   const lines = ['[ca]', 'default_ca = own', '[own]', `database = ${file('index')}`, `new_certs_dir = ${folder}`]
   lines.push('rand_serial = yes', 'default_md = sha256', 'policy = any', 'copy_extensions = copy')
   lines.push('[any]', 'commonName = supplied')
@@ -28,7 +28,7 @@ function makeCertificate(folder: string, name: string, days: number) {
   return { SALLYPORT_TLS_CERT_FILE: file('pem'), SALLYPORT_TLS_KEY_FILE: file('key') }
 }
 
-/** Of every command but serve, where the service has never run. */
+/** The exit codes of all commands but serve, in a folder where the service has never run. */
 const exitCodes = {
   ...{ config: 0, doctor: 0, 'systemd-unit': 0, '--version': 0 },
   ...{ 'audit verify': 1, 'keys rotate': 1, 'v1-key rotate': 1 },

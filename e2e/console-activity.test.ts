@@ -1,4 +1,4 @@
-/** What is on record of a person: found, counted, read, taken along as a file, and seen as it happens. */
+/** The activity page: search, chart, details, export, and live updates. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
@@ -9,7 +9,7 @@ import { eventually } from './running-service.ts'
 import { base, inBrowser, sees } from './in-browser.ts'
 import type { Visit } from './in-browser.ts'
 
-/** More than one page of the list holds. */
+/** More than one page of the list. */
 const manyCalls = 52
 
 interface Lived {
@@ -20,7 +20,7 @@ interface Lived {
 
 let lived: Promise<Lived> | undefined
 
-/** One person for all tests: two agents, many calls, one that the upstream knew nothing of, one refused. */
+/** One user for all tests: two agents, many calls, one that did not reach the upstream, one refused. */
 async function live(visit: Visit): Promise<Lived> {
   const person = await arrive(visit, 'ada')
   const terms = { connection_id: await person.connect('ada'), allowed_methods: ['GET'], allowed_hosts: [oauth.host] }
@@ -39,7 +39,7 @@ async function live(visit: Visit): Promise<Lived> {
 const lines = (page: Page) => page.getByRole('main').getByRole('listitem').getByRole('link')
 const show = (page: Page, text: string) => lines(page).filter({ hasText: text })
 
-/** Waits until the list holds these lines, and no others. */
+/** Waits until the list has exactly these lines. */
 async function holds(page: Page, expected: RegExp[]): Promise<void> {
   const isThere = async () => {
     const texts = await lines(page).allInnerTexts()
@@ -100,7 +100,7 @@ inBrowser('the chart has figures; a record opens, and Back returns to the list',
   const { person, grant } = await (lived ??= live(visit))
   const page = await person.open(`/activity?grant_id=${grant}`, 'Activity', visit)
   await page.getByRole('img', { name: `Calls over time: ${manyCalls + 2} calls, ` }).waitFor()
-  // The last outcome is on record a moment after its attempt.
+  // The last outcome is recorded a moment after the call.
   await eventually(async () => (await figure(page, 'Answered')) === manyCalls + 1, 'not all answers are counted')
   assert.deepEqual([await figure(page, 'Refused'), await figure(page, 'Failed')], [1, 0])
   await page.getByText(`Grant ${grant}`).waitFor()
@@ -180,7 +180,7 @@ inBrowser('the list loads more, exports have all of it, and new calls appear liv
   assert.equal((await helper.read(grant, '/api/whoami?live')).upstream, 200)
   await lines(page).nth(all).waitFor()
   await page.getByRole('img', { name: `${manyCalls + 3} calls` }).waitFor()
-  // The outcome is on record a moment after the attempt.
+  // The outcome is recorded a moment after the call.
   await eventually(async () => (await figure(page, 'Answered')) === before + 1, 'the answer is not counted')
 })
 

@@ -1,4 +1,4 @@
-/** The operator's views. The admin token opens them, and is nowhere but in the page's memory. */
+/** The admin pages. They need the admin token, which is kept only in the page's memory. */
 import assert from 'node:assert/strict'
 import { generateDeviceKey, pairDevice } from '@sallyport/sdk'
 import type { Page } from 'playwright-core'
@@ -25,7 +25,7 @@ async function open(visit: Visit, part: 'Providers' | 'Agents' | 'Users' | 'Heal
   return page
 }
 
-/** In the dialog that stands open. */
+/** In the open dialog. */
 async function confirm(page: Page, verb: string): Promise<void> {
   await page.getByRole('dialog').getByRole('button', { name: verb, exact: true }).click()
 }
@@ -288,6 +288,6 @@ inBrowser('users: a one-time link, lost devices, and disabling', ofUsers, async 
   await confirm(again, 'Disable')
   await hears(again, 'The user is disabled')
   await card(again, 'Grace <b>H</b>').getByText('disabled', { exact: true }).waitFor()
-  // Their page finds out by itself.
+  // The user's page notices by itself.
   await theirs.getByLabel('Sign-in link or login token').waitFor()
 })

@@ -1,4 +1,4 @@
-/** Accounts at providers: connected, renewed and ended in the console, at the real pages of a real provider. */
+/** Connections: connecting, reconnecting and disconnecting in the console, at the real pages of a provider. */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { oauthPaths } from '../server/testkit/oauth-server.ts'

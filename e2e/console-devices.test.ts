@@ -1,4 +1,4 @@
-/** Devices in the console, and the agents that do not reach their person any more. */
+/** Devices in the console, and muted and blocked agents. */
 import assert from 'node:assert/strict'
 import { createDeviceClient, generateDeviceKey, pairDevice } from '@sallyport/sdk'
 import { assertAccessible } from './accessible.ts'

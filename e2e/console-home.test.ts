@@ -1,4 +1,4 @@
-/** Home, which shows what waits and what happens as it does, and the grants that came of it. */
+/** The home page with pending requests and live activity, and the grants page. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createDeviceClient, generateDeviceKey, pairDevice } from '@sallyport/sdk'

@@ -1,4 +1,4 @@
-/** People with accounts, and agents whose calls arrive, made over the wire: the tests of the console look at them. */
+/** Users with connections, and agents that make calls, for the tests of the console. */
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { oauth } from './asking.ts'
@@ -7,7 +7,7 @@ import type { Visit } from './in-browser.ts'
 
 export { oauth }
 
-/** The provider's own API, so that calls arrive. */
+/** The provider's API, so that calls succeed. */
 export const slug = 'beta'
 await oauth.setRedirectUris(['acme', slug].map((name) => `${base}/v4/oauth/callback/${name}`))
 
@@ -43,10 +43,10 @@ function caller(token: string): Call {
 export interface Person {
   userId: string
   call: Call
-  /** Connects an account and gives the connection's id. */
+  /** Connects an account. Returns the connection id. */
   connect: (account: string) => Promise<string>
   approve: (accessRequestId: string, decision: object) => Promise<string>
-  /** A page of the console in a browser of its own, signed in. */
+  /** A signed-in console page in its own browser. */
   open: (path: string, heading: string, visitHere?: Visit) => Promise<Page>
 }
 
@@ -85,7 +85,7 @@ export async function arrive(visit: Visit, name: string): Promise<Person> {
   }
 }
 
-/** At the provider: who one is there, and yes or no. */
+/** Signs in at the provider, and allows or denies. */
 export async function consent(page: Page, name: string, answer: 'Allow' | 'Refuse'): Promise<void> {
   await page.getByLabel('Name').fill(name)
   await press(page, 'Sign in')
@@ -95,7 +95,7 @@ export async function consent(page: Page, name: string, answer: 'Allow' | 'Refus
 export interface Agent {
   call: Call
   ask: (wish?: object) => Promise<string>
-  /** A call of the account's API under a grant: what the agent is answered. */
+  /** Calls the API with a grant. Returns the agent's response. */
   read: (grantId: string, path?: string) => Promise<{ status: number; code?: string; upstream?: number }>
 }
 
@@ -117,7 +117,7 @@ export async function register(name = 'Mail helper'): Promise<Agent> {
   }
 }
 
-/** Nothing stands beyond the edge of a narrow phone. */
+/** Fails if the page is wider than a narrow phone. */
 export async function assertFits(page: Page): Promise<void> {
   await page.setViewportSize({ width: 320, height: 640 })
   assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320)

@@ -22,7 +22,7 @@ import {
 
 serve()
 
-/** What the address bar showed; what was typed there at first is beyond a page's reach. */
+/** The URLs in the history; the page cannot see the first one as it was typed. */
 async function visitedAddresses(page: Page): Promise<string[]> {
   const session = await page.context().newCDPSession(page)
   const { entries } = await session.send('Page.getNavigationHistory')
@@ -32,7 +32,7 @@ async function visitedAddresses(page: Page): Promise<string[]> {
 async function openAccount(page: Page): Promise<void> {
   await page.getByRole('link', { name: /^Signed in as / }).click()
   await sees(page, 'Account')
-  // Until its list is there, the page would ask for it in a session that a test has ended meanwhile.
+  // Wait for the list, or the page would request it in a session that the test has ended.
   await sessionRows(page).filter({ hasText: 'This session' }).waitFor()
 }
 
@@ -93,7 +93,6 @@ inBrowser('opening a link does nothing without a click', [notSignedIn], async (v
   assert.ok(await isUsable(login_token))
 })
 
-// Those whose session was ended find out.
 inBrowser('a link that would switch the user says so first', [], async (visit) => {
   const page = await signIn(visit, 'hedy@example.com')
   await page.goto('about:blank')
@@ -139,7 +138,7 @@ inBrowser('the second click of a double click does nothing', [sessionIsOver], as
   await page.mouse.click(box.x + 5, box.y + 5)
   await hears(page, 'was ended')
   await end.nth(1).waitFor({ state: 'detached' })
-  // The second half falls on the row that has moved up.
+  // The second click lands on the row that has moved up.
   const next = await end.first().boundingBox()
   assert.ok(next && Math.abs(next.y - box.y) < 2)
   await page.mouse.down({ clickCount: 2 })
@@ -194,7 +193,7 @@ const over = ['401 /v4/auth/', 'Failed to load resource: net::ERR_FAILED']
 
 inBrowser('signing out everywhere ends the session of another browser', over, async (visit) => {
   const first = await signIn(visit, 'lise@example.com')
-  // It is told of nothing, and finds out by what it does.
+  // It gets no live updates, and notices with its next request.
   await first.route('**/v4/events', (route) => route.abort())
   await first.reload()
   await openAccount(first)
@@ -254,7 +253,7 @@ inBrowser('an error of the service is shown with its message and request id', ['
   const page = await signIn(visit, 'vera@example.com')
   await openAccount(page)
   const agent = (await (await post('/v4/agents/register', { name: 'an agent' })).json()) as { access_token: string }
-  // A bearer counts before the cookie, and an agent has no session to end.
+  // A bearer token takes precedence over the cookie, and an agent has no session to end.
   await page.setExtraHTTPHeaders({ authorization: `Bearer ${agent.access_token}` })
   await press(page, 'Sign out')
   await hears(page, /^This call requires a user's session, not an agent token\. \(req_[0-9a-z]+\)$/)

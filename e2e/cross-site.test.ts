@@ -34,7 +34,7 @@ async function cookies(page: Page): Promise<string[]> {
   return (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`)
 }
 
-/** Sends a form as a page of any site may, and gives what the service answered. */
+/** Submits a form as a page of any site may. Returns the service's response. */
 async function sendForm(page: Page, path: string, text: string): Promise<{ status: number; code: string }> {
   const answer = page.waitForResponse(base + path)
   await page.evaluate(`
@@ -52,7 +52,7 @@ async function sendForm(page: Page, path: string, text: string): Promise<{ statu
   return { status: response.status(), code: error.code }
 }
 
-/** Fetches as a page of any site may, and gives the status that came, which the page itself is not shown. */
+/** Fetches as a page of any site may. Returns the status, which the page itself cannot see. */
 async function sendFetch(page: Page, path: string, init: object): Promise<number> {
   const session = await page.context().newCDPSession(page)
   await session.send('Network.enable')
@@ -78,7 +78,7 @@ const refused = [
   '401 /v4/auth/',
   '403 /v4/auth/',
   'Failed to load resource: net::ERR_BLOCKED_BY_RESPONSE',
-  // Asked for beside an answer that is shown as a page.
+  // Browsers request it when an API response is shown as a page.
   '404 /favicon.ico',
 ]
 const crossOrigin = ['Access to fetch', 'Failed to load resource']

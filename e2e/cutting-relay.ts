@@ -1,4 +1,4 @@
-/** Passes bytes on to the service, and cuts a connection where it is told to: on the way there, or on the way back. */
+/** Forwards bytes to the service, and drops requests or responses on demand. */
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
@@ -6,11 +6,11 @@ import type { TestContext } from 'node:test'
 
 export interface CuttingRelay {
   url: string
-  /** Where the service is, once it has started. */
+  /** Sets the port of the service, once it has started. */
   leadTo: (port: number) => void
-  /** The next so many requests do not get there, or answers do not come back. Everything after them passes. */
+  /** Drops this many of the next requests or responses. Everything after them passes. */
   lose: (what: 'request' | 'answer', times?: number) => void
-  /** How many were lost so far. */
+  /** How many were dropped so far. */
   lost: () => number
 }
 
@@ -32,7 +32,7 @@ export async function startCuttingRelay(t: Pick<TestContext, 'after'>): Promise<
     }
     const passOn = (what: 'request' | 'answer', from: Socket, to: Socket) =>
       from.on('data', (chunk) => {
-        // A request that goes through is followed by its answer, whatever is to become of the next request.
+        // The response to a forwarded request passes, even if the next request is to be dropped.
         if (losing[what] === 0 || (what === 'request' && losing.answer > 0)) {
           to.write(chunk)
           return

@@ -1,6 +1,6 @@
 /**
- * What the documentation's examples run against: a service whose provider `github` is ours and whose `api.github.com` is
- * a server here, a copy of the clone to install from, and a person who approves whatever link they are shown.
+ * What the documentation's examples run against: a service whose provider `github` is ours and whose `api.github.com`
+ * is a local server, a copy of the clone to install from, and a user who approves every link.
  */
 import { spawn } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -20,20 +20,20 @@ import type { Environment } from './running-service.ts'
 
 export interface DocsSetup extends Calling {
   base: string
-  /** In place of https://api.github.com. */
+  /** Replaces https://api.github.com. */
   api: string
   receiver: CallbackReceiver
   clone: string
   /** The reader's own project. */
   project: string
   env: Environment
-  /** The code with our addresses, folders and ids in place of those that readers replace. */
+  /** The code with our URLs, folders and ids in place of the placeholders. */
   fill: (code: string) => string
   /** A home folder for someone who has not used the command line yet. */
   newHome: () => string
   /** Runs a script, in the copy of the clone unless told otherwise. Returns its standard output; throws if it fails. */
   shell: (script: string, changes?: Environment, cwd?: string) => Promise<string>
-  /** The person reads this, and approves the requests that it links to. */
+  /** Approves the access requests that this text links to. */
   show: (text: string) => void
 }
 
@@ -51,7 +51,7 @@ export async function startDocsSetup(t: Scope): Promise<DocsSetup> {
   const newHome = () => made(`home-${++homes}`)
   writeFileSync(join(project, 'package.json'), '{"type":"module"}')
   symlinkSync(join(root, 'server/bin/sallyport-server.mjs'), join(bin, 'sallyport-server'))
-  // Claude Code itself is not here. This says what it would have been told.
+  // Claude Code is not installed here. This prints the arguments that it would get.
   writeFileSync(join(bin, 'claude'), `#!/usr/bin/env node\nconsole.log(JSON.stringify(process.argv.slice(2)))\n`, {
     mode: 0o755,
   })
@@ -67,7 +67,7 @@ export async function startDocsSetup(t: Scope): Promise<DocsSetup> {
   })
   const { service, personToken: token, connectionId: connection_id } = calling
   const base = `http://localhost:${service.port}`
-  // Another provider, where the person has no account.
+  // Another provider, where the user has no connection.
   const { clientId: client_id, clientSecret: client_secret } = calling.oauth.client
   const acme = { provider_name: 'Acme', slug: 'acme', issuer_url: calling.oauth.issuer, client_id, client_secret }
   succeeded(await service.call('POST', '/v4/providers', { token: service.adminToken, body: acme }))
@@ -124,7 +124,7 @@ export async function startDocsSetup(t: Scope): Promise<DocsSetup> {
   return { ...calling, base, api: `https://${host}`, receiver, clone, project, env, fill, newHome, shell, show }
 }
 
-/** As GitHub does: without a user-agent 403, and lists by pages that `link` names. */
+/** Like GitHub: 403 without a user-agent, and pagination with `link` headers. */
 const answerAsGitHub: RequestListener = ({ method, url = '/', headers }, response) => {
   const { pathname, searchParams, origin } = new URL(url, `https://${headers.host ?? ''}`)
   const say = (status: number, body: unknown, more: Record<string, string> = {}) => {

@@ -1,6 +1,6 @@
 /**
- * TypeScript of the documentation as a reader would run it: in a project where the packed SDK is installed, checked by the
- * compiler, then executed. What an example takes from the text around it, such as `agent` or `baseUrl`, it is given.
+ * TypeScript of the documentation as a reader would run it: in a project where the packed SDK is installed, checked by
+ * the compiler, then executed. Variables from the surrounding text, such as `agent` or `baseUrl`, are provided.
  */
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -34,7 +34,7 @@ const given = {
 type Given = Record<keyof typeof given, unknown>
 
 export interface Examples {
-  /** What the compiler has to say about all of them. */
+  /** The compiler's errors for all of them. */
   complaints: () => string[]
   /** Executes the block. Resolves to what it logged. */
   run: (block: CodeBlock) => Promise<unknown[][]>
@@ -61,7 +61,7 @@ export async function prepareExamples(
     `import type { AccessRequest, AgentClient, CreateAccessRequestReply, UserClient } from '@sallyport/sdk'
      export interface Given {\n${members.join('\n')}\n}\n`,
   )
-  // Octokit itself can be told of another GitHub, as for an Enterprise Server.
+  // Octokit can be given another base URL, as for an Enterprise Server.
   writeFileSync(
     join(project, 'octokit.ts'),
     `import { Octokit as Core } from '@octokit/core'
@@ -86,7 +86,7 @@ export async function prepareExamples(
   }
 }
 
-/** Imports come first, and the rest has a scope of its own, where it may declare again what it is given. */
+/** Imports come first, and the rest has its own scope, where it may redeclare the provided variables. */
 function asModule(code: string, proof: string, exported: string[]): string {
   const imports = [...code.matchAll(/^import .*\n/gm)].map(([line]) => line)
   const missing = exported.filter(
@@ -124,7 +124,7 @@ function nameBlocks(text: string, files: Map<CodeBlock, string>): string {
   return block ? `${block.file}:${block.line}${text.slice(text.indexOf(': '))}` : text
 }
 
-/** Made anew for each example, so that none depends on what another one did. */
+/** Created for each example, so that none depends on another. */
 async function gather(setup: DocsSetup, sdk: typeof Sdk, code: string, said: unknown[][]): Promise<Given> {
   const { base: baseUrl, service, personToken: sessionToken, connectionId: connection_id, receiver } = setup
   const { token } = await service.register('Release notes')

@@ -1,4 +1,4 @@
-/** Killed at any moment, the service has kept whatever it answered for. */
+/** After a kill at any moment, everything that the service confirmed is stored. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,7 +9,7 @@ import type { RunningService } from './running-service.ts'
 
 const clients = 16
 
-/** Every client works until the service is killed under it, which is when `enough` answers have come in all. */
+/** Every client works until the service is killed, which is after `enough` responses in total. */
 async function killAmid(service: RunningService, enough: number, turn: (client: number) => Promise<void>) {
   let answered = 0
   let killed: Promise<unknown> | undefined
@@ -82,7 +82,7 @@ test('a kill during proxy calls loses no completed call, and at most the last ou
     }),
   )
   const answered: string[] = []
-  /** The last call of each client before a kill: its outcome would have followed with the next commit. */
+  /** The last call of each client before a kill: its outcome would have been written with the next commit. */
   const last = new Set<string>()
   for (const enough of [90, 240, 170]) {
     const latest = new Map<number, string>()

@@ -6,13 +6,13 @@ import { startService } from './running-service.ts'
 import { waysToWorkers } from './workers.ts'
 
 test('a change in one process is streamed by another, and stopping does not wait for streams', async (t) => {
-  // Were the stop to wait for the streams, it would take five minutes.
+  // If stopping waited for the streams, it would take five minutes.
   const service = await startService(t, 'sqlite', { SALLYPORT_WORKERS: '2', SALLYPORT_STOP_SECONDS: '300' })
   const { token } = await signIn(service)
   const place = { port: service.port, host: `localhost:${service.port}` }
   const readers = [await readEventsFrom(t, place, { token }), await readEventsFrom(t, place, { token })]
   for (const reader of readers) assert.equal((await reader.next())?.event, 'ready')
-  // Whichever worker each stream came to: one that both can reach makes the change.
+  // Make the change through each worker: both streams have to get it, whichever worker serves them.
   for (const call of (await waysToWorkers(service, 2)).values()) {
     assert.equal((await call('POST', '/v4/devices/pairing-codes', { token })).status, 201)
     for (const reader of readers) await reader.topics('activity')

@@ -1,4 +1,4 @@
-/** What a caller gets when an upstream behaves like this or like that: whole, and as a stream. */
+/** What a caller gets from upstreams with unusual behaviour, buffered and streamed. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { behaviours, longText, oddPath, startOddUpstream } from '../server/testkit/odd-upstream.ts'
@@ -22,7 +22,7 @@ const undecodable = { error: 'upstream_encoding_unsupported' }
 
 type Expected = { status: number; body: unknown; body_encoding: string } | { error: string }
 
-/** Of a call that waits for the whole answer. */
+/** Of a buffered call. */
 const buffered: Record<Oddity, Expected> = {
   plain: hello,
   chunked: hello,
@@ -30,14 +30,14 @@ const buffered: Record<Oddity, Expected> = {
   'no length': hello,
   'empty body': text(''),
   'http 1.0': hello,
-  // It was never asked whether to go on.
+  // We never sent Expect: 100-continue.
   '100 continue': unreachable,
   'early hints': hello,
   'hints without end': unreachable,
   'switching protocols': unreachable,
   trailers: hello,
   'invalid json': text('{"hello": wor'),
-  // RFC 8259 §8.1 lets a parser ignore the mark, and forbids to send it: it is text as it came.
+  // RFC 8259 §8.1 lets a parser ignore a byte order mark and forbids sending one, so it is treated as text.
   'json with a byte order mark': text('\ufeff{"hello":"world"}'),
   'json twice': text('{"hello":"world"}\n{"hello":"world"}\n'),
   'invalid utf-8': bytes(0x61, 0xff, 0xfe, 0x62),
@@ -90,7 +90,7 @@ const buffered: Record<Oddity, Expected> = {
   identity: hello,
 }
 
-/** These don't end by themselves. */
+/** These never end by themselves. */
 const endless: Oddity[] = ['never answers', 'stops within its body', 'hints without end']
 
 describe('an upstream that', () => {

@@ -34,7 +34,7 @@ test('on a disk filled by another program, revoking and disabling work', async (
   const reserve = join(dataDir, 'sallyport.db-reserve')
   assert.ok(existsSync(reserve))
 
-  // The reserve that is removed leaves room, which the other program takes as well.
+  // Deleting the reserve frees space, which the other program fills too.
   fillDisk(join(disk, 'other-program'))
   await until(service, 503)
   assert.ok(!existsSync(reserve), 'the reserve made room')
@@ -82,7 +82,7 @@ test('a full disk under PostgreSQL is 503 for calls, and none is sent unrecorded
   fillDisk(join(disk, 'other-program'))
   while (await isServed());
   rmSync(join(disk, 'other-program'))
-  // It ends by itself where there is no room for its log.
+  // PostgreSQL exits if there is no space for its log.
   await postgres.resume()
   await until(service, 200)
   await eventually(isServed, 'calls are refused for good')

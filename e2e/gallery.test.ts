@@ -1,6 +1,6 @@
 /**
- * Every page as a person sees it, in both schemes, on a phone and at a desk. The pictures are for people to look
- * through; the test fails where a page breaks the rules of accessibility or its policy, calls another host, or is wider
+ * Screenshots of every page, in both colour schemes, for phone and desktop. The pictures are for people to look
+ * through; the test fails if a page violates accessibility rules or its CSP, calls another host, or is wider
  * than the screen.
  */
 import assert from 'node:assert/strict'
@@ -29,7 +29,7 @@ const service = sharedService('sqlite', {
   SALLYPORT_EGRESS_CA_FILE: oauth.caFile,
 })
 
-/** Three browsers, and a service in which something has happened already. */
+/** Three browsers, and a service with existing data. */
 interface Setting {
   lived: LivedIn
   signedOut: BrowserContext
@@ -61,9 +61,9 @@ interface Shown {
   name: string
   address: (lived: LivedIn) => string
   isSignedOut?: true
-  /** In a browser that is a device. */
+  /** In a browser that is paired as a device. */
   isPaired?: true
-  /** What a person does there first. */
+  /** Steps before the screenshot. */
   act?: (page: Page) => Promise<unknown>
 }
 
@@ -79,7 +79,7 @@ const views: Shown[] = [
   {
     name: 'approve',
     address: ({ waitingId }) => `/approve-proxy/${waitingId}`,
-    // Its buttons wait a moment.
+    // Its buttons are enabled after a moment.
     act: (page) => page.locator('button[aria-disabled=false]', { hasText: 'Deny' }).waitFor(),
   },
   { name: 'approve-signed-out', address: ({ waitingId }) => `/approve-proxy/${waitingId}`, isSignedOut: true },
@@ -157,7 +157,7 @@ const screens = [
   { name: 'desktop', size: { width: 1280, height: 860 } },
   { name: 'phone', size: { width: 390, height: 844 } },
 ]
-/** Colours depend on the scheme and what is there on the width, so that two of the four show every fault. */
+/** Colours depend on the scheme and layout on the width, so two of the four combinations show every problem. */
 const judged = ['light-desktop', 'dark-phone']
 
 for (const view of views) {

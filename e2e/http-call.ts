@@ -6,7 +6,7 @@ import { text as readText } from 'node:stream/consumers'
 
 export interface Call {
   token?: string | undefined
-  /** A string goes as it is, anything else as JSON. */
+  /** A string is sent unchanged, anything else as JSON. */
   body?: unknown
   headers?: Record<string, string>
 }
@@ -18,7 +18,7 @@ export interface Reply {
   text: string
 }
 
-/** Connects to loopback, whatever name the base URL has, and says that name as a client would. */
+/** Connects to loopback, whatever host the base URL has, and sends that host as a client would. */
 export async function callService(
   env: Record<string, string>,
   agent: Agent,

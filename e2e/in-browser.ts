@@ -21,17 +21,17 @@ after(async () => {
   await (await browser)?.close()
 })
 
-/** The service of a test file, with settings of its own. */
+/** The service of a test file, with its settings. */
 export function serve(settings: Environment = {}): void {
   service = sharedService('sqlite', { PORT: String(port), ...settings })
 }
 
-/** For test files in which something rings. */
+/** For test files with notifications. */
 export function inWholeBrowser(): void {
   wanted.isWhole = true
 }
 
-/** What the service printed at its start. */
+/** The start screen of the service. */
 export function startScreen(): string {
   return service().stdout
 }
@@ -40,7 +40,7 @@ export function adminToken(): string {
   return service().adminToken
 }
 
-/** Its database, to move what would take a day to come. */
+/** Its database, to change times that would take a day to pass. */
 export function databaseFile(): string {
   return join(service().dataDir, 'sallyport.db')
 }
@@ -64,16 +64,16 @@ export async function isUsable(loginToken: string): Promise<boolean> {
   return (await post('/v4/auth/login/preview', { login_token: loginToken })).ok
 }
 
-/** Opens a page in a browser of its own: other cookies, another history. */
+/** Opens a page in a new browser context, with its own cookies and history. */
 export type Visit = (url?: string) => Promise<Page>
 
-/** What the browser logs for an answer that is an error, even one that the page asked for knowingly. */
+/** The browser logs this for every error response, even an expected one. */
 export const notSignedIn = '401 /v4/auth/me'
-/** A page asks on until it notices that its session was ended elsewhere. */
+/** A page keeps sending requests until it notices that its session was ended elsewhere. */
 export const sessionIsOver = '401 /v4/'
 export const linkIsOver = '401 /v4/auth/login/preview'
 
-/** A test that fails, too, when the browser complains of anything that is not expected: a violated policy, an error. */
+/** A test that also fails if the browser logs anything unexpected: a CSP violation, an error. */
 export function inBrowser(
   name: string,
   expected: string[],
@@ -84,12 +84,12 @@ export function inBrowser(
     const contexts: BrowserContext[] = []
     const visit: Visit = async (url = base) => {
       browser ??= launchBrowser(wanted)
-      // The providers of the tests have an authority of their own.
+      // The tests' providers have their own CA.
       const context = await (await browser).newContext({ ignoreHTTPSErrors: true, reducedMotion: 'reduce' })
       contexts.push(context)
       context.setDefaultTimeout(60_000)
       const page = await context.newPage()
-      // Until somebody is signed in, the page asks in vain who is.
+      // Before sign-in, the page's request for the current user is a 401.
       let hasSession = false
       context.on('response', (response) => {
         if (response.ok() && /\/v4\/auth\/(?:me|login)$/.test(response.url())) hasSession = true
@@ -116,7 +116,7 @@ export function inBrowser(
   })
 }
 
-/** Waits for a view. Its heading has the focus, so that it is read out. */
+/** Waits for a view. Its heading has the focus, so that screen readers announce it. */
 export async function sees(page: Page, heading: string): Promise<void> {
   await page
     .locator('h1:focus')
@@ -124,7 +124,7 @@ export async function sees(page: Page, heading: string): Promise<void> {
     .waitFor()
 }
 
-/** Waits for a view after a double click, whose second half may take the focus from the heading. */
+/** Waits for a view after a double click, whose second click may move the focus from the heading. */
 export async function shows(page: Page, heading: string): Promise<void> {
   await page.getByRole('heading', { name: heading, exact: true }).waitFor()
 }
@@ -145,7 +145,7 @@ export async function signIn(visit: Visit, email: string): Promise<Page> {
   return page
 }
 
-/** The header names who is signed in. */
+/** The header shows the signed-in user. */
 export async function showsWho(page: Page, name: string): Promise<void> {
   await page.getByRole('link', { name: `Signed in as ${name}`, exact: true }).waitFor()
 }

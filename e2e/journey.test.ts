@@ -1,4 +1,4 @@
-/** A newcomer's way through all of it, as the parts meet: a person in a browser, an agent with the SDK, a provider. */
+/** The whole flow of a new user: a browser, an agent with the SDK, and a provider. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { AccessDenied, AccessExpired, SallyportError, createAgentClient, registerAgent } from '@sallyport/sdk'
@@ -20,7 +20,7 @@ const goTo = async (page: Page, name: string) => {
 
 const whoami = `https://${oauth.host}/api/whoami`
 
-/** What the agent is told instead of an answer. */
+/** The error that the agent gets. */
 async function refusal(call: Promise<unknown>): Promise<string> {
   const problem = await call.then(
     () => assert.fail('the call was answered'),
@@ -42,7 +42,7 @@ inBrowser('from the start screen to a revoked grant', [], async (visit) => {
   await consent(page, 'ada', 'Allow')
   await sees(page, 'Connections')
   await hears(page, 'The account is connected.')
-  // From here on nothing is reloaded: what appears comes by itself.
+  // From here on nothing is reloaded: all changes are live updates.
   await page.evaluate('window.isTheSame = true')
 
   await goTo(page, 'Home')

@@ -1,4 +1,4 @@
-/** `keys rotate` while the service works: nobody notices, and afterwards the old key opens nothing. */
+/** `keys rotate` while the service runs: no call fails, and afterwards the old key decrypts nothing. */
 import assert from 'node:assert/strict'
 import { createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -20,7 +20,7 @@ async function startWithKeyFile(t: Parameters<typeof startService>[0], engine: E
   return { service: await startService(t, engine, { ...roomy, SALLYPORT_MASTER_KEY_FILE: keyFile }), keyFile }
 }
 
-/** Clients that start sandboxes, call through them and register, all at once. Every answer has to be a success. */
+/** Clients that concurrently start sandboxes, call through them and register. Every response has to be a success. */
 function load(service: RunningService, clients: number) {
   const failures: string[] = []
   const agents: { token: string; body: object }[] = []
@@ -148,7 +148,7 @@ onBothDatabases('keys rotate', (engine) => {
     const running = load(service, 8)
     await eventually(() => running.agents.length >= 130, 'too few values to be killed amid')
     await running.end()
-    // At the first line the new key is in use; after the second some values are sealed anew and others are not.
+    // At the first line the new key is in use; after the second some values are re-encrypted and others are not.
     for (const line of [/^A new data key/m, /^Re-encrypted \d+ values/m, /^Re-encrypted \d+ values/m]) {
       const { child, exit, stdout } = spawnServer(t, ['keys', 'rotate'], service.env)
       child.stdout?.on('data', () => line.test(stdout()) && child.kill('SIGKILL'))

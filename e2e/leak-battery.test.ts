@@ -1,5 +1,5 @@
 /**
- * The upstream gives away the token that it was called with, in every form, place and framing, in both modes. Each
+ * The upstream returns the token that it was called with, in every form, place and framing, in both modes. Each
  * reflection is first read from the upstream itself, where it must show the token, and then through the service.
  */
 import assert from 'node:assert/strict'
@@ -25,10 +25,10 @@ import type { RawAnswer } from './raw-answers.ts'
 
 type Case = Reflection & { of: SecretForm }
 
-/** Not in the answer at all: the first by rule, the others because an envelope has no place for them. */
+/** Not in the response at all: the first by rule, the others because an envelope has no place for them. */
 const neverInEnvelopes: Place[] = ['cookie', 'trailer', 'status text']
 
-/** Fixed, so that every run tries the same. The first has what needs escaping in one form or another. */
+/** Fixed, so that every run is the same. The first has characters that need escaping in some forms. */
 const tokens = {
   access_token: 'ya29.a0-Zq_7Tf~K+4mP/x9LwRb2=VcYh8sNd1GuJe6Ao',
   refresh_token: '1//0gQf3-Hk8_vXrT5yBzMw2nLp7CsDa9EiUo4JtR6',
@@ -55,7 +55,7 @@ const inEveryFraming: Case[] = secretForms.flatMap((of) =>
     .map((framing) => ({ of, form: of.name, place: 'body' as const, framing })),
 )
 
-/** One form of each kind: of those that are all alike, one stands for the others. */
+/** One form of each kind, where several are alike. */
 const splitForms = [
   ...['plain', 'percent, upper case', 'JSON \\u', 'entity, hex', 'hex', 'base64', 'base64url, after "B"'],
   ...['decimal bytes', 'decimal bytes, one on a line'],
@@ -72,7 +72,7 @@ const splitEverywhere: Case[] = secretForms
     })),
   )
 
-/** What of the token is in there, in the form that was asked for; a header's name counts in lower case too. */
+/** The part of the token that it contains, in this form; header names are checked in lower case too. */
 function shown({ of, place, whose }: Case, parts: Buffer[]): string | undefined {
   const given = whose === 'refresh' ? tokens.refresh_token : secret
   const all = Buffer.concat(parts.flatMap((part) => [part, Buffer.from('\n\n')]))
@@ -90,7 +90,7 @@ function leftInLowerCase(output: Buffer, { encode }: SecretForm, given: string):
   return pieces.find((piece) => lower(output).includes(piece) && !sameStart.includes(piece))
 }
 
-/** Goes on past a failure: which ones fail together says why. */
+/** Continues after a failure, as the set of failures shows the cause. */
 async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const rest = [...items]
   const failures: string[] = []
@@ -107,7 +107,7 @@ async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>)
   assert.deepEqual(failures, [])
 }
 
-/** As the formatter would write it. */
+/** As prettier would format it. */
 function alignedTable(rows: string[][]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const line = (cells: string[]) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`

@@ -1,6 +1,6 @@
 /**
- * After every flow that needs no provider, no token that was ever issued is to be found anywhere: of each only its hash
- * is kept. (What providers issue: `secrecy.test.ts` of connections, `login-secrecy.test.ts` of sessions.)
+ * After every flow that needs no provider, no issued token can be found anywhere: only its hash
+ * is stored. (For tokens of providers see `secrecy.test.ts` of connections and `login-secrecy.test.ts` of sessions.)
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -17,7 +17,7 @@ import type { RunningService } from './running-service.ts'
 const issuing =
   /^POST \/v4\/(?:agents\/(?:register|rotate-token)|auth\/login(?:-tokens)?|devices\/pair(?:ing-codes)?|access-requests)$/
 
-/** Calls the service and keeps every token it hands out, and every answer that should hold none. */
+/** Calls the service and collects every token it issues, and every response that should contain none. */
 function witness(service: RunningService) {
   const tokens = new Set<string>([service.adminToken])
   const answers: string[] = []
@@ -29,7 +29,7 @@ function witness(service: RunningService) {
     const reply = await service.call(method, path, what)
     const whole = `${JSON.stringify(reply.headers)}\n${reply.text}`
     if (issuing.test(`${method} ${path}`)) collect(whole)
-    // What a caller wrote into its own call may come back to that caller, and to nobody else.
+    // A caller's own input may be returned to that caller only.
     else if (what.reflects !== true) answers.push(whole)
     return reply
   }
@@ -130,7 +130,7 @@ async function walkEverything(service: RunningService) {
   return { tokens: [...tokens], live, answers }
 }
 
-/** The forms in which a token could lie around. */
+/** The forms in which a token could be stored. */
 function formsOf(secret: Buffer): [string, Buffer][] {
   const hex = secret.toString('hex')
   return [

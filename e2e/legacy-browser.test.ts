@@ -1,4 +1,4 @@
-/** The SDK in a browser, bundled as an application would bundle it: fetch and Web Crypto are all that it may find. */
+/** The SDK in a browser, bundled as an application would bundle it: only fetch and Web Crypto are available. */
 import assert from 'node:assert/strict'
 import { build } from 'esbuild'
 import { base, inBrowser, serve } from './in-browser.ts'

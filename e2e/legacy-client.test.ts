@@ -1,4 +1,4 @@
-/** The SDK's client of the legacy protocol against the service, and against whoever stands in between. */
+/** The SDK's client of the legacy protocol against the service, and against a faulty relay. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateClientKey, LegacyError } from '@sallyport/sdk'

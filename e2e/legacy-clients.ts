@@ -1,4 +1,4 @@
-/** Clients of the legacy protocol for the tests that need some, and what a test that plays the relay needs of them. */
+/** Clients of the legacy protocol, and a relay that a test controls. */
 import { createLegacyClient, importClientKey } from '@sallyport/sdk'
 import type { ClientKey, LegacyClient, LegacyClientOptions } from '@sallyport/sdk'
 import { giveRunningServiceKey, keyPair } from '../server/testkit/legacy-v1.ts'
@@ -16,7 +16,7 @@ export const baseUrlOf = ({ port }: RunningService) => `http://localhost:${port}
 const withKey = new WeakSet<RunningService>()
 const keysGiven = new WeakMap<RunningService, number>()
 
-/** What an operator would have told. */
+/** The service's fingerprint, as the operator would give it to a client. */
 export async function serviceFingerprint(service: RunningService): Promise<string> {
   if (!withKey.has(service)) await giveRunningServiceKey(service.env)
   withKey.add(service)
@@ -24,7 +24,7 @@ export async function serviceFingerprint(service: RunningService): Promise<strin
   return body.fingerprint as string
 }
 
-/** A key that no other client of this service has: made once, since that is slow, and known to other services. */
+/** A key that no other client of this service has. Other services may have it too, as generating keys is slow. */
 export function keyFor(service: RunningService): Promise<ClientKey> {
   const index = keysGiven.get(service) ?? 0
   keysGiven.set(service, index + 1)
@@ -44,13 +44,13 @@ export const valuesOf = ({ items }: { items: { key: string; value: unknown }[] }
   Object.fromEntries(items.map(({ key, value }) => [key, value]))
 
 export interface Relay {
-  /** What goes on to the service in place of what the client sent. */
+  /** Changes the request before it goes to the service. */
   request?: (path: string, body: any) => object
-  /** What goes back to the client in place of what the service answered; without `error` it is a 200. */
+  /** Changes the response before it goes to the client; without `error` it is a 200. */
   answer?: (path: string, body: any) => object | Promise<object>
 }
 
-/** Hears everything, and passes on what it likes. */
+/** Sees everything, and can change it. */
 export function through(relay: Relay): typeof fetch {
   return async (input, init) => {
     const url = input instanceof Request ? input.url : input

@@ -1,4 +1,4 @@
-/** A client of the legacy protocol that shares nothing with ours: Python, written from the contract alone. */
+/** A client of the legacy protocol that shares no code with ours: Python, written from the contract only. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ async function runPeer(script: string, ...args: string[]): Promise<string> {
 onBothDatabases('a client in Python', (engine) => {
   test('registers, saves, reads, refreshes, binds and rotates', options, async (t) => {
     const service = await startService(t, engine, roomyForLegacy)
-    // It makes keys of its own for the vectors: here they would be four more on each database.
+    // The peer can generate its own keys (it does so for the vectors), but that is slow, so it gets shared ones here.
     const keys = [2048, 2048, 3072, 4096].map((bits, index) => keyPair(index, bits))
     const pems = keys.map(({ privateKey }) => privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
     const output = await runPeer('life.py', baseUrlOf(service), await serviceFingerprint(service), ...pems)

@@ -1,4 +1,4 @@
-/** What a relay between a client of the legacy protocol and the service can not do to a client that binds and pins. */
+/** Attacks by a relay between the service and a legacy client that uses binding and a pinned key. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { resultProof } from '@sallyport/protocol/v1/binding'
@@ -17,7 +17,7 @@ const withCode =
 const emptyResult = { v: 'ksp1', type: 'kv.read.result', namespace: 'mine', items: [], missing: ['a'] }
 const nobody = '0198f0aa-0000-4000-8000-000000000001'
 
-/** Such as anybody can make for a public key. */
+/** An envelope that anyone can make for a public key. */
 function challengeOf(client_uuid: string, nonce: Uint8Array) {
   const [issued_at, expires_at] = [0, 300_000].map((ms) => new Date(Date.now() + ms).toISOString())
   return {
@@ -29,7 +29,7 @@ function challengeOf(client_uuid: string, nonce: Uint8Array) {
 describe('a relay', () => {
   const service = sharedService('sqlite', roomyForLegacy)
 
-  /** A client with something saved. What the relay does can be set at any time. */
+  /** A client with stored values. The relay's behaviour can be changed at any time. */
   async function startRelayed() {
     const relay: Relay = {}
     const { client, key } = await clientOf(service(), { fetch: through(relay) })
@@ -82,7 +82,7 @@ describe('a relay', () => {
           if (path.endsWith('/save')) stored.push(body)
           return body
         },
-        // Each challenge of the relay's own client is handed on as if it were for this one.
+        // The relay passes on its own client's challenges as if they were for this one.
         answer: async (path, body) => {
           const registered = { client_public_key: await publicPem(own.publicKey) }
           const mine = path.endsWith('/register')

@@ -1,4 +1,4 @@
-/** The legacy protocol against the running service: what was answered is kept, and keys change while it runs. */
+/** The legacy protocol against the running service: confirmed saves are durable, and keys can rotate. */
 import assert from 'node:assert/strict'
 import { createPublicKey } from 'node:crypto'
 import { test } from 'node:test'
@@ -62,7 +62,7 @@ onBothDatabases('the legacy protocol in a running service', (engine) => {
       await killed
       await service.startAgain()
       for (const worker of workers) {
-        // Whichever answer was lost, registering again gives a challenge and the same identity.
+        // Whichever response was lost, registering again returns a challenge and the same identity.
         const again = await register(on(service), worker.client.key)
         assert.equal(again.clientUuid, worker.client.clientUuid)
         const { items, missing } = await read(on(service), again, keys)

@@ -1,4 +1,4 @@
-/** An upstream that answers as the APIs of the libraries do, as far as they ask. Each gives the token away where it can. */
+/** An upstream that imitates the APIs of the libraries. Each one returns the token where it can. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Respond } from './sdk-upstream.ts'
@@ -7,7 +7,7 @@ const json = (response: ServerResponse, value: object, status = 200, headers: Re
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
 }
 
-/** What a form was sent with: the name of its file and what is in it. */
+/** The file name and content in a multipart form. */
 const uploaded = async (request: IncomingMessage) => {
   const sent = await text(request)
   return sent.includes('hello') ? `hello ${/filename="([^"]*)"/.exec(sent)?.[1] ?? ''}`.trim() : 'nothing'
@@ -27,10 +27,10 @@ const event = (value: object, name?: string) =>
   `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(value)}\n\n`
 
 const slowDown = { message: 'slow down', type: 'rate_limit_error' }
-/** In the shapes of all of them. */
+/** In the formats of all APIs. */
 const tooMany = { object: 'error', status: 429, code: 'rate_limited', message: 'slow down', error: slowDown }
 
-/** Two pages of one record each: `first`, and `second` behind it. */
+/** Two pages of one record each: `first`, then `second`. */
 const pages: Record<string, (isSecond: boolean) => object> = {
   slack: (isSecond) => ({
     ok: true,
@@ -66,7 +66,7 @@ const pages: Record<string, (isSecond: boolean) => object> = {
   }),
 }
 
-/** Where each library asks for its list. */
+/** The path of each library's list. */
 const lists: Record<string, string> = {
   slack: '/slack/conversations.list',
   drive: '/drive/v3/files',
@@ -76,12 +76,12 @@ const lists: Record<string, string> = {
   notion: '/notion/v1/users',
 }
 
-/** Libraries whose API is whatever one calls; they page by the link header. */
+/** Generic HTTP libraries; they paginate with the link header. */
 export const plainLibraries = ['octokit', 'axios', 'ky', 'undici', 'deno', 'requests', 'httpx'] as const
 
 export interface LibraryApis {
   answers: Record<string, Respond>
-  /** The library's next call is answered 429. */
+  /** The library's next call gets a 429. */
   limit: (name: string) => void
   /** How many calls of a library came. */
   calls: (name: string) => number

@@ -1,4 +1,4 @@
-/** Client libraries as they are published, each given the SDK's fetch, and asked for the same few things. */
+/** Unmodified client libraries with the SDK's fetch, each doing the same tasks. */
 import Anthropic, { toFile as toAnthropicFile } from '@anthropic-ai/sdk'
 import { drive } from '@googleapis/drive'
 import { LinearSdk } from '@linear/sdk'
@@ -16,11 +16,11 @@ export type Fetch = typeof globalThis.fetch
 export interface Library {
   /** The names in all pages of a list. */
   list: () => Promise<unknown[]>
-  /** Sends a file that holds `hello`, and says what came of it. */
+  /** Uploads a file with the content `hello`. Returns the result. */
   upload: () => Promise<unknown>
-  /** The parts of an answer, as they come. */
+  /** The chunks of a response, as they arrive. */
   stream?: () => Promise<AsyncIterable<unknown>>
-  /** An answer that never comes. Where a library takes no signal it gives up by itself, after a second. */
+  /** A call without a response. A library without support for signals uses its own timeout of a second. */
   hang: (signal: AbortSignal) => Promise<unknown>
 }
 
@@ -46,7 +46,7 @@ async function* nothing(): AsyncGenerator<never> {}
 
 const nextIn = (link: string | null | undefined) => /<([^>]+)>; rel="next"/.exec(link ?? '')?.[1]
 
-/** What a caller writes who has a `fetch` and nothing else. */
+/** Plain `fetch` without a library. */
 export function plain(fetch: Fetch, base: string): Library {
   return {
     list: async () => {
@@ -68,7 +68,7 @@ export function plain(fetch: Fetch, base: string): Library {
   }
 }
 
-/** By name; `api` is where the upstream is, and each has a place of its own there. */
+/** By name; `api` is the upstream's URL, with a separate path for each. */
 export const libraries: Record<string, (fetch: Fetch, api: string) => Library> = {
   octokit: (fetch, api) => {
     const octokit = new (Octokit.plugin(paginateRest))({ request: { fetch }, baseUrl: `${api}/octokit` })
@@ -183,7 +183,7 @@ export const libraries: Record<string, (fetch: Fetch, api: string) => Library> =
         const file = { filename: 'a.txt', data: hello() }
         return (await notion.fileUploads.send({ file_upload_id: '1', file })).id
       },
-      // Its own time-out gives up waiting, and leaves the call to go on.
+      // Its own timeout stops waiting without aborting the call.
       hang: (signal) => {
         const ended: Fetch = (url, init) => fetch(url, { ...init, signal })
         const hurried = new Notion({ fetch: ended, baseUrl: `${api}/notion`, auth: 'none' })

@@ -1,4 +1,4 @@
-/** A service that has been lived in: accounts, agents, grants, calls, requests that wait, devices. For pages to show. */
+/** A service with data for the pages: connections, agents, grants, calls, pending requests, devices. */
 import assert from 'node:assert/strict'
 import {
   createAdminClient,
@@ -14,11 +14,11 @@ import type { OAuthServer } from '../server/testkit/oauth-server.ts'
 export interface LivedIn {
   user: UserClient
   sessionToken: string
-  /** A request that waits. */
+  /** A pending request. */
   waitingId: string
-  /** One that was decided. */
+  /** A decided request. */
   decidedId: string
-  /** A login link that is good for one more sign-in. */
+  /** An unused login link. */
   loginUrl: string
   pairingUrl: string
 }

@@ -1,4 +1,4 @@
-/** The tools that call APIs, over both transports: what goes out, what comes back, which grant is used. */
+/** The tools that call APIs, over both transports: requests, responses, and which grant is used. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { hostileText, longText, sharedAgentSide } from './agent-side.ts'

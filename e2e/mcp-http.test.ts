@@ -1,4 +1,4 @@
-/** Whom the MCP server lets in over HTTP, how it begins and ends, and what it says where there is no token. */
+/** The MCP server's access control over HTTP, its start and stop, and its messages without a token. */
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { request } from 'node:http'
@@ -20,7 +20,7 @@ const initialize = {
 }
 const accept = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
 
-/** As node:http sends it: a Host may be anything. */
+/** With node:http, which can send any Host. */
 async function post(url: string, headers: Record<string, string>, body: unknown = initialize) {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; session: unknown; text: string }>()
   const sent = request(url, { method: 'POST', agent: false, headers: { ...accept, ...headers } }, (response) => {
@@ -77,7 +77,7 @@ test('over HTTP only loopback hosts, no other origin, and only with the token', 
     'with the token': 200,
     'by its other name': 200,
   })
-  // More sessions than are kept: the oldest ends, and the others go on.
+  // More sessions than allowed: the oldest ends, and the others continue.
   const { session: first } = await post(url, bearer)
   const others = await Promise.all(Array.from({ length: 40 }, () => post(url, bearer)))
   const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' }
@@ -114,7 +114,7 @@ test('without a token the tools explain how to get one, and use it once it exist
   assert.equal((await client.callTool({ name: 'list_grants', arguments: {} })).isError, undefined)
   await client.close()
 
-  // A client that goes away ends it, also while a tool waits for a person.
+  // It ends when its client disconnects, also while a tool waits for a user.
   const asked = JSON.parse((await cli.run(['request', 'acme', '--no-wait', '--json'])).stdout)
   const waiting = { access_request_id: asked.access_request_id, wait_seconds: 600 }
   const script = [

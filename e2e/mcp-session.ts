@@ -1,10 +1,10 @@
-/** A client of the official package, and what its tools answer. */
+/** A client of the official package, and the results of its tools. */
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 
 export interface Answer {
   isError?: boolean
   text: string
-  /** What the tool says in JSON. */
+  /** The structured result of the tool. */
   facts: any
 }
 
@@ -13,12 +13,12 @@ export interface Session {
   use: (tool: string, args?: Record<string, unknown>, options?: object) => Promise<Answer>
 }
 
-/** All that tools said of their own: what is wrong, and what to do next. */
+/** All messages written by the tools themselves: errors and next steps. */
 export const advice: string[] = []
 
 export async function connected(client: Client, transport: Parameters<Client['connect']>[0]): Promise<Session> {
   await client.connect(transport)
-  // From now on the client holds every structured answer against the schema of its tool.
+  // From now on the client validates every structured result with its tool's schema.
   await client.listTools()
   return {
     client,
@@ -34,7 +34,7 @@ export async function connected(client: Client, transport: Parameters<Client['co
   }
 }
 
-/** A failure's text is JSON, unless it is the protocol's own. */
+/** The text of a tool error is JSON, except for errors of the protocol. */
 function failureIn(text: string, isError: boolean): unknown {
   if (!isError || !text.startsWith('{')) return undefined
   return JSON.parse(text) as unknown

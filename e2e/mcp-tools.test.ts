@@ -1,4 +1,4 @@
-/** The tools by which a model learns what it may do and asks for more, over both transports. */
+/** The tools to list and request access, over both transports. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ElicitationCompleteNotificationSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'

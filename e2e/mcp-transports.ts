@@ -16,10 +16,10 @@ export const mcpToken = 'a-token-of-this-test-alone'
 export interface Transport {
   kind: 'standard input and output' | 'Streamable HTTP'
   connect: (capabilities?: ClientCapabilities) => Promise<Session>
-  /** A server of its own on standard input and output, in another environment. */
+  /** A separate stdio server with another environment. */
   connectIn: (env: Record<string, string>) => Promise<Session>
   cli: () => CommandLine & { token: string }
-  /** The server, where one runs for all clients. */
+  /** The server, if one is shared by all clients. */
   server: () => Running | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Killed at any moment, no call that reached the upstream lacks its record, and the record can be trusted. */
+/** After a kill at any moment, every call that reached the upstream is recorded, and the audit log verifies. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -14,8 +14,8 @@ const clients = 32
 const kills = 20
 
 /**
- * Every client calls, each time for a path of its own, until the service is killed under it: by the upstream, at the
- * very moment at which so many requests have reached it. Whatever is put on record too late is not there then.
+ * Every client calls, with a unique path each time, until the service is killed: by the upstream, at the
+ * moment when it has received a given number of requests. A record that was written too late would be missing.
  */
 async function killAmid(
   { calling: { service }, whenSeen }: Recorded,
@@ -49,7 +49,7 @@ interface Row {
   detail: string
 }
 
-/** The paths of all attempts, and the calls that have an outcome. */
+/** The paths of all recorded calls, and the calls with an outcome. */
 function readRecords(dataDir: string) {
   const database = new DatabaseSync(join(dataDir, 'sallyport.db'), { readOnly: true })
   try {
@@ -70,7 +70,7 @@ function readRecords(dataDir: string) {
 interface Recorded {
   upstream: RawUpstream
   calling: Calling
-  /** Runs this once so many more requests have come, before the last of them is answered. */
+  /** Runs this after so many more requests, before the response to the last one. */
   whenSeen: (more: number, act: () => void) => void
 }
 
@@ -88,7 +88,7 @@ async function startRecorded(t: TestContext): Promise<Recorded> {
   return { upstream, calling: await startCalling(t, 'sqlite', { hosts: [upstream.host] }), whenSeen }
 }
 
-/** Forty starts take their time on a busy machine. */
+/** Forty starts take long on a busy machine. */
 const longer = { timeout: 300_000 }
 
 test(
@@ -102,7 +102,7 @@ test(
     const answered = new Map<string, string>()
     let serial = 0
     for (let kill = 1; kill <= kills; kill++) {
-      // A different moment each time: in the first calls, or well under way.
+      // At a different moment each time: during the first calls, or later.
       await killAmid(recorded, 20 + ((kill * 37) % 160), async (client) => {
         const agent = agents[client] ?? agents[0]
         const path = `/calls/${++serial}`
@@ -137,7 +137,7 @@ test(
       'sent once each',
     )
     assert.ok(answered.size >= 1000, `${answered.size} calls were answered`)
-    // What was answered long before a kill has its outcome; what the kill cut off is without one, and stays so.
+    // Calls completed long before a kill have their outcome; those cut off by it never get one.
     const without = [...attempts.values()].filter((auditId) => !outcomes.has(auditId))
     assert.ok(without.length <= kills * clients, `${without.length} of ${attempts.size} calls are without an outcome`)
   },
@@ -177,7 +177,7 @@ test('a changed, removed or swapped record is found and named', async (t) => {
     database.exec(statement)
     const { code, stdout, stderr } = await verify()
     assert.equal(code, 1, `${what}: ${stdout}`)
-    // Of one that is gone only its place can be told, and of two that were swapped the first is found.
+    // For a removed record only its position is known, and of two swapped ones the first is reported.
     const named = what === 'removed' ? /position \d+/i : new RegExp(`${victim}|${other}`)
     assert.match(stdout + stderr, named, what)
     database.exec('delete from audit_records; insert into audit_records select * from kept; drop table kept')

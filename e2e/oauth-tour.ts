@@ -1,7 +1,7 @@
 /**
  * OAuth from end to end, to be read and to be run: `npm run tour`. The built service and a real authorization server
- * (oidc-provider behind TLS) on loopback; each step says what it did and what came of it, and a step that comes out
- * otherwise ends the tour with an error.
+ * (oidc-provider behind TLS) on loopback; each step prints what it did and its result, and a step with an unexpected
+ * result ends the tour with an error.
  */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -36,7 +36,7 @@ async function tour(): Promise<void> {
   const check = (id: string) => asUser('POST', `/v4/connections/${id}/check`)
 
   say('Providers')
-  await step('discovery from the issuer alone', async () => {
+  await step('discovery from the issuer only', async () => {
     const { body } = await service.call('GET', '/v4/providers')
     const [provider] = (body as { providers: { slug: string; device_flow: boolean; issuer_url: string }[] }).providers
     assert.equal(provider?.device_flow, true)
@@ -67,13 +67,13 @@ async function tour(): Promise<void> {
     assert.equal(body.connections[0].account_label, 'ada@example.com')
     return `${connectionId} for ${body.connections[0].account_label}`
   })
-  await step('the person refuses', async () => told(await follow(await oauth.deny(await start())), 'access_denied'))
+  await step('the user denies access', async () => told(await follow(await oauth.deny(await start())), 'access_denied'))
   await step('the callback is replayed', async () => {
     const callback = await oauth.approve(await start(), { account: 'grace' })
     await follow(callback)
     return told(await follow(callback), 'invalid_state')
   })
-  await step('a code that was spent elsewhere', async () => {
+  await step('a code that was already used elsewhere', async () => {
     const callback = new URL(await oauth.approve(await start()))
     const first = await follow(callback.href)
     assert.equal(first['connection_id'], connectionId)
@@ -81,12 +81,12 @@ async function tour(): Promise<void> {
     next.searchParams.set('code', callback.searchParams.get('code') ?? '')
     return told(await follow(next.href), 'token_refused')
   })
-  await step('a state that is not ours', async () => {
+  await step('a forged state', async () => {
     const callback = new URL(await oauth.approve(await start()))
     callback.searchParams.set('state', 'made-up')
     return told(await follow(callback.href), 'invalid_state')
   })
-  await step('an answer that names another issuer', async () => {
+  await step('a response with another issuer', async () => {
     const callback = new URL(await oauth.approve(await start()))
     callback.searchParams.set('iss', 'https://elsewhere.example')
     return told(await follow(callback.href), 'invalid_response')
@@ -122,7 +122,7 @@ async function tour(): Promise<void> {
     assert.equal(slower.interval, flow.interval + 5)
     return `${early.status}, ${pending.status}, ${slower.status} (every ${slower.interval} s)`
   })
-  await step('a code that nobody enters in time', async () => {
+  await step('a code that expires', async () => {
     const { clientId, clientSecret } = closed.client
     const brief = {
       provider_name: 'Brief',
@@ -137,7 +137,7 @@ async function tour(): Promise<void> {
     assert.equal(status, 'expired')
     return status
   })
-  await step('approved, and refused', async () => {
+  await step('approved, and denied', async () => {
     const [yes, no] = [await device(), await device()]
     await oauth.approveDevice(yes.user_code, { account: 'linus' })
     await oauth.denyDevice(no.user_code)
@@ -159,7 +159,7 @@ async function tour(): Promise<void> {
     assert.equal(refreshes(), 1)
     return `${replies.length} × 200 with ${refreshes()} refresh`
   })
-  await step('disconnected: the provider ends its tokens', async () => {
+  await step('disconnected: the provider revokes its tokens', async () => {
     const { status, body } = await asUser('DELETE', `/v4/connections/${connectionId}`)
     assert.deepEqual([status, body.status, body.remote_revocation], [200, 'revoked', 'done'])
     return `${body.status} here, ${body.remote_revocation} there`
@@ -180,7 +180,7 @@ function told(landing: Record<string, string>, error: string): string {
 
 try {
   await tour()
-  say('\nAll of it came out as it should.')
+  say('\nAll steps succeeded.')
 } finally {
   for (const ending of endings.reverse()) await ending()
 }

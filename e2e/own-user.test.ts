@@ -1,6 +1,6 @@
 /**
  * The service under a user of its own: an agent on the same machine that runs as another user reads none of its files.
- * Becoming another user takes root; without it the tests hold that this is said.
+ * Switching users needs root; without it the tests check the error message.
  */
 import assert from 'node:assert/strict'
 import { execFile, execFileSync, spawnSync } from 'node:child_process'

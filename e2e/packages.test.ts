@@ -1,4 +1,4 @@
-/** The packages as a stranger gets them: tarballs, each installed into an empty folder, without a registry. */
+/** The packages as users get them: tarballs, each installed into an empty folder, without a registry. */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -86,7 +86,7 @@ describe('the packages', () => {
           /compile-cache\/entry|\.built-|node_modules|\.(?:test\.)?ts$/.test(path) && !path.endsWith('.d.ts'),
       )
       assert.deepEqual(strange, [])
-      // Text files of ours name no folder of the machine.
+      // Our text files contain no path of the build machine.
       const telling = files.filter(({ path }) => readFileSync(join(installed, path), 'latin1').includes(root))
       assert.deepEqual(
         telling.filter(({ path }) => !path.startsWith('dist/compile-cache/')),
@@ -168,7 +168,7 @@ describe('the packages', () => {
 })
 
 describe('a clone', () => {
-  /** A folder with our scripts and an npm that only says what it was asked for. */
+  /** A folder with our scripts and a fake npm that only prints its arguments. */
   function clone(change: (installed: Record<string, { version?: string }>) => void, lists = true): string {
     const folder = mkdtempSync(join(tmpdir(), 'sallyport-clone-'))
     for (const part of ['scripts', 'bin', 'node_modules/one', 'node_modules/two']) {

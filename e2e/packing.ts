@@ -12,7 +12,7 @@ const cloned = [
   ...['LICENSE', 'SKILL.md', 'package-lock.json', 'package.json', 'tsconfig.json'],
 ]
 
-/** An environment that knows this Node and the system's programs, and nothing of the clone or of whoever runs the tests. */
+/** An environment with this Node and the system's programs, without the clone or the user's settings. */
 export function plainEnvironment(home: string): Environment {
   const npm = (process.env['PATH'] ?? '').split(delimiter).find((one) => existsSync(join(one, 'npm')))
   const path = [dirname(process.execPath), ...(npm === undefined ? [] : [npm]), '/usr/bin', '/bin']
@@ -26,7 +26,7 @@ export function copyClone(folder: string): string {
     const filter = (path: string) => basename(path) !== 'compile-cache'
     cpSync(join(root, name), join(clone, name), { recursive: true, preserveTimestamps: true, filter })
   }
-  // A folder of links, so that nothing that happens in the copy reaches what we run on.
+  // A folder of links, so that changes in the copy do not affect the clone's node_modules.
   const modules = join(clone, 'node_modules')
   mkdirSync(modules)
   for (const name of readdirSync(join(root, 'node_modules'))) {

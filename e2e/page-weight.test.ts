@@ -1,4 +1,4 @@
-/** What a browser loads before a page works: never more script than this, compressed. */
+/** The maximum compressed size of the scripts that a page loads. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -7,7 +7,7 @@ import { test } from 'node:test'
 const pages = resolve(import.meta.dirname, '../server/dist/pages')
 const most = 150 * 1000
 
-/** The scripts that one imports at once, or only when a view is opened. */
+/** The scripts that a script imports, statically or when a view is opened. */
 function importsOf(script: string, pattern: RegExp): string[] {
   const text = readFileSync(`${pages}/assets/${script}`, 'utf8')
   return [...text.matchAll(pattern)].map(([, name = '']) => name)

@@ -1,4 +1,4 @@
-/** Somebody who is signed in to a running service, and connects accounts at a provider there. */
+/** A signed-in user of a running service, who connects accounts at a provider. */
 import type { TestContext } from 'node:test'
 import type { OAuthServer } from '../server/testkit/oauth-server.ts'
 import type { Reply } from './http-call.ts'
@@ -10,9 +10,9 @@ export const slug = 'acme'
 export interface Person {
   service: RunningService
   token: string
-  /** The address of the consent page. */
+  /** The URL of the consent page. */
   start: (body?: object) => Promise<string>
-  /** The way back in this person's browser, or in another one: what the landing page is told. */
+  /** Opens the callback in this user's browser or another one. Returns the query of the landing page. */
   follow: (callback: string, cookie?: string) => Promise<Record<string, string>>
 }
 

@@ -1,4 +1,4 @@
-/** Every byte of an answer, where nothing of it may be overlooked: status line, headers, body, trailers. */
+/** Every byte of a response: status line, headers, body, trailers. */
 import { request as plainRequest } from 'node:http'
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { request as tlsRequest } from 'node:https'
@@ -10,7 +10,7 @@ export interface RawAnswer {
   status: number
   /** As bytes: the status text, names and values of headers and trailers. */
   around: Buffer
-  /** Without its encoding. */
+  /** Decoded. */
   body: Buffer
 }
 
@@ -34,6 +34,6 @@ async function decoded(bytes: Buffer, encoding: string | undefined): Promise<Buf
   if (encoding === 'br') return promisify(brotliDecompress)(bytes)
   if (encoding === 'zstd') return promisify(zstdDecompress)(bytes)
   if (encoding !== 'deflate') return bytes
-  // Some send it without the wrapping that RFC 9110 §8.4.1.2 asks for.
+  // Some servers send deflate without the zlib header that RFC 9110 §8.4.1.2 requires.
   return promisify(inflate)(bytes).catch(() => promisify(inflateRaw)(bytes))
 }

@@ -1,4 +1,4 @@
-/** A bare connection to the service: sends any bytes, and reads the answers off it as HTTP/1.1 frames them. */
+/** A raw connection to the service: sends any bytes, and parses the responses as HTTP/1.1. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { within } from './running-service.ts'
@@ -11,14 +11,14 @@ export interface RawAnswer {
 
 export interface RawSocket {
   send: (bytes: string | Uint8Array) => void
-  /** The next answers on the connection; fewer where it ends before. */
+  /** The next responses on the connection; fewer if it ends before. */
   answers: (count: number) => Promise<RawAnswer[]>
   closed: () => Promise<void>
   isDropped: () => boolean
   destroy: () => void
 }
 
-/** One that stays does not close its side when the service closes the other. */
+/** With `stays` it does not close its side when the service closes the other. */
 export async function openSocket(port: number, { stays = false } = {}): Promise<RawSocket> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: stays })
   await once(socket, 'connect')
@@ -33,7 +33,7 @@ export async function openSocket(port: number, { stays = false } = {}): Promise<
     received = Buffer.concat([received, chunk])
     changed()
   })
-  // A service that refuses may reset what is still being sent.
+  // The service may reset the connection while a refused request is still being sent.
   socket.on('error', () => undefined)
   socket.on('close', () => {
     isClosed = true
@@ -62,7 +62,7 @@ export async function openSocket(port: number, { stays = false } = {}): Promise<
   }
 }
 
-/** One answer with a Content-Length, which all but streams have; nothing where it is not whole yet. */
+/** One response with a Content-Length, which all but streams have; undefined until it is complete. */
 function takeFrame(bytes: Buffer): { answer: RawAnswer; length: number } | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined

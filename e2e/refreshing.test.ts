@@ -1,4 +1,4 @@
-/** Several processes on one database renew a token once; one that is killed in the middle leaves no lie behind. */
+/** Several processes on one database refresh a token once; one that is killed meanwhile leaves a correct status. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -15,7 +15,7 @@ import type { Person } from './person.ts'
 import { eventually, startService } from './running-service.ts'
 import type { Engine, Environment, RunningService } from './running-service.ts'
 
-/** An account whose first access token ends after a second. */
+/** A connection whose first access token expires after a second. */
 async function shortLived(t: TestContext, engine: Engine, settings: Environment = {}): Promise<Connected> {
   const oauth = await startOAuthServer(t, { rotateRefreshToken: true })
   const person = await startWithProvider(t, engine, oauth, settings)
@@ -51,7 +51,7 @@ test('50 calls on two processes with PostgreSQL on an expired connection: one re
   assert.equal(refreshes(oauth), 1)
 })
 
-/** Lets nobody write to the connection until it is lifted. `isAwaited` says whether somebody tries to. */
+/** Blocks writes to the connection until it is lifted. `isAwaited` tells whether the service is trying to write. */
 async function lockConnections(service: RunningService, engine: Engine) {
   if (engine === 'sqlite') {
     const file = new DatabaseSync(join(service.dataDir, 'sallyport.db'))
@@ -95,7 +95,8 @@ onBothDatabases("a process killed between the provider's response and storing it
       const { body } = await service.call('GET', '/v4/connections', { token })
       return body.connections[0].status as string
     }
-    // The new refresh token died with the process, and the old one was spent: the connection is dead.
+    // The new refresh token was lost with the process, and the old one is used up: the connection needs
+    // reauthorization.
     assert.equal(await status(), 'needs_reauth')
     await follow(await oauth.approve(await start({ connection_id: connectionId })))
     assert.equal(await status(), 'active')

@@ -1,4 +1,4 @@
-/** The built service as a process of its own, on either database. It is spoken to over the wire and by signals alone. */
+/** The built service as its own process, on either database. Tests use only its API and signals. */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -33,11 +33,11 @@ export interface RunningService {
   readonly env: Environment
   readonly dataDir: string
   readonly adminToken: string
-  /** What the present process printed. */
+  /** The output of the current process. */
   readonly stdout: string
-  /** What all processes of this service logged so far. */
+  /** The logs of all processes of this service so far. */
   readonly log: string
-  /** Milliseconds from spawn to the start screen, of the present process. */
+  /** Milliseconds from spawn to the start screen, for the current process. */
   readonly startMs: number
   call: (method: string, path: string, call?: Call) => Promise<Reply>
   register: (name?: string) => Promise<{ agentId: string; token: string }>
@@ -45,11 +45,11 @@ export interface RunningService {
   exited: () => Promise<Exit>
   stop: () => Promise<Exit>
   kill: () => Promise<Exit>
-  /** On the same data and port, after a stop or kill. Settings can be changed for good. */
+  /** Starts it again on the same data and port, after a stop or kill. Changed settings stay changed. */
   startAgain: (changes?: Environment) => Promise<void>
 }
 
-/** A folder that goes when the test ends, after the processes that were given it. */
+/** A folder that is deleted when the test ends, after its processes have exited. */
 export function dataFolder(t: Scope): string {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-e2e-'))
   t.after(async () => {
@@ -153,7 +153,7 @@ export async function startService(
   }
 }
 
-/** One service for all tests of a suite, where what one test leaves does not matter to the next. */
+/** One service for all tests of a suite, if they do not affect each other. */
 export function sharedService(engine: Engine, changes: Environment = {}): () => RunningService {
   const hooks: (() => unknown)[] = []
   let service: RunningService | undefined
@@ -173,7 +173,7 @@ interface Launched extends Spawned {
   startMs: number
 }
 
-/** Rejects with what was logged, where the start fails. */
+/** Rejects with the log if the start fails. */
 async function launch(t: Scope, env: Environment, place: Place): Promise<Launched> {
   for (let attempt = 1; ; attempt++) {
     const started = performance.now()
@@ -206,7 +206,7 @@ process.on('exit', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
-/** Another place than the clone to run it from, or a file for what it prints. */
+/** Runs it from another folder than the clone, or writes its output to a file. */
 export interface Place {
   node?: string
   executable?: string
@@ -233,14 +233,14 @@ export function spawnServer(t: Scope, args: string[], env: Environment, place: P
   return { child, exit, stdout: () => output.stdout, stderr: () => output.stderr }
 }
 
-/** Runs a command to its end, such as `keys rotate`; also a start that is meant to fail. */
+/** Runs a command such as `keys rotate` until it exits; also a start that is expected to fail. */
 export async function runServer(t: Scope, args: string[], env: Environment) {
   const { exit, stdout, stderr } = spawnServer(t, args, env)
   const { code } = await within(exit, `"${args.join(' ')}" did not end: ${stderr()}`)
   return { code, stdout: stdout(), stderr: stderr() }
 }
 
-/** Fails instead of hanging; no test measures by it. */
+/** A timeout against hanging; no test measures time with it. */
 export async function within<T>(work: Promise<T>, complaint: string): Promise<T> {
   const guard = new AbortController()
   const late = sleep(guardMs, undefined, { signal: guard.signal }).then(() => {
@@ -254,7 +254,7 @@ export async function within<T>(work: Promise<T>, complaint: string): Promise<T>
   }
 }
 
-/** Asks again until it is so; the number of tries is bounded. */
+/** Polls until the condition is true, a limited number of times. */
 export async function eventually(
   isSo: () => Promise<boolean> | boolean,
   complaint: string,

@@ -1,4 +1,4 @@
-/** The whole journey by the SDK's clients: an agent asks, a person decides, a device signs, an admin looks after it. */
+/** The whole flow with the SDK's clients: an agent requests, a user decides, a device signs, an admin manages. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import {
@@ -190,7 +190,7 @@ describe('the clients of the SDK', () => {
       user: (fetch: Fetch) => createUserClient({ baseUrl, token: 'x', fetch }),
       admin: (fetch: Fetch) => createAdminClient({ baseUrl, adminToken: 'x', fetch }),
     }
-    // A browser is sent there, and comes back elsewhere.
+    // A redirect for browsers, not an API call.
     const inBrowsers = ['GET /v4/oauth/resume']
     for (const [actor, create] of Object.entries(clients)) {
       const asked = await routesOf(create)

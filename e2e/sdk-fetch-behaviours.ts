@@ -1,6 +1,6 @@
 /**
- * What people trip over with `fetch`, one row each. A row is run with the runtime's own and with the SDK's against the
- * same upstream, and says what came of it. Where the two are meant to differ, it says in what.
+ * Details of `fetch` that programs depend on, one row each. A row is run with the runtime's fetch and the SDK's, with
+ * the same upstream, and returns the result. If the two differ on purpose, the row has both results.
  */
 import server from '../server/package.json' with { type: 'json' }
 import type { ToldUpstream } from './sdk-upstream.ts'
@@ -9,7 +9,7 @@ type Fetch = typeof globalThis.fetch
 
 export interface Behaviour {
   run: (fetch: Fetch, at: (path: string) => string, upstream: ToldUpstream) => Promise<unknown>
-  /** As docs/sdk.md has it, and what comes of it there: of the runtime's own, then of ours. */
+  /** The row of docs/sdk.md, and the expected results: the runtime's fetch, then ours. */
   differs?: { documented: string; builtIn: unknown; ours: unknown }
 }
 
@@ -27,7 +27,7 @@ const sent = async (response: Promise<Response>) => {
   return { method, type: headers['content-type'], body: body.length < 100 ? body : hash }
 }
 
-/** How it failed: by which kind of error. */
+/** The kind of error. */
 const fault = async (work: Promise<unknown>): Promise<string> => {
   try {
     await work
@@ -285,7 +285,7 @@ export const behaviours: Record<string, Behaviour> = {
       const elsewhere = at('/length').replace('localhost', '127.0.0.1')
       return fault(fetch(at(`/redirect?to=${encodeURIComponent(elsewhere)}`)))
     },
-    // The certificate is not for that name; ours does not even go there, and answers 403.
+    // The certificate is not for that name; ours does not call it and returns 403.
     differs: {
       documented: 'a redirect to a host outside the grant',
       builtIn: 'TypeError',

@@ -1,4 +1,4 @@
-/** The SDK's `fetch` beside the runtime's own: the same upstream, the same calls, the same outcome, or a known other. */
+/** The SDK's `fetch` compared with the runtime's: same upstream, same calls, same result or a documented difference. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
@@ -27,7 +27,7 @@ describe('a fetch over the service', () => {
     calling = await startCalling(scope, 'sqlite', { hosts: [upstream.host, 'localhost:1'], tokens })
     agent = createAgentClient({ baseUrl: `http://localhost:${calling.service.port}`, token: calling.agent.token })
     proxied = agent.fetch(calling.grantId)
-    // For the runtime's own.
+    // For the runtime's fetch.
     setDefaultCACertificates([...getCACertificates(), upstream.caPem])
   })
   after(async () => {
@@ -54,7 +54,7 @@ describe('a fetch over the service', () => {
     assert.ok(!(await response.text()).includes(accessToken))
   })
 
-  /** Each with the status and the code that it is refused with. */
+  /** Each with the status and error code. */
   const refusals: [
     string,
     number,

@@ -1,6 +1,6 @@
 /**
- * Client libraries as they are published, each given the SDK's fetch: none of them knows that it is not the usual one.
- * What is seen here stands in docs/sdk.md, library by library.
+ * Unmodified client libraries, each with the SDK's fetch in place of the usual one.
+ * The results are documented in docs/sdk.md for each library.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -27,9 +27,9 @@ const accessToken = `upstream-${'k3y'.repeat(10)}`
 const root = resolve(import.meta.dirname, '..')
 const page = readFileSync(new URL('../docs/sdk.md', import.meta.url), 'utf8')
 
-/** What a library does by itself with an API's 429; the others report it. */
+/** Libraries that retry an API's 429 by themselves; the others report it. */
 const repeatsAfter429 = ['slack', 'googleapis', 'openai', 'anthropic', 'notion', 'ky']
-/** What a library throws for a refusal. */
+/** The error that a library throws for a refused call. */
 const refusedAs: Record<string, string> = {
   octokit: 'RequestError',
   slack: 'WebAPIPlatformError',
@@ -45,7 +45,7 @@ const refusedAs: Record<string, string> = {
 }
 const inFlight = 6
 const settings = { SALLYPORT_PROXY_IN_FLIGHT_PER_AGENT: String(inFlight) }
-/** Slack repeats whatever is not 200, so a refusal has to look like one of its own. */
+/** Slack's library retries everything but 200, so an error has to look like one of Slack's. */
 const slackRefusal = ({ code }: SallyportError) => Response.json({ ok: false, error: code })
 
 describe('unmodified', () => {
@@ -54,7 +54,7 @@ describe('unmodified', () => {
   let upstream: ToldUpstream
   let api: string
   let agent: AgentClient
-  /** All that came back to a library. */
+  /** Everything that was returned to a library. */
   const heard: Promise<string>[] = []
   const endings: (() => unknown)[] = []
   before(async () => {
@@ -103,7 +103,7 @@ describe('unmodified', () => {
       const parts: unknown[] = []
       for await (const part of await stream()) {
         parts.push(part)
-        // The upstream sends the next one only then.
+        // The upstream sends the next chunk only after this.
         upstream.goOn()
       }
       assert.deepEqual(
@@ -154,7 +154,7 @@ describe('unmodified', () => {
     })
   }
 
-  /** A program of another language or runtime, which says each of its steps. */
+  /** A program in another language or runtime that prints each of its steps. */
   const stepsOf = async (command: string, args: string[]): Promise<Record<string, unknown>> => {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     const parts: unknown[] = []
@@ -164,7 +164,7 @@ describe('unmodified', () => {
       if (step !== 'part') steps[step] = value
       else {
         parts.push(value)
-        // The upstream sends the next one only then.
+        // The upstream sends the next chunk only after this.
         upstream.goOn()
       }
     }
@@ -241,7 +241,7 @@ describe('unmodified', () => {
   })
 })
 
-/** The package brings a program for each kind of machine, as a package of its own. */
+/** The package has a binary for each platform as a separate package. */
 function findDeno(): string | undefined {
   try {
     const platform =
@@ -252,7 +252,7 @@ function findDeno(): string | undefined {
   }
 }
 
-/** What a person would look through: message, causes, and what the library kept of the answer. */
+/** Everything in an error: message, causes, and the response that the library attached. */
 function everythingIn(error: unknown): string {
   const seen = new Set<unknown>()
   const texts = (value: unknown): string => {

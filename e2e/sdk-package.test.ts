@@ -1,4 +1,4 @@
-/** The SDK as npm packs it, installed where there is nothing else: on other Nodes, for a type checker, in a browser. */
+/** The packed SDK, installed into an empty folder: on other Node versions, with a type checker, in a browser. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, statSync, mkdtempSync, writeFileSync } from 'node:fs'
@@ -77,7 +77,7 @@ describe('the package of the SDK', () => {
         return
       }
       writeFileSync(join(app, 'main.mjs'), script)
-      // What is meant for the Node of the tests would not do for another.
+      // NODE_OPTIONS of the tests may not work with another Node version.
       const env = { ...process.env, NODE_OPTIONS: '' }
       const { stdout } = await run(node, [join(app, 'main.mjs'), baseUrl], { cwd: app, env })
       assert.equal(stdout.trim(), '200 Bearer [REDACTED] true true true')
@@ -236,7 +236,7 @@ describe('the package of the SDK', () => {
   })
 })
 
-/** This one, or one that is on the path. */
+/** This Node, or one on the PATH. */
 async function nodeOf(major: number): Promise<string | undefined> {
   const folders = (process.env['PATH'] ?? '').split(delimiter)
   for (const node of [process.execPath, ...folders.map((one) => join(one, 'node'))]) {

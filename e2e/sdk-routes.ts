@@ -1,13 +1,13 @@
-/** Which routes a client of the SDK asks for, by calling everything that it has. */
+/** Finds the routes that an SDK client calls, by calling all its methods. */
 
-/** Ids in paths, so that they are found again. */
+/** Ids that can be recognised in paths. */
 const id = 'an-id'
 
 export interface Described {
   paths: Record<string, Record<string, { security?: Record<string, unknown>[] }>>
 }
 
-/** `GET /v4/grants/{id}/receipt`, of all that the reference says admits this actor. */
+/** The routes that the reference lists for this kind of caller, such as `GET /v4/grants/{id}/receipt`. */
 export function routesFor(actor: string, { paths }: Described): string[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
@@ -16,7 +16,7 @@ export function routesFor(actor: string, { paths }: Described): string[] {
   )
 }
 
-/** The client is made with the given `fetch`, which answers nothing of use. */
+/** The client is created with the given `fetch`, whose responses are empty. */
 export async function routesOf(create: (fetch: typeof globalThis.fetch) => object): Promise<Set<string>> {
   const asked = new Set<string>()
   const refuse: typeof globalThis.fetch = async (input, init) => {
@@ -41,6 +41,6 @@ async function callAll(member: unknown): Promise<void> {
     else if (typeof given === 'object' && given !== null && 'next' in given) await (given.next as () => unknown)()
     else await given
   } catch {
-    // It was asked for, which is all that counts here.
+    // Only the request matters here.
   }
 }

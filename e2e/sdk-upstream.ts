@@ -1,4 +1,4 @@
-/** An API behind TLS that does what a path says, and tells what it was sent. */
+/** An API with TLS whose paths select its behaviour, and which records the requests. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -12,13 +12,13 @@ export interface ToldUpstream {
   /** `localhost:PORT` */
   host: string
   caPem: string
-  /** The credentials that came. */
+  /** The credentials it received. */
   authorizations: (string | undefined)[]
-  /** Lets the answer that waits go on. */
+  /** Continues the waiting response. */
   goOn: () => void
-  /** Resolves once a caller of `/hang` or `/stall` has gone. */
+  /** Resolves once a caller of `/hang` or `/stall` has disconnected. */
   gone: () => Promise<unknown>
-  /** How many callers of `/hang` or `/stall` are still there. */
+  /** How many callers of `/hang` or `/stall` are still connected. */
   readonly waiting: number
 }
 

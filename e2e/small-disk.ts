@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-/** Mounts a file system of so many mebibytes. Undefined where the system lets only root mount one. */
+/** Mounts a file system of this many mebibytes. Undefined if that needs root. */
 export function mountSmallDisk(t: Pick<TestContext, 'after'>, mebibytes: number): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-disk-'))
-  // PostgreSQL runs as another user, and has a folder of its own in there.
+  // PostgreSQL runs as another user, with its own folder in here.
   const options = `size=${mebibytes}m,mode=0711`
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder])
   t.after(() => {
@@ -19,7 +19,7 @@ export function mountSmallDisk(t: Pick<TestContext, 'after'>, mebibytes: number)
   return status === 0 ? folder : undefined
 }
 
-/** What another program on the same disk may do: writes until there is no room. */
+/** Fills the disk, as another program could. */
 export function fillDisk(file: string): void {
   const opened = openSync(file, 'w')
   const bytes = Buffer.alloc(1024 * 1024, 1)

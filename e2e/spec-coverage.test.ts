@@ -9,7 +9,7 @@ import type { Row } from './spec-rows.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
-/** `POST, PUT /path` speaks of two. */
+/** `POST, PUT /path` means two endpoints. */
 const endpoints = new Map(
   rows.flatMap((row) => {
     const [, methods = '', path = ''] = /^([A-Z, ]+) (\/v\d\S+)$/.exec(row.what) ?? []
@@ -69,7 +69,7 @@ test('every endpoint of the contracts has a row', () => {
   )
 })
 
-/** Whom an endpoint admits beside those that the contract names, as docs/decisions/ says. */
+/** Kinds of callers that an endpoint accepts in addition to the contract's, see docs/decisions/. */
 const alsoAdmits: Record<string, string[]> = {
   'GET /v4/access-requests/pending': ['device'],
   'GET /v4/access-requests/{id}': ['device'],

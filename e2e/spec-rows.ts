@@ -1,4 +1,4 @@
-/** The rows of spec-coverage.md: what a contract says, and the test that holds it. */
+/** The rows of spec-coverage.md: a rule of a contract, and the test for it. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 

@@ -8,7 +8,7 @@ import { describe, test } from 'node:test'
 import { freePort } from '../server/testkit/ports.ts'
 import { runServer, settingsFor, startService } from './running-service.ts'
 
-/** Takes a port of the other address of `localhost`; undefined on a machine that has none. */
+/** Listens on the other address of `localhost`; undefined if the machine has none. */
 async function listenOnIpv6Loopback(port: number) {
   const server = createServer().listen(port, '::1')
   return once(server, 'listening').then(
@@ -28,7 +28,7 @@ function startedWith(pid: number, what: 'cmdline' | 'environ'): string {
   return readFileSync(`/proc/${pid}/${what}`, 'utf8')
 }
 
-/** The threads that clear up memory beside the one that answers. Linux says what each is called. */
+/** The garbage collection threads. Linux shows the name of each thread. */
 function helpersOf(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`)
   const names = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').trim())

@@ -19,7 +19,7 @@ async function beginUpload(service: RunningService) {
     `Content-Length: ${body.length}`,
   ]
   socket.send(`${head.join('\r\n')}\r\n\r\n${body.slice(0, 10)}`)
-  // Answered by the same process on another connection: by then it has taken up the upload too.
+  // A response by the same process on another connection: by then it has accepted the upload too.
   await service.call('GET', '/healthz')
   return {
     finish: async () => {
@@ -96,7 +96,7 @@ test('without a call in flight stopping does not wait for idle connections', asy
   const idle = await Promise.all(Array.from({ length: 20 }, () => openSocket(service.port)))
   await service.register()
   service.signal('SIGTERM')
-  // With 300 s to wait the harness would give up long before.
+  // With a wait of 300 s the test would time out long before.
   assert.deepEqual(await service.exited(), { code: 0, signal: null })
   for (const socket of idle) await socket.closed()
 })

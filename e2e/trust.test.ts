@@ -1,4 +1,4 @@
-/** Who may do what, held against every operation that the service itself says it has. */
+/** Access control of every operation in the service's own reference. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,7 +7,7 @@ import { roomy, sharedService } from './running-service.ts'
 interface Operation {
   method: string
   path: string
-  /** Names of the actors that it admits; none where it needs no credential. */
+  /** The kinds of callers that it accepts; empty if it needs no credential. */
   admits: string[]
 }
 

@@ -10,7 +10,7 @@ import { startCalling } from './calling.ts'
 import { eventually, startService } from './running-service.ts'
 import type { RunningService } from './running-service.ts'
 
-/** Asks for the largest file there is, this many times at once, and reads nothing. */
+/** Requests the largest file this many times in one go, and reads nothing. */
 async function askWithoutReading({ port }: RunningService, times: number): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1' }).on('error', () => undefined)
   await once(socket, 'connect')
@@ -51,7 +51,7 @@ test(
     const socket = await askWithoutReading(service, 10)
     t.after(() => socket.destroy())
     await eventually(() => openFiles(service) > before, 'the connection was never there')
-    // That the service closed it shows the client only when it reads on.
+    // The client notices that the service closed the connection only when it reads.
     await eventually(() => openFiles(service) <= before, 'the connection is still there')
   },
 )
@@ -63,7 +63,7 @@ test(
   'thirty unread responses of 10 MiB stay within the memory limit, and others are served',
   { skip: process.platform !== 'linux' && 'memory is read from /proc' },
   async (t) => {
-    // Each character would take six in JSON.
+    // Each character takes six bytes in JSON.
     const large = whole('200 OK', ['content-type: text/plain'], Buffer.alloc(10_485_760, 1))
     const small = whole('200 OK', ['content-type: text/plain'], 'small')
     const upstream = await startRawHttp(t, ({ target }, socket) => socket.write(target === '/small' ? small : large))

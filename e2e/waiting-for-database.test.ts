@@ -1,4 +1,6 @@
-/** A service that can't reach its database yet waits for it. What waiting doesn't mend ends the start at once. */
+/**
+ * A service that can't reach its database yet waits for it. Errors that waiting can't fix stop the start immediately.
+ */
 import assert from 'node:assert/strict'
 import { connect, createServer } from 'node:net'
 import { describe, test } from 'node:test'

@@ -17,7 +17,7 @@ import { isAlive, logLines, pidOf, waysToWorkers, workerOf } from './workers.ts'
 
 const two = { SALLYPORT_WORKERS: '2' }
 
-/** Answers at once, but below /slow when it is told to, and below /stream never to the end. */
+/** Responds immediately, but under /slow when told to, and under /stream it never ends. */
 async function startUpstream(t: TestContext) {
   const certificate = await (await sharedAuthority()).issue({ names: ['localhost'], addresses: ['127.0.0.1'] })
   const waiting: ServerResponse[] = []
@@ -64,7 +64,7 @@ onBothDatabases('two workers', (engine) => {
     assert.equal(revoked?.status, 200, revoked?.text)
     const start = performance.now()
     await within(Promise.resolve(stream), 'the stream goes on')
-    // A second is promised; the other is for a machine that is busy.
+    // One second is the promise; the other is for a busy machine.
     assert.ok(performance.now() - start < 2_000)
     assert.deepEqual(await service.stop(), { code: 0, signal: null })
     const heads = service.log.match(/sallyport-audit-head\.v1\.chn_\w+/g) ?? []
@@ -80,7 +80,10 @@ test('a killed worker is restarted, and the calls of the other continue', async 
   const slow = call('POST', '/v4/proxy', callTo('/slow'))
   await eventually(() => waiting.length === 1, 'the call did not go out')
   process.kill(killed, 'SIGKILL')
-  await eventually(() => service.log.includes('"msg":"a worker exited and is being restarted"'), 'nobody saw it')
+  await eventually(
+    () => service.log.includes('"msg":"a worker exited and is being restarted"'),
+    'the restart was not logged',
+  )
   await eventually(
     () => logLines(service).filter(({ msg }) => msg.startsWith('Server listening')).length === 3,
     'nobody took its place',

@@ -1,4 +1,4 @@
-/** Which worker of a running service answers, where several share the port. */
+/** Finds out which worker of a running service responds. */
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { callService } from './http-call.ts'
@@ -19,12 +19,12 @@ export function logLines({ log }: RunningService): LogLine[] {
   return whole.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as LogLine)
 }
 
-/** An instance is named by its host and its process. */
+/** An instance is identified by its host and process id. */
 export function pidOf({ instance = '' }: LogLine): number {
   return Number(instance.split(':').at(-1))
 }
 
-/** The log says which process gave an answer. */
+/** The log shows which process sent a response. */
 export async function workerOf(service: RunningService, reply: Reply): Promise<number> {
   let worker: number | undefined
   await eventually(() => {
@@ -35,7 +35,7 @@ export async function workerOf(service: RunningService, reply: Reply): Promise<n
   return worker ?? 0
 }
 
-/** A way to each worker: a connection stays with the one that it came to. */
+/** A connection to each worker: a connection stays with the worker that accepted it. */
 export async function waysToWorkers(service: RunningService, count: number): Promise<Map<number, CallOne>> {
   const ways = new Map<number, CallOne>()
   for (let attempt = 0; attempt < 20 && ways.size < count; attempt++) {

@@ -1,4 +1,4 @@
-// `npm run bench`: design-time promises about speed, measured beside a bare relay. `-- --quick` for a first look.
+// `npm run bench`: performance targets, measured in comparison with a minimal relay. `-- --quick` for a rough result.
 import { prepare, run, withPinnedNode } from './prepare.mjs'
 
 const node = prepare()

@@ -1,4 +1,4 @@
-// Writes cli/dist/sallyport.js with all that it needs. What only `sallyport mcp` needs is a file of its own beside it.
+// Writes cli/dist/sallyport.js with all its dependencies. Those of `sallyport mcp` are in a separate file beside it.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -20,7 +20,7 @@ const { metafile } = await build({
   format: 'esm',
   target: 'node20',
   define: { sallyportVersion: JSON.stringify(version) },
-  // Packages in the older module format ask for Node's own by require().
+  // CommonJS packages load Node's modules with require().
   banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
   logLevel: 'warning',
 })

@@ -1,4 +1,4 @@
-// Writes sdk/dist: the SDK with the protocol in one file, and types that stand by themselves.
+// Writes sdk/dist: the SDK with the protocol in one file, and self-contained types.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'

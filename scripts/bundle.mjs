@@ -8,10 +8,10 @@ import { root } from './prepare.mjs'
 
 const dist = join(root, 'server/dist')
 
-/** pg asks whether they are there; they are not. */
+/** Optional dependencies of pg, which are not installed. */
 const absent = ['pg-cloudflare', 'pg-native']
 
-/** What packages of the older kind expect to find. */
+/** Globals that CommonJS packages expect. */
 const commonJs = `
 import { createRequire as requireFrom } from 'node:module'
 const require = requireFrom(import.meta.url)
@@ -35,10 +35,11 @@ const { outputFiles, metafile } = await build({
 })
 
 mkdirSync(dist, { recursive: true })
-// Outside ASCII there are comments, texts and regular expressions left. V8 keeps a text of ASCII alone in half the memory.
+// Escape all non-ASCII characters: V8 stores an ASCII source in half the memory.
 const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 for (const { path, text } of outputFiles) writeFileSync(path, text.replace(/[^\0-\x7f]/g, escaped))
 cpSync(join(root, 'node_modules/@fastify/swagger-ui/static'), join(dist, 'swagger-ui/static'), { recursive: true })
-// Swagger UI itself is Apache-2.0, as we are. The scanner has parts of AssemblyScript's library; the last two are in the pages' styles.
+// Swagger UI is Apache-2.0, like this project. The scanner has parts of AssemblyScript's library; the last two are in
+// the pages' styles.
 const more = ['assemblyscript', '@fontsource-variable/inter', 'tailwindcss']
 writeFileSync(join(dist, 'licenses.md'), licenseTexts(metafile, more))

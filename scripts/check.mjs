@@ -1,10 +1,10 @@
-// Format, lint, types, architecture: everything that can be judged without running the service.
+// Format, lint, types, architecture: all checks that do not run the service.
 import { spawn } from 'node:child_process'
 import { prepare, root, withPinnedNode } from './prepare.mjs'
 
 const node = prepare({ build: false })
 const lint = ['node_modules/eslint/bin/eslint.js', '--max-warnings=0']
-// Two at a time, which take about as long.
+// Two at a time, paired by duration.
 const lanes = [
   [
     ['Lint of the server', ...lint, 'server'],
@@ -18,7 +18,7 @@ const lanes = [
   ],
 ]
 
-/** What it says is shown when it has ended, so that two do not talk at once. */
+/** Prints its output when it has ended, so that the outputs of two do not mix. */
 async function passes([name, ...args]) {
   const output = []
   const child = spawn(node, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env: withPinnedNode(node) })
@@ -28,7 +28,7 @@ async function passes([name, ...args]) {
     child.on('close', resolve)
   })
   process.stdout.write(`${name} …\n${output.join('')}`)
-  if (code !== 0) console.error(`${name} found something (see above).`)
+  if (code !== 0) console.error(`${name} failed (see above).`)
   return code === 0
 }
 

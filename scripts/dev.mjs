@@ -1,4 +1,4 @@
-// The service straight from its TypeScript, started anew at every change.
+// Runs the service from its TypeScript sources and restarts it at every change.
 import { prepare, run } from './prepare.mjs'
 
 const node = prepare({ build: false })

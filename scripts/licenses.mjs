@@ -1,4 +1,4 @@
-// The licences of the packages whose code is in a bundle, as those licences ask for.
+// Collects the licences of the packages in a bundle, as those licences require.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './prepare.mjs'

@@ -1,5 +1,5 @@
-// `npm run mutate`: breaks what each row of e2e/spec-coverage.md says and runs its test, which has to fail.
-// `-- --row "text"` takes the rows that hold this text.
+// `npm run mutate`: for each row of e2e/spec-coverage.md, breaks the code and runs the row's test, which has to fail.
+// `-- --row "text"` selects the rows that contain this text.
 import { prepare, run, withPinnedNode } from './prepare.mjs'
 
 const node = prepare({ build: false })

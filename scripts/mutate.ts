@@ -1,7 +1,7 @@
 /**
- * Applies each mutation of e2e/spec-mutations/ by itself, in a copy of the tree, and runs the test that the row names.
- * A mutation that survives means that the test does not hold what the row says. With `--unchanged` nothing is broken: a
- * test that fails then, on a busy machine perhaps, would seem to kill whatever it is held against.
+ * Applies each mutation of e2e/spec-mutations/ separately, in a copy of the tree, and runs the test of its row. A
+ * mutation that survives means that the test does not check what the row says. With `--unchanged` nothing is changed: a
+ * test that fails then, perhaps on a busy machine, would seem to kill every mutation.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -50,8 +50,8 @@ try {
     }
   }
   const right = `${chosen.length - wrong.length} of ${chosen.length}`
-  say(unchanged ? `\n${right} tests pass where nothing is changed.` : `\n${right} mutations were killed.`)
-  for (const one of wrong) say(`  ${unchanged ? 'fails' : 'not held'}: ${one}`)
+  say(unchanged ? `\n${right} tests pass without a mutation.` : `\n${right} mutations were killed.`)
+  for (const one of wrong) say(`  ${unchanged ? 'fails' : 'survived'}: ${one}`)
   process.exitCode = wrong.length > 0 ? 1 : 0
 } finally {
   rmSync(scratch, { recursive: true, force: true })
@@ -65,7 +65,7 @@ async function withEdits<T>([edit, ...others]: (Edit | undefined)[], work: () =>
   const text = readFileSync(path, 'utf8')
   if (text.split(from).length !== 2) throw new Error(`${file} does not hold this exactly once: ${from}`)
   const broken = text.replace(from, () => to)
-  // A test that fails because the file can't be parsed holds nothing.
+  // A test that fails because the file can't be parsed proves nothing.
   if (/\.tsx?$/.test(file)) transformSync(broken, { loader: file.endsWith('x') ? 'tsx' : 'ts' })
   const { atime, mtime } = statSync(path)
   writeFileSync(path, broken)
@@ -79,14 +79,14 @@ async function withEdits<T>([edit, ...others]: (Edit | undefined)[], work: () =>
 
 interface Verdict {
   isFailed: boolean
-  /** Where it is not simply that the test failed, or did not. */
+  /** Set if the result is neither a failed nor a passed test. */
   verdict?: 'hung' | 'not run'
-  /** The first failure, to see that it is the one that was meant. */
+  /** The first failure, to check that it is the intended one. */
   reason: string
 }
 
 async function judge({ file, name }: Row): Promise<Verdict> {
-  // Tests of the whole service run what is built. What does not build holds nothing.
+  // Tests of the whole service run the build. A mutation that does not build proves nothing.
   const build = ['-e', "import('./scripts/prepare.mjs').then(({ prepare }) => prepare())"]
   if (file.startsWith('e2e/') && (await run(build)).code !== 0)
     return { verdict: 'not run', isFailed: false, reason: '' }
@@ -96,7 +96,7 @@ async function judge({ file, name }: Row): Promise<Verdict> {
     .join('.*')
   const only = [`--test-name-pattern=^${pattern}$`, '--test-skip-pattern=\\(postgres\\)', '--test-timeout=90000']
   const { code, output, isLate } = await run(['--test-reporter=spec', ...only, file])
-  // What is printed below a failing test, from its first line on.
+  // The error below a failing test, from its first line on.
   const [, failing = ''] = output.split('✖ failing tests:')
   const lines = failing.trimStart().split('\n').slice(2, 9)
   const shown = lines

@@ -1,7 +1,7 @@
-// What npm packs of a workspace: the built files, and a package.json without dependencies, scripts or sources. In the
-// repository package.json names TypeScript and workspaces, so the published one takes its place while npm packs.
+// Prepares what npm packs of a workspace: the built files, and a package.json without dependencies, scripts or sources.
+// The repository's package.json refers to TypeScript and workspaces, so it is replaced while npm packs.
 //   package.mjs prepack     builds what is stale and puts the published files in place
-//   package.mjs postpack    puts the repository's own back
+//   package.mjs postpack    restores the repository's files
 // Both run in the workspace's folder, by `npm pack -w server`.
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ function restore() {
   rmSync(license, { force: true })
 }
 
-/** Everything is bundled, so nothing is depended on. `publishConfig` has the members that differ, as pnpm knows them. */
+/** Everything is bundled, so there are no dependencies. `publishConfig` has the members that differ, as in pnpm. */
 function published({ publishConfig, ...members }) {
   const kept = Object.entries(members).filter(([name]) => !['dependencies', 'private', 'scripts'].includes(name))
   return `${JSON.stringify({ ...Object.fromEntries(kept), ...publishConfig }, null, 2)}\n`

@@ -1,5 +1,5 @@
-// Makes a clone ready: installs what the lockfile names, builds what is stale, and finds the pinned Node.
-// Runs on whatever Node the machine has (20 or newer), before anything is installed.
+// Prepares a clone: installs the packages of the lockfile, builds what is stale, and finds the pinned Node.
+// Runs on the machine's Node (20 or newer), before anything is installed.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -10,8 +10,8 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, 'node_modules')
 
 /**
- * Installs and, unless told otherwise, builds what runs here; or all. What the sources themselves need is always built.
- * Returns the path of the Node to run.
+ * Installs packages and, unless told otherwise, builds what runs here, or everything. What the sources need is always
+ * built. Returns the path of the Node to run.
  */
 export function prepare({ build = true, all = false } = {}) {
   install()
@@ -20,7 +20,9 @@ export function prepare({ build = true, all = false } = {}) {
   return node
 }
 
-/** Runs a command in the clone and ends as it ends. A terminal sends its Ctrl-C to both of us; SIGTERM is passed on. */
+/**
+ * Runs a command in the clone and exits with its code. A terminal sends Ctrl-C to both processes; SIGTERM is passed on.
+ */
 export function run(command, args, env = process.env) {
   const child = spawn(command, args, { cwd: root, stdio: 'inherit', env })
   process.on('SIGINT', () => undefined)
@@ -31,7 +33,7 @@ export function run(command, args, env = process.env) {
   })
 }
 
-/** Lets the tools of node_modules run under the pinned Node too. */
+/** Makes the tools in node_modules use the pinned Node too. */
 export function withPinnedNode(node) {
   return { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` }
 }
@@ -39,14 +41,14 @@ export function withPinnedNode(node) {
 export function install() {
   if (isInstalled()) return
   timed('Installing dependencies (the first time takes a minute)', () => {
-    // Older npm versions warn about our engine before the pinned Node is there.
+    // Older npm versions warn about our engine before the pinned Node is installed.
     must('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], process.env)
   })
 }
 
 /**
- * Whether node_modules has every package of package-lock.json. npm lists what it installed in node_modules, as the last
- * step, whichever of its commands installed it. Optional packages are for other platforms, or did without.
+ * Whether node_modules has every package of package-lock.json. npm writes a list of what it installed to node_modules
+ * as its last step, with every command. Optional packages may be missing, as on other platforms.
  */
 export function isInstalled() {
   const list = join(modules, '.package-lock.json')
@@ -72,7 +74,7 @@ function pinnedNode() {
   process.exit(1)
 }
 
-/** What is built, from which folders and files, and a file that shows that it is there. */
+/** The builds: their source folders and files, and an output file that shows that it was built. */
 const builds = [
   {
     name: 'scanner',

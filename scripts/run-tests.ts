@@ -1,4 +1,4 @@
-/** Brings a PostgreSQL server for the tests, unless TEST_DATABASE_URL names one, and a browser, and runs them. */
+/** Runs the tests, with a PostgreSQL server (unless TEST_DATABASE_URL is set) and a browser for them. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
@@ -45,7 +45,7 @@ try {
     writeFileSync(entry, `import { runTogether } from '${runner}'\nawait runTogether(${words.join(', ')})\n`)
     return entry
   })
-  // Two processes more than there are cores: while some wait for a server or a clock, others work.
+  // Two processes more than there are cores: while some wait for a server or a timer, others work.
   const limits = ['--test-timeout=120000', `--test-concurrency=${availableParallelism() + 2}`]
   const args = ['--test', ...limits, ...given.filter(isOption), ...groups, ...alone]
   const child = spawn(process.execPath, args, { stdio: 'inherit', env })
@@ -54,7 +54,7 @@ try {
   if (showsSlowest) slowest(times, files).forEach(say)
   const done = existsSync(finished) ? readFileSync(finished, 'utf8').split('\n') : []
   const missed = together.flat().filter((file) => !done.includes(file))
-  if (missed.length > 0) say(`A process ended before these files did: ${missed.join(' ')}`)
+  if (missed.length > 0) say(`A process exited before it finished these files: ${missed.join(' ')}`)
   process.exitCode = missed.length > 0 ? 1 : (code ?? 1)
 } finally {
   await prepared.end()

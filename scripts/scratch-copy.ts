@@ -1,4 +1,4 @@
-/** A copy of the working tree in which sources can be broken: packages are linked, our own rooms are the copy's. */
+/** A copy of the working tree whose sources can be changed: packages are linked, our own are copied. */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -21,7 +21,7 @@ export function copyTree(root: string, to: string): void {
 function linkPackages(from: string, to: string): void {
   mkdirSync(to, { recursive: true })
   for (const name of readdirSync(from)) {
-    // The links to our own packages are relative: in the copy they lead to the copy.
+    // The links to our own packages are relative, so they point into the copy.
     if (name === ours) cpSync(join(from, name), join(to, name), { recursive: true, verbatimSymlinks: true })
     else symlinkSync(join(from, name), join(to, name))
   }

@@ -1,20 +1,20 @@
-// Writes the declarations of the SDK, to stand by themselves: what the protocol's schemas say is written out as plain
-// types, so that nobody has to install what the schemas are made with.
+// Writes self-contained type declarations of the SDK: the types of the protocol's schemas are written out as plain
+// types, so that users do not have to install the schema library.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import ts from 'typescript'
 
-/** The files of the protocol that the SDK hands out as they are. */
+/** The files of the protocol that the SDK exports unchanged. */
 const asTheyAre = ['protocol/src/verify-receipt.ts']
 
-/** As `{folder}/types/sdk/index.d.ts` and what it needs. */
+/** Writes `{folder}/types/sdk/index.d.ts` and the files it needs. */
 export function writeTypes(root, folder) {
   const { options } = ts.parseJsonConfigFileContent(
     ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config,
     ts.sys,
     root,
   )
-  // What is reached through node_modules is taken for somebody else's, unless it is named.
+  // Packages in node_modules count as external unless they are listed.
   const ownPaths = ['sdk/src/index.ts', ...asTheyAre].map((path) => join(root, path))
   const program = ts.createProgram(ownPaths, {
     ...options,

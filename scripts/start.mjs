@@ -13,7 +13,7 @@ if (node !== process.execPath) {
   const { runDemo } = await import('../demo/start.ts')
   process.exitCode = await runDemo(args, process.env)
 } else {
-  // npm runs the pinned Node once it is installed: then this process becomes the service.
+  // Once the pinned Node is installed, npm runs it: then this process becomes the service.
   process.argv = [node, join(root, 'server/bin/sallyport-server.mjs'), ...args]
   await import('../server/bin/sallyport-server.mjs')
 }

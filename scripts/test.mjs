@@ -1,4 +1,4 @@
-// `npm test`: everything it needs is installed and built first. Words behind `--` name test files or node:test options.
+// `npm test`: installs and builds everything first. Arguments after `--` are test files or node:test options.
 import { prepare, run, withPinnedNode } from './prepare.mjs'
 
 const node = prepare({ all: true })

@@ -1,14 +1,14 @@
-/** A change of the sources that breaks what one row of spec-coverage.md says, and so has to make its test fail. */
+/** A change of the sources that breaks the rule of one row of spec-coverage.md, so that its test has to fail. */
 export interface Mutation extends Edit {
   /** The first cell of the row. */
   row: string
-  /** Where the rule is enforced twice, so that one edit breaks nothing. */
+  /** A second edit, if the rule is enforced in two places. */
   also?: Edit
 }
 
 export interface Edit {
   file: string
-  /** Stands in the file exactly once. */
+  /** Must occur exactly once in the file. */
   from: string
   to: string
 }
