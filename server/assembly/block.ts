@@ -1,2 +1,2 @@
-/** Where the service puts the bytes to look at: 32 KiB, and as many more as are read at once where fewer are left. */
+/** The input buffer: 32 KiB, plus 16 bytes because the last SIMD load may read past the end of the input. */
 export const block: usize = memory.data(32768 + 16, 16)

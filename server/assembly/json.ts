@@ -1,10 +1,10 @@
 /**
- * JSON text (RFC 8259) in blocks that may end anywhere. A table says for each state and byte what follows; only what
- * depends on the enclosing array or object is done by hand, and strings are skipped over sixteen bytes at once.
+ * Validates JSON text (RFC 8259) in blocks that may end anywhere. A table maps each state and byte to the next state;
+ * only transitions that depend on the enclosing array or object need code. Strings are skipped 16 bytes at a time.
  */
 import { block } from './block'
 
-/** What may come next. Nothing leads out of the first. */
+/** What may come next. No transition leads out of `failed`. */
 enum State {
   failed,
   value,
@@ -13,7 +13,7 @@ enum State {
   nameOrEnd,
   colon,
   ended,
-  // A number, by what of it was read last.
+  // Within a number, named after the part that was read last.
   minus,
   zero,
   digits,
@@ -33,7 +33,7 @@ enum State {
   n,
   nu,
   nul,
-  // Within a string; then what follows a backslash there, and four digits.
+  // Within a string, after a backslash, and before each of the four digits after `\u`.
   nameText,
   nameEscape,
   nameHex1,
@@ -46,7 +46,7 @@ enum State {
   valueHex2,
   valueHex3,
   valueHex4,
-  // No states: these depend on what is open.
+  // Not states: transitions that depend on the enclosing array or object.
   openArray,
   openObject,
   closeArray,
@@ -56,7 +56,7 @@ enum State {
 
 const table: usize = memory.data(42 * 256)
 const mostDepth: i32 = 1024
-/** What is open: 1 for an object. */
+/** A stack of the open arrays (0) and objects (1). */
 const open: usize = memory.data(1024)
 
 let state: i32 = State.failed
@@ -158,7 +158,7 @@ export function beginJson(atMostDeep: i32): void {
   maxDepth = min(atMostDeep, mostDepth)
 }
 
-/** False once it can no longer become JSON. */
+/** False once the text can't become valid JSON any more. */
 export function continueJson(length: i32): bool {
   const end = block + length
   let at = block
@@ -195,19 +195,19 @@ function change(what: i32): i32 {
   return State.ended
 }
 
-/** Where the first byte stands that does not simply belong to a string, or to a character's number in it. */
+/** The first byte that is neither a plain character of a string nor part of a complete `\u` escape. */
 function afterText(from: usize, end: usize): usize {
   let at = afterPlain(from, end)
-  while (isNumbered(at, end)) {
+  while (isUnicodeEscape(at, end)) {
     at += 6
-    // Often one stands beside the other.
+    // These escapes often follow one another directly.
     if (at < end && load<u8>(at) != 0x5c) at = afterPlain(at, end)
   }
   return at
 }
 
-/** `\u` and four digits, all of them in this block. */
-function isNumbered(at: usize, end: usize): bool {
+/** `\u` and four hex digits, all within this block. */
+function isUnicodeEscape(at: usize, end: usize): bool {
   if (at + 6 > end || load<u16>(at) != 0x755c) return false
   return (isHex(at + 2) & isHex(at + 3) & isHex(at + 4) & isHex(at + 5)) == 1
 }
@@ -216,14 +216,14 @@ function isHex(at: usize): i32 {
   return <i32>(load<u8>(table + (State.valueHex1 << 8) + load<u8>(at)) != State.failed)
 }
 
-/** Where the first byte stands that is no plain one. */
+/** The first quote, backslash or control character, or `end`. */
 function afterPlain(from: usize, end: usize): usize {
   for (let at = from; at < end; at += 16) {
     const bytes = v128.load(at)
     const quotes = i8x16.eq(bytes, i8x16.splat(0x22))
     const backslashes = i8x16.eq(bytes, i8x16.splat(0x5c))
     const found = v128.or(v128.or(quotes, backslashes), i8x16.lt_u(bytes, i8x16.splat(0x20)))
-    // In halves: to gather one bit of each byte takes longer on some machines.
+    // Two 64-bit halves: `i8x16.bitmask` is slower on some machines.
     const first = i64x2.extract_lane(found, 0)
     if (first != 0) return min(at + <usize>(ctz(first) >> 3), end)
     const second = i64x2.extract_lane(found, 1)

@@ -1,6 +1,6 @@
 /**
- * What looks at every byte of an answer, sixteen at once (AssemblyScript, built into dist/scan.wasm). Nothing here
- * allocates; each function sees the part of the block that it is told of, and nothing that lay there before.
+ * Code that examines every byte of a response, 16 at a time (AssemblyScript, built into dist/scan.wasm). Nothing here
+ * allocates. Each function depends only on the bytes it is given, never on what was in the block before.
  */
 export { block } from './block'
 export { beginJson, continueJson, endJson } from './json'

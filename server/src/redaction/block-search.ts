@@ -1,23 +1,24 @@
 /**
- * Looks for many patterns at once (Wu and Manber): three bytes at the end of a window say how far no pattern can begin,
- * so that most bytes are never looked at. What looks like a start is compared, and never twice over the same bytes.
+ * Searches for many patterns at once (Wu–Manber): the last three bytes of a window say how far it can be shifted
+ * without missing a match, so most bytes are never examined. Candidates are compared in linear time
+ * (Knuth–Morris–Pratt).
  */
-import { packed, patternAt } from './pattern.ts'
+import { packPatterns, patternAt } from './pattern.ts'
 import type { PackedPatterns, Pattern } from './pattern.ts'
 
 export interface BlockSearch {
-  /** The length of the window: how much of each core it is known by. */
+  /** The length of the window: the first bytes of each pattern's core. */
   readonly window: number
   readonly shifts: Uint8Array
-  /** The hashes that windows of patterns end with, in ascending order, and beside each the pattern's index. */
+  /** The hashes of the last bytes of each pattern's window, in ascending order, and for each the pattern's index. */
   readonly endings: Uint16Array
   readonly indexes: Int32Array
   readonly patterns: PackedPatterns
-  /** By a pattern's index: borders of its core (Knuth, Morris and Pratt), made when they are first needed. */
+  /** By pattern index: the failure function of its core (Knuth–Morris–Pratt), computed on first use. */
   borders?: Map<number, Int32Array>
 }
 
-/** A text with its bounds. `isEnd`: nothing follows, so that a form that is cut off there is one. */
+/** A range of a text. `isEnd`: nothing follows, so a form that is cut off there counts as a match. */
 export interface Stretch {
   bytes: Buffer
   from: number
@@ -28,23 +29,23 @@ export interface Stretch {
 const tableSize = 0x2000
 const block = 3
 const longestShift = 0xff
-/** Further than that a comparison is continued where the last one stopped. */
+/** After this many bytes, a comparison continues where the previous one stopped. */
 const compareAtOnce = 16
 
 export function compileSearch(patterns: readonly Pattern[]): BlockSearch {
   const cores = patterns.map(({ coreFrom, coreTo, enough }) => Math.min(coreTo, enough) - coreFrom)
   const window = Math.min(longestShift + block - 1, ...cores)
   const shifts = new Uint8Array(tableSize).fill(window - block + 1)
-  /** Hash and index in one number, so that they sort by hash. */
+  /** Hash and pattern index packed into one number, to be sorted by hash. */
   const ending = new Set<number>()
   for (const [index, pattern] of patterns.entries()) {
     const { bytes, coreFrom } = pattern
     for (let end = block; end <= window; end++) {
       const at = coreFrom + end
-      // In base64 a block can be written in several ways.
-      for (const first of waysToWrite(pattern, bytes[at - 3] ?? 0)) {
-        for (const second of waysToWrite(pattern, bytes[at - 2] ?? 0)) {
-          for (const third of waysToWrite(pattern, bytes[at - 1] ?? 0)) {
+      // In base64 and base64url, equivalent blocks have different bytes.
+      for (const first of equivalentBytes(pattern, bytes[at - 3] ?? 0)) {
+        for (const second of equivalentBytes(pattern, bytes[at - 2] ?? 0)) {
+          for (const third of equivalentBytes(pattern, bytes[at - 1] ?? 0)) {
             const hash = hashOf(first, second, third)
             shifts[hash] = Math.min(shifts[hash] ?? 0, window - end)
             if (end === window) ending.add(hash * patterns.length + index)
@@ -59,11 +60,11 @@ export function compileSearch(patterns: readonly Pattern[]): BlockSearch {
     shifts,
     endings: Uint16Array.from(sorted, (both) => Math.floor(both / patterns.length)),
     indexes: Int32Array.from(sorted, (both) => both % patterns.length),
-    patterns: packed(patterns),
+    patterns: packPatterns(patterns),
   }
 }
 
-/** Five bits of each byte are the same for upper and lower case. */
+/** Uses the low five bits of each byte, in which upper and lower case letters don't differ. */
 function hashOf(first: number, second: number, third: number): number {
   return ((first & 31) << 8) ^ ((second & 31) << 4) ^ (third & 31)
 }
@@ -72,14 +73,14 @@ const onlyItself = Array.from({ length: 256 }, (_, byte) => [byte])
 const plusOrMinus = [0x2b, 0x2d]
 const slashOrUnderscore = [0x2f, 0x5f]
 
-function waysToWrite({ fold }: Pattern, byte: number): number[] {
+function equivalentBytes({ fold }: Pattern, byte: number): number[] {
   if (byte === 0x2b && fold[0x2d] === byte) return plusOrMinus
   if (byte === 0x2f && fold[0x5f] === byte) return slashOrUnderscore
   return onlyItself[byte] ?? []
 }
 
-/** Where the first of the endings is that has this hash, or would be. */
-function placeOf(endings: Uint16Array, hash: number): number {
+/** Binary search: the index of the first ending with this hash, or where it would be. */
+function lowerBound(endings: Uint16Array, hash: number): number {
   let low = 0
   let high = endings.length
   while (low < high) {
@@ -90,7 +91,7 @@ function placeOf(endings: Uint16Array, hash: number): number {
   return low
 }
 
-/** What is found begins at the pattern's core, and may overlap. `lowerCase`: the text has lost its upper case. */
+/** Matches begin at the pattern's core and may overlap. `lowerCase`: the text was converted to lower case. */
 export function search(
   forms: BlockSearch,
   stretch: Stretch,
@@ -109,7 +110,7 @@ export function search(
       continue
     }
     const start = end - window
-    for (let at = placeOf(endings, hash); endings[at] === hash; at++) {
+    for (let at = lowerBound(endings, hash); endings[at] === hash; at++) {
       const index = indexes[at] ?? 0
       const pattern = patternAt(patterns, index)
       let matchEnd = compare(pattern, stretch, start, lowerCase)
@@ -130,7 +131,7 @@ const unsure = -2
 
 function compare(pattern: Pattern, { bytes: text, to, isEnd }: Stretch, start: number, lowerCase: boolean): number {
   const { bytes, fold, coreFrom, coreTo, enough } = pattern
-  // In lower case nothing is long: it is a header's name.
+  // Lower-case text is a header name, which is short.
   const stop = lowerCase ? coreTo : Math.min(coreTo, coreFrom + compareAtOnce)
   let at = coreFrom
   let textAt = start
@@ -150,13 +151,13 @@ function lower(byte: number): number {
   return byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte
 }
 
-/** How far a text was compared with a pattern's core, and how much of the core its last bytes are. */
+/** How far the text was compared with a pattern's core, and how long a prefix of the core its last bytes match. */
 interface Progress {
   textAt: number
   matched: number
 }
 
-/** Knuth, Morris and Pratt: a text of near misses costs no more than any other. */
+/** Knuth–Morris–Pratt: text full of near misses takes linear time as well. */
 function continueCompare(
   { bytes, fold, coreFrom, coreTo, enough }: Pattern,
   borders: Int32Array,
@@ -190,7 +191,7 @@ function bordersAt(forms: BlockSearch, index: number, { bytes, coreFrom, coreTo 
   return borders
 }
 
-/** For each length, how much of the start is the end too. */
+/** For each prefix of the core, the length of its longest proper prefix that is also its suffix. */
 function bordersOf(core: Uint8Array): Int32Array {
   const borders = new Int32Array(core.length)
   let matched = 0

@@ -1,6 +1,6 @@
 /**
- * Bytes that are written as a list of decimal numbers, as JSON writes a Buffer: `[115, 112, 95]`. Between two numbers
- * stand commas and blanks, and a line goes on in the next one only behind a comma.
+ * Finds secrets written as a list of decimal byte values, as JSON serializes a Buffer: `[115, 112, 95]`. Numbers are
+ * separated by commas and blanks, and a list continues on the next line only after a comma.
  */
 import { search } from './block-search.ts'
 import type { BlockSearch, Stretch } from './block-search.ts'
@@ -9,23 +9,23 @@ import type { Pattern } from './pattern.ts'
 export interface ListSpan {
   from: number
   to: number
-  /** What stands between its numbers. */
+  /** The separator between its numbers. */
   separator: ',' | ' '
 }
 
 const comma = 0x2c
 const blanks = [0x20, 0x09, 0x0a, 0x0d]
-/** Digits are 1, what stands between numbers is 2. */
+/** 1 for digits, 2 for separators. */
 const kinds = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x30 && byte <= 0x39 ? 1 : byte === comma || blanks.includes(byte) ? 2 : 0,
 )
-/** More than that between two numbers parts them. */
+/** A longer gap between two numbers ends the list. */
 const longestGap = 64
-/** Twelve numbers of two digits, fewer than any search asks for: a look at every so many bytes meets each list. */
+/** The length of twelve two-digit numbers, shorter than any match. Checking one byte per `stride` finds every list. */
 const shortestList = 35
 const stride = 32
 
-/** Where the list begins that `to` could be within; `to` where it can't be. As for heldFrom, `known` holds until `fresh`. */
+/** Where the list that may continue at `to` begins, or `to` if there is none. `known` and `fresh`: see heldFrom. */
 export function startOfList(bytes: Uint8Array, known: number, fresh: number, to: number): number {
   let start = to
   let gap = 0
@@ -40,11 +40,11 @@ export function startOfList(bytes: Uint8Array, known: number, fresh: number, to:
   return start
 }
 
-/** The end of a line that is not behind a comma. */
+/** Whether there is a line break here that doesn't follow a comma. */
 function endsList(bytes: Uint8Array, at: number, from: number): boolean {
   if (bytes[at] !== 0x0a && bytes[at] !== 0x0d) return false
   let before = at - 1
-  // A blank line is none of them: it lets go.
+  // Stops at another line break: a blank line ends the list.
   while (before >= from && at - before < longestGap && isBlankBefore(bytes, before)) before--
   return before < from || bytes[before] !== comma
 }
@@ -54,7 +54,7 @@ function isBlankBefore(bytes: Uint8Array, at: number): boolean {
   return byte === 0x20 || byte === 0x09 || (byte === 0x0d && bytes[at + 1] === 0x0a)
 }
 
-/** What one list says, and where each of its numbers stands. Kept between calls; nothing waits while it is in use. */
+/** One decoded list, and where each number begins and ends. Reused across calls: nothing here is asynchronous. */
 let decoded = Buffer.alloc(0)
 let starts = new Int32Array(0)
 let ends = new Int32Array(0)
@@ -77,11 +77,11 @@ export function findInLists(forms: BlockSearch, stretch: Stretch, found: (span: 
   }
 }
 
-/** A run of digits and what stands between them: one list, or several. */
+/** Searches a run of digits and separators, which is one list or several. */
 function searchRun(forms: BlockSearch, run: Stretch, found: (span: ListSpan) => void): void {
   const { bytes, from, to } = run
   reserve(to - from)
-  // Kept in variables of the loop's own, as it looks at each byte.
+  // Local variables are faster in this loop over every byte.
   const [values, valueFrom, valueTo] = [decoded, starts, ends]
   let length = 0
   let at = from
@@ -93,7 +93,7 @@ function searchRun(forms: BlockSearch, run: Stretch, found: (span: ListSpan) => 
       if (byte < 0x20 && endsList(bytes, at, from)) isOver = true
       byte = bytes[++at] ?? 0
     }
-    if (isOver || at - gapFrom > longestGap) length = searchSome(forms, bytes, length, found)
+    if (isOver || at - gapFrom > longestGap) length = flushDecoded(forms, bytes, length, found)
     if (at === to) break
     const start = at
     let value = 0
@@ -102,25 +102,25 @@ function searchRun(forms: BlockSearch, run: Stretch, found: (span: ListSpan) => 
       byte = bytes[++at] ?? 0
     }
     if (value > 255 || at - start > 3) {
-      length = searchSome(forms, bytes, length, found)
+      length = flushDecoded(forms, bytes, length, found)
       continue
     }
     valueFrom[length] = start
     valueTo[length] = at
     values[length++] = value
   }
-  // A body can end within a number.
+  // A body can be cut off within a number: search without the last one too.
   const last = length - 1
   if (run.isEnd && last >= forms.window && ends[last] === to) {
     searchList(forms, bytes, { bytes: decoded, from: 0, to: last, isEnd: true }, (span) => {
       found({ ...span, to: span.to === ends[last - 1] ? to : span.to })
     })
   }
-  searchSome(forms, bytes, length, found, run.isEnd)
+  flushDecoded(forms, bytes, length, found, run.isEnd)
 }
 
-/** What was decoded so far; nothing of it is needed any more. */
-function searchSome(
+/** Searches what was decoded so far. Returns the new length, 0: it is not needed any more. */
+function flushDecoded(
   forms: BlockSearch,
   source: Buffer,
   length: number,
@@ -133,15 +133,15 @@ function searchSome(
 
 function searchList(forms: BlockSearch, source: Buffer, list: Stretch, found: (span: ListSpan) => void): void {
   search(forms, list, false, (pattern, coreStart, coreEnd) => {
-    const { from, to } = withEnds(pattern, list, coreStart, coreEnd)
+    const { from, to } = extendMatch(pattern, list, coreStart, coreEnd)
     const start = starts[from] ?? 0
     const isSpaced = source.subarray(ends[from], starts[from + 1]).indexOf(comma) === -1
     found({ from: start, to: ends[to - 1] ?? start, separator: isSpaced ? ' ' : ',' })
   })
 }
 
-/** With as much of the pattern as stands beside its core. */
-function withEnds(pattern: Pattern, list: Stretch, start: number, end: number) {
+/** Extends a match of the core by as much of the pattern as is on both sides. */
+function extendMatch(pattern: Pattern, list: Stretch, start: number, end: number) {
   const { bytes, first, last, fold, coreFrom, coreTo } = pattern
   let [from, to] = [start, end]
   const isAt = (at: number, index: number) => fold[list.bytes[at] ?? 0] === bytes[index]

@@ -1,32 +1,32 @@
 /**
- * Where escapes can begin in a text, one after the other; of bytes that none begins with, some. One text at a time: who
- * begins another has left the last.
+ * Iterates over the positions in a text where an escape sequence may begin. Not every one of them is an escape. The
+ * state is global, so texts are scanned one at a time: `beginStarts` abandons the previous one.
  */
 import { block, blockBytes, findEscapeStarts, starts } from '../platform/scan.ts'
 import { isEscapeStart } from './escapes.ts'
 
-/** In so few bytes it is found sooner by looking at each. */
+/** A range this short is faster to scan byte by byte. */
 const fewBytes = 128
 
-/** What of the text is in the block, and how many were found there. */
+/** The range of the text that was copied into the block, and how many starts were found in it. */
 let blockFrom = 0
 let blockTo = 0
 let found = 0
 let next = 0
 let areQuotesWanted = true
 
-/** `wanted`: the bytes that an escape is worth undoing for. */
+/** `wanted`: the bytes for which escapes are decoded. */
 export function beginStarts(from: number, wanted: Uint8Array): void {
   blockFrom = blockTo = from
   found = next = 0
   areQuotesWanted = wanted[0x22] === 1
 }
 
-/** The first one at or behind `from`, which never goes back; where there is none, `to`. */
+/** The first position at or after `from`, or `to` if there is none. `from` must not decrease from call to call. */
 export function nextStart(source: Buffer, from: number, to: number): number {
-  // One escape often follows the other.
+  // Escapes often follow one another directly.
   if (from < to && isEscapeStart[source[from] ?? 0] === 1) return from
-  if (to - from <= fewBytes) return nextOfFew(source, from, to)
+  if (to - from <= fewBytes) return scanBytewise(source, from, to)
   for (;;) {
     for (; next < found; next++) {
       const at = blockFrom + (starts[next] ?? 0)
@@ -41,7 +41,7 @@ export function nextStart(source: Buffer, from: number, to: number): number {
   }
 }
 
-function nextOfFew(source: Buffer, from: number, to: number): number {
+function scanBytewise(source: Buffer, from: number, to: number): number {
   let at = from
   while (at < to && isEscapeStart[source[at] ?? 0] === 0) at++
   return at

@@ -1,9 +1,9 @@
-/** Reads one escape: how long it is, and what it stands for. */
+/** Reads one escape sequence: its length, and what it decodes to. */
 import { addLetter, htmlEntities } from './html-entities.ts'
 
 /**
- * Both in one number, so that nothing is allocated: the length times `perLength`, plus a code point, or `asByte` plus
- * a byte, or `nothing` for what only parts others. Zero where no escape is.
+ * Both are packed into one number to avoid allocations: the length times `perLength`, plus a code point, or `asByte`
+ * plus a byte, or `nothing` for a line break or NULs, which are dropped. 0 if there is no escape.
  */
 const perLength = 0x200000
 export const asByte = 0x110000
@@ -35,7 +35,7 @@ const isPunctuation = Uint8Array.from({ length: 256 }, (_, byte) =>
 )
 
 const none = 0
-/** Longer ones are not read: a stream would have to hold back more. */
+/** Longer entities are not decoded: a stream would have to hold back more. */
 const longestEntity = 10
 
 export function readEscape(input: Uint8Array, at: number, from: number, to: number): number {
@@ -58,7 +58,7 @@ export function readEscape(input: Uint8Array, at: number, from: number, to: numb
   }
 }
 
-/** UTF-16 and UTF-32 put them between the characters of ASCII. */
+/** UTF-16 and UTF-32 have NULs between ASCII characters. */
 function nulls(input: Uint8Array, at: number, to: number): number {
   const limit = Math.min(to, at + 0xff)
   let end = at + 1
@@ -66,19 +66,19 @@ function nulls(input: Uint8Array, at: number, to: number): number {
   return (end - at) * perLength + nothing
 }
 
-/** Base64 is broken into lines. A blank line parts for good: a stream lets go there. */
+/** Drops a line break within base64. A blank line is not dropped: a stream releases there what it held back. */
 function lineBreak(input: Uint8Array, at: number, from: number, to: number): number {
   const end = endOfLine(input, at, to)
   const isWithin = at > from && end < to && isBase64[input[at - 1] ?? 0] === 1 && isBase64[input[end] ?? 0] === 1
   return isWithin ? (end - at) * perLength + nothing : none
 }
 
-/** Quoted-printable's, and that of a backslash at the end of a line. */
+/** A soft line break: `=` in quoted-printable, or a backslash at the end of a line. */
 function softBreak(input: Uint8Array, at: number, to: number): number {
   const isBreak = at + 1 < to && (input[at + 1] === 0x0a || input[at + 1] === 0x0d)
   if (!isBreak) return none
   const end = endOfLine(input, at + 1, to)
-  // Behind `to` may stand what another text has left there.
+  // The bytes from `to` on may be left over from another text.
   const isBlankLine = end < to && (input[end] === 0x0a || input[end] === 0x0d)
   return isBlankLine ? none : (end - at) * perLength + nothing
 }
@@ -92,7 +92,7 @@ function byteInHex(input: Uint8Array, at: number, to: number, length: number): n
   return value < 0 ? none : length * perLength + asByte + value
 }
 
-/** Negative where one of them is no hex digit, or not there. */
+/** Negative if one of them is missing or not a hex digit. */
 function hexDigits(input: Uint8Array, at: number, to: number, count: number): number {
   if (at + count > to) return -1
   let value = 0
@@ -152,7 +152,7 @@ function isLetter(byte: number): boolean {
   return (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a
 }
 
-/** The semicolon may be missing: browsers read it then, too. */
+/** The semicolon is optional, as in browsers. */
 function numericEntity(input: Uint8Array, at: number, to: number): number {
   const isHex = ((input[at + 2] ?? 0) | 0x20) === 0x78
   const base = isHex ? 16 : 10

@@ -1,4 +1,4 @@
-/** Finds every form of every secret in a stretch of bytes: as it stands, then with one layer of escapes undone, and on. */
+/** Finds every form of every secret in a range of bytes: as received, then after decoding each layer of escapes. */
 import { search } from './block-search.ts'
 import type { Stretch } from './block-search.ts'
 import { findInLists } from './decimal-lists.ts'
@@ -12,13 +12,14 @@ import { createView, layers, sourceEnd, sourceStart, unescapeInto } from './unes
 export interface Span {
   from: number
   to: number
-  /** Where it is a list of numbers: what stands between them. */
+  /** In a list of numbers, the separator between them. */
   separator?: ListSpan['separator']
 }
 
+/** The length of the longest incomplete escape. */
 const longestOpen = 10
 
-/** Kept between calls, so that nothing large is allocated. Nothing waits while they are in use. */
+/** Reused across calls to avoid large allocations. Nothing here is asynchronous, so no two calls share them. */
 const views = Array.from({ length: layers }, createView)
 
 /** In order, without overlaps. */
@@ -63,7 +64,7 @@ function searchLayer(
   })
 }
 
-/** A body can end within an escape. */
+/** The length of an incomplete escape at the end of the text: a body can be cut off within one. */
 function openAtEnd({ bytes, from, to }: Stretch): number {
   for (let at = to - 1; at >= from && at >= to - longestOpen; at--) {
     if (isEscapeStart[bytes[at] ?? 0] === 1) {
@@ -73,7 +74,7 @@ function openAtEnd({ bytes, from, to }: Stretch): number {
   return 0
 }
 
-/** Back to where it stands in what came, with what belongs to it on both sides. */
+/** Maps a match back to its place in the original bytes, extended to the rest of the pattern on both sides. */
 function inSource(pattern: Pattern, text: Stretch, layer: number, whole: Stretch, start: number, end: number): Span {
   const { bytes, first, last, fold, coreFrom, coreTo, sharesBefore, sharesAfter } = pattern
   let from = start
@@ -111,7 +112,7 @@ function inSource(pattern: Pattern, text: Stretch, layer: number, whole: Stretch
   }
 }
 
-/** Those that only touch stay apart: they are two. */
+/** Merges overlapping spans. Adjacent ones are separate secrets. */
 function merge(spans: Span[]): Span[] {
   const merged: Span[] = []
   for (const span of spans.sort((one, other) => one.from - other.from || other.to - one.to)) {

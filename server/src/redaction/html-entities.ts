@@ -1,4 +1,4 @@
-/** The named character references of HTML for ASCII: what a credential can be made of. By `addLetter` over the name. */
+/** HTML's named character references for ASCII, which credentials consist of. Keys are names packed by `addLetter`. */
 export const htmlEntities = new Map<number, number>(
   Object.entries({
     Tab: '\t',
@@ -48,7 +48,7 @@ export const htmlEntities = new Map<number, number>(
   }).map(([name, character]) => [Buffer.from(name).reduce(addLetter, 0), character.charCodeAt(0)]),
 )
 
-/** Eight letters fit into a number, which is cheaper to look up than a text made for it. */
+/** Packs a name of up to eight letters into one number: cheaper to look up than a string, which would be allocated. */
 export function addLetter(name: number, letter: number): number {
   return name * 64 + (letter & 63)
 }

@@ -1,37 +1,37 @@
 /**
- * What one secret looks like: as it is, in hex, in base64. Only encodings that change the secret as a whole are listed
- * here. Those that spell single characters differently are undone before the search (unescape.ts).
+ * The patterns by which a secret is found: unencoded, in hex and in base64. Only encodings of the secret as a whole are
+ * listed here. Those of single characters are decoded before the search (unescape.ts).
  */
 import { minRedactable } from '../platform/secret.ts'
 import type { SecretPart } from './secret-parts.ts'
 import { unescaped } from './unescape.ts'
 
 export interface Pattern {
-  /** Already folded. Its own are those from `first` up to `last`; all other positions count in the same bytes. */
+  /** Already folded. The pattern is from `first` up to `last`; all other positions are offsets into the same bytes. */
   readonly bytes: Uint8Array
   readonly first: number
   readonly last: number
-  /** Which bytes of a text count as the same: base64 and base64url, upper and lower case hex. */
+  /** Maps equivalent bytes to one: base64 and base64url, upper and lower case hex. */
   readonly fold: Uint8Array
-  /** The part that is searched for. The characters around it can be swallowed by an escape that stands beside them. */
+  /** The part that is searched for. The characters around it may be taken for part of an escape next to them. */
   readonly coreFrom: number
   readonly coreTo: number
-  /** Where the text ends, the bytes up to here are a match already. */
+  /** A text that ends after the bytes up to here is a match too. */
   readonly enough: number
-  /** What it is found in has to be as long: a secret that undone is short was longer before. */
+  /** The minimum length of a match in the original text: a secret that is short once decoded was longer before. */
   readonly leastSource: number
-  /** In base64 the character before the first, or after the last, can hold bits of the secret too. */
+  /** In base64, the character before the first or after the last may hold bits of the secret too. */
   readonly sharesBefore: boolean
   readonly sharesAfter: boolean
 }
 
-/** An escape before the secret takes at most so many of its characters: `\u` and four digits. */
+/** An escape before the secret can take this many of its characters: `\u` is followed by four digits. */
 const swallowed = 4
 
-/** The search needs as many. */
+/** The minimum that the search needs (block-search.ts). */
 const shortestCore = 3
 
-/** What could be the start of an escape, at the end of a text. */
+/** An incomplete escape at the end of a text. */
 export const openEscape = /(?:%[\da-f]?|\\(?:u[\da-f]{0,3}|x[\da-f]?|[0-7]{1,2})?|&#?\w{0,8}|=[\da-f]?|=\r)$/i
 
 const same = Uint8Array.from({ length: 256 }, (_, byte) => byte)
@@ -43,7 +43,7 @@ export function patternsOf(secret: string): Pattern[] {
   const wide = Buffer.from(secret, 'utf16le')
   const patterns = [...spellings(secret)].map((text) => plain(Buffer.from(text, 'latin1')))
   patterns.push(hex(bytes), ...base64(bytes, present(bytes.length)), ...base64(wide, 2 * present(secret.length)))
-  // A dump of a request, itself in base64, has the credential of Basic in base64 twice.
+  // A base64-encoded dump of a request contains the credential of Basic authentication encoded twice.
   for (const variant of ['base64', 'base64url'] as const) {
     for (const inner of base64Cores(bytes, present(bytes.length))) {
       const text = inner.text.toString('latin1')
@@ -56,8 +56,8 @@ export function patternsOf(secret: string): Pattern[] {
 }
 
 /**
- * What one part of a secret looks like. What is searched for is the part; as much of the secret as stands around it
- * goes with it. Fewer forms: what comes back in parts was split, not dumped in layers.
+ * The patterns of one part of a secret. Only the part is searched for; a match is extended to the rest of the secret if
+ * that surrounds it. There are fewer forms: a token that was split was not also encoded several times.
  */
 export function patternsOfPart(secret: string, { from, to }: SecretPart): Pattern[] {
   const bytes = Buffer.from(secret, 'utf8')
@@ -72,14 +72,17 @@ export function patternsOfPart(secret: string, { from, to }: SecretPart): Patter
   ]
 }
 
-/** With fewer characters there a guess would be cheap, with more than 16 missing it is no longer the credential. */
+/**
+ * How much of a secret that is cut off has to be present. Less would be cheap to guess piece by piece; with more than
+ * 16 characters missing it is of no use as a credential.
+ */
 function present(length: number): number {
   return Math.max(Math.min(length, minRedactable), length - 16)
 }
 
 /**
- * The secret's own characters can look like escapes, which are undone with those of the text around them. Encoders escape
- * what is special to them and leave the other kinds, so that each encoding of such a secret is undone to something else.
+ * A secret's own characters can look like escapes, which are decoded like those of the surrounding text. Each encoder
+ * escapes only the characters special to it, so each encoding of such a secret decodes to something different.
  */
 function spellings(secret: string): Set<string> {
   const wide = Buffer.from(secret, 'utf16le')
@@ -100,7 +103,7 @@ const encoders: ((text: string) => string)[] = [
   (text) => text.replaceAll('=', '=3D'),
 ]
 
-/** As it is, encoded once, and encoded twice: JSON in JSON, or in a page. */
+/** Unencoded, encoded once, and encoded twice: JSON in JSON, or JSON in an HTML page. */
 function encodings(text: string): string[] {
   const once = encoders.map((encode) => encode(text))
   return [text, ...once, ...once.flatMap((encoded) => encoders.map((encode) => encode(encoded)))]
@@ -110,7 +113,7 @@ function plain(bytes: Uint8Array): Pattern {
   const tail = openEscape.exec(Buffer.from(bytes).toString('latin1'))?.[0].length ?? 0
   const coreTo = Math.max(bytes.length - tail, Math.min(bytes.length, minRedactable))
   const coreFrom = Math.min(swallowed, coreTo - shortestCore)
-  // By itself so short a text is nobody's secret.
+  // Unencoded, a text this short is not a secret.
   const leastSource = bytes.length < minRedactable ? minRedactable : 0
   return pattern(bytes, same, { coreFrom, coreTo, leastSource, enough: present(bytes.length) })
 }
@@ -125,7 +128,7 @@ function base64(bytes: Buffer, enoughBytes: number): Pattern[] {
   )
 }
 
-/** The characters that are the same whatever stands before and after, for each way that the bytes can be aligned. */
+/** The base64 characters that don't depend on the bytes before and after, for each of the three possible alignments. */
 function base64Cores(bytes: Buffer, enoughBytes: number) {
   return [0, 1, 2].map((offset) => {
     const from = offset === 0 ? 0 : offset + 1
@@ -136,7 +139,7 @@ function base64Cores(bytes: Buffer, enoughBytes: number) {
       enough: Math.floor(((offset + enoughBytes) * 8) / 6) - from,
       sharesBefore: offset !== 0,
       sharesAfter: bits % 6 !== 0,
-      /** The first character of the text that holds bits of this byte alone, or of later ones. */
+      /** The first character that holds only bits of this byte or later ones. */
       characterAt: (byte: number) => Math.ceil(((offset + byte) * 8) / 6) - from,
     }
   })
@@ -152,8 +155,8 @@ function pattern(bytes: Uint8Array, fold: Uint8Array, parts: Partial<Pattern> & 
 }
 
 /**
- * Patterns as numbers in one block. An account has about 80 of them for as long as it is in use: as objects, each with a
- * Buffer of its own, they take four times as much memory. `patternAt` makes the object for the moment it is compared.
+ * Patterns packed into typed arrays. Each account in use keeps about 80 of them in memory; as objects, each with its
+ * own Buffer, they would take four times as much. `patternAt` creates the object while a pattern is compared.
  */
 export interface PackedPatterns {
   /** The bytes of all patterns, one after another. */
@@ -165,7 +168,7 @@ export interface PackedPatterns {
 const folds: readonly Uint8Array[] = [same, lowerCase, base64Alphabet]
 const numbersEach = 9
 
-export function packed(patterns: readonly Pattern[]): PackedPatterns {
+export function packPatterns(patterns: readonly Pattern[]): PackedPatterns {
   const bytes = Buffer.allocUnsafeSlow(patterns.reduce((sum, { first, last }) => sum + last - first, 0))
   const numbers = new Int32Array(patterns.length * numbersEach)
   let end = 0

@@ -1,6 +1,6 @@
 /**
- * Takes credentials out of what comes back. One engine for header text, bodies and streams: all are bytes to it, and a
- * body is a stream that came at once.
+ * Removes credentials from responses. Headers, bodies and streams use the same search over bytes; a whole body is
+ * treated like a stream that arrived in one chunk.
  */
 import { minRedactable, redacted } from '../platform/secret.ts'
 import { nextSlice } from '../platform/event-loop/time-slices.ts'
@@ -11,35 +11,35 @@ import { replaceInText, replaceSpans } from './replace.ts'
 import type { SecretForms } from './secret-forms.ts'
 
 export interface Redactor {
-  /** A header's value, a status text or a trailer: Latin-1, as Node gives it. */
+  /** A header value, a status text or a trailer: Latin-1, as Node provides it. */
   text: (value: string) => string
-  /** The name in lower case. What makes a header's name may change its case on the way. */
+  /** Returns the name in lower case. Secrets are found in any case, because names may change case in transit. */
   headerName: (value: string) => string
-  /** A whole body. A large one is worked on in slices, between which the event loop runs. */
+  /** A whole body. A large one is searched in slices, between which the event loop runs. */
   body: (value: Buffer) => Buffer | Promise<Buffer>
   stream: () => RedactedStream
-  /** How many were taken out so far. */
+  /** How many secrets were replaced so far. */
   count: () => number
 }
 
 export interface RedactedStream {
-  /** What may go out now, as a buffer of its own or part of the chunk. A chunk of 64 KiB takes a few milliseconds. */
+  /** Returns what can be sent now: a new buffer or a part of the chunk. A chunk of 64 KiB takes a few milliseconds. */
   push: (chunk: Uint8Array) => Buffer
   end: () => Buffer
 }
 
 const empty = Buffer.alloc(0)
 const lowerMark = redacted.toLowerCase()
-/** One window takes about 2 ms where it is nothing but escapes. */
+/** A window that consists of nothing but escapes takes about 2 ms. */
 const windowBytes = 32_768
-const turnMs = 2
-const mostNames = 32
+const sliceMs = 2
+const maxNames = 32
 const longestName = 50
 const done = -1
-/** Header text is written here to be searched, as bytes. */
+/** Header text is copied here to be searched as bytes. */
 const headerBytes = Buffer.allocUnsafeSlow(16_384)
 
-/** `newest` says what there is to take out by now: a token may be renewed while a stream of answers goes on. */
+/** `newest` returns the current secrets: a token may be refreshed while a response is streaming. */
 export function createRedactor(first: SecretForms, newest: () => SecretForms = () => first): Redactor {
   let count = 0
   const redactText = (value: string, isLowerCase: boolean): string => {
@@ -47,14 +47,14 @@ export function createRedactor(first: SecretForms, newest: () => SecretForms = (
     if (value.length < minRedactable || !forms.search) return value
     const bytes = value.length > headerBytes.length ? Buffer.alloc(value.length) : headerBytes
     const to = value.length
-    // For so few bytes this is faster than any call.
+    // For so few bytes a loop is faster than Buffer.write.
     for (let at = 0; at < to; at++) bytes[at] = value.charCodeAt(at)
     const spans = findSecrets(forms, { bytes, from: 0, to, isEnd: true }, isLowerCase)
     if (spans.length === 0) return value
     count += spans.length
     return replaceInText(value, spans)
   }
-  /** In either case: as it came, and as it is handed on. */
+  /** Searches the name twice: as received, and in lower case, as it is forwarded. */
   const headerName = (value: string): string =>
     value.length < minRedactable
       ? value.toLowerCase()
@@ -73,14 +73,14 @@ export function createRedactor(first: SecretForms, newest: () => SecretForms = (
       if (known !== undefined) return known
       const before = count
       const name = headerName(value)
-      if (plainNames.size >= mostNames) plainNames.clear()
+      if (plainNames.size >= maxNames) plainNames.clear()
       if (count === before && value.length <= longestName) plainNames.set(value, name)
       return name
     },
     body: (bytes) => {
       const forms = newest()
       if (bytes.length < minRedactable || !forms.search) return bytes
-      if (bytes.length > windowOf(forms)) return findInTurns(forms, bytes).then((spans) => finish(bytes, spans))
+      if (bytes.length > windowOf(forms)) return findInSlices(forms, bytes).then((spans) => finish(bytes, spans))
       return finish(bytes, findSecrets(forms, { bytes, from: 0, to: bytes.length, isEnd: true }))
     },
     stream: () => createStream(newest, (more) => (count += more)),
@@ -92,7 +92,7 @@ function windowOf({ longestForm }: SecretForms): number {
   return Math.max(windowBytes, 2 * longestForm)
 }
 
-/** Searches one window; where the next one begins, or `done`. They overlap by what a form could begin in. */
+/** Searches one window. Returns where the next one begins, or `done`: at the start of a form that may be incomplete. */
 function findInWindow(forms: SecretForms, bytes: Buffer, from: number, isWhole: boolean, spans: Span[]): number {
   const to = Math.min(bytes.length, from + windowOf(forms))
   const isLast = to === bytes.length
@@ -105,16 +105,16 @@ function findInWindow(forms: SecretForms, bytes: Buffer, from: number, isWhole: 
   return isLast ? done : next
 }
 
-async function findInTurns(forms: SecretForms, bytes: Buffer): Promise<Span[]> {
+async function findInSlices(forms: SecretForms, bytes: Buffer): Promise<Span[]> {
   const spans: Span[] = []
   await nextSlice()
   let since = performance.now()
   for (let from = 0; from !== done; from = findInWindow(forms, bytes, from, true, spans)) {
-    if (performance.now() - since < turnMs) continue
+    if (performance.now() - since < sliceMs) continue
     await nextSlice()
     since = performance.now()
   }
-  // What is done next with so long a body takes its time too.
+  // Whatever the caller does next with such a long body takes time too.
   await nextSlice()
   return spans
 }
@@ -139,7 +139,7 @@ function createStream(newest: () => SecretForms, counted: (more: number) => void
       if (!forms.search) return fresh
       const known = waiting.length
       const bytes = known === 0 ? fresh : Buffer.concat([waiting, fresh])
-      // Twice the longest, so that small pieces don't have all that waits searched again each time.
+      // Twice the longest form: small chunks must not cause everything held back to be searched again each time.
       const most = 2 * forms.longestForm
       const to = heldFrom(bytes, { known: 0, fresh: known, to: bytes.length, most }, forms)
       if (to > 0) return release(forms, bytes, to, false)

@@ -1,4 +1,4 @@
-/** Puts `[REDACTED]` in the place of what was found, in the text's own width of characters. */
+/** Replaces each match with `[REDACTED]`, in the same character width as the match. */
 import { redacted } from '../platform/secret.ts'
 import type { Span } from './find-secrets.ts'
 
@@ -7,13 +7,13 @@ const plain = Buffer.from(redacted, 'latin1')
 export interface Replacing {
   /** In order, without overlaps. */
   spans: readonly Span[]
-  /** So many bytes at the start belong to a secret that was replaced already. */
+  /** This many bytes at the start belong to a secret that was replaced already. */
   covered: number
-  /** The rest is not for now. */
+  /** The bytes from here on are held back. */
   to: number
 }
 
-/** What may go out of `bytes`, and how far the last secret reaches beyond that. */
+/** Returns the output, the number of replacements, and how many bytes after `to` belong to the last secret. */
 export function replaceSpans(bytes: Buffer, { spans, covered, to }: Replacing) {
   const parts: Buffer[] = []
   let count = 0
@@ -21,7 +21,7 @@ export function replaceSpans(bytes: Buffer, { spans, covered, to }: Replacing) {
   for (const span of spans) {
     if (span.from >= to) break
     if (span.from >= done) {
-      const { from, end, text } = inItsForm(bytes, span)
+      const { from, end, text } = replacementFor(bytes, span)
       parts.push(bytes.subarray(done, Math.max(from, done)), text)
       count++
       done = end
@@ -32,29 +32,31 @@ export function replaceSpans(bytes: Buffer, { spans, covered, to }: Replacing) {
   return { out, count, covered: Math.max(0, done - to) }
 }
 
-/** In text of which each character is one byte. */
+/** For text in which each character is one byte. */
 export function replaceInText(text: string, spans: readonly Span[]): string {
   let out = ''
   let done = 0
   for (const { from, to, separator } of spans) {
-    out += text.slice(done, from) + (separator ? inNumbers(separator) : redacted)
+    out += text.slice(done, from) + (separator ? redactedAsNumbers(separator) : redacted)
     done = to
   }
   return out + text.slice(done)
 }
 
-function inItsForm(bytes: Buffer, span: Span): { from: number; end: number; text: Buffer } {
+function replacementFor(bytes: Buffer, span: Span): { from: number; end: number; text: Buffer } {
   const { from, to, separator } = span
-  return separator ? { from, end: to, text: Buffer.from(inNumbers(separator)) } : inItsWidth(bytes, span)
+  return separator
+    ? { from, end: to, text: Buffer.from(redactedAsNumbers(separator)) }
+    : replacementInWidth(bytes, span)
 }
 
-/** In a list of numbers it is one too: what was JSON stays JSON. */
-function inNumbers(separator: string): string {
+/** A list of numbers is replaced with a list of numbers, so JSON stays valid. */
+function redactedAsNumbers(separator: string): string {
   return [...plain].join(separator)
 }
 
-/** In UTF-16 and UTF-32 each character of ASCII has NULs after it, or before it; they go with it. */
-function inItsWidth(bytes: Buffer, { from, to }: Span): { from: number; end: number; text: Buffer } {
+/** In UTF-16 and UTF-32 each ASCII character has NULs after or before it. They are replaced along with it. */
+function replacementInWidth(bytes: Buffer, { from, to }: Span): { from: number; end: number; text: Buffer } {
   let width = 1
   while (width < 4 && bytes[from + width] === 0) width++
   if (width !== 2 && width !== 4) return { from, end: to, text: plain }

@@ -1,4 +1,4 @@
-/** What is searched for. Made once for a set of secrets and kept between calls: it is a credential itself. */
+/** Compiles secrets into search patterns. The result is cached between calls and is as sensitive as the secrets. */
 import { isRedactable } from '../platform/secret.ts'
 import type { Secret } from '../platform/secret.ts'
 import { compileSearch } from './block-search.ts'
@@ -10,22 +10,22 @@ import { partsOf } from './secret-parts.ts'
 import type { Sought } from './unescape.ts'
 
 export interface SecretForms extends Sought {
-  /** None where there is nothing to search for. */
+  /** Undefined if there is nothing to search for. */
   readonly search: BlockSearch | undefined
   readonly longestPattern: number
-  /** No form takes more bytes than that. */
+  /** The maximum length of any encoded form of a secret, in bytes. */
   readonly longestForm: number
-  /** Names of headers that were found to hold none, in lower case by how they came: an upstream uses few. */
+  /** A cache of header names without secrets, as received and in lower case. An upstream uses few different names. */
   readonly plainNames: Map<string, string>
 }
 
-/** Characters of base64 that hold bits of a secret too, on one side; and the signs that fill it up. */
+/** Base64 characters at one end of a match that hold bits of the secret and of its neighbor, and padding. */
 const sharedCharacters = 4
 
-/** `%255Cu0041`, the six characters of `\u0041` in UTF-16, or a number on an indented line of its own. */
+/** The longest forms are `%255Cu0041`, the six characters of `\u0041` in UTF-16, and a number on an indented line. */
 const bytesPerCharacter = 20
 
-/** Besides the secrets' own: those of base64, of escapes themselves, and line breaks. */
+/** In addition to the secrets' own bytes: the base64 alphabet, characters that escapes consist of, and line breaks. */
 const alwaysWanted = Buffer.from(
   'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_%\\&#;\r\n',
   'latin1',
@@ -38,7 +38,7 @@ export function compileSecrets(secrets: readonly Secret[]): SecretForms {
     ...partsOf(value).flatMap((part) => patternsOfPart(value, part)),
   ])
   const longest = revealed.reduce((most, value) => Math.max(most, Buffer.byteLength(value)), 0)
-  // RolledBack, a secret that looks like escapes has other bytes than it shows.
+  // Taken from the patterns, not the secrets: a secret that looks like escapes has other bytes once it is decoded.
   const sought = bytesOf(patterns)
   const isUsual = sought.every((isIn, byte) => isIn === 0 || usualBytes[byte] === 1)
   const longestPattern = patterns.reduce((most, { first, last }) => Math.max(most, last - first), 0)
@@ -62,7 +62,7 @@ function bytesOf(patterns: readonly Pattern[]): Uint8Array {
 function wantedBytes(sought: Uint8Array): Uint8Array {
   const wanted = Uint8Array.from(sought)
   for (const byte of alwaysWanted) wanted[byte] = 1
-  // One beyond ASCII can be written in several ways, with other bytes each.
+  // A non-ASCII character can be encoded in several ways, each with different bytes.
   if (wanted.subarray(0x80).includes(1)) wanted.fill(1)
   return wanted
 }

@@ -1,11 +1,11 @@
 /**
- * Undoes one layer of every escape at once, and remembers where each came from. Of what is between escapes only that is
- * copied which could be part of a form together with one of them, so that a text with few of them costs little.
+ * Decodes one layer of escapes of all kinds, and records where each was. Between escapes, only bytes that could be part
+ * of the same form as an escape are copied, so a text with few escapes costs little.
  */
 import { beginStarts, nextStart } from './escape-starts.ts'
 import { asByte, lengthOf, meaningOf, nothing, readEscape } from './escapes.ts'
 
-/** A text with one layer undone. Of each escape: where it begins and ends, in the view and in what the view is of. */
+/** A text with one layer decoded. The arrays hold where each escape begins and ends, in the view and in its source. */
 export interface View {
   bytes: Buffer
   length: number
@@ -14,17 +14,17 @@ export interface View {
   viewTo: Int32Array
   sourceFrom: Int32Array
   sourceTo: Int32Array
-  /** It ends where what it is of ends. */
+  /** Whether it extends to the end of its source. */
   reachesEnd: boolean
 }
 
-/** What matters of the secrets that are searched for. */
+/** What decoding has to know about the secrets. */
 export interface Sought {
-  /** So far from an escape a form can reach. */
+  /** How far from an escape a form can extend. */
   reach: number
   /** The bytes that can be part of a form. */
   held: Uint8Array
-  /** The bytes that an escape is worth undoing for. */
+  /** The bytes for which escapes are decoded. */
   wanted: Uint8Array
 }
 
@@ -34,12 +34,12 @@ export function createView(): View {
   return { bytes: Buffer.alloc(0), length: 0, escapes: 0, reachesEnd: false, ...none }
 }
 
-/** Stands for what was left out between two escapes; where it can be part of a form, nothing is. */
+/** Replaces text that is left out between two escapes. If it can be part of a form itself, nothing is left out. */
 const gap = 0x20
 
 /**
- * Fills the view with what `source` says around its escapes between `from` and `to`. False where nothing was to undo.
- * Escapes for bytes that are not `wanted` stay as they are: no secret has such a byte.
+ * Fills the view with the decoded escapes of `source` between `from` and `to`, and the text around them. False if there
+ * are none. Escapes for bytes that are not `wanted` are not decoded: no secret contains such a byte.
  */
 export function unescapeInto(
   view: View,
@@ -52,7 +52,7 @@ export function unescapeInto(
   let at = nextStart(source, from, to)
   if (at === to) return false
   reserve(view, to - from)
-  // Kept in variables of the loop's own: it is the redactor's hottest.
+  // Local variables are faster: this is the redactor's hottest loop.
   const { bytes, viewFrom, viewTo, sourceFrom, sourceTo } = view
   const reach = held[gap] === 1 ? source.length : usualReach
   let copied = -1
@@ -67,8 +67,8 @@ export function unescapeInto(
       continue
     }
     const end = at + lengthOf(escape)
-    const stands = meaningOf(escape)
-    if (stands !== nothing && !isWanted(stands, wanted)) {
+    const decodesTo = meaningOf(escape)
+    if (decodesTo !== nothing && !isWanted(decodesTo, wanted)) {
       at = end
       continue
     }
@@ -94,9 +94,9 @@ export function unescapeInto(
     viewFrom[escapes] = length
     sourceFrom[escapes] = at
     sourceTo[escapes] = end
-    if (stands < 0x80) bytes[length++] = stands
-    else if (stands < asByte) length = writeUtf8(stands, bytes, length)
-    else if (stands !== nothing) bytes[length++] = stands - asByte
+    if (decodesTo < 0x80) bytes[length++] = decodesTo
+    else if (decodesTo < asByte) length = writeUtf8(decodesTo, bytes, length)
+    else if (decodesTo !== nothing) bytes[length++] = decodesTo - asByte
     viewTo[escapes] = length
     escapes++
     copied = at = end
@@ -109,27 +109,27 @@ export function unescapeInto(
   return true
 }
 
-/** To leave out less takes longer than to copy it. */
+/** Copying up to this many bytes is faster than leaving them out. */
 const shortGap = 16
 
-/** Where the bytes begin that stand before `at` and could be part of a form. */
+/** Where the bytes before `at` that could be part of a form begin. */
 function runBefore(source: Buffer, at: number, least: number, held: Uint8Array): number {
   let start = at
   while (start > least && held[source[start - 1] ?? 0] === 1) start--
   return start
 }
 
-/** Where those end that begin at `at`. */
+/** Where the bytes from `at` on that could be part of a form end. */
 function runAfter(source: Buffer, at: number, most: number, held: Uint8Array): number {
   let end = at
   while (end < most && held[source[end] ?? 0] === 1) end++
   return end
 }
 
-/** As many layers as are ever undone: JSON in JSON in a URL in a page, say. */
+/** The maximum number of layers that are decoded, such as JSON in JSON in a URL in an HTML page. */
 export const layers = 5
 
-/** The text itself, and what it is with one layer undone, with two, and on. */
+/** Yields the text itself, then with one layer decoded, with two, and so on. */
 export function* unescaped(text: string): Generator<string> {
   yield text
   const all = new Uint8Array(256).fill(1)
@@ -143,21 +143,21 @@ export function* unescaped(text: string): Generator<string> {
   }
 }
 
-/** Where in the view's source its byte at `at` begins. */
+/** Where the view's byte at `at` begins in its source. */
 export function sourceStart(view: View, at: number): number {
   const index = lastEscape(view, at)
   const isWithin = at < (view.viewTo[index] ?? 0)
   return isWithin ? (view.sourceFrom[index] ?? 0) : (view.sourceTo[index] ?? 0) + at - (view.viewTo[index] ?? 0)
 }
 
-/** Where in the view's source its byte before `end` ends. */
+/** Where the view's byte before `end` ends in its source. */
 export function sourceEnd(view: View, end: number): number {
   const index = lastEscape(view, end - 1)
   const isWithin = end <= (view.viewTo[index] ?? 0)
   return isWithin ? (view.sourceTo[index] ?? 0) : (view.sourceTo[index] ?? 0) + end - (view.viewTo[index] ?? 0)
 }
 
-/** The last one that begins at or before `at`. */
+/** The index of the last escape that begins at or before `at`. */
 function lastEscape({ viewFrom, escapes }: View, at: number): number {
   let low = 0
   let high = escapes - 1
@@ -169,12 +169,12 @@ function lastEscape({ viewFrom, escapes }: View, at: number): number {
   return low
 }
 
-function isWanted(stands: number, wanted: Uint8Array): boolean {
-  const byte = stands >= asByte ? stands - asByte : Math.min(stands, 0xff)
+function isWanted(decodesTo: number, wanted: Uint8Array): boolean {
+  const byte = decodesTo >= asByte ? decodesTo - asByte : Math.min(decodesTo, 0xff)
   return wanted[byte] === 1
 }
 
-/** There are never more escapes than bytes, and one for the start. */
+/** There are at most as many escapes as bytes, plus one entry for the start. */
 function reserve(view: View, bytes: number): void {
   if (view.bytes.length >= bytes) return
   const size = bytes + (bytes >> 1)
@@ -185,9 +185,9 @@ function reserve(view: View, bytes: number): void {
   view.sourceTo = new Int32Array(size + 1)
 }
 
-/** Where the copy ends. */
+/** Returns where the copy ends. */
 function copy(source: Buffer, from: number, to: number, bytes: Buffer, length: number): number {
-  // A call costs as much as some hundred bytes in a loop.
+  // A call of `set` costs as much as copying a few hundred bytes in a loop.
   if (to - from > 400) {
     bytes.set(source.subarray(from, to), length)
     return length + to - from
@@ -197,7 +197,7 @@ function copy(source: Buffer, from: number, to: number, bytes: Buffer, length: n
   return end
 }
 
-/** As many bytes as UTF-8 takes: never more than the escape itself. */
+/** Writes a code point as UTF-8, which never takes more bytes than its escape. */
 function writeUtf8(point: number, bytes: Buffer, length: number): number {
   let end = length
   if (point < 0x800) bytes[end++] = 0xc0 | (point >> 6)
