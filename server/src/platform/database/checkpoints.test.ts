@@ -10,7 +10,7 @@ import type { Worker } from 'node:worker_threads'
 import { sql } from 'kysely'
 import { temporaryFolder } from '../../../testkit/databases.ts'
 import { createCheckpoints } from './checkpoints.ts'
-import { openWalIndexHead } from './wal-index-head.ts'
+import { openWalFrames } from './wal-frames.ts'
 import { openSqlite } from './sqlite.ts'
 
 test('a long log is checkpointed, and restarts from its beginning', async (t) => {
@@ -21,11 +21,11 @@ test('a long log is checkpointed, and restarts from its beginning', async (t) =>
   await sql`create table blobs (blob blob)`.execute(database.queries)
   const pages = 5000
   await write(pages * 4096)
-  const log = openWalIndexHead(`${file}-shm`)
+  const log = openWalFrames(`${file}-shm`)
   t.after(log.close)
-  assert.ok(log.frames().inLog > pages)
+  assert.ok(log.count().inLog > pages)
   while (statSync(file).size < pages * 4096) await sleep(5)
-  while (log.frames().inLog > pages) {
+  while (log.count().inLog > pages) {
     await write(4096)
     await sleep(5)
   }
@@ -58,15 +58,15 @@ async function heldLog(t: TestContext, pages: number) {
 test('no commit checkpoints a long log, however long a reader has blocked it', async (t) => {
   const { file, database, write, letGo } = await heldLog(t, 30_000)
   letGo()
-  const log = openWalIndexHead(`${file}-shm`)
+  const log = openWalFrames(`${file}-shm`)
   t.after(log.close)
   // Nothing else runs before the commit has returned.
   const statements = [{ text: 'insert into blobs values (?)', rows: [['a']] }]
   const committed = database.runBatchTransaction(statements)
-  assert.ok(log.frames().waiting > 30_000)
+  assert.ok(log.count().waiting > 30_000)
   await committed
   // The thread moves it, and it begins anew.
-  while (log.frames().inLog > 30_000) {
+  while (log.count().inLog > 30_000) {
     await write(4096)
     await sleep(5)
   }
@@ -82,7 +82,7 @@ function openLongLog(t: TestContext, idleMs?: number) {
   }
   writer.exec('create table blobs (blob blob)')
   writer.exec(`insert into blobs values (zeroblob(${5_000 * 4096}))`)
-  const log = openWalIndexHead(`${file}-shm`)
+  const log = openWalFrames(`${file}-shm`)
   t.after(() => {
     for (const connection of [writer, other]) connection.close()
     log.close()
@@ -95,7 +95,7 @@ test('the event loop checkpoints only a few frames, after the thread could not c
   const moved: number[] = []
   const exec = writer.exec.bind(writer)
   writer.exec = (text) => {
-    if (text.includes('wal_checkpoint')) moved.push(log.frames().waiting)
+    if (text.includes('wal_checkpoint')) moved.push(log.count().waiting)
     exec(text)
   }
   // A transaction that began before the thread is done keeps the log from beginning anew: each round finds more.
@@ -123,7 +123,7 @@ test('after a close the thread has closed the file', async (t) => {
   const { log, checkpoints } = openLongLog(t)
   checkpoints.committed()
   const closed = checkpoints.close()
-  const { waiting } = log.frames()
+  const { waiting } = log.count()
   await closed
   assert.equal(waiting, 0)
 })
@@ -136,7 +136,7 @@ test('an idle thread ends, and the next checkpoint starts another', async (t) =>
     checkpoints.committed()
     const [thread] = await started
     await once(thread, 'exit')
-    assert.equal(log.frames().waiting, 0)
+    assert.equal(log.count().waiting, 0)
     writer.exec(`insert into blobs values (zeroblob(${5_000 * 4096}))`)
   }
 })

@@ -6,7 +6,7 @@
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import type { DatabaseSync } from 'node:sqlite'
-import type { WalIndexHead } from './wal-index-head.ts'
+import type { WalFrames } from './wal-frames.ts'
 
 export interface Checkpoints {
   /** Call it after a commit. */
@@ -51,7 +51,7 @@ const program = `
 export function createCheckpoints(
   file: string,
   writer: DatabaseSync,
-  walIndexHead: WalIndexHead,
+  walFrames: WalFrames,
   idleMs = usualIdleMs,
 ): Checkpoints {
   // mode=rw: don't create the file if it is missing.
@@ -74,7 +74,7 @@ export function createCheckpoints(
   const ended = () => {
     isRunning = false
     idle = setTimeout(() => void endThread(), idleMs).unref()
-    const { inLog, waiting } = walIndexHead.frames()
+    const { inLog, waiting } = walFrames.count()
     isAlmostDone = writer.isOpen && inLog - waiting >= inLogBefore
     if (!isAlmostDone) notBefore = performance.now() + pauseMs
   }
@@ -94,7 +94,7 @@ export function createCheckpoints(
   }
   const moveFrames = () => {
     if (isRunning) return
-    const { inLog, waiting } = walIndexHead.frames()
+    const { inLog, waiting } = walFrames.count()
     // The log restarts with the next commit, or has restarted.
     if (waiting === 0 || inLog < framesAtOnce) {
       isAlmostDone = false

@@ -13,8 +13,8 @@ import type { Checkpoints } from './checkpoints.ts'
 import { createDatabase, batchRunnerOf } from './database.ts'
 import type { Database, BatchStatement, Queries, Shortcut } from './database.ts'
 import { DatabaseFileLost, RolledBack, isBusy } from './failures.ts'
-import { openWalIndexHead } from './wal-index-head.ts'
-import type { WalIndexHead } from './wal-index-head.ts'
+import { openWalFrames } from './wal-frames.ts'
+import type { WalFrames } from './wal-frames.ts'
 import { openWalSync, syncData } from './wal-sync.ts'
 import type { WalSync, Sync } from './wal-sync.ts'
 import { lastMigration } from './migrate.ts'
@@ -181,15 +181,13 @@ function sqliteDriver(file: string, sync: Sync): { driver: Driver; urgentDriver:
     version: () => {
       if (askedAt === writes) return version
       if (!isInTransaction) checkFile(true)
-      if (handle.walIndexHead.noticeCommits()) {
-        let told: unknown
-        try {
-          told = dataVersion(handle.writer)
-        } finally {
-          // If it can't be read, assume a change.
-          if (told === undefined || told !== seen) version++
-          seen = told
-        }
+      let told: unknown
+      try {
+        told = dataVersion(handle.writer)
+      } finally {
+        // If it can't be read, assume a change.
+        if (told === undefined || told !== seen) version++
+        seen = told
       }
       if (askedAt === undefined) process.nextTick(() => (askedAt = undefined))
       askedAt = writes
@@ -267,7 +265,7 @@ interface Handle {
   inode: number
   /** Inodes of the -wal and -shm files. */
   logInodes: Map<string, number | undefined>
-  walIndexHead: WalIndexHead
+  walFrames: WalFrames
   walSync: WalSync
   checkpoints: Checkpoints
 }
@@ -285,15 +283,15 @@ function openFile(file: string, sync: Sync): Handle {
   database.exec(`pragma cache_size = -${cacheKibibytes}`)
   const logInodes = new Map([`${file}-wal`, `${file}-shm`].map((log) => [log, inodeOf(log)]))
   const reader = new DatabaseSync(file, { timeout: 0, readOnly: true })
-  const walIndexHead = openWalIndexHead(`${realpathSync(file)}-shm`)
+  const walFrames = openWalFrames(`${realpathSync(file)}-shm`)
   return {
     writer: linkTo(database),
     reader: linkTo(reader),
     inode: statSync(file).ino,
     logInodes,
-    walIndexHead,
+    walFrames,
     walSync: openWalSync(`${realpathSync(file)}-wal`, sync),
-    checkpoints: createCheckpoints(realpathSync(file), database, walIndexHead),
+    checkpoints: createCheckpoints(realpathSync(file), database, walFrames),
   }
 }
 
@@ -312,12 +310,12 @@ function keepLog(database: DatabaseSync): void {
   }
 }
 
-function close({ reader, writer, walIndexHead, walSync, checkpoints }: Handle): void {
+function close({ reader, writer, walFrames, walSync, checkpoints }: Handle): void {
   if (!writer.database.isOpen) return
   void checkpoints.close()
   // The reader first: the last connection to close checkpoints the log, which only the writer can.
   for (const { database } of [reader, writer]) database.close()
-  walIndexHead.close()
+  walFrames.close()
   walSync.close()
 }
 
