@@ -198,10 +198,14 @@ describe('a clone', () => {
 
   const states: [string, boolean, string][] = [
     ['nothing after npm ci', false, clone(() => undefined)],
-    ['nothing beside what somebody added', false, clone((installed) => (installed['node_modules/more'] = {}))],
-    ['all where a version differs', true, clone((installed) => (installed['node_modules/two'] = { version: '1.9.0' }))],
-    ['all where a package is missing', true, clone((installed) => delete installed['node_modules/two'])],
-    ['all where an install was interrupted', true, clone(() => undefined, false)],
+    ['nothing if packages were added by hand', false, clone((installed) => (installed['node_modules/more'] = {}))],
+    [
+      'everything if a version differs',
+      true,
+      clone((installed) => (installed['node_modules/two'] = { version: '1.9.0' })),
+    ],
+    ['everything if a package is missing', true, clone((installed) => delete installed['node_modules/two'])],
+    ['everything if an install was interrupted', true, clone(() => undefined, false)],
   ]
   after(() => {
     for (const [, , folder] of states) rmSync(folder, { recursive: true, force: true })

@@ -62,17 +62,17 @@ describe('a fetch over the service', () => {
     (fetch: (grantId?: string) => typeof globalThis.fetch) => Promise<Response>,
   ][] = [
     ['a host that the grant does not cover', 403, 'host_not_allowed', (by) => by()('https://elsewhere.example/')],
-    ['a grant that is not there', 404, 'grant_not_found', (by) => by('grt_none')(at('/tell'))],
-    ['an URL that is not https', 400, 'invalid_url', (by) => by()('http://localhost/')],
+    ['an unknown grant', 404, 'grant_not_found', (by) => by('grt_none')(at('/tell'))],
+    ['a URL that is not https', 400, 'invalid_url', (by) => by()('http://localhost/')],
     [
       'a body that is too large',
       413,
       'body_too_large',
       (by) => by()(at('/tell'), { method: 'POST', body: new Uint8Array(12_000_000) }),
     ],
-    ['a host that is not there', 502, 'upstream_unreachable', (by) => by()('https://localhost:1/')],
+    ['an unreachable host', 502, 'upstream_unreachable', (by) => by()('https://localhost:1/')],
     [
-      'a redirect to where the grant does not reach',
+      'a redirect to a host outside the grant',
       403,
       'host_not_allowed',
       (by) => by()(at(`/redirect?to=${encodeURIComponent('https://elsewhere.example/')}`)),

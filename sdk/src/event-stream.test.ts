@@ -70,7 +70,7 @@ test('a silent stream or an endless event is disconnected', async () => {
   assert.deepEqual(await all(eventsIn(endless)), [])
 })
 
-/** A service that gives one answer after the other. */
+/** A service that sends these responses in order. */
 function served(...answers: (string | Error)[]): { transport: Transport; opened: () => number } {
   let opened = 0
   const open = async () => {

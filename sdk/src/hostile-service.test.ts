@@ -1,4 +1,4 @@
-/** A service, or somebody before it, that answers what none of ours would; and a caller who gives what makes no sense. */
+/** Invalid responses of a service or a proxy before it, and invalid input of a caller. */
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import type { AccessRequest } from './wire.ts'
 
 type Answer = object | ((url: URL, init: RequestInit) => Promise<Response>)
 
-/** Answers one after the other, the last one for good. */
+/** Sends these responses in order, then repeats the last one. */
 function agentOf(...answers: Answer[]) {
   const asked: URL[] = []
   const fetch: typeof globalThis.fetch = async (input, init = {}) => {

@@ -1,4 +1,4 @@
-/** What goes to the service and what may come back, against a server that answers as a test wants. */
+/** Requests to the service and its responses, with a server that the test controls. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -13,7 +13,7 @@ import type { ClientOptions } from './transport.ts'
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
 
-/** Answers one after the other; the last one for good. */
+/** Sends these responses in order, then repeats the last one. */
 async function serve(t: TestContext, ...answers: Answer[]) {
   const requests: IncomingMessage[] = []
   const server = createServer((request, response) => {

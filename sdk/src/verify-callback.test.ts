@@ -1,4 +1,4 @@
-/** Callbacks signed by the library of the Standard Webhooks project, and by nobody, or somebody else. */
+/** Callbacks signed by the Standard Webhooks library, unsigned, or with another secret. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'

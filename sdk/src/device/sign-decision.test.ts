@@ -1,4 +1,4 @@
-/** What a device signs, and what it does not, whatever a service that is not honest asks it to. */
+/** What a device signs, and what it refuses to sign for a dishonest service. */
 import assert from 'node:assert/strict'
 import { createPublicKey, verify } from 'node:crypto'
 import { test } from 'node:test'

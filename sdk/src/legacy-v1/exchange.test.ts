@@ -10,7 +10,7 @@ import { LegacyError } from './errors.ts'
 import { exchangeWith } from './exchange.ts'
 import { generateClientKey, publicPem } from './keys.ts'
 
-/** Whatever it answers, it is not our service. */
+/** A server that is not our service. */
 async function startAnswering(t: TestContext, listener: RequestListener) {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -9,7 +9,7 @@ import { acme, client, reaching } from '../../testkit/providers.ts'
 import type { Reply } from '../../testkit/service.ts'
 import { Secret } from '../platform/secret.ts'
 
-/** How a request gets into each state, and every move that somebody could try from there. */
+/** How a request gets into each state, and every transition that can be tried from there. */
 const into: Record<string, (test: AccessTest, id: string) => Promise<unknown>> = {
   pending: () => Promise.resolve(),
   approved: ({ approve }, id) => approve(id),

@@ -90,7 +90,7 @@ test('an account with its own host is granted only that host', () => {
   for (const host of ['other.example.com', 'login.example.com']) {
     assert.deepEqual(refused({ ...mine, decision: { allowedHosts: [host] } }), ['invalid_field', 'allowed_hosts'], host)
   }
-  // Nobody wrote a wildcard, but the account's own host needs none.
+  // Without named hosts: the account's own host is granted.
   assert.deepEqual(granted(mine).allowedHosts, ['acme.example.com'])
 })
 

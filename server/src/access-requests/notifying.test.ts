@@ -16,7 +16,7 @@ const settings = {
   SALLYPORT_ACCESS_REQUESTS_PENDING: '1000',
 }
 
-/** A person with a phone, and what Apple was asked to show on it. */
+/** A user with a phone, and the pushes that APNs received for it. */
 async function startWithPhone(t: TestContext, engine: Engine) {
   const clock = fixedClock()
   const apns = await startApnsServer(t, clock.now)
@@ -29,7 +29,7 @@ async function startWithPhone(t: TestContext, engine: Engine) {
   assert.equal(stored.status, 200, stored.text)
   return {
     ...test,
-    /** All that arrived so far. */
+    /** All pushes so far. */
     pushes: async () => {
       await test.app.catchUp()
       return apns.received.map(({ payload }) => payload)
@@ -101,7 +101,7 @@ onBothDatabases('notifying', (engine) => {
     const strangers = await Promise.all(Array.from({ length: 5 }, (_, index) => registerAgent(`agent ${index}`)))
     const counts: number[] = []
     for (const { token } of strangers) {
-      // It asks again and again, and leaves the next one its turn all the same.
+      // It asks repeatedly, which does not use up the next agent's pushes.
       for (let again = 0; again < 3; again++) await ring(token)
       counts.push((await pushes()).length)
       clock.advance(600)

@@ -28,7 +28,7 @@ async function grantsOf({ call, agent }: AccessTest) {
   return body.grants as { grant_id: string; status: string; access_request_id: string | null }[]
 }
 
-/** Fails the test where it does not come about. */
+/** Fails the test if it does not happen. */
 async function until(isSo: () => boolean): Promise<void> {
   for (let times = 0; !isSo(); times++) {
     assert.ok(times < 1000, 'it does not come about')

@@ -20,7 +20,7 @@ async function challenge({ call }: AccessTest, { token }: Pick<TestDevice, 'toke
   return reply
 }
 
-/** What a device of ours does: a challenge for the whole decision, its signature over one verdict. */
+/** Signs like a device: a challenge for the whole decision, and a signature for one verdict. */
 async function signed(test: AccessTest, device: TestDevice, id: string, verdict: Verdict, decision?: object) {
   const { status, text, body } = await challenge(test, device, id, decision)
   if (status !== 201) throw new Error(text)
@@ -148,7 +148,7 @@ onBothDatabases('signed approvals', (engine) => {
     assert.equal(replies.filter(({ status }) => status === 201).length, 1)
     const grants = await database.queries.selectFrom('grants').selectAll().execute()
     assert.equal(grants.length, 1)
-    // It is the challenge that is used up, not only its request: on one that waits again it is worth nothing.
+    // The challenge itself is used up: it does not work even if its request is pending again.
     await database.queries.updateTable('access_requests').set({ status: 'pending' }).execute()
     const replayed = await approve(id, body, device.token)
     assert.deepEqual(codeOf(replayed), ['challenge_already_used', 'challenge_id'])
@@ -179,7 +179,7 @@ onBothDatabases('signed approvals', (engine) => {
     }
     assert.deepEqual(codeOf(await approve(id, decision)), ['device_signature_required', undefined])
     assert.equal((await read(id)).body.status, 'pending')
-    // What the phone did sign may be relayed by the console: it is the phone's word all the same.
+    // The console may send what the phone signed, as the signature is valid.
     assert.equal((await approve(id, { ...decision, ...signature })).status, 201)
   })
 

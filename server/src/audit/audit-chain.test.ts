@@ -1,4 +1,4 @@
-/** What can go wrong between a record and its commit must leave the chain whole. */
+/** Failures between a record and its commit must leave the chain intact. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
@@ -34,7 +34,7 @@ async function recordOn(database: Database) {
   return { database, vault, ...audit }
 }
 
-/** The lengths of the chains, once all of them have been found whole. */
+/** Verifies all chains. Returns their lengths. */
 async function wholeChains({ database, vault }: Awaited<ReturnType<typeof recordOn>>): Promise<number[]> {
   const key = await createAuditKeyStore(vault).find(database.queries)
   assert.ok(key)
@@ -117,7 +117,7 @@ onBothDatabases('the chain', (engine) => {
   })
 })
 
-/** A way to the server on which the answer to the next commit is lost, though the commit is not. */
+/** A relay that drops the response to the next commit, after the commit has happened. */
 async function lossyWay(t: TestContext, url: string) {
   const { hostname, port } = new URL(url)
   let isLosing = false

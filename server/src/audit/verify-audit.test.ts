@@ -1,4 +1,4 @@
-/** A thief who can write to the database, and knows how the chain is made, but has not the master key. */
+/** An attacker who can write to the database and knows the chain format, but does not have the master key. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
@@ -38,7 +38,7 @@ async function startRecording(t: TestContext, engine: Engine) {
     queries,
     verify,
     audit: () => audit,
-    /** As many records, in commits of one, two and three. */
+    /** This many records, in commits of one, two and three. */
     record: async (count: number) => {
       for (let made = 0; made < count;) {
         await database.transaction(async (tx) => {
@@ -53,7 +53,7 @@ async function startRecording(t: TestContext, engine: Engine) {
     put: (rows: LinkedRow[]) => database.transaction((tx) => auditChainStore.insert(tx, rows)),
     rowsOf: (chain: string) => auditChainStore.listAfter(queries, chain, 0, 1000),
     chainNames: async () => (await auditChainStore.listHeads(queries)).map(({ chain }) => chain),
-    /** What the verdict says of the first thing it found. */
+    /** The description of the first problem found. */
     found: async (...kept: SignedHead[]) => {
       const { findings } = await verify(...kept)
       return findings.map(({ chain, position, auditId, words }) => ({ chain, position, auditId, words }))
@@ -70,7 +70,7 @@ async function onlyChain({ chainNames }: Recording): Promise<string> {
   return chain
 }
 
-/** The thief links everything anew, as the service would have; with the service's key where they have that. */
+/** The attacker rebuilds all hashes like the service, with the service's key if available. */
 async function relink({ queries, rowsOf }: Recording, chain: string, key?: AuditKey): Promise<void> {
   let head = emptyChain(chain)
   for (const row of await rowsOf(chain)) {

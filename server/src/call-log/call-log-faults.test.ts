@@ -1,4 +1,4 @@
-/** The contract of the call log where a step fails: nothing is half written, counted twice, or lost without a word. */
+/** The contract of the call log when a step fails: nothing is partly written, counted twice or lost silently. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startCallLog } from '../../testkit/call-log.ts'
@@ -41,7 +41,7 @@ const stepsOfTransaction: Record<string, Step> = {
 
 const lost = () => new Error('Connection terminated unexpectedly')
 
-/** The same database, whose transactions are committed without an answer. */
+/** The same database, whose commits succeed but report an error. */
 function losingAnswers(database: Database, fail: () => void): Database {
   return {
     ...database,

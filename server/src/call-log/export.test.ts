@@ -1,4 +1,4 @@
-/** An export of a long record lets everything else go on meanwhile, and only so many run at once. */
+/** An export of a long audit log does not block anything else, and the number of concurrent exports is limited. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get } from 'node:http'
@@ -11,7 +11,7 @@ import { startService } from '../../testkit/service.ts'
 import type { TestService } from '../../testkit/service.ts'
 import { countTurns } from '../../testkit/turns.ts'
 
-/** Real connections: a reader that stands still holds its export up. */
+/** Real connections: a reader that stops reading pauses its export. */
 async function listen({ app, config }: TestService) {
   await app.http.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.http.server.address() as AddressInfo

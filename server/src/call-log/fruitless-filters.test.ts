@@ -1,4 +1,4 @@
-/** A filter that matches nothing looks at so much and no more, and lets others have their turn meanwhile. */
+/** A filter that matches nothing reads a limited number of records and yields to other work. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'

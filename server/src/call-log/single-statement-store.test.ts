@@ -137,8 +137,8 @@ onBothDatabases('calls of the service that are recorded in one step', (engine) =
   })
 
   for (const [kind, lost, status] of [
-    ['without an answer', 'Connection terminated unexpectedly', 503],
-    ['that failed nobody knows how', 'something else', 500],
+    ['without a response', 'Connection terminated unexpectedly', 503],
+    ['with an unknown error', 'something else', 500],
   ] as const) {
     test(`a commit ${kind} ends its calls, each counted and recorded once, and starts a new chain`, (t) =>
       endsItsCalls(t, engine, lost, status))

@@ -1,4 +1,4 @@
-/** Receivers that fail in every way, instances that race or crash, and what an agent and a thief get to see of it. */
+/** Receivers that fail in every way, instances that race or crash, and what agents and attackers can see. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
@@ -13,16 +13,16 @@ import { newMasterKey } from '../platform/vault/master-keys.ts'
 
 const hour = 3600
 
-/** A fault, and what the agent is told of it. */
+/** A fault, and the error code that the agent sees. */
 const faults: [string, ReceiverFault | 'down', string][] = [
   ['is down', 'down', 'unreachable'],
   ['is too slow', 'holds', 'timeout'],
-  ['hangs up', 'hangs up', 'unreachable'],
-  ['dies in the middle of its answer', 'dies', 'unreachable'],
-  ['answers 500', { status: 500 }, 'http_500'],
-  ['answers 404', { status: 404 }, 'http_404'],
-  ['answers 301', { status: 301, headers: { location: '/elsewhere' } }, 'redirect'],
-  ['answers 429', { status: 429, headers: { 'retry-after': '60' } }, 'http_429'],
+  ['disconnects', 'hangs up', 'unreachable'],
+  ['disconnects during its response', 'dies', 'unreachable'],
+  ['responds with 500', { status: 500 }, 'http_500'],
+  ['responds with 404', { status: 404 }, 'http_404'],
+  ['responds with 301', { status: 301, headers: { location: '/elsewhere' } }, 'redirect'],
+  ['responds with 429', { status: 429, headers: { 'retry-after': '60' } }, 'http_429'],
 ]
 
 async function fail(receiver: CallbackReceiver, fault: ReceiverFault | 'down'): Promise<void> {
@@ -30,7 +30,7 @@ async function fail(receiver: CallbackReceiver, fault: ReceiverFault | 'down'): 
   else receiver.answer(fault)
 }
 
-/** Fails the test where it does not come about. */
+/** Fails the test if it does not happen. */
 async function until(isSo: () => boolean): Promise<void> {
   for (let times = 0; !isSo(); times++) {
     assert.ok(times < 1000, 'it does not come about')

@@ -1,4 +1,4 @@
-/** What a provider can answer to a code, by mistake or by malice. Nothing of it may be kept unless all of it holds. */
+/** Invalid and malicious token responses of a provider. Nothing is stored unless all of it is valid. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startConnectionTest } from '../../testkit/connections.ts'
@@ -10,7 +10,9 @@ const json = { 'content-type': 'application/json' }
 const html = { 'content-type': 'text/html' }
 const now = () => Math.floor(Date.now() / 1000)
 
-/** The id token with other claims. Its signature is not looked at: it came over TLS from its issuer (OIDC Core §3.1.3.7). */
+/**
+ * The id token with other claims. Its signature is not checked: it came over TLS from its issuer (OIDC Core §3.1.3.7).
+ */
 function withClaims(idToken: string, change: object): string {
   const [head = '', claims = '', signature = ''] = idToken.split('.')
   const changed = { ...(JSON.parse(Buffer.from(claims, 'base64url').toString()) as object), ...change }

@@ -1,4 +1,4 @@
-/** The way back from the consent page, walked by everybody it is not meant for. */
+/** Attacks on the OAuth callback. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recorded } from '../../testkit/audit.ts'
@@ -98,7 +98,7 @@ onBothDatabases('attacks on a connect', (engine) => {
     }
     assert.equal(exchanges(test), 0)
     const { pathname, search } = new URL(callback)
-    // A look-ahead, such as a mail scanner's, is no person coming back.
+    // A prefetch, such as by a mail scanner, does not use up the state.
     const head = await call('HEAD', pathname + search, { headers: { cookie: user.cookie } })
     assert.equal(head.status, 405)
     assert.equal((await call('POST', pathname + search, { headers: { cookie: user.cookie } })).status, 405)
@@ -238,7 +238,7 @@ onBothDatabases('attacks on a connect', (engine) => {
     await start(victim)
     const callback = await oauth.approve(await start(attacker), { account: 'attacker' })
     assert.deepEqual((await follow(callback, victim.cookie)).params, { error: 'wrong_user' })
-    // With a state of the victim's own flow the attacker's code does not fit its verifier.
+    // With the state of the victim's own flow, the attacker's code does not match the PKCE verifier.
     const own = new URL(await start(victim)).searchParams.get('state') ?? ''
     const callbackOfAttacker = await oauth.approve(await start(attacker), { account: 'attacker' })
     const swapped = twisted(callbackOfAttacker, ['set', 'state', own])

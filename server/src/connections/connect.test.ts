@@ -12,7 +12,7 @@ import { createFormerTokenStore } from './former-token-store.ts'
 const list = async ({ call, user }: ConnectionTest) =>
   (await call('GET', '/v4/connections', { token: user.token })).body.connections as Record<string, any>[]
 
-/** As they are kept: by the vault alone they can be read. */
+/** The tokens as stored, which only the vault can decrypt. */
 async function tokensOf({ database, vault, user }: ConnectionTest, connectionId: string) {
   const connections = createConnectionStore(vault)
   const connection = await connections.findOfUser(database.queries, user.userId, connectionId)

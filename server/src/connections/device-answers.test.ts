@@ -1,4 +1,4 @@
-/** What a provider can tell a person to do elsewhere, by mistake or by malice. */
+/** Invalid and malicious device authorization responses of a provider. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { slug, startConnectionTest } from '../../testkit/connections.ts'

@@ -179,15 +179,15 @@ const outages = {
     body: '{"error":"invalid_grant"}',
   },
   'is overloaded': { status: 429, body: '{"error":"invalid_grant"}', headers: { 'content-type': 'application/json' } },
-  'answers with a page': { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>maintenance</h1>' },
-  'sends elsewhere': { status: 302, headers: { location: 'https://localhost/' } },
-  'answers with another object': { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' },
-  'no longer knows our client': {
+  'responds with a page': { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>maintenance</h1>' },
+  redirects: { status: 302, headers: { location: 'https://localhost/' } },
+  'responds with another object': { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' },
+  'no longer accepts our client': {
     status: 401,
     headers: { 'content-type': 'application/json' },
     body: '{"error":"invalid_client"}',
   },
-  'cuts the connection': 'cut',
+  disconnects: 'cut',
 } as const
 
 onBothDatabases('while the provider is down', (engine) => {

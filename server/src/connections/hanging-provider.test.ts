@@ -1,4 +1,4 @@
-/** In a file of its own: each of these waits as long as a person would, a quarter of a minute. */
+/** In a separate file, as each of these waits for a timeout of 15 seconds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { slug, startConnectionTest } from '../../testkit/connections.ts'

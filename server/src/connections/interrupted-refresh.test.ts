@@ -17,7 +17,7 @@ const hour = 3600
 const leaseSeconds = refreshLeaseMs / 1000
 const refusedWith = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code
 
-/** A refresh whose process dies after the provider has answered and before anything is stored. */
+/** A refresh whose process dies after the provider's response and before anything is stored. */
 async function dieInTheMiddle(service: ConnectionTest, id: string): Promise<void> {
   service.oauth.fault.answer(oauthPaths.token, 'lost', 1)
   await freshTokenOf(service)(id).catch(() => undefined)
@@ -145,7 +145,7 @@ onBothDatabases('tokens that arrive while', (engine) => {
   })
 })
 
-/** Starts a refresh, and lets the provider's answer come while the database can't be written to. */
+/** Starts a refresh whose response arrives while the database can't be written to. */
 async function refreshWhileLocked(service: ConnectionTest, id: string, lock: () => Promise<() => Promise<void>>) {
   const held = service.oauth.fault.hold(oauthPaths.token)
   const refreshing: ReturnType<FreshTokenOf> = freshTokenOf(service)(id)

@@ -50,7 +50,7 @@ onBothDatabases('the lease of a refresh', (engine) => {
     const slow = freshTokenOf(service)(id)
     await held.arrived
     service.clock.advance(leaseSeconds)
-    // Another instance takes over, and hears that the old token, rotated by now, is none any more.
+    // Another instance takes over, and its refresh with the old, already rotated token is refused.
     const connection = await found(service, id)
     const refreshes = createRefreshStore(service.vault)
     const { queries } = service.database

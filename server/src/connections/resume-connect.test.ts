@@ -1,4 +1,4 @@
-/** An answer that comes into a browser where nobody is signed in waits on our side, sealed. */
+/** A callback in a browser without a session is stored encrypted until the user signs in. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recorded } from '../../testkit/audit.ts'
@@ -14,7 +14,7 @@ const flowsOf = ({ database }: ConnectionTest) => database.queries.selectFrom('c
 /** The pair that a browser would send back. */
 const pairOf = (cookie: string | undefined) => cookie?.split(';')[0] ?? ''
 
-/** Consent in a browser where nobody is signed in. */
+/** Consent in a browser without a session. */
 async function comeBackUnknown({ oauth, start, follow }: ConnectionTest, person: Person, account = 'ada') {
   const callback = await oauth.approve(await start(person, { redirect_after: '/done' }), { account })
   const landed = await follow(callback)

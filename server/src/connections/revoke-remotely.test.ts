@@ -125,8 +125,8 @@ onBothDatabases('remote revocation', (engine) => {
   })
 
   for (const [what, refusal] of Object.entries({
-    'in its body': { status: 401, headers: json, body: '{"error":"invalid_client"}' },
-    'in a challenge': { status: 401, headers: { 'www-authenticate': 'Basic realm="acme"' } },
+    'an error in its body': { status: 401, headers: json, body: '{"error":"invalid_client"}' },
+    'a WWW-Authenticate challenge': { status: 401, headers: { 'www-authenticate': 'Basic realm="acme"' } },
   })) {
     test(`a provider that refuses our client with ${what} is retried`, async (t) => {
       const test = await startConnectionTest(t, engine)

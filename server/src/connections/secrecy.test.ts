@@ -1,4 +1,4 @@
-/** A thief of the database file, a reader of the log, and whoever sees our answers, find no credential of a provider. */
+/** No credential of a provider is in the database file, the log or our responses. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { slug, startConnectionTest } from '../../testkit/connections.ts'
@@ -92,10 +92,10 @@ onBothDatabases('secrets of a provider', (engine) => {
     assertHidden([...secrets, ...states], 'the log', Buffer.from(log.join('')))
     assertHidden(secrets, 'a response', Buffer.from(answers.join('\n')))
     assert.ok(answers.length > 30 && log.length > 15)
-    // The searches can find something: what is no secret is there.
+    // Check the search itself: values that are not secret are found.
     assert.ok(file.includes(id) && file.includes('ada@example.com'))
     assert.ok(answers.join('').includes(id) && log.join('').includes('/v4/oauth/callback/:slug'))
-    // Nor the hold that a browser has on a waiting answer.
+    // Nor the cookie of a waiting callback.
     const hold = /svc_connect=([^;]+)/.exec(waiting.cookie ?? '')?.[1] ?? ''
     assertHidden([hold], 'the database or the log', Buffer.concat([file, Buffer.from(log.join(''))]))
     assert.ok(!file.includes(abandoned.body.user_code), 'a user code is not kept')

@@ -17,7 +17,7 @@ import { createPushStore } from './push-store.ts'
 
 const hourMs = 3_600_000
 
-/** A person with a phone, and the push services on loopback. */
+/** A user with a phone, and the push services on loopback. */
 async function startPushTest(t: TestContext, engine: Engine) {
   const clock = fixedClock()
   const apns = await startApnsServer(t, clock.now)

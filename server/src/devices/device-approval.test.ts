@@ -1,4 +1,4 @@
-/** "Approve on device only", tried by the thief of a console session. */
+/** Attacks on "approve on device only" with a stolen console session. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deviceMessage } from '@sallyport/protocol/approval-message'
@@ -23,7 +23,7 @@ function refusal({ status, body }: Reply): [number, string, string | undefined] 
 
 const unsigned = [403, 'device_signature_required', undefined]
 
-/** A person who requires their phone, and the console session that a thief holds as well. */
+/** A user with device-only approval, and a console session that an attacker has too. */
 async function guarded(t: Parameters<typeof startService>[0], engine: Engine, settings = {}) {
   const service = await startService(t, engine, settings)
   const person = await service.logIn()

@@ -7,7 +7,7 @@ import { dialectOf } from './client-of.ts'
 import { presetMetadata } from './preset-metadata.ts'
 import { findPreset, presets } from './presets/catalogue.ts'
 
-/** What each server does otherwise than RFC 6749, as its documentation says. */
+/** Where each server differs from RFC 6749, according to its documentation. */
 const quirks: Record<string, Dialect> = {
   atlassian: { isAlwaysBearer: true },
   figma: {

@@ -1,4 +1,4 @@
-/** What an agent could try with a proposal: to borrow a known consent page, to look around in our network, to hurt us. */
+/** Attacks with a proposal: abusing a known consent page, scanning our network, harming the service. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAuthority } from '../../testkit/certificates.ts'

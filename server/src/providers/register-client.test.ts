@@ -1,4 +1,6 @@
-/** What can come of a registration. The provider is kept either way, and an agent is told no more than a word. */
+/**
+ * Results of dynamic client registration. The provider is stored either way, and the agent gets only a coarse reason.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { onBothDatabases } from '../../testkit/databases.ts'

@@ -1,4 +1,4 @@
-/** Egress has its own tests; here its rules are seen through the whole pipeline. */
+/** Egress has its own tests; these test its rules through the whole pipeline. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startCalling, startUpstream } from '../../testkit/calling.ts'
@@ -9,7 +9,7 @@ import { leadingTo } from '../../testkit/egress.ts'
 import type { Engine } from '../platform/database/database.ts'
 import type { Lookup } from '../platform/egress/egress.ts'
 
-/** What a name must not lead to, of each kind: this machine, its networks, clouds, tunnels, and what is mapped. */
+/** One disallowed address of each kind: loopback, private, cloud metadata, tunnels, IPv4-mapped. */
 const forbidden = [
   ...['0.0.0.0', '0.0.0.1', '127.0.0.1', '127.1.2.3', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.0.1'],
   ...['100.64.0.1', '100.100.100.200', '169.254.0.1', '169.254.169.254', '169.254.170.2', '192.0.0.192', '192.0.2.1'],
@@ -37,7 +37,7 @@ async function startNamed(t: Parameters<typeof startCalling>[0], engine: Engine,
     lookup,
     provider: { api_hosts: [host] },
     terms: { allowedHosts: [host] },
-    // Listed, but another one: that names of the operator's may be private does not hold for all names.
+    // Another name is listed: the exception for listed names does not apply to this one.
     settings: { SALLYPORT_EGRESS_ALLOW: `internal.example.com:${target.port}` },
   })
   return { calling, target, url: `https://${host}/things` }
@@ -67,7 +67,7 @@ onBothDatabases('a call by a name', (engine) => {
   test('that first resolves to a public and then to a private address is refused', async (t) => {
     const lookup = leadingTo(['8.8.8.8'], ['127.0.0.1'])
     const { calling, target, url } = await startNamed(t, engine, lookup)
-    // The public answer was for somebody else; each connection asks for its own, and goes to the address it judged.
+    // Each connection does its own lookup and uses the address that it checked.
     await calling.service.egress.judgeName(new URL(url), 'operator', 'url')
     assertNotAllowed(await calling.proxy({ url }), 'the second answer counts')
     assert.equal(lookup.asked.length, 2)

@@ -1,4 +1,4 @@
-/** What a change of a provider's API hosts means for grants that are there already. */
+/** The effect of a change of a provider's API hosts on existing grants. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'

@@ -1,4 +1,4 @@
-/** There is one way into the proxy: whatever is added to the app once applies to every kind of call. */
+/** There is one entry to the proxy: a hook that is added to the app applies to every kind of call. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { accessToken, startCalling } from '../../testkit/calling.ts'
@@ -8,7 +8,7 @@ import { ServiceError } from '../platform/errors.ts'
 
 const page = 'https://app.example.com'
 
-/** Tries to speak for the service. */
+/** An upstream that tries to send headers of the service. */
 const answer: Answer = (response, { path }) => {
   if (path === '/broken') return response.destroy()
   response.setHeader('x-rule', 'of the upstream').setHeader('vary', 'Accept').setHeader('__proto__', 'odd')

@@ -4,7 +4,7 @@ import { accessToken, soon, startCalling, startUpstream } from '../../testkit/ca
 import type { Answer, Calling } from '../../testkit/calling.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 
-/** Sends those who come to /things elsewhere, and answers at every other path. */
+/** Redirects /things, and responds at every other path. */
 function redirecting(status: number, location: string | Buffer, body?: string): Answer {
   return (response, { path }) => {
     if (path !== '/things') return response.end(`here: ${path}`)

@@ -6,7 +6,7 @@ import { onBothDatabases } from '../../testkit/databases.ts'
 import { freshTokenOf } from '../../testkit/fresh-token.ts'
 import { oauthPaths } from '../../testkit/oauth-server.ts'
 
-/** Answers 401 to the first calls, and repeats the token then. */
+/** Responds to the first calls with 401, then returns the token. */
 function refusing(times: number): Answer {
   let left = times
   return (response, { headers }) => {

@@ -1,4 +1,4 @@
-/** A call that came with an agent's former token: each way out to the upstream, and back, refuses it. */
+/** A call with an agent's replaced token is refused at every step to the upstream and back. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recorded } from '../../testkit/audit.ts'

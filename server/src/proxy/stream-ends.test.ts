@@ -9,7 +9,7 @@ import { soon, startCalling } from '../../testkit/calling.ts'
 import type { Answer, Calling, Streamed } from '../../testkit/calling.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 
-/** Begins an answer and leaves it open; says when the service let go of it. */
+/** Starts a response and leaves it open; reports when the service closes it. */
 function openEnded(begin: (response: ServerResponse) => void = (response) => response.write('data: one\n\n')) {
   const closed = Promise.withResolvers<undefined>()
   const answer: Answer = (response) => {
@@ -22,7 +22,7 @@ function openEnded(begin: (response: ServerResponse) => void = (response) => res
   return { answer, closed: closed.promise }
 }
 
-/** The text as far as it came, and whether it came to a proper end. */
+/** The text received, and whether the response was complete. */
 async function received({ answer }: Streamed): Promise<{ text: string; isWhole: boolean }> {
   const chunks: Buffer[] = []
   answer.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -7,7 +7,7 @@ import { startCalling } from '../../testkit/calling.ts'
 import type { Calling, CallingOptions } from '../../testkit/calling.ts'
 import { insertGrant } from '../../testkit/grants.ts'
 
-/** More than the system takes of an answer that nobody reads. */
+/** Larger than the system's socket buffers. */
 const large = Buffer.alloc(10_000_000, 'a')
 
 const start = (t: Parameters<typeof startCalling>[0], options: CallingOptions = {}) =>
@@ -16,7 +16,7 @@ const start = (t: Parameters<typeof startCalling>[0], options: CallingOptions = 
     ...options,
   })
 
-/** Resolves with the head of a whole answer, of which nothing more is read. */
+/** Resolves with the head of a buffered response, of which nothing more is read. */
 const unread = ({ stream }: Calling) => stream({ stream: false })
 
 const callsSmall = async ({ proxy, upstream }: Calling) =>

@@ -1,4 +1,4 @@
-/** Attacks by name servers and by whoever writes URLs. Real sockets count who was called. */
+/** Attacks through DNS and URLs. Real sockets count the connections. */
 import assert from 'node:assert/strict'
 import { createHook } from 'node:async_hooks'
 import type { RequestListener } from 'node:http'
@@ -18,7 +18,7 @@ function egressFor(t: TestContext, allow: string[], lookup: Lookup): Egress {
 
 const never: Lookup = () => Promise.reject(new Error('a name was looked up'))
 
-/** Attempts to open a TCP connection by this process, whoever is at the other end. */
+/** Counts the TCP connections that this process tries to open, to any address. */
 function countAttempts(t: TestContext): () => number {
   let attempts = 0
   const hook = createHook({
@@ -52,7 +52,7 @@ test('a name that resolves to a private address is refused before connecting', a
   }
   assert.equal(upstream.connections(), 0)
   assert.equal(attempts(), 0)
-  // The counter counts: one that may go out is seen.
+  // Check the counter itself: an allowed connection is counted.
   const allowed = egressFor(t, ['127.0.0.1'], leadingTo(['127.0.0.1']))
   assert.equal(await bodyOf(allowed, 'operator', `https://api.example:${upstream.port}/`), 'hello')
   assert.equal(attempts(), 1)
@@ -98,7 +98,7 @@ test('DNS rebinding between two connections: every lookup is checked', async (t)
 
 test('a socket connected to another address than the checked one is closed before TLS', async (t) => {
   const upstream = await startTlsUpstream(t, certificate)
-  // Every address of this machine is judged, and one of them answers.
+  // 0.0.0.0 means every address of this machine, so the socket ends up at another one.
   const egress = egressFor(t, [`api.example:${upstream.port}`], leadingTo(['0.0.0.0']))
   const call = bodyOf(egress, 'operator', `https://api.example:${upstream.port}/`)
   await assert.rejects(call, { code: 'address_not_allowed', detail: 'api.example: another address answered' })

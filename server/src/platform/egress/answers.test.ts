@@ -1,4 +1,4 @@
-/** What comes of answers that are odd, wrong or hostile, over HTTP/1.1. Each server is real and writes bytes by hand. */
+/** Unusual, invalid and hostile responses over HTTP/1.1. Each server is real and writes raw bytes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
@@ -14,7 +14,7 @@ const ok = 'HTTP/1.1 200 OK\r\n'
 const length = 'content-length: 5\r\n'
 const chunked = `${ok}transfer-encoding: chunked\r\n\r\n`
 
-/** Answers the first request with these bytes, one piece after the other, and hangs up. */
+/** Responds to the first request with these bytes, chunk by chunk, and disconnects. */
 async function answerWith(t: TestContext, pieces: string[], more: Partial<EgressRequest> = {}): Promise<WholeAnswer> {
   const upstream = await startRawTls(t, certificate, (socket) => {
     socket.once('data', () => {
@@ -214,7 +214,7 @@ test('large response bodies are read in chunks, one per tick of the event loop',
   let most = 0
   let isOver = false
   const endTurn = () => {
-    // Each may begin with a piece of its own.
+    // The first chunk of each response is not limited.
     if (bytes > 2 * mebibyte) most = Math.max(most, thisTurn)
     thisTurn = 0
     if (!isOver) setImmediate(endTurn)

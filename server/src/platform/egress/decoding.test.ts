@@ -1,4 +1,4 @@
-/** Bodies in every encoding that we say we take, whole and streamed; and what is refused. */
+/** Bodies in every accepted encoding, buffered and streamed, and those that are refused. */
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'

@@ -1,4 +1,4 @@
-/** What a library that expects a fetch gets from ours. */
+/** The egress as a `fetch` for libraries. */
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders, RequestListener } from 'node:http'
 import { test } from 'node:test'

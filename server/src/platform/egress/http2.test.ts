@@ -1,4 +1,4 @@
-/** HTTP/2 where a server offers it: the same guards, and one stream's misfortune is not another's. */
+/** HTTP/2 with servers that offer it: the same guards, and a failing stream does not affect others. */
 import assert from 'node:assert/strict'
 import { constants } from 'node:http2'
 import type { ServerHttp2Stream } from 'node:http2'
@@ -26,7 +26,7 @@ async function start(t: TestContext, answer?: Http2Answer) {
   return { upstream, egress, call, collect }
 }
 
-/** A server that answers only when told, by path. */
+/** A server that responds only when told, by path. */
 function holding() {
   const held = new Map<string | undefined, ServerHttp2Stream>()
   const answer: Http2Answer = (stream, headers) => {
@@ -257,7 +257,7 @@ const headersFrame = frame(1, 4, 1, '\x88')
 const helloFrame = frame(0, 0, 1, 'hello')
 const lastFrame = frame(0, 1, 1, 'hello')
 
-/** Says these frames, one list a connection, to the first call on it. */
+/** Sends these frames, one list per connection, to the first call on it. */
 async function startRawHttp2(t: TestContext, ...answers: Buffer[][]) {
   const server = createServer({ ...certificate, ALPNProtocols: ['h2'] }, (socket) => {
     socket.write(frame(4, 0, 0, ''))
@@ -271,7 +271,7 @@ async function startRawHttp2(t: TestContext, ...answers: Buffer[][]) {
 }
 
 test('a session is not reused after a protocol error, even before its socket closes', async (t) => {
-  // A body before its headers: nothing on this session can be believed any more.
+  // DATA before HEADERS is a protocol error: the session cannot be trusted any more.
   const call = await startRawHttp2(t, [helloFrame], [headersFrame, lastFrame])
   await assert.rejects(call('one'), { code: 'upstream_unreachable' })
   assert.equal((await call('one')).body.toString(), 'hello')

@@ -1,4 +1,4 @@
-/** Hosts that never come to an end, or send more than was asked for. What ended each call is its code. */
+/** Hosts that never finish or send too much. The error code shows which limit ended the call. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import type { RequestListener } from 'node:http'
@@ -18,7 +18,7 @@ const certificate = await authority.issue({ names: ['api.example'] })
 
 const open = (t: TestContext) => testEgress(t, { allow: ['127.0.0.1'], caPem: authority.caPem })
 
-/** Far longer than any test takes: whatever ends a call earlier was not this. */
+/** Far longer than any test takes, so that this timeout never ends a call. */
 const patient: Partial<EgressLimits> = { connectMs: 9000, firstByteMs: 60_000, wholeMs: 60_000, maxBytes: 1_048_576 }
 
 function fetchFrom(egress: Egress, { port }: { port: number }, limits: Partial<EgressLimits>): Promise<Response> {
@@ -140,7 +140,7 @@ test('a compression bomb is stopped during decoding, in error responses too', as
   const egress = open(t)
   for (const [encoding, bomb] of Object.entries(bombs)) {
     for (const status of [200, 400]) {
-      // The end never comes, so a client that decodes at the end would wait for it.
+      // The body never ends, so a client that decodes only at the end would hang.
       const upstream = await startTlsUpstream(t, certificate, (_request, response) => {
         response.writeHead(status, { 'content-encoding': encoding }).write(bomb)
       })

@@ -1,4 +1,4 @@
-/** Who shares a socket with whom, how many there are, and that a request is sent once. Real servers count. */
+/** Connection pools: who shares sockets, how many there are, and that a request is sent once. */
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -31,13 +31,13 @@ function caller(egress: Egress, { port }: { port: number }) {
   }
 }
 
-/** Waits for what happens by itself soon, and fails where it does not. */
+/** Waits until the condition is true, and fails after a while. */
 async function until(isSo: () => boolean): Promise<void> {
   for (let times = 0; times < 500 && !isSo(); times++) await sleep(10)
   assert.ok(isSo(), isSo.toString())
 }
 
-/** A server that answers only when told. */
+/** A server that responds only when told. */
 async function startHolding(t: TestContext) {
   const held: ServerResponse[] = []
   const upstream = await startTlsUpstream(t, certificate, (_request, response) => {
@@ -50,7 +50,7 @@ async function startHolding(t: TestContext) {
   return { ...upstream, held, answerOne }
 }
 
-/** The lengths of those that hang on an object, through a few members. */
+/** The lengths of long arrays in an object, to a limited depth. */
 function arraysLongerThan(length: number, thing: object, depth = 5): number[] {
   const members = Reflect.ownKeys(thing).map((name) => (thing as Record<PropertyKey, unknown>)[name])
   return members.flatMap((member) => {
@@ -167,7 +167,7 @@ test('if all sockets are in use, a call waits for one up to the connect timeout'
 })
 
 test('a waiting call gets the socket of an idle pool immediately', async (t) => {
-  // It says nothing of how long it keeps a connection, so that ours would stay for half a minute.
+  // It sends no Keep-Alive timeout, so our sockets would stay open for half a minute.
   const upstream = await startRawTls(t, certificate, (socket) => {
     socket.on('data', () => {
       setTimeout(() => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'), 50)
@@ -178,7 +178,7 @@ test('a waiting call gets the socket of an idle pool immediately', async (t) => 
   const calls = ['a', 'b', 'c'].map((pool) => call(pool, { limits: { connectMs: 2000 } }))
   assert.deepEqual(await Promise.all(calls), ['hello', 'hello', 'hello'])
   assert.deepEqual(egress.size(), { pools: 1, sockets: 1 })
-  // Where nobody waits, it stays.
+  // Without a waiting call it stays open.
   await call('c')
   assert.equal(upstream.connections(), 3)
 })
@@ -207,7 +207,7 @@ for (const method of ['GET', 'POST']) {
       response.end('hello')
     })
     const call = caller(open(t, { maxSocketsPerPool: 1, maxSockets: 9 }), upstream)
-    // The other side has hung up, and this process has not looked yet.
+    // The other side has disconnected, and this process has not noticed yet.
     for (const hangUp of [() => sockets.at(-1)?.end(), () => sockets.at(-1)?.destroy(), upstream.reset]) {
       const sent = upstream.requests.length
       for (let times = 0; times < 10; times++) {

@@ -1,4 +1,4 @@
-/** Whom the service believes to be who they say. Each server is real, with a certificate of the test's authority. */
+/** Certificate verification. Each server is real, with a certificate of the test's CA. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { before, test } from 'node:test'
@@ -45,7 +45,7 @@ test('the extra CAs do not apply to unlisted public addresses', async (t) => {
   const upstream = await startTlsUpstream(t, await authority.issue({ names: ['api.example'] }))
   const { port } = upstream
   const { caPem } = authority
-  // The first address answers at once, so the second is never called.
+  // The first address responds immediately, so the second is never used.
   const half = testEgress(t, { allow: ['127.0.0.1'], caPem, lookup: leadingTo(['127.0.0.1', '93.184.216.34']) })
   await refused(half, `https://api.example:${port}/`)
   const all = testEgress(t, { allow: ['127.0.0.1'], caPem, lookup: leadingTo(['127.0.0.1', '127.0.0.1']) })
@@ -86,7 +86,7 @@ test('the host is sent as the TLS server name (SNI)', async (t) => {
   })
   const egress = testEgress(t, { allow: ['127.0.0.0/8'], caPem: authority.caPem })
   await call(egress, `https://api.example:${port}/`)
-  // RFC 6066 §3: an address is no server name.
+  // RFC 6066 §3: an IP address is not a server name.
   await call(egress, `https://127.0.0.1:${port}/`)
   assert.deepEqual(names, ['api.example', false])
 })

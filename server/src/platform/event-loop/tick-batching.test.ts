@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, test } from 'node:test'
 import { endOfTick } from './tick-batching.ts'
 
-// As long as nobody knows otherwise, others may come.
+// Start each test in the state after a tick with several calls.
 beforeEach(async () => {
   void endOfTick()
   void endOfTick()
@@ -19,7 +19,7 @@ test('calls of one tick take each step together', async () => {
     steps.push(`second of ${name}`)
   }
   const one = work('one')
-  // As by a socket that is read after another in the same turn.
+  // Like a socket that is read after another one in the same tick.
   const { promise, resolve } = Promise.withResolvers<undefined>()
   process.nextTick(() => {
     void work('other').then(() => {

@@ -25,7 +25,7 @@ async function start(t: TestContext, settings: Record<string, string> = {}) {
   return { service, open, head, hold }
 }
 
-/** Of several that have no room together, whichever comes last is refused. */
+/** If several exceed the limit together, the last one is refused. */
 const firstAnswer = (connections: RawConnection[]) => Promise.race(connections.map(({ received }) => received()))
 
 const beginning = (bytes: number) => `{"a":"${'a'.repeat(bytes - 6)}`
@@ -33,7 +33,7 @@ const beginning = (bytes: number) => `{"a":"${'a'.repeat(bytes - 6)}`
 const registers = async ({ call }: TestService) =>
   (await call('POST', '/v4/agents/register', { body: { name: 'a' } })).status
 
-/** It has no member that is known, and is refused as such: then it was read. */
+/** The body has only unknown members, so a 400 shows that it was read. */
 const sends = async ({ call }: TestService, token: string, bytes: number) =>
   (await call('POST', '/v4/access-requests', { token, body: `${beginning(bytes - 2)}"}` })).status
 

@@ -4,7 +4,7 @@ import { onBothDatabases } from '../../../testkit/databases.ts'
 import { startService } from '../../../testkit/service.ts'
 import type { Reply, TestService } from '../../../testkit/service.ts'
 
-/** An answer of each sort: page, reference, API, refusal. */
+/** One response of each kind: page, reference, API, error. */
 async function answersOf(service: TestService): Promise<[string, Reply][]> {
   const calls: [string, string, string?][] = [
     ['GET', '/'],

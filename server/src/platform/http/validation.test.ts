@@ -6,7 +6,7 @@ import { startService } from '../../../testkit/service.ts'
 
 const grant = { grant_id: 'grt_x', method: 'GET', url: 'https://api.example.com/' }
 
-/** An object of that many members, none of which is like another. */
+/** An object with that many different members. */
 function members(count: number, value: unknown): Record<string, unknown> {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, value]))
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { addressBlock } from './client-address.ts'
 
-/** Whoever writes one address in two ways must not count as two clients. */
+/** One address in two notations must not count as two clients. */
 function blocks(narrow: string, wide: string | undefined, addresses: readonly string[]): void {
   for (const address of addresses) assert.deepEqual(addressBlock(address), { narrow, wide }, address)
 }

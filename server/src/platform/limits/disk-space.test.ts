@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startService } from '../../../testkit/service.ts'
 
-/** More than any disk has: the service takes its own for full. */
+/** A floor larger than any disk, so that the service considers its disk full. */
 const full = { SALLYPORT_DISK_FLOOR_BYTES: '900000000000' }
 
 test('on a full disk readiness fails and liveness does not', async (t) => {
@@ -20,7 +20,7 @@ test('on a full disk only writes that revoke access work', async (t) => {
   const working: string[] = []
   for (const [path, methods] of Object.entries(app.http.swagger().paths ?? {}) as [string, object][]) {
     for (const method of Object.keys(methods).map((name) => name.toUpperCase())) {
-      // Without a credential: that is judged after the disk.
+      // Without a credential, which is checked after the disk space.
       const { status } = await call(method, path.replaceAll(/\{\w+\}/g, 'x'), { body: {} })
       if (method !== 'GET' && status !== 503) working.push(`${method} ${path}`)
     }

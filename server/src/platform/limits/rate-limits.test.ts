@@ -8,7 +8,7 @@ import { ServiceError } from '../errors.ts'
 import { dropFullLimits, perDay, perHour, perMinute, perSecond, takeFromLimit } from './rate-limits.ts'
 import type { RateLimit } from './rate-limits.ts'
 
-/** The seconds after which to come back, or undefined when the call was let through. */
+/** The seconds to wait, or undefined if the call was allowed. */
 async function refusal(queries: Queries, key: string, limit: RateLimit, now: Date): Promise<number | undefined> {
   try {
     await takeFromLimit(queries, key, limit, now)

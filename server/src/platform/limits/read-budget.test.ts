@@ -61,7 +61,7 @@ test('one search runs per caller and two for all agents, and people never wait f
       running.splice(running.indexOf(caller), 1)
     })
   const turn = async () => {
-    // What waited begins in the next turn of the event loop.
+    // Waiting searches start in the next tick of the event loop.
     for (let turns = 0; turns < 2; turns++) await new Promise(setImmediate)
   }
   const all = ['agent a', 'agent a', 'agent b', 'agent c', 'user u'].map(search)

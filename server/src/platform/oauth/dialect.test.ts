@@ -1,4 +1,4 @@
-/** Servers that speak OAuth with an accent, each a real one behind TLS, as our client meets them. */
+/** Servers that deviate from the OAuth standards, each a real one with TLS. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -26,7 +26,7 @@ interface Answer {
 const json = { 'content-type': 'application/json' }
 const accessToken = 'an-access-token-of-some-length'
 
-/** A token endpoint that always gives this answer, and what it was asked. */
+/** A token endpoint that always sends this response, and the requests it got. */
 async function askToken(t: TestContext, dialect: Dialect, { status = 200, headers = json, body }: Answer) {
   const asked: { headers: IncomingHttpHeaders; body: string }[] = []
   const authority = await createAuthority(temporaryFolder(t))

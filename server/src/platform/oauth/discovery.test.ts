@@ -1,4 +1,4 @@
-/** Metadata is believed only where it names the issuer that it was fetched from (OIDC Discovery §4.3, RFC 8414 §3.3). */
+/** Metadata is accepted only if its issuer is the one it was fetched from (OIDC Discovery §4.3, RFC 8414 §3.3). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'

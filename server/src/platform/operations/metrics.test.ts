@@ -77,7 +77,7 @@ onBothDatabases('the timed parts of proxied calls', (engine) => {
       const some = all.filter(({ labels }) => labels.includes('route="/v4/proxy"'))
       return some.reduce((sum, { value }) => sum + value, 0)
     }
-    // The last of a stream may be read before the service has noticed that it is sent.
+    // The client may read the end of a stream before the service notices that it was sent.
     while ((await ofProxy('count')) < 7) await setImmediate()
     const sums = await values('sallyport_proxy_call_duration_seconds_sum')
     const sum = sums.reduce((total, { value }) => total + value, 0)

@@ -125,7 +125,7 @@ test('a new connection is opened after a break or a GOAWAY', async (t) => {
   assert.deepEqual(await push.apns(), { kind: 'sent' })
   assert.deepEqual(await push.apns(), { kind: 'sent' })
   assert.equal(server.connections(), 3)
-  // One that was said not to be taken may be sent again at once, on the next connection.
+  // A push that the GOAWAY excludes may be sent again immediately, on the next connection.
   server.answers.push('goaway-untaken')
   assert.deepEqual(await push.apns(), { kind: 'sent' })
   assert.equal(server.connections(), 4)
@@ -169,7 +169,7 @@ test('an APNs server without HTTP/2 gets no push', async (t) => {
   const apns = await startApnsServer(t, fixedClock().now)
   const settings = { ...apns.settings, SALLYPORT_APNS_URL: `https://${server.host}` }
   assert.deepEqual(await pushTo(t, { ...server, settings }).apns(), { kind: 'later', reason: 'upstream_tls_error' })
-  // One that does not even say what it speaks would be taken for HTTP/1.1.
+  // A server without ALPN would be treated as HTTP/1.1.
   const authority = await sharedAuthority()
   const certificate = await authority.issue({ names: ['localhost'], addresses: ['127.0.0.1', '::1'] })
   const { port } = await startRawTls(t, certificate, (socket) => {
@@ -283,8 +283,8 @@ test('each Web Push response maps to an outcome', async (t) => {
 test('a subscription URL that resolves to a private address is refused', async (t) => {
   const server = await startWebPushServer(t)
   const { token } = server.subscribe()
-  // The name was public when it was subscribed with; now it leads inside. A range that the operator listed is for the
-  // operator's own URLs, and not for those of whoever pairs a browser.
+  // The name was public at the subscription and now resolves to a private address. A listed range applies only to the
+  // operator's own URLs, not to those of a paired browser.
   const moved = token.replaceAll(server.host, 'push.example')
   const push = pushTo(t, server, { lookup: leadingTo(['127.0.0.1']), alsoAllowed: ['127.0.0.0/8'] })
   assert.deepEqual(await push.web(moved), { kind: 'refused', reason: 'address_not_allowed' })

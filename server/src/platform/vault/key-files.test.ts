@@ -119,7 +119,7 @@ test('a full disk leaves the old file and no temporary file', async (t) => {
     } catch (error) {
       process.stdout.write(error.code)
     }`
-  // Files of this process may not grow at all; it is told so, not killed.
+  // Files of this process may not grow: writes fail, and SIGXFSZ is ignored.
   const limited = `trap '' XFSZ; ulimit -f 0; exec "$0" "$@"`
   const node = [process.execPath, '--input-type=module', '--eval', script]
   const child = spawn('/bin/sh', ['-c', limited, ...node], { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -35,7 +35,7 @@ const idsIn = ({ source }: SealedBoxes) => source.read().map(({ id }) => id)
 const dataKeys = (boxes: SealedBoxes) =>
   boxes.open().queries.selectFrom('vault_keys').select(['key_id', 'active', 'master_key_id']).execute()
 
-/** One data key, under a master key that was none of these, and nothing else in the file. */
+/** One data key, encrypted with a master key that is not one of these, and no other key in the file. */
 async function assertFinished(boxes: SealedBoxes, retired: readonly string[]): Promise<void> {
   const keys = await dataKeys(boxes)
   assert.equal(keys.length, 1)
@@ -174,7 +174,7 @@ onBothDatabases('a key rotation', (engine) => {
     const database = boxes.open()
     const writing = writers.map(async (vault, writer) => {
       for (let round = 0; isRotating || round < 5; round++) {
-        // The writers share no box, but each of them is one that the rotation seals anew.
+        // The writers use different boxes, all of which the rotation re-encrypts.
         const box = `box ${(round % 10) * 3 + writer}`
         const text = `round ${round} of writer ${writer}`
         await boxes.put(vault, box, text, database)

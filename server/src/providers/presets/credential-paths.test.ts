@@ -5,7 +5,7 @@ import { matchesApiPath } from './api-path.ts'
 import type { ApiPath } from './api-path.ts'
 import { presets } from './catalogue.ts'
 
-/** For each preset: calls that would hand out a credential, and calls that must go through. */
+/** For each preset: calls that would return a credential, and calls that must be allowed. */
 const calls: Record<string, { refused: string[]; harmless: string[] }> = {
   asana: {
     refused: ['POST https://app.asana.com/-/oauth_token', 'POST https://app.asana.com/api/1.0/webhooks'],
@@ -194,7 +194,7 @@ const calls: Record<string, { refused: string[]; harmless: string[] }> = {
   },
 }
 
-/** Calls that carry others inside. */
+/** Batch calls. */
 const batches: Record<string, string[]> = {
   asana: ['POST https://app.asana.com/api/1.0/batch'],
   atlassian: ['POST https://api.atlassian.com/graphql'],

@@ -1,4 +1,4 @@
-/** Presets against testkit/lasting-access.ts, judged as the proxy judges calls: by host, not by the preset's own list. */
+/** Checks presets with testkit/lasting-access.ts, like the proxy: by host, not by the preset's own list. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lastingAccess } from '../../../testkit/lasting-access.ts'
@@ -8,7 +8,7 @@ import { namesCredentialField } from './credential-fields.ts'
 import { readingsOf } from './path-readings.ts'
 import { presetRulesAt } from './preset-rules.ts'
 
-/** Other writings of the same path, which some server may read as it. */
+/** Other notations of the same path that some servers accept. */
 const writings: Record<string, (path: string) => string> = {
   'as it is': (path) => path,
   'in capitals': (path) => path.toUpperCase(),
@@ -65,7 +65,7 @@ test('the rules also apply to self-hosted servers, below their API root too', ()
   assert.ok(!onOwn('gitlab', 'GET', '/api/v4/projects/1/issues'))
 })
 
-/** GraphQL: what the REST paths above refuse has no other way in by a mutation or field. */
+/** GraphQL: no mutation or field does what the REST rules above refuse. */
 const fields: Record<string, { refused: string[]; allowed: string[] }> = {
   github: {
     refused: [
