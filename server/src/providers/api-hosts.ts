@@ -1,6 +1,6 @@
 /**
- * Where a provider's tokens may go: `name`, or `*.name` for all below it, each with an optional port. The entries are
- * kept as a URL writes its host, so that comparing text is comparing places.
+ * Where a provider's tokens may be sent: `name`, or `*.name` for all subdomains, each with an optional port. Entries
+ * are normalized like the host of a URL, so they can be compared as text.
  */
 import { getDomain } from 'tldts'
 import { ServiceError } from '../platform/errors.ts'
@@ -13,21 +13,21 @@ export function readApiHosts(entries: readonly string[], field = 'api_hosts'): s
   return [...new Set(entries.map((entry, index) => readApiHost(entry, `${field}.${index}`)))]
 }
 
-/** Those that hold the person's data for sure: anything more has to be said. */
+/** Only hosts that certainly belong to the provider. Any others have to be given explicitly. */
 export function defaultApiHosts({ issuer, token_endpoint }: Partial<Metadata>): string[] {
   return [...new Set([issuer, token_endpoint].flatMap((url) => (url === undefined ? [] : [new URL(url).host])))]
 }
 
-/** Whether a call's host, as a URL writes it, is one that the entry stands for. Without a port both mean 443. */
+/** Whether the entry covers the host of a call, written as in a URL. Without a port, both mean 443. */
 export function matchesHost(entry: string, host: string): boolean {
-  const [wanted, called] = [namedIn(entry), namedIn(host)]
+  const [wanted, called] = [parseHost(entry), parseHost(host)]
   if (!wanted || wanted.port !== called?.port) return false
   if (!wanted.name.startsWith('*.')) return called.name === wanted.name
   return called.name.endsWith(wanted.name.slice(1)) && called.name.length >= wanted.name.length
 }
 
-/** Hosts come again and again: what each names is worked out once. */
-const namedIn = memoizeByText((host): { name: string; port: string } | null => {
+/** Memoized: the same few hosts are called again and again. */
+const parseHost = memoizeByText((host): { name: string; port: string } | null => {
   const [, name, port] = hostAndPort.exec(host.toLowerCase()) ?? []
   return name === undefined ? null : { name: name.replace(/\.$/, ''), port: port ?? '443' }
 })
@@ -37,7 +37,7 @@ function readApiHost(entry: string, field: string): string {
   const isWildcard = entry.startsWith('*.')
   const rest = isWildcard ? entry.slice(2) : entry
   const [, name = '', port] = hostAndPort.exec(rest) ?? []
-  // Leading zeros and odd writings of an address would be a second text for the same place.
+  // Leading zeros and unusual notations of an address would be a second spelling of the same host.
   if (port !== undefined && !(/^[1-9]\d{0,4}$/.test(port) && Number(port) <= 65_535)) {
     throw refuse('has an invalid port. Use a number from 1 to 65535.')
   }
@@ -49,7 +49,7 @@ function readApiHost(entry: string, field: string): string {
   return `${isWildcard ? '*.' : ''}${name}${port === undefined || port === '443' ? '' : `:${port}`}`
 }
 
-/** Below some names (`kawasaki.jp`) everything is a suffix, though they are none themselves. */
+/** Some names (`kawasaki.jp`) are not public suffixes themselves, but every name directly below them is. */
 function isOwned(name: string): boolean {
   const domain = getDomain(name, { allowPrivateDomains: true })
   return domain !== null && getDomain(`below.${name}`, { allowPrivateDomains: true }) === domain

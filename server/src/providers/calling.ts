@@ -1,9 +1,11 @@
-/** How a provider is called: what is added to its consent page, and how a token is put into a call. */
+/** How a provider is called: extra parameters of the authorization request, and how a token is put into a call. */
 import { ServiceError } from '../platform/errors.ts'
 import { ownParameters } from './endpoints.ts'
 import type { Injection } from './provider.ts'
 
-/** Headers that say where a message goes or ends, or that the proxy writes itself. A token in one would break the call. */
+/**
+ * Headers for routing and framing, and those that the proxy sets itself. A token in one of them would break the call.
+ */
 const notForTokens =
   /^(?:host|connection|keep-alive|te|trailer|upgrade|expect|cookie2?|set-cookie2?|range|if-range|forwarded|via|date|origin|referer|user-agent|http2-settings|accept(?:-.*)?|content-.*|transfer-encoding|proxy-.*|x-forwarded-.*|sec-.*)$/
 
@@ -16,7 +18,7 @@ export function readInjection({ in: place, name, prefix }: Injection): Injection
   return { in: place, name: lower, prefix }
 }
 
-/** They may add to our request, and change nothing that its safety rests on. */
+/** They may add parameters to the authorization request, but not replace those that its security depends on. */
 export function readAuthorizationParams(params: Readonly<Record<string, string>>): Record<string, string> {
   for (const name of Object.keys(params)) {
     const isOurs = ownParameters.has(name.toLowerCase())

@@ -17,9 +17,9 @@ export interface ChangeCredentialsNeeds {
 }
 
 /**
- * The client that is used from now on; a provider that waited for one becomes active. The secret that is there belongs
- * to its client: it stays with that client unless another is given, or none is to be sent. A provider without endpoints
- * is refused: it would become active.
+ * Replaces the client. A provider without credentials becomes active. The stored secret belongs to the stored client:
+ * it is kept if the client id stays the same, unless a new secret is given or none is to be sent. A provider without
+ * endpoints is refused, because it would become active.
  */
 export async function changeCredentials(
   { database, providers, audit, clock }: ChangeCredentialsNeeds,
@@ -28,7 +28,7 @@ export async function changeCredentials(
   requestId: string,
 ): Promise<Provider> {
   return database.transaction(async (tx) => {
-    // Locked, or another change could come between the client and its secret.
+    // Without the lock, a concurrent change could leave the client with another client's secret.
     const found = await providers.lock(database, tx, providerId, 'for update')
     if (!found) throw new ServiceError('not_found')
     metadataOf(found)

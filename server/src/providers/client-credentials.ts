@@ -3,14 +3,14 @@ import type { AuthMethod } from '../platform/oauth/oauth-client.ts'
 import { isRedactable, minRedactable } from '../platform/secret.ts'
 import type { Secret } from '../platform/secret.ts'
 
-/** The client that an authorization server knows us by. */
+/** The client as which this service is registered with an authorization server. */
 export interface Credentials {
   clientId: string
   clientSecret: Secret | undefined
   authMethod: AuthMethod
 }
 
-/** What an admin gives, held together: a method needs its secret, and a secret its method. */
+/** Checks that the method and the secret fit together: `none` excludes a secret, all other methods need one. */
 export function readCredentials(
   given: { clientId: string; clientSecret: Secret | undefined; authMethod: AuthMethod | undefined },
   usual: AuthMethod,

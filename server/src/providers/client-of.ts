@@ -9,7 +9,9 @@ import { metadataOf } from './provider.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderStore } from './provider-store.ts'
 
-/** What we are to this provider. An agent's addresses stay an agent's, also once an admin has given credentials. */
+/**
+ * The OAuth client for a provider. URLs that an agent proposed stay untrusted, even once an admin has set credentials.
+ */
 export async function clientOf(providers: ProviderStore, queries: Queries, provider: Provider): Promise<OAuthClient> {
   const { clientId, authMethod, source } = provider
   if (clientId === null) throw new ServiceError('conflict', { message: 'This provider has no credentials yet.' })
@@ -24,7 +26,9 @@ export async function clientOf(providers: ProviderStore, queries: Queries, provi
   }
 }
 
-/** The quirks of a preset. An address among them holds for its own server: another's secret must not go there. */
+/**
+ * The preset's quirks. Its refresh URL applies only on its own server: another server's secret must not be sent there.
+ */
 export function dialectOf(preset: Preset, { metadata }: Pick<Provider, 'metadata'>): Dialect {
   const { refreshEndpoint, ...anywhere } = preset.dialect ?? plainDialect
   const isOwnServer = metadata.token_endpoint === preset.tokenUrl

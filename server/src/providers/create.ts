@@ -9,7 +9,7 @@ import { defaultApiHosts, readApiHosts } from './api-hosts.ts'
 import { readAuthorizationParams, readInjection } from './calling.ts'
 import { readCredentials } from './client-credentials.ts'
 import { completeMetadata, describe } from './find-metadata.ts'
-import type { FindMetadataNeeds, Said } from './find-metadata.ts'
+import type { FindMetadataNeeds, MetadataInput } from './find-metadata.ts'
 import { presetMetadata } from './preset-metadata.ts'
 import { findPreset } from './presets/catalogue.ts'
 import type { Preset } from './presets/preset.ts'
@@ -28,8 +28,8 @@ export interface CreateProviderNeeds extends FindMetadataNeeds, RegisterClientNe
   clock: Clock
 }
 
-/** What an admin says. What is not said is discovered, taken from the preset, or left at its default. */
-export interface NewProvider extends Said {
+/** What an admin gives. Everything else is discovered, taken from the preset, or left at its default. */
+export interface NewProvider extends MetadataInput {
   preset: string | undefined
   name: string | undefined
   slug: string | undefined
@@ -126,8 +126,8 @@ function givenClient(wanted: NewProvider, preset: Preset | undefined): Registrat
   return { client: readCredentials({ clientId, clientSecret, authMethod }, usual), error: null }
 }
 
-/** A preset's endpoints are pinned. Another issuer has its own, or the secret would go to the wrong one. */
-function overPreset(preset: Preset, { discoveryUrl, metadata }: NewProvider): Said {
+/** A preset's endpoints are pinned. Another issuer needs its own, or the secret would be sent to the wrong server. */
+function overPreset(preset: Preset, { discoveryUrl, metadata }: NewProvider): MetadataInput {
   if (discoveryUrl !== undefined) {
     const message = 'A preset does not use discovery. Omit "preset" or "discovery_url".'
     throw new ServiceError('invalid_field', { field: 'discovery_url', message })

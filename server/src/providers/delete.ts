@@ -10,11 +10,11 @@ export interface DeleteProviderNeeds {
   providers: ProviderStore
   audit: AuditWriter
   clock: Clock
-  /** Whether somebody's account is still connected. */
+  /** Whether any account is still connected. */
   isConnected: (queries: Queries, providerId: string) => Promise<boolean>
 }
 
-/** Deleted first and looked at afterwards: a connection that is being made waits for the row, and then finds none. */
+/** Deletes first and checks afterwards: a concurrent new connection waits for the row lock, then finds no provider. */
 export async function deleteProvider(
   { database, providers, audit, clock, isConnected }: DeleteProviderNeeds,
   providerId: string,

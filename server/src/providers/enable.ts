@@ -13,12 +13,12 @@ export interface EnableNeeds {
   clock: Clock
 }
 
-/** Nobody can connect it, and no token of it is used, from the next call on. Doing so again changes nothing. */
+/** From the next call on, no account can be connected and none of its tokens is used. Idempotent. */
 export function disableProvider(needs: EnableNeeds, providerId: string, requestId: string): Promise<Provider> {
   return change(needs, needs.providers.disable, { event: 'provider.disabled', providerId, requestId })
 }
 
-/** Back to what it can be: without a client it waits for one. Without endpoints it can't be enabled. */
+/** It becomes active, or pending if it has no client. Refused if it has no endpoints. */
 export async function enableProvider(needs: EnableNeeds, providerId: string, requestId: string): Promise<Provider> {
   const found = await needs.providers.find(needs.database.queries, providerId)
   if (found) metadataOf(found)

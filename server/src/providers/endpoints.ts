@@ -1,11 +1,11 @@
 /**
- * What stands behind a provider's addresses, before anybody is asked: each is a plain https URL that OAuth admits.
- * Discovered ones are held to the same, whatever their server wrote.
+ * Checks a provider's URLs before any request is sent to them: each has to be a plain https URL that OAuth allows. The
+ * same rules apply to discovered URLs.
  */
 import { ServiceError } from '../platform/errors.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 
-/** The endpoints of RFC 8414, and how a body names them. */
+/** The endpoints of RFC 8414, and their names in request bodies. */
 export const endpointFields = {
   authorization_endpoint: 'authorization_url',
   token_endpoint: 'token_url',
@@ -19,7 +19,7 @@ export const endpointFields = {
 
 const endpointNames = Object.keys(endpointFields) as (keyof typeof endpointFields)[]
 
-/** Parameters that we send ourselves. RFC 6749 §3.1: none may come twice. */
+/** Parameters that the service sets itself. RFC 6749 §3.1: none may be repeated. */
 export const ownParameters: ReadonlySet<string> = new Set([
   'client_id',
   'client_secret',
@@ -43,22 +43,22 @@ export const ownParameters: ReadonlySet<string> = new Set([
 
 const maxUrlLength = 2000
 
-/** A copy that holds the members we know and nothing else, in the form that they are later sent in. */
-export function readMetadata(said: Readonly<Partial<Record<keyof Metadata, unknown>>>): Partial<Metadata> {
+/** A copy with the known members only, normalized to the form in which they are used later. */
+export function readMetadata(input: Readonly<Partial<Record<keyof Metadata, unknown>>>): Partial<Metadata> {
   const endpoints = endpointNames
-    .filter((name) => said[name] !== undefined)
-    .map((name) => [name, readEndpoint(said[name], endpointFields[name]).href])
-  const algorithms = said.id_token_signing_alg_values_supported
-  const isNamed = said.authorization_response_iss_parameter_supported
+    .filter((name) => input[name] !== undefined)
+    .map((name) => [name, readEndpoint(input[name], endpointFields[name]).href])
+  const algorithms = input.id_token_signing_alg_values_supported
+  const isNamed = input.authorization_response_iss_parameter_supported
   return {
-    ...(said.issuer !== undefined && { issuer: readIssuer(said.issuer) }),
+    ...(input.issuer !== undefined && { issuer: readIssuer(input.issuer) }),
     ...(Object.fromEntries(endpoints) as Partial<Metadata>),
     ...(isAlgorithms(algorithms) && { id_token_signing_alg_values_supported: algorithms }),
     ...(isNamed === true && { authorization_response_iss_parameter_supported: true }),
   }
 }
 
-/** Every URL in it, with the member that names it. */
+/** All its URLs, each with the name of its member. */
 export function urlsOf(metadata: Partial<Metadata>): { field: string; url: URL }[] {
   const endpoints = endpointNames.map((name) => ({ field: endpointFields[name], text: metadata[name] }))
   return [{ field: 'issuer_url', text: metadata.issuer }, ...endpoints].flatMap(({ field, text }) =>
@@ -66,7 +66,7 @@ export function urlsOf(metadata: Partial<Metadata>): { field: string; url: URL }
   )
 }
 
-/** Enough to connect somebody. Without an issuer of its own, the consent page's origin stands for it. */
+/** Throws unless it is enough to connect an account. Without an issuer, the origin of the consent page is used. */
 export function wholeMetadata(metadata: Partial<Metadata>): Metadata {
   const { token_endpoint, authorization_endpoint, device_authorization_endpoint } = metadata
   const missing = (field: string) =>
@@ -92,7 +92,7 @@ function readEndpoint(value: unknown, field: string): URL {
   return url
 }
 
-/** RFC 8414 §2. Kept letter by letter: answers are compared with it, and people are shown it. */
+/** RFC 8414 §2. Kept exactly as given: responses are compared with it, and users see it. */
 function readIssuer(value: unknown): string {
   const url = readUrl(value, 'issuer_url')
   const text = String(value)

@@ -1,6 +1,6 @@
 /**
- * From what somebody says of a provider to its whole metadata. What is said is judged before anything leaves; what is
- * then discovered is judged in the same way before anything is believed.
+ * Completes the metadata of a provider from what the caller gives. Given URLs are checked before any request is sent;
+ * discovered ones are checked in the same way before they are used.
  */
 import type { Egress, SuppliedBy } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
@@ -15,29 +15,29 @@ export interface FindMetadataNeeds {
   oauth: OAuth
 }
 
-/** As it comes in a body. */
-export interface Said {
+/** As given in a request body, not checked yet. */
+export interface MetadataInput {
   discoveryUrl: string | undefined
   metadata: Readonly<Partial<Record<keyof Metadata, unknown>>>
 }
 
-/** Judged, and on nobody's word but the caller's. */
+/** Checked. It contains only what the caller gave: nothing is discovered yet. */
 export interface Description {
   given: Partial<Metadata>
-  /** Where the rest is to be read. */
+  /** Where to discover the rest. */
   discovery: { url: URL; field: string } | undefined
   discoveryUrl: string | null
 }
 
-export function describe({ egress }: FindMetadataNeeds, said: Said, suppliedBy: SuppliedBy): Description {
-  const given = readMetadata(said.metadata)
-  const discovery = whereToDiscover(said.discoveryUrl, given)
-  const urls = said.discoveryUrl !== undefined && discovery ? [discovery, ...urlsOf(given)] : urlsOf(given)
+export function describe({ egress }: FindMetadataNeeds, input: MetadataInput, suppliedBy: SuppliedBy): Description {
+  const given = readMetadata(input.metadata)
+  const discovery = whereToDiscover(input.discoveryUrl, given)
+  const urls = input.discoveryUrl !== undefined && discovery ? [discovery, ...urlsOf(given)] : urlsOf(given)
   judgeUrls(egress, urls, suppliedBy)
-  return { given, discovery, discoveryUrl: said.discoveryUrl === undefined || !discovery ? null : discovery.url.href }
+  return { given, discovery, discoveryUrl: input.discoveryUrl === undefined || !discovery ? null : discovery.url.href }
 }
 
-/** What the operator gives counts before what is discovered; but for who the issuer is, on which both must agree. */
+/** Given members take precedence over discovered ones, except for the issuer, which has to be the same. */
 export async function completeMetadata(
   needs: FindMetadataNeeds,
   { given, discovery }: Description,
@@ -55,15 +55,15 @@ export async function discoverMetadata(
   { url, field }: { url: URL; field: string },
   suppliedBy: SuppliedBy,
 ): Promise<Metadata> {
-  const said = await oauth.discover(url, suppliedBy).catch((error: unknown) => {
+  const document = await oauth.discover(url, suppliedBy).catch((error: unknown) => {
     throw coarse(error, field)
   })
-  const found = { ...readMetadata(said), issuer: said.issuer }
+  const found = { ...readMetadata(document), issuer: document.issuer }
   judgeUrls(egress, urlsOf(found), suppliedBy)
   return found
 }
 
-/** The consent page is the one that only a person's browser opens. */
+/** The authorization endpoint is the only one that is opened by the user's browser, never by this service. */
 function judgeUrls(egress: Egress, urls: readonly { url: URL; field: string }[], suppliedBy: SuppliedBy): void {
   for (const { url, field } of urls) {
     if (field === endpointFields.authorization_endpoint) egress.judgePageUrl(url, suppliedBy, field)
@@ -71,7 +71,7 @@ function judgeUrls(egress: Egress, urls: readonly { url: URL; field: string }[],
   }
 }
 
-/** A stranger may add to what an issuer says of itself: under one domain there can be tenants who don't trust each other. */
+/** An agent may only add to the issuer's metadata: there can be tenants on one domain who don't trust each other. */
 function assertNoContradiction(given: Partial<Metadata>, found: Metadata): void {
   const discovered = new Map(urlsOf(found).map(({ field, url }) => [field, url.href]))
   for (const { field, url } of urlsOf({ ...given, issuer: found.issuer })) {
@@ -89,7 +89,7 @@ function whereToDiscover(
   return issuer === undefined ? undefined : { url: new URL(issuer), field: 'issuer_url' }
 }
 
-/** Whether the metadata is whole, or can be once it is discovered. */
+/** Whether the metadata is complete, or can be completed by discovery. */
 export function isEnough({ given, discovery }: Description): boolean {
   const { token_endpoint, authorization_endpoint, device_authorization_endpoint } = given
   return (
@@ -104,7 +104,7 @@ function givenMetadata(given: Partial<Metadata>): Metadata {
   throw new ServiceError('missing_field', { field: 'issuer_url', message })
 }
 
-/** One answer for all that can go wrong at the other end: nobody can use it to look around in a network. */
+/** The same error for everything that can go wrong at the other end, so that it can't be used to probe a network. */
 function coarse(error: unknown, field: string): unknown {
   if (error instanceof OAuthAnswerInvalid || error instanceof OAuthRefused) {
     return foreignIssuer(field, error.message)

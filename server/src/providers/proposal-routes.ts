@@ -3,7 +3,7 @@ import { actingAgent, onBehalfOf } from '../authenticate.ts'
 import type { Http } from '../platform/http/http.ts'
 import { proposeProvider } from './propose.ts'
 import type { ProposeNeeds } from './propose.ts'
-import { saidOf } from './provider-body.ts'
+import { metadataInputOf } from './provider-body.ts'
 import { detailsView } from './provider-view.ts'
 
 export function proposalRoutes(http: Http, needs: ProposeNeeds): void {
@@ -24,7 +24,12 @@ export function proposalRoutes(http: Http, needs: ProposeNeeds): void {
     async (request, reply) => {
       const { body, id } = request
       const { agent } = actingAgent(request)
-      const proposal = { ...saidOf(body), name: body.provider_name, slug: body.slug, scopes: body.scopes ?? [] }
+      const proposal = {
+        ...metadataInputOf(body),
+        name: body.provider_name,
+        slug: body.slug,
+        scopes: body.scopes ?? [],
+      }
       const provider = await proposeProvider(onBehalfOf(request, needs), agent, proposal, id)
       return reply.code(201).send(detailsView(provider, needs.config.baseUrl))
     },

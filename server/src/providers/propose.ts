@@ -1,6 +1,6 @@
 /**
- * An agent proposes a provider that nobody here has looked at. Nothing of it is trusted: its addresses are a stranger's
- * for good, they stay within one site, and how often anything may be asked is limited before anybody is asked.
+ * An agent proposes a provider that nobody has verified. Nothing in it is trusted: its addresses stay untrusted for
+ * good, they have to be on one site, and rate limits apply before any request is sent to them.
  */
 import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -13,7 +13,7 @@ import { perDay, takeFromLimit } from '../platform/limits/rate-limits.ts'
 import { defaultApiHosts } from './api-hosts.ts'
 import { urlsOf } from './endpoints.ts'
 import { completeMetadata, describe, isEnough } from './find-metadata.ts'
-import type { Description, FindMetadataNeeds, Said } from './find-metadata.ts'
+import type { Description, FindMetadataNeeds, MetadataInput } from './find-metadata.ts'
 import { resemblesPreset } from './presets/look-alikes.ts'
 import { bearerInjection, holdsSlug } from './provider.ts'
 import type { Provider } from './provider.ts'
@@ -32,7 +32,7 @@ export interface ProposeNeeds extends FindMetadataNeeds {
   clock: Clock
 }
 
-export interface Proposal extends Said {
+export interface Proposal extends MetadataInput {
   name: string
   slug: string | undefined
   scopes: string[]
@@ -53,7 +53,7 @@ export async function proposeProvider(
   const ownSlug = proposal.slug ?? slugFrom(name)
   const slug = ownSlug ?? `provider-${newId('prv', clock()).slice(-8)}`
   assertNotReserved(slug)
-  // A slug that was not given comes from the name: then the name is what was wrong.
+  // A slug that was not given is derived from the name, so check the name first: the error has to blame the name.
   assertOwnName('provider_name', name)
   if (ownSlug !== undefined) assertOwnName('slug', ownSlug)
   const description = describe(needs, proposal, 'stranger')
@@ -87,7 +87,7 @@ export async function proposeProvider(
     updatedAt: now,
   }
   await database.transaction(async (tx) => {
-    // Of two at once the slower one's client is simply never used.
+    // Of two concurrent proposals, the client that the slower one registered is never used.
     if (isComplete) await replaceIncomplete(needs, tx, slug, requestId)
     const isNew = await providers.insert(tx, provider, client?.clientSecret)
     if (!isNew) throw slugTaken()
@@ -104,7 +104,7 @@ function assertOwnName(field: string, text: string): void {
   throw new ServiceError('invalid_field', { field, message })
 }
 
-/** The issuer first, or where it is to be read: it says which site it is. */
+/** The issuer, or the URL where it is discovered, comes first: it determines the site. */
 export function urlsGiven({ given, discovery }: Description): { url: URL; field: string }[] {
   const urls = urlsOf(given)
   if (!discovery) return urls
@@ -137,7 +137,7 @@ async function keepGiven(needs: ProposeNeeds, { given }: Description) {
   return { metadata: given, client: undefined, error: 'endpoints_missing' as const }
 }
 
-/** The whole metadata of a stranger's provider: of one site, and at addresses that a stranger may name. */
+/** The complete metadata of a proposed provider: on one site, and at addresses that an untrusted caller may use. */
 export async function askProvider(needs: FindMetadataNeeds, description: Description): Promise<Metadata> {
   const metadata = await completeMetadata(needs, description, 'stranger')
   assertOneSite(urlsOf(metadata))

@@ -1,4 +1,4 @@
-/** What a body says, in the words of the use cases. */
+/** Converts request bodies to the parameters of the use cases. */
 import type {
   CreateProviderBody,
   ProposeProviderBody,
@@ -8,7 +8,7 @@ import type {
 } from '@sallyport/protocol/providers'
 import { Secret } from '../platform/secret.ts'
 import type { NewProvider } from './create.ts'
-import type { Said } from './find-metadata.ts'
+import type { MetadataInput } from './find-metadata.ts'
 import type { ProviderChanges } from './update.ts'
 
 export function changesOf({ provider_name, scopes, api_hosts, if_updated_at }: UpdateProviderBody): ProviderChanges {
@@ -28,14 +28,14 @@ export function credentialsOf({ client_id, client_secret, token_endpoint_auth_me
   }
 }
 
-/** With the endpoints that only an admin gives. */
-export function endpointsOf(body: ProviderEndpointsBody): Said {
+/** Includes the endpoints that only an admin can set. */
+export function endpointsOf(body: ProviderEndpointsBody): MetadataInput {
   const { device_authorization_endpoint, revocation_endpoint, userinfo_endpoint } = body
-  const said = saidOf(body)
+  const input = metadataInputOf(body)
   return {
-    ...said,
+    ...input,
     metadata: {
-      ...said.metadata,
+      ...input.metadata,
       ...(device_authorization_endpoint !== undefined && { device_authorization_endpoint }),
       ...(revocation_endpoint !== undefined && { revocation_endpoint }),
       ...(userinfo_endpoint !== undefined && { userinfo_endpoint }),
@@ -60,7 +60,7 @@ export function newProviderOf(body: CreateProviderBody): NewProvider {
   }
 }
 
-export function saidOf(body: Partial<ProposeProviderBody>): Said {
+export function metadataInputOf(body: Partial<ProposeProviderBody>): MetadataInput {
   return {
     discoveryUrl: body.discovery_url,
     metadata: {

@@ -52,12 +52,12 @@ export const providerClientSecret: SealedColumn = {
   table: 'providers',
   column: 'client_secret',
   rowColumn: 'provider_id',
-  // A provider belongs to the installation; nobody else could be named.
+  // A provider belongs to the installation, not to a user.
   ownerColumn: 'provider_id',
 }
 
 export interface ProviderName extends Pick<Provider, 'name' | 'source' | 'apiHosts'> {
-  /** null once it is deleted: another may then have it. */
+  /** Null once the provider is deleted: another one may then use the slug. */
   slug: string | null
 }
 
@@ -71,7 +71,7 @@ export function createProviderStore(vault: Vault) {
   }
 
   return {
-    /** False where the slug is taken. */
+    /** False if the slug is taken. */
     insert: async (tx: Queries, provider: Provider, clientSecret: Secret | undefined): Promise<boolean> => {
       const row = await tx
         .insertInto('providers')
@@ -105,7 +105,7 @@ export function createProviderStore(vault: Vault) {
     },
 
     find: (queries: Queries, providerId: string) => findBy(queries, 'provider_id', providerId),
-    /** Also of those that are deleted: what refers to them still has a name to show. */
+    /** Includes deleted providers: records that refer to them still show a name. */
     namesOf: async (queries: Queries, providerIds: readonly string[]): Promise<Map<string, ProviderName>> => {
       if (providerIds.length === 0) return new Map()
       const rows = await queries
@@ -122,7 +122,7 @@ export function createProviderStore(vault: Vault) {
     },
     findBySlug: (queries: Queries, slug: string) => findBy(queries, 'slug', slug),
 
-    /** The active provider whose tokens may go there: of several one that somebody answers for, then the oldest. */
+    /** The active provider whose tokens may be sent to this host. Of several: a verified one, then the oldest. */
     findByHost: async (queries: Queries, host: string): Promise<Provider | undefined> => {
       const rows = await queries
         .selectFrom('providers')
@@ -138,8 +138,8 @@ export function createProviderStore(vault: Vault) {
     },
 
     /**
-     * In a transaction that builds on the provider: it can't be disabled or deleted before that ends. One that then
-     * changes it locks `for update`: two that share a row would wait for each other.
+     * For a transaction that depends on the provider, which can't be disabled or deleted before it ends. A transaction
+     * that changes the provider afterwards has to lock `for update`: two that hold shared locks would deadlock.
      */
     lock: async (
       { engine }: Database,
@@ -169,7 +169,7 @@ export function createProviderStore(vault: Vault) {
       return vault.open(queries, providerClientSecret, place, sealed)
     },
 
-    /** Takes them into use, and makes a provider that waited for them active. */
+    /** Replaces the credentials. A provider in `pending_credentials` becomes active. */
     setCredentials: async (
       tx: Queries,
       providerId: string,
@@ -198,7 +198,7 @@ export function createProviderStore(vault: Vault) {
       return row && toProvider(row)
     },
 
-    /** The caller holds the row's lock. */
+    /** The caller holds the row lock. */
     update: async (
       tx: Queries,
       { providerId, name, scopes, apiHosts, updatedAt }: Pick<Provider, ProviderEdit | 'providerId' | 'updatedAt'>,
@@ -215,7 +215,7 @@ export function createProviderStore(vault: Vault) {
         .execute()
     },
 
-    /** Undefined where there is no such provider, or it is disabled already. */
+    /** Undefined if there is no such provider, or it is disabled already. */
     disable: async (tx: Queries, providerId: string, now: Date): Promise<Provider | undefined> => {
       const row = await tx
         .updateTable('providers')
@@ -228,7 +228,7 @@ export function createProviderStore(vault: Vault) {
       return row && toProvider(row)
     },
 
-    /** Active, or waiting where there is no client. Undefined where there is no such provider, or it is not disabled. */
+    /** Active, or pending without a client. Undefined if there is no such provider, or it is not disabled. */
     enable: async (tx: Queries, providerId: string, now: Date): Promise<Provider | undefined> => {
       const row = await tx
         .updateTable('providers')
@@ -265,7 +265,7 @@ export function createProviderStore(vault: Vault) {
       return row && toProvider(row)
     },
 
-    /** The endpoints that a proposal lacked. The caller holds the row's lock. */
+    /** Sets the endpoints that a proposal lacked. The caller holds the row lock. */
     setEndpoints: async (
       tx: Queries,
       { providerId, metadata, discoveryUrl, apiHosts, registrationError, updatedAt }: Provider,
@@ -283,7 +283,7 @@ export function createProviderStore(vault: Vault) {
         .execute()
     },
 
-    /** The row stays for what refers to it; its secret goes and its slug is free. */
+    /** The row stays for records that refer to it. Its secret is deleted, and its slug can be used again. */
     delete: async (tx: Queries, providerId: string, now: Date): Promise<Provider | undefined> => {
       const found = await findBy(tx, 'provider_id', providerId)
       const row =
@@ -305,7 +305,7 @@ export function createProviderStore(vault: Vault) {
       return row && found
     },
 
-    /** The proposal without endpoints that has this slug: nothing refers to it. */
+    /** Deletes a proposal without endpoints that has this slug. No record refers to it. */
     dropIncomplete: async (tx: Queries, slug: string): Promise<string[]> => {
       const rows = await tx
         .deleteFrom('providers')
@@ -349,7 +349,7 @@ export function createProviderStore(vault: Vault) {
 
 export type ProviderStore = ReturnType<typeof createProviderStore>
 
-/** As the column writes them: the host itself, and a wildcard at each name above it. What else LIKE finds is sorted out. */
+/** As written in the column: the host, and wildcards for its parent domains. The caller drops other matches of LIKE. */
 function entriesFor(host: string): string[] {
   const labels = host.split('.')
   const above = labels.slice(1).map((_, index) => `*.${labels.slice(index + 1).join('.')}`)

@@ -1,13 +1,13 @@
 import { ServiceError } from '../platform/errors.ts'
 import type { AuthMethod, Metadata } from '../platform/oauth/oauth-client.ts'
 
-/** An OAuth provider that people can connect. Its metadata is pinned: it changes only when an admin says so. */
+/** An OAuth provider whose accounts users can connect. Its metadata is pinned: only an admin can change it. */
 export interface Provider {
   providerId: string
   slug: string
   name: string
   source: ProviderSource
-  /** The preset it was made from, whose quirks it keeps. */
+  /** The preset it was created from, whose quirks apply to it. */
   preset: string | null
   /** The agent that proposed it. */
   proposedBy: string | null
@@ -16,20 +16,20 @@ export interface Provider {
   metadata: Partial<Metadata>
   discoveryUrl: string | null
   scopes: string[]
-  /** Where its tokens may go: `name`, `*.name`, each with an optional port. */
+  /** Where its tokens may be sent: `name`, `*.name`, each with an optional port. */
   apiHosts: string[]
   clientId: string | null
   authMethod: AuthMethod
   authorizationParams: Record<string, string>
   injection: Injection
   allowRange: boolean
-  /** Why automatic registration did not give a client, as a coarse code. */
+  /** Why dynamic client registration failed, as a coarse code. */
   registrationError: string | null
   createdAt: Date
   updatedAt: Date
 }
 
-/** The members that an admin can correct. */
+/** The members that an admin can change. */
 export type ProviderEdit = 'name' | 'scopes' | 'apiHosts'
 export type ProviderStatus = 'active' | 'pending_credentials' | 'disabled'
 export type ProviderSource = 'admin' | 'preset' | 'proposal'
@@ -43,12 +43,12 @@ export interface Injection {
 
 export const bearerInjection: Injection = { in: 'header', name: 'authorization', prefix: 'Bearer ' }
 
-/** Somebody who answers for it gave its addresses. Credentials from an admin change nothing about whose they are. */
+/** Whether its URLs come from an admin or a preset. A proposal stays unverified even once an admin sets credentials. */
 export function isVerified({ source }: Pick<Provider, 'source'>): boolean {
   return source !== 'proposal'
 }
 
-/** Throws where endpoints are missing; an active provider has them. */
+/** Throws if endpoints are missing. An active provider has them. */
 export function metadataOf({ metadata }: Pick<Provider, 'metadata'>): Metadata {
   const { issuer, token_endpoint } = metadata
   if (issuer !== undefined) return { ...metadata, issuer }
@@ -70,19 +70,19 @@ export function hasDeviceFlow({ metadata }: Provider): boolean {
   return metadata.device_authorization_endpoint !== undefined
 }
 
-/** Why there is no client: coarse, because an agent is told. */
+/** Why there is no client. Coarse, because agents see it. */
 export type RegistrationError =
   | 'registration_unsupported'
   | 'registration_refused'
   | 'registration_unreachable'
-  /** It answered, but not as RFC 7591 says, or with a secret too short to be kept. */
+  /** The response does not follow RFC 7591, or its secret is too short to be redacted. */
   | 'registration_invalid'
-  /** Not asked: no endpoints are known. */
+  /** Not attempted: no endpoints are known. */
   | 'endpoints_missing'
-  /** Not asked: an admin looks at proposals first. */
+  /** Not attempted: an admin reviews proposals first. */
   | 'review'
 
-/** Where a person comes back to after consent (spec v4, Endpoints). */
+/** Where the user is sent after consent (spec v4, Endpoints). */
 export function redirectUri(baseUrl: URL, slug: string): string {
   return `${baseUrl.origin}/v4/oauth/callback/${slug}`
 }

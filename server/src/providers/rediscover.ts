@@ -21,7 +21,7 @@ export interface RediscoverNeeds extends FindMetadataNeeds {
   clock: Clock
 }
 
-/** Reads the pinned metadata anew. What is not found stays as it was; so do issuer, client and hosts. */
+/** Reloads the pinned metadata. Members that are not found stay unchanged, and so do issuer, client and hosts. */
 export async function rediscoverProvider(
   needs: RediscoverNeeds,
   providerId: string,
@@ -44,7 +44,7 @@ export async function rediscoverProvider(
   })
 }
 
-/** A preset's endpoints come with this release. On another server they are that server's to say. */
+/** A preset's endpoints are part of this release. Those of another server have to be discovered. */
 function presetFor(preset: string | null, metadata: Metadata): Metadata | undefined {
   const own = preset === null ? undefined : findPreset(preset)
   return own?.issuerUrl === metadata.issuer ? presetMetadata(own) : undefined

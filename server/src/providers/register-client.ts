@@ -16,10 +16,10 @@ export interface RegisterClientNeeds {
   oauth: OAuth
 }
 
-/** A client, or why there is none; either way the provider can be kept. */
+/** A client, or why there is none. The provider is stored in both cases. */
 export type Registration = { client: Credentials; error: null } | { client: undefined; error: RegistrationError }
 
-/** Asks the provider for a client (RFC 7591). It is known by the slug: that stands in the redirect URI. */
+/** Registers a client with the provider (RFC 7591). It is tied to the slug, which is part of the redirect URI. */
 export async function registerClient(
   { config, oauth }: RegisterClientNeeds,
   { metadata, slug, scopes }: { metadata: Metadata; slug: string; scopes: readonly string[] },
@@ -39,7 +39,7 @@ function without(error: RegistrationError): Registration {
   return { client: undefined, error }
 }
 
-/** Held to what an admin's client is. */
+/** The same rules as for a client that an admin enters. */
 function isUsable({ clientId, clientSecret: secret }: Credentials): boolean {
   const isSecret = secret === undefined || (secret.matches(clientSecretPattern) && isRedactable(secret))
   return clientIdPattern.test(clientId) && isSecret

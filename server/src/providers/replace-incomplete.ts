@@ -9,7 +9,7 @@ interface ReplaceIncompleteNeeds {
   clock: Clock
 }
 
-/** In the transaction that adds a provider with this slug: a proposal without endpoints gives its place up. */
+/** Deletes a proposal without endpoints that has this slug, in the transaction that adds a provider with it. */
 export async function replaceIncomplete(
   { providers, audit, clock }: ReplaceIncompleteNeeds,
   tx: Queries,

@@ -1,6 +1,6 @@
 /**
- * An admin sets all endpoints of a proposal that lacks some. They are judged as the proposal's own would have been: its addresses
- * stay a stranger's, because the provider is still one that an agent proposed. Endpoints that are set never change.
+ * An admin sets all endpoints of a proposal that lacks some. They are checked like those of a proposal, because it is
+ * still a provider that an agent proposed, whose addresses stay untrusted. Endpoints can be set only once.
  */
 import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -8,7 +8,7 @@ import type { Database } from '../platform/database/database.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { defaultApiHosts } from './api-hosts.ts'
 import { describe } from './find-metadata.ts'
-import type { FindMetadataNeeds, Said } from './find-metadata.ts'
+import type { FindMetadataNeeds, MetadataInput } from './find-metadata.ts'
 import { askProvider, urlsGiven } from './propose.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderStore } from './provider-store.ts'
@@ -26,13 +26,13 @@ export interface SetEndpointsNeeds extends FindMetadataNeeds, RegisterClientNeed
 export async function setEndpoints(
   needs: SetEndpointsNeeds,
   providerId: string,
-  said: Said,
+  input: MetadataInput,
   requestId: string,
 ): Promise<Provider> {
   const { database, providers, audit, clock } = needs
   const found = withoutEndpoints(await providers.find(database.queries, providerId))
   // The admin's endpoints replace the agent's: tokens must not go to an address that the admin did not name.
-  const description = describe(needs, said, 'stranger')
+  const description = describe(needs, input, 'stranger')
   assertOneSite(urlsGiven(description))
   const metadata = await askProvider(needs, description)
   const { client, error } = await registerClient(needs, { ...found, metadata }, 'stranger')
@@ -43,7 +43,7 @@ export async function setEndpoints(
       ...before,
       metadata,
       discoveryUrl: description.discoveryUrl,
-      // What an admin has chosen meanwhile stays.
+      // Keep hosts that an admin has set in the meantime.
       apiHosts: before.apiHosts.length > 0 ? before.apiHosts : defaultApiHosts(metadata),
       registrationError: error,
       updatedAt: at,

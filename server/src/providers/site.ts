@@ -1,16 +1,16 @@
 /**
- * What belongs to one owner. A proposal stays within the site of its issuer: otherwise an agent could show a person
- * the consent page of a provider they trust, and have the answer, or the token, sent to somebody else.
+ * A site has one owner. All URLs of a proposal have to be on the site of its issuer: otherwise an agent could show a
+ * user the consent page of a provider they trust, and have the authorization code or the token sent to someone else.
  */
 import { getDomain } from 'tldts'
 import { ServiceError } from '../platform/errors.ts'
 
-/** The registrable domain. An address, a single label or a suffix stands for no more than itself, with its port. */
+/** The registrable domain. An IP address, a single label or a public suffix is a site by itself, with its port. */
 export function siteOf({ hostname, host }: URL): string {
   return getDomain(hostname, { allowPrivateDomains: true }) ?? host
 }
 
-/** The first is the one that the others are held against. */
+/** Throws unless all others are on the site of the first. */
 export function assertOneSite(urls: readonly { url: URL; field: string }[]): void {
   const [first, ...rest] = urls
   const stranger = first && rest.find(({ url }) => siteOf(url) !== siteOf(first.url))

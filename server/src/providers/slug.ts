@@ -5,14 +5,14 @@ const maxLength = 40
 /** Access requests name the sandbox by this slug, so no new provider can have it. */
 export const sandboxSlug = 'sandbox'
 
-/** The same error whether a provider has the slug or the sandbox does. */
+/** Throws the same error as for a slug that another provider has. */
 export function assertNotReserved(slug: string): void {
   if (slug !== sandboxSlug) return
   const message = 'The slug "sandbox" is reserved. Choose another.'
   throw new ServiceError('slug_taken', { field: 'slug', message })
 }
 
-/** `Acme Corp` is `acme-corp`. A name without a Latin letter or a digit gives none. */
+/** `Acme Corp` becomes `acme-corp`. Undefined if the name has no Latin letter or digit. */
 export function slugFrom(name: string): string | undefined {
   const slug = name
     .normalize('NFKD')

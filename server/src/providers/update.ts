@@ -1,6 +1,6 @@
 /**
- * An admin corrects a provider. Grants keep the hosts that a person approved: a host that is added here reaches none of
- * them, and one that is removed is refused by the policy from the next call on.
+ * An admin changes a provider. Grants keep the hosts that their users approved: none of them covers a host that is
+ * added here, and a host that is removed is refused from the next call on.
  */
 import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -19,12 +19,12 @@ export interface UpdateProviderNeeds {
   clock: Clock
 }
 
-/** What is undefined stays as it is. */
+/** Undefined members don't change. */
 export interface ProviderChanges {
   name: string | undefined
   scopes: string[] | undefined
   apiHosts: string[] | undefined
-  /** Refuses the change if the provider is not as it was at that time. */
+  /** Refuses the change if the provider was changed since that time. */
   ifUpdatedAt: Date | undefined
 }
 
@@ -64,7 +64,7 @@ export async function updateProvider(
   })
 }
 
-/** A provider that an agent proposed is called as a stranger's address for good: say so now, not at each call. */
+/** Hosts of a proposed provider always count as untrusted: refuse now what the egress would refuse at every call. */
 function assertReachable(egress: Pick<Egress, 'judgeUrl'>, { source, apiHosts }: Provider, wanted: readonly string[]) {
   if (source !== 'proposal') return
   for (const [index, entry] of wanted.entries()) {
@@ -75,7 +75,7 @@ function assertReachable(egress: Pick<Egress, 'judgeUrl'>, { source, apiHosts }:
 
 type Wanted = Pick<Provider, 'name' | 'scopes' | 'apiHosts'>
 
-/** Each member that differs, with what it was; undefined where nothing does. */
+/** The old and new values of each member that differs. Undefined if none does. */
 function differences(before: Wanted, after: Wanted) {
   const members = [
     ['provider_name', before.name, after.name],

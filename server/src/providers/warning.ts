@@ -2,7 +2,7 @@ import { isVerified, metadataOf } from './provider.ts'
 import type { Provider } from './provider.ts'
 import { siteOf } from './site.ts'
 
-/** What a person should read before they go to the provider; null for one that somebody here answers for. */
+/** Shown to users before they go to the provider. Null for a verified provider. */
 export function warningOf(provider: Provider): string | null {
   if (isVerified(provider)) return null
   const site = siteOf(new URL(metadataOf(provider).issuer))

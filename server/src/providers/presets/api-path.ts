@@ -1,14 +1,14 @@
 /**
- * Whether a call falls under a path of a preset. Servers read odd paths differently, so every reading that one of them
- * might make is tried: it is better to refuse a strange call than to let one through.
+ * Whether a call matches one of a preset's paths. Servers interpret unusual paths differently, so every interpretation
+ * that one of them might use is tried: it is better to refuse a strange call than to let one through.
  */
 import { matchesHost } from '../api-hosts.ts'
 import type { PathReading } from './path-readings.ts'
 import { readingsOf } from './path-readings.ts'
 
 /**
- * `path` covers itself and everything below it, unless it is exact. `*` stands for any text within one segment, a segment
- * `**` for any number of segments. Without `methods` it covers all of them.
+ * `path` covers itself and everything below it, unless `isExact` is set. `*` matches any text within a segment, a
+ * segment `**` matches any number of segments. Without `methods`, all methods are covered.
  */
 export interface ApiPath {
   host: string
@@ -23,7 +23,7 @@ export interface ApiCall {
   path: string
 }
 
-/** What is asked of one segment. */
+/** The pattern of one segment. */
 interface Part {
   text: string
   kind: 'literal' | 'text with stars' | 'any one' | 'any number'
@@ -33,9 +33,9 @@ export interface PathRule {
   parts: readonly Part[]
   hasAnyNumber: boolean
   isExact: boolean
-  /** One that must be there as it is, unless a format stands behind it. */
+  /** A segment that has to be present exactly, except that a format may follow it. */
   literal: string | undefined
-  /** In capitals; undefined for all. */
+  /** In upper case. Undefined: all. */
   methods: ReadonlySet<string> | undefined
 }
 
@@ -60,12 +60,12 @@ function kindOf(part: string): Part['kind'] {
 }
 
 export function matchesApiPath(entry: ApiPath, call: ApiCall): boolean {
-  // A port is not looked at: the same server answers, or none.
+  // The port is ignored: the rules apply on all ports.
   if (!matchesHost(entry.host, call.host.replace(/:\d*$/, ''))) return false
   return matchesRule(compilePath(entry), readingsOf(call.path), [call.method.trim().toUpperCase()])
 }
 
-/** `methods` are all that the call may be taken for; any of them is enough, and undefined stands for whichever. */
+/** `methods` are all that the upstream might execute the call as. One match is enough; undefined matches any rule. */
 export function matchesRule(
   rule: PathRule,
   readings: readonly PathReading[],
@@ -76,7 +76,7 @@ export function matchesRule(
   return readings.some((reading) => coversReading(rule, reading))
 }
 
-/** A rule for one segment, wherever it stands. */
+/** Whether the rule is for one segment at any depth. */
 export function isForAnyPlace({ parts: [first, ...rest], isExact }: PathRule): boolean {
   return first?.kind === 'any number' && rest.length === 1 && !isExact
 }
@@ -87,7 +87,7 @@ function coversReading(rule: PathRule, { segments, isJoined, hasDots }: PathRead
     if (isExact && parts.length < segments.length) return false
     return parts.length <= segments.length && parts.every((part, at) => matchesSegment(part, segments[at]))
   }
-  // Most calls end here: what follows costs more.
+  // A cheap check that rules out most calls.
   if (literal !== undefined && !segments.some((text) => (hasDots ? text.startsWith(literal) : text === literal))) {
     return false
   }
@@ -97,8 +97,8 @@ function coversReading(rule: PathRule, { segments, isJoined, hasDots }: PathRead
 }
 
 /**
- * How many segments the pattern can cover. Follows all ways through the pattern at once, so that the work grows only with
- * the length of the path.
+ * How many segments the pattern can cover. Follows all alternatives at once, so the time grows only with the length of
+ * the path.
  */
 function endsOf(
   parts: readonly Part[],
@@ -116,7 +116,7 @@ function endsOf(
       const segment = segments[at]
       if (!matchesSegment(part, segment)) continue
       next.add(at + 1)
-      // A name with escaped slashes in it (`group%2Fproject`) is one segment for the server that keeps them.
+      // A name with escaped slashes (`group%2Fproject`) is one segment for servers that don't decode them.
       if (part.kind === 'literal') continue
       for (let end = at + 1; isJoined?.[end] && !next.has(end + 1); end++) next.add(end + 1)
     }
@@ -125,7 +125,7 @@ function endsOf(
   return ends
 }
 
-/** Many frameworks take a format at the end of a path, known to them or not: `keys.json` is `keys`. */
+/** Many frameworks accept a format at the end of a path, known to them or not: `keys.json` is `keys`. */
 const format = /\.[a-z0-9]{1,8}$/
 
 function matchesSegment(part: Part | undefined, text: string | undefined): boolean {

@@ -21,10 +21,10 @@ export const atlassian: Preset = {
     id: 'account_id',
     labels: ['email', 'name'],
   },
-  // Sites are called as api.atlassian.com/ex/jira/{cloudId}/…, never at their own names.
+  // Sites are called as api.atlassian.com/ex/jira/{cloudId}/…, never by their own host names.
   apiHosts: [host],
   batchPaths: [{ host, path: '/**/graphql' }],
-  // `/oauth/token/accessible-resources` is left out: it lists sites, and nothing works without it.
+  // `/oauth/token/accessible-resources` is not included: it lists the sites, and nothing works without it.
   credentialPaths: [
     { host, path: '/admin' },
     { host, path: '/users' },
@@ -32,7 +32,7 @@ export const atlassian: Preset = {
     { host, path: '/ex/**/rest/pat' },
     { host, path: '/ex/**/api-tokens' },
     { host, path: '/ex/**/atlassian-connect' },
-    // Besides calls it carries mutations that make tokens, apps and web triggers; REST does the rest of its work.
+    // GraphQL has mutations that create tokens, apps and web triggers. Everything else can be done with REST.
     { host, path: '/**/graphql' },
     { host, path: '/**/webhook', methods: writes },
     { host, path: '/**/webhooks', methods: writes },

@@ -23,7 +23,7 @@ export const discord: Preset = {
   },
   apiHosts: [host],
   batchPaths: [],
-  // The version in the path can be left out, so each of these is looked for at any depth.
+  // The version in the path is optional, so these match at any depth.
   credentialPaths: [
     { host, path: '/oauth2' },
     { host, path: '/api/**/oauth2' },
@@ -33,7 +33,7 @@ export const discord: Preset = {
     { host, path: '/api/**/integrations' },
     { host, path: '/api/**/partner-sdk' },
     { host, path: '/api/**/invites', methods: ['POST'] },
-    // Following a channel makes a webhook.
+    // Following a channel creates a webhook.
     { host, path: '/api/**/channels/*/followers' },
     { host, path: '/api/**/channels/*/recipients', methods: writes },
     { host, path: '/api/**/guilds/*/members', methods: writes },

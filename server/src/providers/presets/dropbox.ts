@@ -33,7 +33,7 @@ export const dropbox: Preset = {
     { host: '*.dropboxapi.com', path: '/2/team/members/send_welcome_email' },
     { host: '*.dropboxapi.com', path: '/2/team/members/secondary_emails' },
     { host: '*.dropboxapi.com', path: '/2/team/members/set_admin_permissions*' },
-    // It changes the address that somebody signs in with.
+    // Can change the e-mail address that a member signs in with.
     { host: '*.dropboxapi.com', path: '/2/team/members/set_profile*' },
     { host: '*.dropboxapi.com', path: '/2/team/groups/members/add' },
     { host: '*.dropboxapi.com', path: '/2/team/groups/members/set_access_type' },

@@ -2,7 +2,7 @@ import type { ApiPath } from './api-path.ts'
 import { persistedQuery, writes } from './preset.ts'
 import type { Preset } from './preset.ts'
 
-/** The same repository answers by name and by number. */
+/** A repository can be addressed by name and by number. */
 function ofRepository(path: string, methods?: readonly string[]): ApiPath[] {
   return below(['/repos/*/*', '/repositories/*'], path, methods)
 }
@@ -15,7 +15,7 @@ function ofTeam(path: string): ApiPath[] {
   return below(['/teams/*', '/orgs/*/teams/*', '/organizations/*/team/*', '/enterprises/*/teams/*'], path, writes)
 }
 
-/** Secrets show their names alone; who sets one decides what a workflow trusts. */
+/** Reading returns only the names of secrets. Setting one changes what a workflow trusts. */
 const workflowSettings = ['actions', 'codespaces', 'dependabot'].flatMap((kind) => [
   `${kind}/secrets`,
   `${kind}/variables`,
@@ -47,7 +47,7 @@ export const github: Preset = {
     { host: 'api.github.com', path: '/user/keys' },
     { host: 'api.github.com', path: '/user/gpg_keys' },
     { host: 'api.github.com', path: '/user/ssh_signing_keys' },
-    // An address of somebody else's can have the password reset.
+    // Someone else's e-mail address could be added, and then used to reset the password.
     { host: 'api.github.com', path: '/user/emails', methods: writes },
     { host: 'api.github.com', path: '/authorizations' },
     { host: 'api.github.com', path: '/applications' },
@@ -56,16 +56,16 @@ export const github: Preset = {
     { host: 'api.github.com', path: '/credentials' },
     { host: 'api.github.com', path: '/scim' },
     { host: 'api.github.com', path: '/installation/token' },
-    // PubSubHubbub: subscribing makes a webhook.
+    // PubSubHubbub: subscribing creates a webhook.
     { host: 'api.github.com', path: '/hub' },
-    // A server of one's own is administered here.
+    // Administration of a self-hosted server.
     ...['users', 'keys', 'hooks', 'tokens', 'organizations'].map((kind) => ({
       host: 'api.github.com',
       path: `/admin/${kind}`,
     })),
     { host: 'api.github.com', path: '/user/migrations' },
     { host: 'api.github.com', path: '/user/installations', methods: writes },
-    // A codespace has a token of the user's and runs what the repository says.
+    // A codespace has a token of the user and runs code from the repository.
     { host: 'api.github.com', path: '/user/codespaces', methods: writes },
     ...ofRepository('codespaces', writes),
     ...ofRepository('pulls/*/codespaces', writes),
@@ -75,7 +75,7 @@ export const github: Preset = {
     ...ofRepository('actions/oidc', writes),
     ...ofOrganization('actions/oidc', writes),
     ...ofOrganization('private-registries', writes),
-    // An alert quotes the secret that was found.
+    // An alert contains the secret that was found.
     ...ofRepository('secret-scanning/alerts'),
     ...ofOrganization('secret-scanning/alerts'),
     ...ofRepository('collaborators', writes),

@@ -4,7 +4,7 @@ import type { Preset } from './preset.ts'
 
 const host = 'gitlab.com'
 
-/** A project's and a group's credentials are made the same way. */
+/** Projects and groups have the same paths for credentials. */
 function ofProjectsAndGroups(path: string, methods?: readonly string[]): ApiPath[] {
   return ['projects', 'groups'].map((kind) => ({
     host,
@@ -29,7 +29,7 @@ export const gitlab: Preset = {
   apiHosts: [host],
   batchPaths: [{ host, path: '/api/graphql' }],
   credentialPaths: [
-    // Besides calls it carries mutations that make tokens and fields that show them; REST does the rest of its work.
+    // GraphQL has mutations that create tokens and fields that return them. Everything else can be done with REST.
     { host, path: '/api/graphql' },
     { host, path: '/oauth' },
     { host, path: '/-' },
@@ -43,7 +43,7 @@ export const gitlab: Preset = {
     { host, path: '/api/*/users/*/impersonation_tokens' },
     { host, path: '/api/*/users/*/keys' },
     { host, path: '/api/*/users/*/gpg_keys' },
-    // An address of somebody else's can have the password reset.
+    // Someone else's e-mail address could be added, and then used to reset the password.
     { host, path: '/api/*/user/emails', methods: writes },
     { host, path: '/api/*/users', methods: writes },
     { host, path: '/api/*/applications' },
@@ -73,7 +73,7 @@ export const gitlab: Preset = {
     { host, path: '/api/*/projects/*/job_token_scope', methods: writes },
     { host, path: '/api/*/projects/*/pages/domains', methods: writes },
     { host, path: '/api/*/projects/*/import_project_members' },
-    // A schedule runs on with its owner's rights, and shows the variables that it passes on.
+    // A schedule keeps running with its owner's permissions, and returns its variables.
     { host, path: '/api/*/projects/*/pipeline_schedules', methods: writes },
     { host, path: '/api/*/projects/*/pipeline_schedules/*' },
     { host, path: '/api/*/projects/*/pipelines/*/variables' },
@@ -89,12 +89,12 @@ export const gitlab: Preset = {
     ...ofProjectsAndGroups('runners'),
     ...ofProjectsAndGroups('variables'),
     ...ofProjectsAndGroups('hooks'),
-    // `services` is their former name. A Slack or Teams URL in one is a credential.
+    // `services` is the former name of integrations. A Slack or Teams URL in one is a credential.
     ...ofProjectsAndGroups('integrations'),
     ...ofProjectsAndGroups('services'),
     ...ofProjectsAndGroups('clusters'),
     ...ofProjectsAndGroups('external_status_checks', writes),
-    // The archive can be sent to any address.
+    // The archive can be uploaded to any URL.
     ...ofProjectsAndGroups('export'),
     ...ofProjectsAndGroups('export_relations'),
     ...ofProjectsAndGroups('members', writes),

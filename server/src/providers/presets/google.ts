@@ -16,10 +16,10 @@ export const google: Preset = {
   userinfoUrl: 'https://openidconnect.googleapis.com/v1/userinfo',
   tokenEndpointAuthMethod: 'client_secret_post',
   defaultScopes: ['openid', 'email', 'profile'],
-  // A refresh token comes only with the first consent, so the consent is asked for each time.
+  // A refresh token is issued only with a user's consent, so consent is requested each time.
   authorizationParams: { access_type: 'offline', prompt: 'consent' },
   account: { from: 'id_token', id: 'sub', labels: ['email', 'name'] },
-  // Named one by one: below googleapis.com anyone can have a bucket with a name of its own.
+  // Listed one by one: anyone can have a storage bucket with its own name below googleapis.com.
   apiHosts: [
     'www.googleapis.com',
     'openidconnect.googleapis.com',
@@ -56,12 +56,12 @@ export const google: Preset = {
     { host: '*.googleapis.com', path: '/**/serviceAccounts/*:generateIdToken' },
     { host: '*.googleapis.com', path: '/**/serviceAccounts/*:sign*' },
     { host: '*.googleapis.com', path: '/**/apiKeys' },
-    // Push channels send what changes to an address for days, and can be renewed.
+    // Push channels send changes to a URL for days, and can be renewed.
     ...watched.map((path) => ({ host: '*.googleapis.com', path: `/**/${path}/watch` })),
     { host: '*.googleapis.com', path: '/**/forms/*/watches', methods: writes },
     { host: '*.googleapis.com', path: '/**/calendars/*/acl', methods: writes },
     { host: '*.googleapis.com', path: '/**/files/generateCseToken' },
-    // Each shows the key that anyone may stream with.
+    // The response contains the stream key, with which anyone can stream.
     { host: '*.googleapis.com', path: '/**/youtube/*/liveStreams' },
     { host: '*.googleapis.com', path: '/**/gmail/*/users/*/settings/filters', methods: writes },
     { host: '*.googleapis.com', path: '/**/gmail/*/users/*/settings/imap', methods: writes },

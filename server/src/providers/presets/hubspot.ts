@@ -24,7 +24,7 @@ export const hubspot: Preset = {
     { host, path: '/email/public/*/smtpapi' },
     { host, path: '/scim' },
     { host, path: '/settings/**/users', methods: writes },
-    // A workflow, like an action of its own, can call an address whenever something changes.
+    // Workflows and custom actions can call a URL whenever something changes.
     { host, path: '/automation', methods: writes },
     { host, path: '/crm/*/extensions', methods: writes },
     { host, path: '/crm/*/exports' },

@@ -3,7 +3,7 @@ import type { Preset } from './preset.ts'
 
 const host = 'api.linear.app'
 
-/** Credentials, ways to sign in, deliveries, invitations. */
+/** Credentials, sign-in methods, webhooks and other deliveries, invitations. */
 const credentialFields = [
   'apiKeyCreate apiKeyUpdate apiKeyDelete oauthClientCreate oauthClientUpdate oauthClientRotateSecret',
   'oauthApplicationCreate oauthApplicationUpdate oauthApplicationRotateSecret',
@@ -17,7 +17,7 @@ const credentialFields = [
   'updateIntegrationSlackScopes',
 ].flatMap((line) => line.split(' '))
 
-/** Each sends what changes to another service, or keeps a token for it: `integrationSlack`. */
+/** Each sends changes to another service, or stores a token for it: `integrationSlack`. */
 const integrations = [
   'AsksConnectChannel DatadogConnect Discord Figma Front GitHubEnterpriseServerConnect GitHubPersonal',
   'GithubCommitCreate GithubConnect GithubImportConnect GitlabConnect GitlabRotate GitlabUpdateRotationSettings',

@@ -1,6 +1,6 @@
 /**
- * Whether a slug or name could be taken for a preset's. It is for what unknown agents propose, so it refuses when in
- * doubt: an admin can still name a provider as they like.
+ * Whether a slug or name could be mistaken for a preset's. It is applied to proposals of unknown agents, so it refuses
+ * when in doubt. An admin can still choose any name.
  */
 import { presets } from './catalogue.ts'
 import type { Preset } from './preset.ts'
@@ -8,7 +8,7 @@ import { folded, readings } from './skeleton.ts'
 
 const maxLength = 200
 
-/** Words that add nothing to a name: what is left without them is what people read. */
+/** Words that add nothing to a name: people recognize a provider by the rest. */
 const decorations = [
   'official|login|logon|log|signin|signon|sign|in|on|with|via|for|from|by|to|the|my|our|your|a|and|of',
   'auth|oauth|sso|oidc|openid|connect|connector|connection|connected|account|accounts|api|apis|app|apps|application',
@@ -28,12 +28,13 @@ interface Target {
   mayHaveTypo: boolean
 }
 
-// Two letters at the end are too often part of a word: `notional` is not `notion` and `ai`.
+// Words of two letters are too often the end of another word: `notional` is not `notion` and `ai` (`i` is folded to
+// `l`).
 const ornaments = ['my', ...decorations.filter((word) => word.length > 2)]
-const mostOrnaments = 4
+const maxOrnaments = 4
 const targets: Target[] = presets.flatMap((preset) => [
   ...[preset.id, preset.name].flatMap((name) => targetsOf(preset, name, 5)),
-  // Short ones have neighbours that are words: `Email` is not `Gmail`.
+  // Short names are one letter away from other words: `Email` is not `Gmail`.
   ...(preset.otherNames ?? []).flatMap((name) => targetsOf(preset, name, 6)),
 ])
 
@@ -57,14 +58,14 @@ function resembles(words: string[], { text, mayHaveTypo }: Target): boolean {
   const core = words.filter((word) => !isDecoration.has(word)).join('')
   const isLong = text.length >= 6
   if (mayHaveTypo && (isLong || core[0] === text[0]) && isWithinOneEdit(core, text)) return true
-  if (words.some((word) => isDecorated(word, text) || isVeiled(word, text))) return true
-  // Long names have few neighbours among words, so that one in the midst of other words is no accident.
+  if (words.some((word) => isDecorated(word, text) || matchesUnknownLetters(word, text))) return true
+  // Few words are one letter away from a long name, so such a word among others is no coincidence.
   return runsOf(words, text.length + 1).some(
     (run) => run === text || (isLong && run[0] === text[0] && isWithinOneEdit(run, text)),
   )
 }
 
-/** The name with decorations grown on to it: `loginwithgithub`. */
+/** The name with decorations attached to it: `loginwithgithub`. */
 function isDecorated(word: string, text: string): boolean {
   for (let at = word.indexOf(text); at >= 0; at = word.indexOf(text, at + 1)) {
     if (isMadeOfOrnaments(word.slice(0, at)) && isMadeOfOrnaments(word.slice(at + text.length))) return true
@@ -72,21 +73,21 @@ function isDecorated(word: string, text: string): boolean {
   return false
 }
 
-function isMadeOfOrnaments(text: string, most = mostOrnaments): boolean {
+function isMadeOfOrnaments(text: string, most = maxOrnaments): boolean {
   if (text === '') return true
   if (most === 0) return false
   return ornaments.some((word) => text.startsWith(word) && isMadeOfOrnaments(text.slice(word.length), most - 1))
 }
 
-/** No table knows every sign that looks like a letter: among Latin letters an unknown one can stand for any. */
-function isVeiled(word: string, text: string): boolean {
+/** No table has every character that looks like a letter: among Latin letters, an unknown one matches any letter. */
+function matchesUnknownLetters(word: string, text: string): boolean {
   const letters = Array.from(word)
   const known = letters.filter((letter) => letter <= '\u007f').length
   if (letters.length !== text.length || known * 2 < letters.length) return false
   return letters.every((letter, at) => letter > '\u007f' || letter === text[at])
 }
 
-/** Words that stand next to each other, written as one: `git hub` is `github`. */
+/** Adjacent words written as one: `git hub` is `github`. */
 function runsOf(words: string[], maxRun: number): string[] {
   return words.flatMap((_word, from) => {
     const runs: string[] = []
@@ -100,7 +101,7 @@ function runsOf(words: string[], maxRun: number): string[] {
   })
 }
 
-/** The same, or one letter more, less, different, or two neighbours swapped. */
+/** Equal, or one letter inserted, deleted or replaced, or two adjacent letters swapped. */
 function isWithinOneEdit(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one]
   if (long.length - short.length > 1) return false

@@ -4,7 +4,7 @@ import type { Preset } from './preset.ts'
 
 const host = 'graph.microsoft.com'
 
-/** Changes of an entity itself, by its key and with its type behind it, but not of what lies below it. */
+/** Changes to an entity itself, addressed by its key and optionally with a type cast, but not to anything below it. */
 function entities(name: string): ApiPath[] {
   const paths = [`/*/${name}*`, `/*/${name}/*`, `/*/${name}*/microsoft.graph.*`, `/*/${name}/*/microsoft.graph.*`]
   return paths.map((path) => ({ host, path, methods: ['PUT', 'PATCH'], isExact: true }))
@@ -21,7 +21,7 @@ export const microsoft: Preset = {
   deviceAuthorizationUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/devicecode',
   userinfoUrl: 'https://graph.microsoft.com/oidc/userinfo',
   tokenEndpointAuthMethod: 'client_secret_post',
-  // Without `openid`: the id token's issuer differs per tenant, and the account is known from Graph.
+  // Without `openid`: the ID token's issuer differs per tenant, and Graph says whose account it is.
   defaultScopes: ['offline_access', 'User.Read'],
   account: {
     from: 'request',
@@ -32,7 +32,7 @@ export const microsoft: Preset = {
   },
   apiHosts: [host],
   batchPaths: [{ host, path: '/*/$batch' }],
-  // OData reaches one thing by many ways and takes `applications(appId='…')` and `microsoft.graph.addPassword` too.
+  // OData has many paths to one resource, and accepts `applications(appId='…')` and `microsoft.graph.addPassword` too.
   credentialPaths: [
     { host, path: '/**/*addPassword' },
     { host, path: '/**/*addKey' },
@@ -62,7 +62,7 @@ export const microsoft: Preset = {
     { host, path: '/*/roleManagement', methods: writes },
     { host, path: '/*/tenantRelationships', methods: writes },
     { host, path: '/*/invitations*' },
-    // Users are made, and their passwords and the addresses that reset them set, as their properties.
+    // Creating users. Passwords, and the addresses that can reset them, are set as properties of a user.
     { host, path: '/*/users', methods: ['POST'], isExact: true },
     ...entities('users'),
     ...entities('me'),
@@ -71,7 +71,7 @@ export const microsoft: Preset = {
     { host, path: '/*/directory', methods: writes },
     { host, path: '/*/administrativeUnits*', methods: writes },
     { host, path: '/*/devices*', methods: writes },
-    // Apps, scripts and policies that run on for everybody in an organization, and the secrets of its devices.
+    // Apps, scripts and policies that stay in force for a whole organization, and the secrets of its devices.
     { host, path: '/*/appCatalogs', methods: writes },
     { host, path: '/*/teamwork', methods: writes },
     { host, path: '/*/deviceManagement', methods: writes },
@@ -89,13 +89,13 @@ export const microsoft: Preset = {
     { host, path: '/*/teams*/**/members*', methods: writes },
     { host, path: '/*/teams*/**/owners*', methods: writes },
     { host, path: '/**/calendarPermissions*', methods: writes },
-    // An address with a token in it, where changes of a drive are heard.
+    // Returns a URL that contains a token, for notifications about changes in a drive.
     { host, path: '/**/socketIo' },
     { host, path: '/*/identity' },
     { host, path: '/*/subscriptions*', methods: ['POST', 'PUT', 'PATCH'] },
     { host, path: '/**/deviceLocalCredentials*' },
     { host, path: '/**/recoveryKeys*' },
-    // A rule forwards mail for as long as it stands.
+    // A rule can forward mail for as long as it exists.
     { host, path: '/**/messageRules*', methods: ['POST', 'PUT', 'PATCH'] },
   ],
   docs: [

@@ -9,9 +9,9 @@ export const notion: Preset = {
   authorizationUrl: 'https://api.notion.com/v1/oauth/authorize',
   tokenUrl: 'https://api.notion.com/v1/oauth/token',
   tokenEndpointAuthMethod: 'client_secret_basic',
-  // The body of a token request is validated: a form and a verifier are not documented to be taken.
+  // The body of a token request is validated. Form encoding and PKCE are not documented as supported.
   dialect: { isBasicUnencoded: true, omitsPkce: true, tokenRequest: 'json' },
-  // What it may do is ticked in the integration, and which pages it sees the person picks.
+  // Capabilities are set in the integration, and the user picks the pages it can see.
   defaultScopes: [],
   authorizationParams: { owner: 'user' },
   account: {

@@ -1,11 +1,11 @@
-/** The ways in which some server might read a path. An ordinary one reads in one way only. */
+/** The ways in which a server might interpret a path. An ordinary path has only one. */
 
 export interface PathReading {
   /** In lower case, without escapes and parameters. */
   segments: readonly string[]
-  /** Whether the slash before a segment was written as an escape: some read it as a slash, others as part of a name. */
+  /** Whether the slash before a segment was escaped: some servers read it as a slash, others as part of a name. */
   isJoined: readonly boolean[] | undefined
-  /** Whether a segment has a dot in it, and so may end in a format. */
+  /** Whether a segment contains a dot, and so may end in a format such as `.json`. */
   hasDots: boolean
 }
 
@@ -34,7 +34,7 @@ function oddReadings(path: string): PathReading[] {
         if (text !== '') found.push({ text, isJoined: at > 0 })
       })
   }
-  // A server that looks for its route first meets the dots as they stand.
+  // Some servers match routes before they resolve dot segments.
   const hasFolders = found.some(({ text }) => text === '.' || text === '..')
   return (hasFolders ? [found, withoutDots(found)] : [found]).map((segments) => ({
     segments: segments.map(({ text }) => text),
@@ -46,8 +46,8 @@ function oddReadings(path: string): PathReading[] {
 const fromHex = (hex: string) => String.fromCharCode(parseInt(hex, 16))
 
 /**
- * Escapes of escapes too (`%2563` is `%63` is `c`): a proxy before the server may have undone one layer. Then the bytes
- * are read as UTF-8, also where it is written longer than it should be, and look-alikes are folded into ASCII.
+ * Decodes nested escapes too (`%2563` is `%63` is `c`): a proxy in front of the server may decode one layer. Then reads
+ * the bytes as UTF-8, including overlong sequences, and folds compatibility characters into ASCII.
  */
 function unescaped(text: string): string {
   if (/^[\w.~-]*$/.test(text)) return text
@@ -59,13 +59,15 @@ function unescaped(text: string): string {
   return Buffer.from(bytes, 'latin1').toString().normalize('NFKC')
 }
 
-/** The character that an overlong writing stands for: the low bits of its last two bytes. */
+/** The character that an overlong sequence encodes: the low bits of its last two bytes. */
 function lastBits(written: string): string {
   const [high, low] = [written.charCodeAt(written.length - 2), written.charCodeAt(written.length - 1)]
   return String.fromCharCode(((high & 0x01) << 6) | (low & 0x3f))
 }
 
-/** `keys;v=1` is `keys` for some servers, others stop at an escaped `?` or `#`, or drop blanks and control characters. */
+/**
+ * Some servers read `keys;v=1` as `keys`; others stop at an escaped `?` or `#`, or drop blanks and control characters.
+ */
 function withoutParameters(segment: string): string {
   const [name = ''] = segment.split(/[;?#]/)
   return name.replace(/[\p{Cc}\s]+/gu, '').toLowerCase()

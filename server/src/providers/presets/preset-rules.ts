@@ -1,6 +1,6 @@
 /**
- * What the presets know of a host. It holds there for every provider: whoever sets up GitHub by hand, or proposes it
- * under another name, gets past none of it.
+ * The rules that presets define for a host. They apply to every provider on that host, so they can't be bypassed by
+ * setting up GitHub by hand, or by proposing it under another name.
  */
 import { memoizeByText } from '../../platform/cache/memoize.ts'
 import { matchesHost } from '../api-hosts.ts'
@@ -12,13 +12,13 @@ import type { Preset } from './preset.ts'
 export interface PresetRules {
   credentials: readonly PathRule[]
   batches: readonly PathRule[]
-  /** Where records are named by their type, and `credentialFields` count. */
+  /** Paths where a request names the types of records, and `credentialFields` apply. */
   queries: readonly PathRule[]
-  /** GraphQL fields and types of records that hand out credentials. */
+  /** GraphQL fields and record types that give access to credentials. */
   credentialFields: readonly string[]
 }
 
-/** `host` without its port: the same server answers, or none. `presetId` is the preset that the provider has. */
+/** `host` is without a port: the rules apply on all ports. `presetId` is the provider's preset. */
 export function presetRulesAt(host: string, presetId: string | null): PresetRules {
   return rulesOf(`${presetId ?? ''} ${host}`)
 }
@@ -51,7 +51,7 @@ function rulesAtItsHosts(preset: Preset, host: string): PresetRules {
   }
 }
 
-/** A server of one's own: the same paths, whatever host it has. */
+/** For a self-hosted server: the same paths on any host. */
 function rulesElsewhere(preset: Preset): PresetRules {
   const { batchPaths, queryPaths = [], credentialPaths, credentialFields = [], pathElsewhere } = preset
   const places = pathElsewhere === undefined ? [''] : ['', pathElsewhere]

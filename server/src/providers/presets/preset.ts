@@ -2,54 +2,56 @@ import type { Dialect } from '../../platform/oauth/dialect.ts'
 import type { AuthMethod } from '../../platform/oauth/oauth-client.ts'
 import type { ApiPath } from './api-path.ts'
 
-/** What is known beforehand of a provider, so that an admin brings only a client id and its secret. */
+/** What is known about a provider in advance, so that an admin only has to add a client id and secret. */
 export interface Preset {
-  /** The slug, and what an admin writes as "preset". */
+  /** The slug, and the value of `preset` in a request. */
   id: string
   name: string
-  /** Other names people know it by, which nobody else may take either. */
+  /** Other names that users know it by. A proposed provider can't use them either. */
   otherNames?: readonly string[]
-  /** For OpenID Connect exactly what discovery and the `iss` parameter say. */
+  /** For OpenID Connect, exactly as in the discovery document and the `iss` parameter. */
   issuerUrl: string
-  /** For people to look at. The endpoints are pinned here and never taken from it. */
+  /** For reference only: the endpoints are pinned here and never discovered. */
   discoveryUrl?: string
   authorizationUrl: string
   tokenUrl: string
-  /** Often it works only after something was ticked in the app: see `notes`. */
+  /** Often has to be enabled in the app: see `notes`. */
   deviceAuthorizationUrl?: string
-  /** Only where it works as RFC 7009 says. */
+  /** Only if it follows RFC 7009. */
   revocationUrl?: string
   userinfoUrl?: string
-  /** The authorization response always carries `iss` (RFC 9207). Where it is absent, one that comes is checked too. */
+  /** The authorization response always has `iss` (RFC 9207). If this is not set, `iss` is checked only if present. */
   issParameter?: boolean
   tokenEndpointAuthMethod: AuthMethod
-  /** Where it speaks otherwise than RFC 6749. */
+  /** How it deviates from RFC 6749. */
   dialect?: Dialect
-  /** Whose account it is, a start at reading, and what a refresh token needs. */
+  /** Enough to identify the account, to read basic data, and to get a refresh token. */
   defaultScopes: readonly string[]
   authorizationParams?: Readonly<Record<string, string>>
   account: AccountSource
-  /** The only places the token is sent to: exact names, or `*.example.com` for all below it. */
+  /** The only hosts that the token is sent to: exact names, or `*.example.com` for all subdomains. */
   apiHosts: readonly string[]
-  /** A member of the token answer with a URL: of `apiHosts`, the token goes to that host alone. */
+  /**
+   * A member of the token response that contains a URL. Of `apiHosts`, the token is sent only to the host of that URL.
+   */
   apiHostFrom?: string
-  /** Paths whose body carries other calls, so that no limit of methods or paths can be kept there. */
+  /** Paths whose request body contains other calls, so limits on methods or paths can't be enforced. */
   batchPaths: readonly ApiPath[]
   /**
-   * Calls that leave something behind which outlives the grant. Never proxied. Credentials that are made, shown or
-   * registered; what an account is signed in with; standing deliveries (webhooks, forwarding, mirrors, integrations);
-   * people let into an account, organization or repository; exports of all of it. Sharing a single file, document or
-   * channel is ordinary use, and not among them.
+   * Calls whose effect outlives the grant. They are never proxied: creating, reading or registering credentials;
+   * changing how users sign in; permanent deliveries (webhooks, forwarding, mirrors, integrations); giving people
+   * access to an account, organization or repository; exporting all of it. Sharing a single file, document or channel
+   * is ordinary use and allowed.
    */
   credentialPaths: readonly ApiPath[]
-  /** Paths where a query language, or a body, names the type of the records that are read or written. */
+  /** Paths where a query or the body names the type of the records to read or write. */
   queryPaths?: readonly ApiPath[]
   /**
-   * Fields and types that do the same. A call to a batch or query path that names one of them anywhere is never proxied.
-   * `=User` is named only where it is the whole of a JSON string or XML element.
+   * Fields and types with the same effect. A call to a batch or query path that names one of them anywhere is never
+   * proxied. `=User` matches only a whole JSON string or XML element.
    */
   credentialFields?: readonly string[]
-  /** Where the paths begin on a server of one's own, besides its root. */
+  /** A prefix of the paths on a self-hosted server, which may have them with or without it. */
   pathElsewhere?: string
   /** The pages this was checked against. */
   docs: readonly string[]
@@ -58,8 +60,8 @@ export interface Preset {
 }
 
 /**
- * How to learn whose account it is. All names are dotted paths into the JSON: `id` stays the same for ever, the first of
- * `labels` that is there is what people read, `within` is the workspace that the account belongs to.
+ * How to find out whose account it is. All names are dotted paths into the JSON: `id` never changes, the first of
+ * `labels` that is present is shown to users, `within` is the workspace that the account belongs to.
  */
 export type AccountSource = { id: string; labels: readonly string[]; within?: string } & (
   | { from: 'id_token' }
@@ -73,8 +75,8 @@ export type AccountSource = { id: string; labels: readonly string[]; within?: st
     }
 )
 
-/** For paths that may be read. */
+/** For paths where only reading is allowed. */
 export const writes = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** A GraphQL server that knows a query by its hash would run one that nobody here has read. */
+/** A GraphQL server with persisted queries would run a query by its hash, which can't be checked here. */
 export const persistedQuery = 'persistedQuery'

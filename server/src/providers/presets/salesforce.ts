@@ -13,11 +13,11 @@ export const salesforce: Preset = {
   revocationUrl: 'https://login.salesforce.com/services/oauth2/revoke',
   userinfoUrl: 'https://login.salesforce.com/services/oauth2/userinfo',
   tokenEndpointAuthMethod: 'client_secret_post',
-  // Without `openid`: an org with a domain of its own may put that into the id token as its issuer.
+  // Without `openid`: an org with its own domain may use that as the issuer of the ID token.
   defaultScopes: ['id', 'api', 'refresh_token'],
-  // `id` is the identity URL: it names the org and the user.
+  // `id` is the identity URL, which contains the org and the user.
   account: { from: 'token_answer', id: 'id', labels: ['instance_url'] },
-  // Every org has its own host, so a connection is held to the one that came with its token.
+  // Every org has its own host, so a connection is limited to the one in its token response.
   apiHosts: [host],
   apiHostFrom: 'instance_url',
   batchPaths: [
@@ -26,7 +26,8 @@ export const salesforce: Preset = {
     { host, path: '/services/async' },
     { host, path: '/services/data/*/jobs' },
   ],
-  // SOQL, SOSL and the User Interface API name the type of a record. OauthToken has refresh tokens, and only SOQL reads it.
+  // SOQL, SOSL and the User Interface API name the type of a record. OauthToken, which only SOQL reads, has refresh
+  // tokens.
   queryPaths: [
     { host, path: '/services/data/**/query' },
     { host, path: '/services/data/**/queryAll' },
@@ -44,7 +45,7 @@ export const salesforce: Preset = {
     { host, path: '/setup' },
     { host, path: '/services/data/**/executeAnonymous' },
     { host, path: '/services/data/*/metadata' },
-    // Its calls stand in the path, and each can be made by itself.
+    // Combines calls that are named in the path. Each of them can be made separately.
     { host, path: '/services/data/**/connect/batch' },
     { host, path: '/services/data/*/named-credentials' },
     { host, path: '/services/data/*/apps' },
@@ -57,13 +58,13 @@ export const salesforce: Preset = {
     { host, path: '/services/data/**/sobjects/Certificate' },
     { host, path: '/services/data/**/sobjects/TwoFactor*' },
     { host, path: '/services/data/**/sobjects/VerificationHistory' },
-    // Code, event relays and e-mail services that run on.
+    // Code, event relays and e-mail services, which keep running after the grant has ended.
     { host, path: '/services/data/*/tooling', methods: writes },
     { host, path: '/services/data/**/sobjects/EmailServices*' },
     { host, path: '/services/data/**/sobjects/EmailDomainKey' },
     { host, path: '/services/data/**/sobjects/EmailRelay', methods: writes },
     { host, path: '/services/data/**/sobjects/EventRelay*', methods: writes },
-    // Users are made, their addresses changed, and rights given, as records like any others.
+    // Creating users, changing their e-mail addresses and granting permissions are writes to ordinary records.
     { host, path: '/services/data/**/sobjects/User', methods: writes },
     // The ids of users begin with 005.
     { host, path: '/services/data/*/ui-api/records/005*', methods: writes },
@@ -72,7 +73,7 @@ export const salesforce: Preset = {
     { host, path: '/services/data/**/sobjects/GroupMember', methods: writes },
     { host, path: '/services/data/**/sobjects/ThirdPartyAccountLink' },
   ],
-  // Bulk and composite bodies name the type of a record instead of its path.
+  // Bodies of bulk and composite requests name the type of a record, which is then not in the path.
   credentialFields: [
     '=User',
     '=GroupMember',

@@ -1,6 +1,6 @@
-/** Brings a name to what the eye makes of it, so that two names that look alike become the same text. */
+/** Reduces a name to its appearance, so that names that look alike become the same text. */
 
-/** Letters of other alphabets, by the Latin letter they are taken for. NFKD has already undone accents and styles. */
+/** Letters of other alphabets, by the Latin letter they resemble. NFKD has already removed accents and styles. */
 const lookAlikes: Record<string, string> = {
   a: 'аαɑᴀΑАᎪꓮꭺⲁ',
   b: 'вβʙΒВᏴꓐⲃ',
@@ -37,10 +37,10 @@ const latinOf = new Map(
 const digits: Record<string, string> = { 0: 'o', 1: 'i', 3: 'e', 4: 'a', 5: 's', 6: 'b', 7: 't', 8: 'b', 9: 'g' }
 const symbols: Record<string, string> = { '@': 'a', $: 's', '!': 'i', '|': 'i', '€': 'e', '£': 'l', '¢': 'c', '+': 't' }
 
-/** Where emoji of letters begin: A white on black in a circle, in a square, and of a flag. */
+/** The letter A in three emoji alphabets: white on black in a circle, in a square, and regional indicators (flags). */
 const emojiOfA = [0x1f150, 0x1f170, 0x1f1e6]
 
-/** The text in plain lower-case letters; what is no letter stays what it is. */
+/** The text in lower-case Latin letters. Characters that are not letters stay unchanged. */
 function plainLetters(text: string): string {
   const bare = text.normalize('NFKD').replace(/[\p{M}\p{Default_Ignorable_Code_Point}\p{Cf}]/gu, '')
   return Array.from(bare, latinLetter).join('')
@@ -54,13 +54,13 @@ function latinLetter(character: string): string {
   return latinOf.get(character) ?? latinOf.get(lower) ?? lower
 }
 
-/** i and l are one letter to the eye, and a third of the same letter in a row is overlooked. */
+/** `i` and `l` look the same, and a third repetition of a letter is easily overlooked. */
 export function folded(word: string): string {
   return word.replace(/i/g, 'l').replace(/(.)\1{2,}/gu, '$1$1')
 }
 
 /**
- * The words of a name in each way it can be read: digits as letters (`g00gle`), digits as mere numbers (`google2`),
+ * The words of a name in each way it can be read: digits as letters (`g00gle`), digits as numbers (`google2`),
  * symbols as letters (`$lack`), and pairs of letters as the one they resemble (`zoorn`).
  */
 export function readings(text: string): string[][] {

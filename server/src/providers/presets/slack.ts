@@ -10,11 +10,11 @@ export const slack: Preset = {
   tokenUrl: 'https://slack.com/api/oauth.v2.access',
   tokenEndpointAuthMethod: 'client_secret_post',
   dialect: {
-    // An app must opt in to PKCE, which makes it a public client for good.
+    // An app has to opt in to PKCE, which makes it a public client permanently.
     omitsPkce: true,
     scopeSeparator: ',',
     scopeParameter: 'user_scope',
-    // A bot's token can stand beside the person's; after a refresh theirs is at the top.
+    // The response may contain a bot token as well. In the response to a refresh, the user's token is at the top level.
     tokensIn: 'authed_user',
     isAlwaysBearer: true,
     errorsWithStatus200: true,
@@ -51,7 +51,7 @@ export const slack: Preset = {
     { host, path: '/api/admin.functions.permissions.set' },
     { host, path: '/api/admin.workflows.collaborators.*' },
     { host, path: '/api/users.admin.*' },
-    // Slack Connect: people of other workspaces.
+    // Slack Connect gives access to people of other workspaces.
     { host, path: '/api/conversations.inviteShared' },
     { host, path: '/api/conversations.acceptSharedInvite' },
     { host, path: '/api/conversations.approveSharedInvite' },

@@ -17,7 +17,7 @@ export const spotify: Preset = {
   },
   apiHosts: ['api.spotify.com'],
   batchPaths: [],
-  // Its Web API hands out no credentials of any kind.
+  // No endpoint of the Web API returns credentials.
   credentialPaths: [],
   docs: [
     'https://developer.spotify.com/documentation/web-api/tutorials/code-flow',

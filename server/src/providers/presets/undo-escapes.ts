@@ -1,11 +1,11 @@
-/** What a body says to an API that decodes it: the escapes of URLs, JSON and strings in it, undone. */
+/** Decodes the escapes of URLs, JSON and strings in a body, as an API would. */
 
 export function withoutPercents(text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_whole, hex: string) => String.fromCharCode(parseInt(hex, 16)))
 }
 
 /**
- * `\u0061` is `a` in JSON, and `\n` ends a word although its own letter looks like part of the next one. The lookbehinds
+ * In JSON `\u0061` is `a`, and `\n` separates words although its `n` looks like part of the next one. The lookbehinds
  * make each run of backslashes match once, from its start: otherwise the time would be quadratic.
  */
 export function withoutEscapes(text: string): string {

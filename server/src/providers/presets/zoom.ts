@@ -40,17 +40,17 @@ export const zoom: Preset = {
     { host, path: '/v2/roles', methods: writes },
     { host, path: '/v2/devices', methods: writes },
     { host, path: '/v2/rooms', methods: writes },
-    // They show the passwords that a phone registers with.
+    // These return the passwords that phones register with.
     { host, path: '/v2/sip_phones' },
     { host, path: '/v2/phone/devices' },
     { host, path: '/v2/phone/roles', methods: writes },
-    // Calls are forwarded for as long as it stands.
+    // Forwarding of phone calls outlives the grant.
     { host, path: '/v2/phone/extension/*/call_handling', methods: writes },
     { host, path: '/v2/live_meetings/*/rtms_app' },
     { host, path: '/v2/videosdk/**/livestream' },
     { host, path: '/v2/videosdk/**/stream_ingestions' },
     { host, path: '/scim2' },
-    // Besides calls it carries mutations for passwords and addresses; REST does the rest of its work.
+    // GraphQL has mutations for passwords and e-mail addresses. Everything else can be done with REST.
     { host, path: '/**/graphql' },
     { host, path: '/v2/marketplace' },
     { host, path: '/v2/app' },
