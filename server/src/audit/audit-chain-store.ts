@@ -7,8 +7,6 @@ import { prepared } from '../platform/database/prepared.ts'
 import type { Sequence } from '../platform/database/tables.ts'
 import { recordColumns, recordValues } from './audit-hash.ts'
 import type { Head, RecordRow } from './audit-hash.ts'
-import { insertPair, insertingPairs, pairListsOf, pairsIn } from './audit-pair-store.ts'
-import type { PairLists } from './audit-pair-store.ts'
 import type { SignedHead } from './chain-heads.ts'
 
 interface SignedRow {
@@ -45,10 +43,10 @@ export const auditChainStore = {
   insert: async (tx: Queries, rows: readonly LinkedRow[]): Promise<void> => {
     const runBatch = batchRunnerOf(tx)
     if (!runBatch) {
-      await insertAll(tx, listsOf(rows))
+      await insertAll(tx, { records: asJson(rows) })
       return
     }
-    for (const statement of insertStatements(rows)) await runBatch(statement)
+    await runBatch(insertStatement(rows))
   },
 
   insertHead: async (tx: Queries, head: SignedHead): Promise<void> => {
@@ -193,12 +191,9 @@ function toSignedRow({ chain, position, hash, at, signature }: SignedHead): Sign
 
 export type AuditChainStore = typeof auditChainStore
 
-/** The inserts on SQLite. */
-export function insertStatements(rows: readonly LinkedRow[]): BatchStatement[] {
-  return [
-    { text: insertOne, rows: rows.map(valuesOf) },
-    { text: insertPair, rows: pairsIn(rows) },
-  ]
+/** The insert on SQLite. */
+export function insertStatement(rows: readonly LinkedRow[]): BatchStatement {
+  return { text: insertOne, rows: rows.map(valuesOf) }
 }
 
 const insertOne = `insert into audit_records (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`
@@ -214,36 +209,30 @@ const types: Partial<Record<keyof LinkedRow, string>> = {
   mac: 'bytea',
 }
 
-export interface RecordLists extends PairLists {
-  /** JSON: much faster to encode than an array for each column. */
-  records: string
-}
-
 const nothing = sql``
 
-/** The insert on PostgreSQL: one plan for any number of rows. `given` adds to its `with` and `from` clauses. */
+/** The insert on PostgreSQL: one plan for any number of rows. `given` adds a `with` clause, and to the `from` clause. */
 export function insertingRecords(
-  lists: RecordLists,
+  records: string,
   given: { with: RawBuilder<unknown>; where: RawBuilder<unknown> } = { with: nothing, where: nothing },
 ): RawBuilder<object> {
   const names = sql.join(columns.map((column) => sql.ref(column)))
   const typed = sql.join(columns.map((column) => sql`${sql.ref(column)} ${sql.raw(types[column] ?? 'text')}`))
   return sql<object>`
-    with ${given.with} paired as (${insertingPairs(lists)})
-    insert into audit_records (${names})
+    ${given.with} insert into audit_records (${names})
     select ${names}
-    from rows from (json_to_recordset(cast(${lists.records} as json)) as (${typed}))
+    from rows from (json_to_recordset(cast(${records} as json)) as (${typed}))
       with ordinality as given (${names}, place)
     ${given.where} order by place`
 }
 
-export function listsOf(rows: readonly LinkedRow[]): RecordLists {
-  const written = rows.map((row) => ({ ...row, hash: bytea(row.hash), mac: row.mac && bytea(row.mac) }))
-  return { records: JSON.stringify(written), ...pairListsOf(rows) }
+/** Much faster to encode than an array for each column. */
+export function asJson(rows: readonly LinkedRow[]): string {
+  return JSON.stringify(rows.map((row) => ({ ...row, hash: bytea(row.hash), mac: row.mac && bytea(row.mac) })))
 }
 
 function bytea(bytes: Uint8Array): string {
   return `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
 }
 
-const insertAll = prepared((tx: Queries, lists: RecordLists) => insertingRecords(lists).compile(tx))
+const insertAll = prepared((tx: Queries, { records }: { records: string }) => insertingRecords(records).compile(tx))

@@ -1,21 +1,15 @@
 /**
- * Records that a walk along the chains does not find: on no chain (from before there were chains), outside of their
- * chain (not inserted by the service), or missing from lists (their pair was deleted).
+ * Records that a walk along the chains does not find: on no chain (from before there were chains), or outside of their
+ * chain (not inserted by the service).
  */
 import { sql } from 'kysely'
 import type { Queries } from '../platform/database/database.ts'
 import type {} from './audit-chain-store.ts'
-import { isListed } from './audit-pair-store.ts'
 
 export interface OutsideRecord {
   chain: string
   position: number | null
   auditId: string
-}
-
-export interface UnlistedRecord extends OutsideRecord {
-  /** Its user and agent. */
-  parties: string
 }
 
 /** A range of sequence numbers, `from` excluded. */
@@ -44,19 +38,6 @@ export const unchainedRecordStore = {
       select chain, position, audit_id as ${sql.ref('auditId')} from audit_records
       where ${within(stretch)} and chain is not null and (position is null or position <= coalesce(
         (select audit_stubs.position from audit_stubs where audit_stubs.chain = audit_records.chain), 0))
-      order by sequence`.execute(queries)
-    return rows
-  },
-
-  /** Records of a user and an agent that have no pair. */
-  listUnlisted: async (queries: Queries, stretch: Stretch): Promise<UnlistedRecord[]> => {
-    const { rows } = await sql<UnlistedRecord>`
-      select coalesce(chain, 'none') as chain, position, audit_id as ${sql.ref('auditId')},
-        user_id || ' ' || agent_id as parties
-      from audit_records
-      where ${within(stretch)} and user_id is not null and agent_id is not null and ${isListed} and not exists (
-        select 1 from audit_pairs
-        where audit_pairs.user_id = audit_records.user_id and audit_pairs.agent_id = audit_records.agent_id)
       order by sequence`.execute(queries)
     return rows
   },

@@ -118,22 +118,6 @@ onBothDatabases('verify', (engine) => {
     }
   })
 
-  test('names a record that was hidden from the lists of its user or agent', async (t) => {
-    const recording = await startRecording(t, engine)
-    const { clock, queries } = recording
-    const put = (agentId: string, userId: string) => {
-      clock.advance(1)
-      return recording.audit().append(queries, { event: 'proxy.attempt', at: clock.now(), agentId, userId })
-    }
-    const first = await put('agt_a', 'usr_a')
-    for (const userId of ['usr_b', 'usr_a']) await put('agt_a', userId)
-    assert.deepEqual(await recording.found(), [])
-    await queries.deleteFrom('audit_pairs').where('user_id', '=', 'usr_a').execute()
-    const [finding, ...others] = await recording.found()
-    assert.deepEqual([finding?.auditId, finding?.position, others], [first, 2, []])
-    assert.match(finding?.words ?? '', /lists/)
-  })
-
   test('names the position of a removed record', async (t) => {
     const recording = await startRecording(t, engine)
     await recording.record(9)

@@ -67,13 +67,9 @@ export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[
     const finding = await verifyChain(walk, chain, beyondStub(expected.get(chain) ?? [], removedOf(stubs, chain)))
     if (finding) findings.push(finding)
   }
-  const { outside, unlisted, unchained } = await findUnchained(needs)
+  const { outside, unchained } = await findUnchained(needs)
   for (const { chain, position, auditId } of outside) {
     const words = 'it is not reachable along the chain: the service did not write it there'
-    findings.push({ chain, position: position ?? 0, auditId, words })
-  }
-  for (const { chain, position, auditId } of unlisted) {
-    const words = 'the lists of its user and its agent no longer include it'
     findings.push({ chain, position: position ?? 0, auditId, words })
   }
   const expectedCount = expectedUnchained(starts, all.size)
@@ -88,21 +84,17 @@ export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[
 /** Reads the whole table once, in batches. */
 async function findUnchained({ database: { queries }, unchainedRecords, pageSize = 1000 }: VerifyNeeds) {
   const outside: OutsideRecord[] = []
-  const unlisted = new Map<string, OutsideRecord>()
   let unchained = 0
   let from = 0
   await inBatches(async () => {
     const stretch = await unchainedRecords.nextStretch(queries, from, pageSize)
     if (!stretch) return 'done'
     outside.push(...(await unchainedRecords.listOutside(queries, stretch)).slice(0, maxShown - outside.length))
-    for (const { parties, ...record } of await unchainedRecords.listUnlisted(queries, stretch)) {
-      if (unlisted.size < maxShown && !unlisted.has(parties)) unlisted.set(parties, record)
-    }
     unchained += await unchainedRecords.countUnchained(queries, stretch)
     from = stretch.to
     return 'more'
   })
-  return { outside, unlisted: unlisted.values(), unchained }
+  return { outside, unchained }
 }
 
 /** Zero if retention has deleted the first records of all chains: it deletes those on no chain before. */

@@ -4,9 +4,8 @@ import { followUps } from '@sallyport/protocol/audit'
 import type { AuditEvent, AuditOutcome } from '@sallyport/protocol/audit'
 import { recordColumns } from '../audit/audit-hash.ts'
 import type { RecordRow } from '../audit/audit-hash.ts'
-import { isListed } from '../audit/audit-pair-store.ts'
-import { candidatesOf, piecesOf, rangesOf, readInPieces } from '../audit/audit-range-store.ts'
-import type { AuditScope, Piece, Range } from '../audit/audit-range-store.ts'
+import { isListed, recordsIn } from '../audit/audit-scope-store.ts'
+import type { AuditScope } from '../audit/audit-scope-store.ts'
 import { inBatches, rowsPerBatch } from '../platform/database/batches.ts'
 import type { Queries } from '../platform/database/database.ts'
 import type { Page } from '../platform/database/paging.ts'
@@ -56,7 +55,6 @@ export const auditListStore = {
     { limit, before }: Wanted,
   ): Promise<AuditListPage> => {
     const { words } = filter
-    const { ranges, looked: lookedUp } = await rangesOf(queries, scope, before)
     const found: RecordRow[] = []
     let cursor: string | null = before ?? null
     let looked = 0
@@ -64,7 +62,7 @@ export const auditListStore = {
       // Words are searched for here and not by the database, so all candidates are read.
       const rowsWanted = words ? rowsPerBatch : limit - found.length
       const wanted = { limit: rowsWanted, before: cursor ?? undefined }
-      const piece = await readPiece(queries, ranges, { scope, filter, wanted })
+      const piece = await readPiece(queries, { scope, filter, wanted })
       found.push(...(words ? piece.rows.filter(({ detail }) => holdsWords(detail, words)) : piece.rows))
       cursor = piece.nextCursor
       looked += piece.looked
@@ -72,7 +70,7 @@ export const auditListStore = {
     })
     const rows = found.slice(0, limit)
     const nextCursor = found.length > limit ? (rows.at(-1)?.audit_id ?? null) : cursor
-    return { records: await withFollowUps(queries, rows), nextCursor, looked: looked + lookedUp }
+    return { records: await withFollowUps(queries, rows), nextCursor, looked }
   },
 
   find: async (queries: Queries, scope: AuditScope, auditId: string): Promise<ListedRecord | undefined> => {
@@ -99,40 +97,33 @@ interface PieceWanted {
   wanted: Wanted
 }
 
-/** Matches among the next records, complete down to the cursor. */
-async function readPiece(
-  queries: Queries,
-  ranges: readonly Range[],
-  { scope, filter, wanted: { limit, before } }: PieceWanted,
-): Promise<Piece<RecordRow> & { looked: number }> {
-  const { since, until } = filter
-  let looked = 0
-  // The statements of a piece share the number of rows that it may read. Each can still fill the page.
-  const share = Math.max(limit, Math.ceil(rowsPerBatch / piecesOf(ranges)))
-  const piece = await readInPieces<RecordRow>(
-    ranges,
-    limit,
-    (row) => row.audit_id,
-    async (some, from) => {
-      const part = { ranges: some, since, until, before, from }
-      const candidates = candidatesOf(queries, part, recordColumns, { limit: share })
-      const rows = await matching(queries, candidates, scope.events, filter)
-        .limit(limit + 1)
-        .execute()
-      const page = rows.slice(0, limit)
-      const isFull = rows.length > limit
-      looked += isFull ? limit : share
-      if (isFull) return { rows: page, nextCursor: page.at(-1)?.audit_id ?? null }
-      const last = await candidatesOf(queries, part, ['audit_id'], { limit: 1, offset: share - 1 }).executeTakeFirst()
-      return { rows: page, nextCursor: last?.audit_id ?? null }
-    },
-  )
-  return { ...piece, looked }
+/** Newest first, complete down to the cursor, or to the end if it is null. */
+interface Piece {
+  rows: RecordRow[]
+  nextCursor: string | null
+  /** Upper bound of how many records were read. */
+  looked: number
+}
+
+/** Matches among the next records. */
+async function readPiece(queries: Queries, { scope, filter, wanted: { limit, before } }: PieceWanted): Promise<Piece> {
+  const span = { since: filter.since, until: filter.until, before }
+  const mostRead = Math.max(limit, rowsPerBatch)
+  const candidates = recordsIn(queries, scope, span, recordColumns).limit(mostRead)
+  const found = await matching(queries, candidates, scope.events, filter)
+    .limit(limit + 1)
+    .execute()
+  const rows = found.slice(0, limit)
+  if (found.length > limit) return { rows, nextCursor: rows.at(-1)?.audit_id ?? null, looked: limit }
+  const last = recordsIn(queries, scope, span, ['audit_id'])
+    .limit(1)
+    .offset(mostRead - 1)
+  return { rows, nextCursor: (await last.executeTakeFirst())?.audit_id ?? null, looked: mostRead }
 }
 
 function matching(
   queries: Queries,
-  candidates: ReturnType<typeof candidatesOf<keyof RecordRow>>,
+  candidates: ReturnType<typeof recordsIn<keyof RecordRow>>,
   events: readonly AuditEvent[] | undefined,
   { agentId, grantId, connectionId, provider, event, outcome, since, until, words }: AuditFilter,
 ) {

@@ -3,7 +3,7 @@ import { AuditPage, AuditRecord, ListAuditQuery } from '@sallyport/protocol/audi
 import type { AuditFormat } from '@sallyport/protocol/audit'
 import { IdInPath } from '@sallyport/protocol/schema'
 import type { FastifyRequest } from 'fastify'
-import type { AuditScope } from '../audit/audit-range-store.ts'
+import type { AuditScope } from '../audit/audit-scope-store.ts'
 import type {} from '../authenticate.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
 import { pageRequest } from '../platform/database/paging.ts'

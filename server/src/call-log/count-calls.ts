@@ -6,7 +6,7 @@ import { auditOutcomes } from '@sallyport/protocol/audit'
 import type { AuditOutcome } from '@sallyport/protocol/audit'
 import { rowsPerBatch } from '../platform/database/batches.ts'
 import type { Database } from '../platform/database/database.ts'
-import type { AuditScope } from '../audit/audit-range-store.ts'
+import type { AuditScope } from '../audit/audit-scope-store.ts'
 import { idSlackMs } from '../audit/audit-record.ts'
 import type { AuditFilter } from './audit-list-store.ts'
 import { nextSlice } from '../platform/event-loop/time-slices.ts'
@@ -40,8 +40,8 @@ export function createCountCalls({ database, callSeries }: CountNeeds, { maxReco
     let oldest: SeriesRow | undefined
     let looked = 0
     for (; looked < maxRecords; looked += batchSize) {
-      const wanted = { limit: batchSize, before: oldest?.auditId }
-      const rows = await callSeries.read(database.queries, scope, span, wanted)
+      const wanted = { since: span.since, until: span.until, before: oldest?.auditId }
+      const rows = await callSeries.read(database.queries, scope, wanted, batchSize)
       for (const row of rows) {
         const { grantId, at, outcome } = row
         if (!isCall(row) || !isOf(row, of) || !isOutcome(outcome)) continue

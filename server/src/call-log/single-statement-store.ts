@@ -3,8 +3,8 @@
  * fails as a whole and nothing is written.
  */
 import { sql } from 'kysely'
-import { insertingRecords, listsOf, insertStatements } from '../audit/audit-chain-store.ts'
-import type { LinkedRow, RecordLists } from '../audit/audit-chain-store.ts'
+import { asJson, insertingRecords, insertStatement } from '../audit/audit-chain-store.ts'
+import type { LinkedRow } from '../audit/audit-chain-store.ts'
 import { markUsedStatement } from '../connections/connection-store.ts'
 import { countingLiveCalls, countStatementWithToken } from '../grants/grant-usage-store.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
@@ -13,7 +13,8 @@ import { takeStatement, takingFromLimits, timesOf } from '../platform/limits/rat
 import type { Times } from '../platform/limits/rate-limits.ts'
 import type { PlannedTaking } from './prepaid-calls.ts'
 
-interface Values extends RecordLists, Times {
+interface Values extends Times {
+  records: string
   now: number
   grantIds: readonly string[]
   times: readonly number[]
@@ -48,12 +49,12 @@ const statement = preparedText((queries: Queries, values: Values) => {
     and (select count(*) from current) = ${tokenCount}`
   // Divide by zero to abort the statement: SQL has no RAISE outside of functions. The insert has to read the result, or
   // PostgreSQL would not compute it.
-  return insertingRecords(values, {
-    with: sql`
+  return insertingRecords(values.records, {
+    with: sql`with
       counted as (${counted}),
       current as (${current}),
       taken as (${takingFromLimits(values, listOf(values.keys))}),
-      agreed as (select 1 / cast(${areAll} as integer) as one),`,
+      agreed as (select 1 / cast(${areAll} as integer) as one)`,
     where: sql`cross join agreed where agreed.one = 1`,
   }).compile(queries)
 })
@@ -78,7 +79,7 @@ export const singleStatementStore = {
         { ...takeStatement(queries, keys, taken), mustChange: true },
         { ...countStatementWithToken(queries, calls, at), mustChange: true },
         markUsedStatement(connectionIds, at),
-        ...insertStatements(rows),
+        insertStatement(rows),
       ])
     }
     if (connectionIds.length > 0) return undefined
@@ -87,7 +88,7 @@ export const singleStatementStore = {
     const tokens = new Map(calls.map(({ tokenHash }) => [tokenHash.toString('hex'), tokenHash]))
     return runSingleStatement(
       statement(queries, {
-        ...listsOf(rows),
+        records: asJson(rows),
         ...taken,
         now: at,
         grantIds: [...times.keys()],

@@ -12,6 +12,7 @@ import { authority } from './0007-authority.ts'
 import { cheaperCalls } from './0008-cheaper-calls.ts'
 import { sandboxRequests } from './0009-sandbox-requests.ts'
 import { activeGrants } from './0010-active-grants.ts'
+import { auditLists } from './0011-audit-lists.ts'
 
 /** In order. A released migration is never edited, and there is no way back. docs/storage.md describes the result. */
 export const migrations: readonly Migration[] = [
@@ -25,6 +26,7 @@ export const migrations: readonly Migration[] = [
   cheaperCalls,
   sandboxRequests,
   activeGrants,
+  auditLists,
 ]
 
 /** Brings the schema up to date. */
