@@ -11,10 +11,10 @@ export interface AdminClientOptions extends ClientOptions {
 }
 
 type Options = CallOptions | undefined
-/** An admin sees all there is to see of a provider. */
+/** Admins see the full details of each provider. */
 export type ProviderDetailsPage = wire.ProviderPage & { providers: wire.ProviderDetails[] }
 
-/** Whoever runs the service. */
+/** Client for the service's administrator. */
 export interface AdminClient {
   agents: {
     list: (query?: wire.ListAgentsQuery, options?: Options) => Listing<wire.AgentPage, wire.Agent>
@@ -23,18 +23,18 @@ export interface AdminClient {
   users: {
     list: (query?: wire.ListUsersQuery, options?: Options) => Listing<wire.UserPage, wire.User>
     disable: (userId: string, options?: Options) => Promise<wire.User>
-    /** For a user who has lost their devices. */
+    /** Turns off device-only approval for a user who has lost their devices. */
     resetDeviceApproval: (userId: string, options?: Options) => Promise<wire.User>
   }
-  /** A link that signs somebody in, once. */
+  /** Creates a login link that works once. */
   createLoginToken: (body?: wire.CreateLoginTokenBody, options?: Options) => Promise<wire.CreateLoginTokenReply>
   providers: {
     list: (query?: wire.ListProvidersQuery, options?: Options) => Listing<ProviderDetailsPage, wire.ProviderDetails>
     presets: (options?: Options) => Promise<wire.PresetPage>
     create: (body: wire.CreateProviderBody, options?: Options) => Promise<wire.ProviderDetails>
-    /** Corrects its name, scopes or API hosts. Pass the `updated_at` that you read as `if_updated_at`. */
+    /** Changes the name, scopes or API hosts. Pass the `updated_at` that you read as `if_updated_at`. */
     update: (providerId: string, body: wire.UpdateProviderBody, options?: Options) => Promise<wire.ProviderDetails>
-    /** Sets the endpoints that a proposal lacks; it can't be activated without them. */
+    /** Sets the endpoints that a proposal lacks. It can't be activated without them. */
     setEndpoints: (
       providerId: string,
       body: wire.ProviderEndpointsBody,
@@ -47,16 +47,18 @@ export interface AdminClient {
     ) => Promise<wire.ProviderDetails>
     enable: (providerId: string, options?: Options) => Promise<wire.ProviderDetails>
     disable: (providerId: string, options?: Options) => Promise<wire.ProviderDetails>
-    /** Reads its metadata anew. */
+    /** Fetches the provider's metadata again. */
     rediscover: (providerId: string, options?: Options) => Promise<wire.ProviderDetails>
     delete: (providerId: string, options?: Options) => Promise<wire.ProviderDetails>
   }
   audit: Audit
-  /** How the service fares, and what needs attention. */
+  /** The state of the service, and problems that need attention. */
   health: (options?: Options) => Promise<wire.HealthReply>
 }
 
 /**
+ * Creates a client with an admin token.
+ *
  * ```ts
  * const admin = createAdminClient({ baseUrl, adminToken })
  * const { login_url } = await admin.createLoginToken({ email: 'ada@example.com' })

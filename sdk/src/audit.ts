@@ -11,20 +11,20 @@ import type {
   ListAuditQuery,
 } from './wire.ts'
 
-/** What is on record: of an agent's own, concerning a user, or all of it for an admin. */
+/** The audit log: an agent's own records, those about a user, or all records for an admin. */
 export interface Audit {
-  /** Newest first. A page may hold fewer records than asked for, even none, before the end. */
+  /** Newest first. A page may have fewer records than `limit`, even none, before the last page. */
   list: (query?: ListAuditQuery, options?: CallOptions) => Listing<AuditPage, AuditRecord>
   get: (auditId: string, options?: CallOptions) => Promise<AuditRecord>
-  /** How many calls there were in each part of a time, by outcome. Not for agents. */
+  /** Counts calls over time, by outcome. Not available to agents. */
   series: (query?: AuditSeriesQuery, options?: CallOptions) => Promise<AuditSeriesReply>
-  /** All records that match as a stream of text, from the query's `cursor` on. */
+  /** Streams all matching records as text, starting at the query's `cursor`. */
   export: (
     form: 'ndjson' | 'csv',
     query?: Omit<ListAuditQuery, 'limit'>,
     options?: CallOptions,
   ) => Promise<ReadableStream<Uint8Array>>
-  /** The public key that signed heads of the record are checked with. */
+  /** The public key that verifies the signed heads of the audit log. */
   key: (options?: CallOptions) => Promise<AuditKeyReply>
 }
 

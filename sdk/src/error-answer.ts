@@ -5,7 +5,7 @@ import type { ErrorBody } from './wire.ts'
 
 const maxErrorBytes = 256 * 1024
 
-/** What the service, or somebody who stands before it, says instead of an answer. */
+/** Turns an error response of the service, or of a proxy in front of it, into an error. */
 export async function errorIn(response: Response): Promise<SallyportError> {
   const { status, headers } = response
   const retryAfterSeconds = secondsIn(headers.get('retry-after'))
@@ -30,7 +30,7 @@ function textIn(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Whoever gets one hands it on as it is. */
+/** Checked, because callers pass it on to `requestAccess` as it is. */
 function isWanted(value: unknown): value is WantedAccess {
   const { provider, hosts, methods } = (value ?? {}) as Record<string, unknown>
   const isTexts = (list: unknown) => Array.isArray(list) && list.every((one) => typeof one === 'string')

@@ -1,16 +1,16 @@
 import type { AccessRequest, ErrorBody, ErrorCode } from './wire.ts'
 
-/** What to ask for, ready to be given to `requestAccess`, so that a refused call could be made. */
+/** The access that a refused call needs. Pass it to `requestAccess`. */
 export type WantedAccess = NonNullable<ErrorBody['error']['access_request']>
 
 /**
- * The codes that no service sends:
+ * Codes that the SDK itself sets:
  *
- * - `no_answer`: none came. What was asked for may have happened.
- * - `timeout`: none came in time. The same holds.
- * - `unexpected_answer`: what came is not an answer of this service.
- * - `invalid_callback`: it is not genuine.
- * - `access_denied`, `access_expired`, `access_cancelled`: how an access request that was waited for ended.
+ * - `no_answer`: no response. The request may or may not have taken effect.
+ * - `timeout`: no response in time. The request may or may not have taken effect.
+ * - `unexpected_answer`: the response is not from a Sallyport service.
+ * - `invalid_callback`: the callback is not authentic.
+ * - `access_denied`, `access_expired`, `access_cancelled`: how the access request ended that `waitForGrant` waited for.
  */
 export type ClientErrorCode =
   | 'no_answer'
@@ -32,23 +32,23 @@ export interface ErrorFacts {
 }
 
 /**
- * Whatever goes wrong between you and the service. `code` is stable: switch on it.
+ * Thrown for every failed request. `code` is stable: switch on it.
  *
- * An abort is not one of these: what you gave as its reason is thrown, as `fetch` does.
+ * An aborted request throws the signal's reason instead, as `fetch` does.
  */
 export class SallyportError extends Error {
   readonly code: ErrorCode | ClientErrorCode
-  /** Of the answer, where there was one. */
+  /** The HTTP status, if there was a response. */
   readonly status: number | undefined
-  /** Whether the same call may succeed later. */
+  /** Whether the same call may succeed if retried. */
   readonly retryable: boolean
-  /** What the service's log knows the call by. */
+  /** The request id in the service's log. */
   readonly requestId: string | undefined
-  /** The member at fault. */
+  /** The request member that is invalid. */
   readonly field: string | undefined
-  /** How long to wait before another try, where the service said so. */
+  /** How long to wait before retrying, if the service said so. */
   readonly retryAfterSeconds: number | undefined
-  /** Of a refused call: what to ask for, so that it can be made. */
+  /** The access that a refused call needs. Pass it to `requestAccess`. */
   readonly accessRequest: WantedAccess | undefined
 
   constructor(code: SallyportError['code'], message: string, facts: ErrorFacts = {}) {
@@ -64,7 +64,7 @@ export class SallyportError extends Error {
   }
 }
 
-/** The person said no. `request.denial_reason` is what they said about it, if anything. */
+/** The user denied the request. `request.denial_reason` is their reason, if they gave one. */
 export class AccessDenied extends SallyportError {
   readonly request: AccessRequest
 
@@ -78,7 +78,7 @@ export class AccessDenied extends SallyportError {
   }
 }
 
-/** Nobody decided in time. Ask again. */
+/** The request expired before the user decided. Create a new one. */
 export class AccessExpired extends SallyportError {
   readonly request: AccessRequest
 

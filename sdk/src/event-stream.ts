@@ -1,19 +1,19 @@
-/** Server-sent events over `fetch`, so that a bearer token does as well as a cookie. */
+/** Reads server-sent events with `fetch`, because `EventSource` can't send a bearer token. */
 
-/** One event. `data` is its JSON. */
+/** One event. `data` is parsed JSON. */
 export interface StreamedEvent {
   event: string
   data: unknown
 }
 
-/** No event of the service comes near it. */
+/** Far larger than any event of the service. */
 const maxEventLength = 1024 * 1024
-/** The service says something every 15 seconds. Who hears nothing for so long listens to nobody. */
+/** The service sends a comment at least every 15 seconds. After this long without one, the connection is dead. */
 const longestSilenceMs = 45_000
 
 const endOfEvent = /\r\n\r\n|\n\n|\r\r/
 
-/** The events of one connection, until it ends. Comments, which keep a connection alive, are passed over. */
+/** Yields the events of one connection until it ends. Skips comments, which only keep the connection alive. */
 export async function* eventsIn(
   body: ReadableStream<Uint8Array>,
   silenceMs = longestSilenceMs,
@@ -29,7 +29,9 @@ export async function* eventsIn(
       clearTimeout(timer)
     }
   }
-  /** Of an event that has not ended yet. Joined only once it has: a byte at a time would take for ever. */
+  /**
+   * Chunks of an incomplete event. Joined only when it is complete: joining after each chunk would take quadratic time.
+   */
   let parts: string[] = []
   let length = 0
   try {

@@ -5,15 +5,14 @@ import type { CallOptions, Transport } from './transport.ts'
 import type { ChangedEvent, EndedEvent } from './wire.ts'
 
 /**
- * - `ready`: from now on every change is told. Read everything that you show once: also each time that it comes again,
- *   because the connection was made anew.
- * - `changed`: read again what `topics` names.
- * - `ended`: the session is over, and so is the list of events.
+ * - `ready`: the stream is connected. Reload everything that you show. Sent again after each reconnect.
+ * - `changed`: reload the data that `topics` names.
+ * - `ended`: the session has ended. No more events follow.
  */
 export type ServiceEvent =
   { event: 'ready'; data: object } | { event: 'changed'; data: ChangedEvent } | { event: 'ended'; data: EndedEvent }
 
-/** Over a connection that is made anew whenever it ends, until the signal is aborted or the service refuses for good. */
+/** Reconnects whenever the connection ends, until the signal is aborted or the service refuses permanently. */
 export async function* followEvents(
   transport: Transport,
   { signal, timeoutMs }: CallOptions = {},
@@ -36,7 +35,7 @@ export async function* followEvents(
   }
 }
 
-/** The process that we listen to goes; another one is there, or will be. */
+/** This server process is shutting down; reconnecting reaches another one. */
 function isStopping(event: ServiceEvent): boolean {
   return event.event === 'ended' && event.data.reason === 'stopping'
 }

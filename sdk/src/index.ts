@@ -1,4 +1,4 @@
-/** All that is public. */
+/** The SDK's public API. */
 export { createAdminClient } from './admin-client.ts'
 export type { AdminClient, AdminClientOptions, ProviderDetailsPage } from './admin-client.ts'
 export { createAgentClient } from './agent/client.ts'

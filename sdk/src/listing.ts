@@ -2,7 +2,7 @@ import { SallyportError } from './errors.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
 /**
- * A list of the service. Nothing is asked for until you do.
+ * A paginated list. Nothing is fetched until you iterate or call a method.
  *
  * ```ts
  * const { grants, next_cursor } = await user.grants.list({ limit: 20 }).page()
@@ -10,13 +10,13 @@ import type { CallOptions, Transport } from './transport.ts'
  * ```
  */
 export interface Listing<Page, Item> extends AsyncIterable<Item> {
-  /** One page: the first, or the one after the query's `cursor`. */
+  /** Fetches one page: the first, or the one at the query's `cursor`. */
   page: () => Promise<Page>
-  /** Every record from there on, at once. */
+  /** Fetches all records from there on. */
   all: () => Promise<Item[]>
 }
 
-/** `name` is the member of a page that holds its records. */
+/** `name` is the page member that contains the records. */
 export function listing<Page extends { next_cursor: string | null }, Name extends string & keyof Page>(
   transport: Transport,
   path: string,

@@ -1,6 +1,6 @@
 import { SallyportError } from './errors.ts'
 
-/** No more than an answer can have: whoever stands in between could go on for ever. */
+/** Limits the size: a man in the middle could send an endless response. */
 export async function readBounded({ status, body }: Response, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''

@@ -2,17 +2,19 @@ import { SallyportError } from './errors.ts'
 
 export interface RetryRules {
   retries: number
-  /** It went with an Idempotency-Key. */
+  /** The call has an Idempotency-Key. */
   isKeyed: boolean
-  /** How long a call that exceeds a rate limit may wait in all. Such a call did not happen, so any may be repeated. */
+  /** How long a rate-limited call may wait in total. It was not made, so any call can be retried. */
   rateWaitMs: number
   signal: AbortSignal | undefined
 }
 
-/** Who is told to wait longer than this is told that instead. */
+/** If Retry-After is longer than this, the error is thrown instead. */
 const longestWaitSeconds = 20
 
-/** Makes a call that does no harm when it is made twice until it succeeds, or fails for good. */
+/**
+ * Repeats a call until it succeeds or fails permanently. The caller sets `retries` to 0 unless the call is idempotent.
+ */
 export async function retrying<T>(attempt: () => Promise<T>, rules: RetryRules): Promise<T> {
   const { retries, isKeyed, rateWaitMs, signal } = rules
   const startedAt = performance.now()
@@ -35,28 +37,28 @@ export async function retrying<T>(attempt: () => Promise<T>, rules: RetryRules):
   }
 }
 
-/** As long as the service says, and somewhat longer each time, so that calls that wait together spread out. */
+/** As long as the service asks for plus increasing jitter, so that waiting calls spread out. */
 function pastLimitMs(seconds: number | undefined, waits: number): number {
   return seconds === undefined ? Infinity : seconds * 1000 + Math.random() * Math.min(500 * 2 ** waits, 10_000)
 }
 
 function isWorthwhile({ code, retryable, retryAfterSeconds }: SallyportError, isKeyed: boolean): boolean {
-  // The first of two calls with one key is still under way: the service says when to ask for its answer.
+  // The first call with this key is still in progress. Retry-After says when to ask for its response.
   return retryable || (isKeyed && code === 'conflict' && retryAfterSeconds !== undefined)
 }
 
-/** Twice as long each time, and never just when everybody else does. */
+/** Exponential backoff with jitter. */
 export function backOffMs(tried: number, firstMs = 200, longestMs = 5000): number {
   return Math.min(firstMs * 2 ** tried, longestMs) * (0.75 + Math.random() / 2)
 }
 
-/** What a timer can wait for: one of more than 24 days would be over at once. */
+/** Caps at the longest delay of a timer, about 24 days: a longer one would fire immediately. */
 export function timerMs(ms: number): number {
   if (ms >= 0) return Math.min(ms, 2 ** 31 - 1)
   throw new TypeError('timeoutMs must be a number of milliseconds.')
 }
 
-/** Rejects with the signal's reason as soon as it is aborted. */
+/** Waits. Rejects with the signal's reason as soon as it is aborted. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (then: () => void) => {

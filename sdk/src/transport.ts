@@ -1,27 +1,27 @@
-/** The one way from a client to the service: its address, its credential, and what may come back. */
+/** Sends every request of a client: base URL, credential, timeout, retries, and checks of the response. */
 import { SallyportError } from './errors.ts'
 import { errorIn } from './error-answer.ts'
 import { readBounded } from './read-bounded.ts'
 import { retrying, timerMs } from './retrying.ts'
 
 export interface ClientOptions {
-  /** Where the service is, such as `https://sallyport.example.com`. */
+  /** The service's URL, such as `https://sallyport.example.com`. */
   baseUrl: string
-  /** How long an answer may take, each time that it is asked for. 30 000 unless said otherwise. */
+  /** Timeout of each attempt. Default: 30,000. */
   timeoutMs?: number | undefined
   /**
-   * How often a call is made again that can be made again without harm, when the service is busy or away. 2 unless said
-   * otherwise; 0 leaves it to you, and then calls that exceed the agent's rate limit do not wait either.
+   * How often to retry a call that is safe to repeat when the service is busy or unavailable. Default: 2. With 0, calls
+   * that exceed the agent's rate limit do not wait either.
    */
   retries?: number | undefined
-  /** In place of the runtime's own. */
+  /** Default: the runtime's `fetch`. */
   fetch?: typeof globalThis.fetch | undefined
 }
 
-/** What any method takes as its last argument. */
+/** The last argument of every method. */
 export interface CallOptions {
   signal?: AbortSignal | undefined
-  /** In place of the client's. */
+  /** Overrides the client's timeout. */
   timeoutMs?: number | undefined
 }
 
@@ -31,29 +31,29 @@ export interface WireCall {
   query?: object | undefined
   body?: unknown
   headers?: Record<string, string>
-  /** The same call may be made twice, although it is no GET. */
+  /** The call can be repeated safely although it is not a GET. */
   isRepeatable?: boolean
-  /** How long it may wait in all where it exceeds a rate limit. Not at all unless said otherwise. */
+  /** How long the call may wait in total when rate limited. Default: 0. */
   rateWaitMs?: number
-  /** A redirect is an answer like any other. */
+  /** A redirect is returned like any other response. */
   showsRedirects?: boolean
 }
 
 export interface Transport {
-  /** The answer as JSON. */
+  /** Resolves to the response's JSON. */
   json: <T>(call: WireCall, options?: CallOptions) => Promise<T>
-  /** The answer as it comes, for as long as it comes. Only its head is waited for in time. */
+  /** Resolves to the response as soon as its headers arrive. The timeout does not apply to the body. */
   open: (call: WireCall, options?: CallOptions) => Promise<Response>
-  /** From here on. */
+  /** Replaces the token for all later calls. */
   useToken: (token: string) => void
 }
 
-/** More than the largest answer that a proxied call brings in its envelope. */
+/** More than the largest response of a proxied call. */
 const maxAnswerBytes = 64 * 1024 * 1024
 
 /**
- * The caller's signal, kept for as long as the body can still come: `AbortSignal.any` does not keep its sources, and
- * Node collects an `AbortSignal.timeout` that nothing else refers to, so that it would never fire.
+ * Keeps the caller's signal alive while the body is read: `AbortSignal.any` doesn't, and Node garbage-collects an
+ * `AbortSignal.timeout` that nothing else refers to, so that it would never fire.
  */
 const signalsOfBodies = new WeakMap<ReadableStream, AbortSignal>()
 
@@ -98,7 +98,7 @@ export function createTransport(options: ClientOptions, firstToken?: string): Tr
   }
 }
 
-/** A refusal of the service says so; a streamed answer may have any status, and says that it is the upstream's. */
+/** A streamed response of an upstream may have any status. A refusal by the service has x-sallyport-error. */
 function isAnswer({ ok, redirected, headers }: Response): boolean {
   if (redirected) return false
   return headers.has('x-sallyport-upstream') ? !headers.has('x-sallyport-error') : ok
@@ -111,12 +111,12 @@ async function jsonIn<T>(response: Response): Promise<T> {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value as T
   } catch {
-    // Said below.
+    // Thrown below.
   }
   throw new SallyportError('unexpected_answer', 'The response is not JSON.', { status })
 }
 
-/** A browser shows a page nothing of a redirect that it is told not to follow. */
+/** Browsers hide everything about a redirect that is not followed. */
 const hidesRedirects = 'document' in globalThis || 'WorkerGlobalScope' in globalThis
 
 function init(call: WireCall, token: string | undefined, signal: AbortSignal): RequestInit {
@@ -124,9 +124,9 @@ function init(call: WireCall, token: string | undefined, signal: AbortSignal): R
   return {
     method,
     signal,
-    // A credential is for one service, and follows nobody elsewhere. An upstream's redirect says nothing of where to.
+    // Never send the credential to another server. An upstream's redirect has no Location here, only a prefixed one.
     redirect: showsRedirects && hidesRedirects ? 'follow' : 'manual',
-    // Where a bearer speaks, a cookie of somebody else's must not. Some runtimes have no cookies, and no such member.
+    // With a bearer token, don't send cookies: they may belong to another user. Some runtimes lack `credentials`.
     ...(token !== undefined && 'credentials' in Request.prototype && { credentials: 'omit' as const }),
     headers: {
       ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -139,12 +139,12 @@ function init(call: WireCall, token: string | undefined, signal: AbortSignal): R
 
 function baseOf(given: string): string {
   const base = given.replace(/(?<!\/)\/+$/, '')
-  // Empty: the page's own origin.
+  // Empty means the page's own origin.
   if (base === '' || /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/i.test(base)) return base
   throw new TypeError('baseUrl must be an http or https URL, such as https://sallyport.example.com.')
 }
 
-/** What no header can carry would come back in an error, for any log to keep. */
+/** An invalid header value would appear in the runtime's error message, and so in logs. */
 function checkedToken(token: string | undefined): string | undefined {
   if (token === undefined || /^[\x21-\x7e]+$/.test(token.trim())) return token?.trim()
   throw new TypeError('The token is empty or contains invalid characters.')
@@ -156,13 +156,13 @@ function queryOf(query: object = {}): string {
   return text === '' ? '' : `?${text}`
 }
 
-/** An id as one segment of a path, whatever it holds. */
+/** Escapes an id as one path segment. */
 export function segment(id: string): string {
   if (/^\.{0,2}$/.test(id)) throw new TypeError('An id is missing.')
   return encodeURIComponent(id)
 }
 
-/** A signal that follows the given one, and aborts by itself when the time is up, unless it is stopped before. */
+/** A signal that follows the given one and aborts after the timeout, unless stopped. */
 function startTime(timeoutMs: number, outer: AbortSignal | undefined) {
   const controller = new AbortController()
   const late = () => {

@@ -9,25 +9,25 @@ import type { CallOptions, ClientOptions } from './transport.ts'
 import type * as wire from './wire.ts'
 
 export interface UserClientOptions extends Omit<ClientOptions, 'baseUrl'> {
-  /** Where the service is. In a page of the service itself it can be left out. */
+  /** The service's URL. Can be omitted in a page that the service itself serves. */
   baseUrl?: string | undefined
-  /** A session token. Without one, a browser's own session cookie speaks. */
+  /** A session token. Without it the browser's session cookie is used. */
   token?: string | undefined
 }
 
 type Options = CallOptions | undefined
 
-/** A person: decides on access requests, and sees and ends what came of them. */
+/** Client for a user: decides on access requests, and lists and revokes grants, connections and devices. */
 export interface UserClient {
   auth: {
-    /** Whom a login token would sign in; it stays usable. */
+    /** Shows who a login token signs in, without using it up. */
     preview: (loginToken: string, options?: Options) => Promise<wire.LoginPreviewReply>
-    /** Starts a session. A browser keeps its cookie; elsewhere make a client with `session_token`. */
+    /** Starts a session. A browser stores the cookie; elsewhere create a client with `session_token`. */
     login: (loginToken: string, options?: Options) => Promise<wire.LoginReply>
-    /** The ways to sign in with a browser. */
+    /** The providers that users can sign in with. */
     providers: (options?: Options) => Promise<wire.LoginProvidersReply>
     me: (options?: Options) => Promise<wire.MeReply>
-    /** Switches “approve on device only” on, or off with a device's signature. */
+    /** Turns “approve on device only” on, or off with a device's signature. */
     changeMe: (change: wire.ChangeMeBody, options?: Options) => Promise<wire.MeReply>
     logout: (options?: Options) => Promise<wire.Session>
     logoutAll: (options?: Options) => Promise<wire.LogoutAllReply>
@@ -37,27 +37,27 @@ export interface UserClient {
     revoke: (sessionId: string, options?: Options) => Promise<wire.Session>
   }
   accessRequests: {
-    /** Those that wait for you. */
+    /** Requests that are waiting for the user's decision. */
     pending: (query?: wire.PageQuery, options?: Options) => Listing<wire.AccessRequestPage, wire.AccessRequest>
     get: (accessRequestId: string, options?: Options) => Promise<wire.AccessRequest>
-    /** A grant comes into being, never wider than what was asked for. */
+    /** Creates a grant, which is never wider than the request. */
     approve: (accessRequestId: string, decision: wire.ApproveBody, options?: Options) => Promise<wire.Grant>
     deny: (accessRequestId: string, denial?: wire.DenyBody, options?: Options) => Promise<wire.AccessRequest>
   }
   grants: {
     list: (query?: wire.ListGrantsQuery, options?: Options) => Listing<wire.GrantPage, wire.Grant>
-    /** Ends it, and whatever is under way with it. */
+    /** Revokes the grant and aborts calls in progress. */
     revoke: (grantId: string, options?: Options) => Promise<wire.Grant>
     receipt: (grantId: string, options?: Options) => Promise<wire.Receipt>
   }
   connections: {
     list: (query?: wire.ListConnectionsQuery, options?: Options) => Listing<wire.ConnectionPage, wire.Connection>
-    /** Renews its token where that is due, and shows it. */
+    /** Refreshes the token if it is due, and returns the connection. */
     check: (connectionId: string, options?: Options) => Promise<wire.Connection>
     revoke: (connectionId: string, options?: Options) => Promise<wire.Connection>
-    /** Where to send the browser that is signed in, for the provider's consent. */
+    /** Starts connecting an account. Send the signed-in browser to the returned URL to get the provider's consent. */
     start: (body: wire.StartConnectBody, options?: Options) => Promise<wire.StartConnectReply>
-    /** The same with a code that is entered elsewhere. */
+    /** Starts connecting an account with a code that the user enters on another device. */
     startDeviceFlow: (body: wire.StartDeviceFlowBody, options?: Options) => Promise<wire.StartDeviceFlowReply>
     pollDeviceFlow: (deviceFlowId: string, options?: Options) => Promise<wire.PollDeviceFlowReply>
   }
@@ -77,11 +77,13 @@ export interface UserClient {
     list: (query?: wire.ListProvidersQuery, options?: Options) => Listing<wire.ProviderPage, wire.Provider>
   }
   audit: Audit
-  /** What has changed, as it changes. Connects again whenever the connection ends; ends when the signal is aborted. */
+  /** Streams changes as they happen. Reconnects when the connection is lost, and ends when the signal is aborted. */
   events: (options?: CallOptions) => AsyncGenerator<ServiceEvent, void, undefined>
 }
 
 /**
+ * Creates a client with a session token or, in a browser, the session cookie.
+ *
  * ```ts
  * const user = createUserClient({ baseUrl, token: sessionToken })
  * for await (const request of user.accessRequests.pending()) console.log(request.agent.name, request.reason)

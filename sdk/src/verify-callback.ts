@@ -1,10 +1,10 @@
 /**
- * Checks a callback as Standard Webhooks says: that whoever holds the secret sent this very body, and lately. It trusts
- * nothing but the secret. What was sent twice has the same `webhook-id`: who must not act twice remembers it.
+ * Verifies callbacks (Standard Webhooks): the body was sent by a holder of the secret, unchanged and recently. A
+ * callback that is delivered twice has the same `webhook-id`: store it if you must not act twice.
  */
 import { SallyportError } from './errors.ts'
 
-/** How an access request was decided. */
+/** The decision on an access request. */
 export interface CallbackEvent {
   event: 'access_request.approved' | 'access_request.denied'
   access_request_id: string
@@ -14,11 +14,11 @@ export interface CallbackEvent {
   agent_id: string
 }
 
-/** As `fetch` has them, or as Node's server has. */
+/** Headers of `fetch` or of a Node.js server. */
 export type CallbackHeaders = Headers | Record<string, string | string[] | undefined>
 
 export interface VerifyCallbackOptions {
-  /** How far its time may be from ours. 300 unless said otherwise. */
+  /** Allowed difference between the callback's timestamp and `now`. Default: 300. */
   toleranceSeconds?: number | undefined
   now?: Date | undefined
 }
@@ -27,8 +27,7 @@ const prefix = 'whsec_'
 const maxSignatures = 10
 
 /**
- * The callback, if it is genuine; otherwise it throws `invalid_callback`. `body` is the text as it came, not what a
- * parser made of it.
+ * Returns the callback if it is authentic, and throws `invalid_callback` otherwise. Pass `body` as received, unparsed.
  *
  * ```ts
  * const event = await verifyCallback(secret, request.headers, await request.text())
@@ -58,7 +57,7 @@ export async function verifyCallback(
   const key = await keyOf(secret)
   for (const one of signatures.split(' ').slice(0, maxSignatures)) {
     const signature = one.startsWith('v1,') ? fromBase64(one.slice(3)) : undefined
-    // A comparison in constant time, which no language promises of its own.
+    // `verify` compares in constant time.
     if (signature && (await crypto.subtle.verify('HMAC', key, signature, signed))) return eventIn(bytes)
   }
   throw invalid('No signature matches this secret.')

@@ -1,4 +1,4 @@
-/** What goes over the wire, as types: the service's own, member by member. Nothing of it is there at run time. */
+/** The types of request and response bodies. No code at run time. */
 export type {
   AccessRequest,
   AccessRequestPage,

@@ -1,4 +1,7 @@
-/** In pieces: a body of megabytes would be more arguments than a call takes. A multiple of three, so that they join. */
+/**
+ * Encoded in chunks: a large body would exceed the argument limit of a function call. A multiple of three, so that only
+ * the last chunk has padding.
+ */
 const pieceBytes = 3 * 8192
 
 /** Base64 with padding (RFC 4648 §4). */

@@ -16,51 +16,55 @@ export interface AgentClientOptions extends ClientOptions {
 }
 
 export interface ProxyCallOptions extends CallOptions {
-  /** The same call with the same key reaches the upstream once; so it is made again where the service was away. */
+  /**
+   * The service makes a call with this key only once, so the SDK can retry safely when the service does not respond.
+   */
   idempotencyKey?: string | undefined
 }
 
 type Options = CallOptions | undefined
-/** A call of `proxy`, whose answer comes whole. For one that is streamed there is `fetch`. */
+/** A call for `proxy`, which returns the complete response. Use `fetch` to stream. */
 export type ProxyCall = Omit<wire.ProxyBody, 'stream' | 'dry_run'>
 
-/** An agent: asks a person for access, and calls APIs with what it was granted. */
+/** Client for an agent: it asks a user for access and calls APIs with the grants it gets. */
 export interface AgentClient {
-  /** Asks a person for access; send them to `approval_url`. */
+  /** Asks a user for access. Send them to `approval_url`. */
   requestAccess: (wanted: wire.CreateAccessRequestBody, options?: Options) => Promise<wire.CreateAccessRequestReply>
-  /** What became of an access request. */
+  /** Reads an access request and its current status. */
   accessRequest: (accessRequestId: string, options?: Options) => Promise<wire.AccessRequest>
   cancelRequest: (accessRequestId: string, options?: Options) => Promise<wire.AccessRequest>
   /**
-   * Asks now and then, until somebody has decided. Resolves to the approved request, whose `grant_id` is set; throws
-   * `AccessDenied` or `AccessExpired`.
+   * Polls until the user has decided. Resolves to the approved request, with its `grant_id`. Throws `AccessDenied` or
+   * `AccessExpired`.
    */
   waitForGrant: (accessRequestId: string, options?: WaitOptions) => Promise<wire.AccessRequest & { grant_id: string }>
-  /** Calls an API with the person's credential, which the service puts in. */
+  /** Calls an API. The service adds the user's credential. */
   proxy: (call: ProxyCall, options?: ProxyCallOptions) => Promise<wire.ProxyReply>
   /**
-   * A `fetch` for any library that takes one: whatever it asks for is called under this grant. Give the library any
-   * text for a token; what counts is put in by the service. A refused call is a `Response` with the service's status
-   * and `x-sallyport-error`, unless `onRefusal` says otherwise.
+   * Returns a `fetch` that makes its requests under this grant, for any library that accepts a custom `fetch`. If the
+   * library requires a token, pass any placeholder: the service adds the real one. If the service refuses a call, the
+   * `Response` has the service's status and an `x-sallyport-error` header, unless `onRefusal` is set.
    */
   fetch: (grantId: string, options?: FetchOptions) => typeof globalThis.fetch
-  /** Says whether a call would be made, and makes none. */
+  /** Tells whether a call would be allowed, without making it. */
   dryRun: (call: ProxyCall, options?: Options) => Promise<wire.DryRunReply>
   grants: (query?: wire.ListGrantsQuery, options?: Options) => Listing<wire.GrantPage, wire.Grant>
-  /** Gives a grant back. */
+  /** Gives up a grant. It can't be used afterwards. */
   revokeGrant: (grantId: string, options?: Options) => Promise<wire.Grant>
   receipt: (grantId: string, options?: Options) => Promise<wire.Receipt>
-  /** A grant for an upstream that answers with what it was sent: the whole way, without a person. */
+  /** Creates a grant for a test API that echoes each request. No user has to approve it. */
   sandbox: (options?: Options) => Promise<wire.StartSandboxReply>
   providers: (query?: wire.ListProvidersQuery, options?: Options) => Listing<wire.ProviderPage, wire.Provider>
   proposeProvider: (proposal: wire.ProposeProviderBody, options?: Options) => Promise<wire.ProviderDetails>
   me: (options?: Options) => Promise<wire.Agent>
-  /** Replaces the token. This client goes on with the new one, which is shown this once. */
+  /** Replaces the agent token. This client uses the new one from then on. Store it: it is returned only once. */
   rotateToken: (options?: Options) => Promise<wire.RegisterAgentReply>
   audit: Audit
 }
 
 /**
+ * Creates a client with an agent token.
+ *
  * ```ts
  * const agent = createAgentClient({ baseUrl, token })
  * const { grant_id, echo_url } = await agent.sandbox()
@@ -113,7 +117,7 @@ export function createAgentClient(given: AgentClientOptions): AgentClient {
   }
 }
 
-/** What the service allows the upstream, and some time to bring the answer. */
+/** The upstream's timeout plus time to deliver the response. */
 function proxyTimeoutMs({ timeout_ms: allowed = 60_000 }: ProxyCall, { timeoutMs }: ClientOptions): number {
   return Math.max(allowed + 10_000, timeoutMs ?? 0)
 }

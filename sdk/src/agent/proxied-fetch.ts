@@ -1,6 +1,6 @@
 /**
- * A `fetch` whose calls the service makes: same arguments, same answers, with the person's credential put in there.
- * Each redirect is a call of its own, so that the grant is asked about every place that a call goes to.
+ * A `fetch` whose requests go through the service, which adds the user's credential. Each redirect is a separate proxy
+ * call, so the service checks the grant for every URL.
  */
 import { SallyportError } from '../errors.ts'
 import type { Transport } from '../transport.ts'
@@ -11,25 +11,28 @@ import type { Hop } from './proxied-request.ts'
 
 export interface FetchOptions {
   /**
-   * How long one call may take, to the last byte of its answer: at most, and unless said otherwise, 300 000. With `null`
-   * an answer may come for as long as it likes, but has to begin soon (the service's own limit, 30 seconds).
+   * How long a call may take, until the last byte of the response. The default and maximum is 300,000. With `null`
+   * there is no limit for the body, but the response has to start within the service's own limit (30 seconds).
    */
   timeoutMs?: number | null | undefined
   /**
-   * What becomes of a call that the service refuses or can't make. Unless said otherwise a `Response` with the
-   * service's status, its error as JSON and `x-sallyport-error: <code>`, which a library reports like any error of the
-   * API. `'throw'` throws the `SallyportError`; a function makes a `Response` of it.
+   * What to do when the service refuses a call or can't make it. `'respond'` (the default) returns a `Response` with
+   * the service's status, its error as JSON and an `x-sallyport-error: <code>` header, so that a library reports it
+   * like an error of the API. `'throw'` throws the `SallyportError`. A function turns it into a `Response`.
    */
   onRefusal?: 'respond' | 'throw' | ((refusal: SallyportError) => Response) | undefined
-  /** Called before a redirect is followed. What it throws ends the call, and nobody is called there. */
+  /** Called before a redirect is followed. Throw to end the call without following it. */
   onRedirect?: ((url: string) => void) | undefined
 }
 
 const longestMs = 300_000
 const mostRedirects = 20
-/** Under their own names some runtimes would act on them, and follow a redirect themselves. */
+/**
+ * Asks the service to prefix the upstream's header names: otherwise some runtimes would act on them, for example follow
+ * a redirect themselves.
+ */
 const headers = { 'x-sallyport-header-names': 'prefixed' }
-/** Keeps the Request whose signal ends a body for as long as the body can still come. */
+/** Keeps the caller's Request alive while the body is read: its signal stops working once it is garbage collected. */
 const signalOwners = new WeakMap<ReadableStream, Request>()
 
 export function proxiedFetch(
@@ -56,7 +59,7 @@ export function proxiedFetch(
     throw new SallyportError('unexpected_answer', 'The response is not from an upstream.', { status: answer.status })
   }
 
-  /** What the service did not answer at all, or somebody before it answered, is thrown. */
+  /** Returns the service's refusal. Throws everything else: no response, or a response from something in between. */
   const refused = (error: unknown): SallyportError => {
     const isRefusal =
       error instanceof SallyportError && error.status !== undefined && error.code !== 'unexpected_answer'
@@ -75,7 +78,7 @@ export function proxiedFetch(
       if (owner && answer.body) signalOwners.set(answer.body, owner)
       const response = toResponse(answer, answered)
       if (redirect === 'manual' || !isRedirect(response)) return response
-      // Whatever becomes of the call: nobody reads this one, which may have no end.
+      // A redirect's body is never read and may be endless: cancel it, whatever happens next.
       const leave = () => response.body?.cancel()
       try {
         if (redirect === 'error')

@@ -1,4 +1,7 @@
-/** The service's answer as the upstream's own: its headers under their own names, its URL, and nothing of ours. */
+/**
+ * Turns the service's response into the upstream's: original header names, the upstream's URL, no headers of the
+ * service.
+ */
 import type { SallyportError } from '../errors.ts'
 import type { ErrorBody } from '../wire.ts'
 
@@ -8,7 +11,7 @@ export interface Answered {
   redirected: boolean
 }
 
-/** Put on by the service, or by the connection to it. */
+/** Headers added by the service or by the connection to it. */
 const ours = new Set([
   'connection',
   'content-security-policy',
@@ -19,16 +22,16 @@ const ours = new Set([
   'x-sallyport-upstream',
 ])
 const prefix = 'x-sallyport-'
-/** Of ours, what a caller may want to know. */
+/** The service's headers that callers may want to see. */
 const told = new Set(['x-sallyport-audit-id', 'x-sallyport-dropped-headers'])
-/** Tells a refusal of the service from an answer of the upstream. */
+/** Distinguishes a refusal by the service from a response of the upstream. */
 const refusalMark = 'x-sallyport-error'
 const withoutBody = new Set([204, 205, 304])
 
 export function toResponse(answer: Response, answered: Answered): Response {
   const { status, statusText } = answer
   const hasBody = !withoutBody.has(status) && answered.method !== 'HEAD'
-  // What is no status of HTTP can come all the same, and is no reason to lose the answer.
+  // `Response` rejects statuses outside of 200 to 599. Set such a status afterwards instead of losing the response.
   const isKnown = status >= 200 && status <= 599
   const response = new Response(hasBody ? answer.body : null, {
     status: isKnown ? status : 200,
@@ -38,7 +41,7 @@ export function toResponse(answer: Response, answered: Answered): Response {
   return asAnswered(response, { ...answered, status })
 }
 
-/** A call that the service refused: its error, marked as none of the upstream's. */
+/** The service's refusal as a `Response`, marked as not coming from the upstream. */
 export function refusalResponse(refusal: SallyportError, answered: Answered): Response {
   const { code, message, retryable, requestId = '', field, accessRequest, retryAfterSeconds } = refusal
   const status = refusal.status ?? 500
@@ -54,7 +57,7 @@ export function refusalResponse(refusal: SallyportError, answered: Answered): Re
     'content-type': 'application/json; charset=utf-8',
     [refusalMark]: code.replaceAll(/\W/g, '_'),
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
-    // Several vendors' libraries repeat a 409 or a 5xx unless they are told not to.
+    // Several vendors' libraries retry a 409 or 5xx unless this header is set.
     ...(!retryable && { 'x-should-retry': 'false' }),
   }
   const body = answered.method === 'HEAD' ? null : JSON.stringify({ error })
@@ -66,14 +69,14 @@ function upstreamHeaders(given: Headers): Headers {
   for (const [name, value] of given) {
     if (ours.has(name)) continue
     const own = name.startsWith(prefix) && !told.has(name) ? name.slice(prefix.length) : name
-    // Nothing of an upstream's passes for ours.
+    // An upstream can't forge the service's own headers.
     if (own.startsWith(prefix) && !told.has(own)) continue
     headers.append(own, value)
   }
   return headers
 }
 
-/** The members that no constructor takes. */
+/** Sets the properties that the constructor does not accept. */
 function asAnswered(response: Response, answered: Answered & { status: number }): Response {
   const { url, redirected, status } = answered
   const clone = response.clone.bind(response)

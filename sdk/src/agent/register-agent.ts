@@ -3,7 +3,7 @@ import type { CallOptions, ClientOptions } from '../transport.ts'
 import type { RegisterAgentBody, RegisterAgentReply } from '../wire.ts'
 
 /**
- * Registers an agent. Its `access_token` is shown this once: keep it. It grants nothing by itself.
+ * Registers an agent. Store its `access_token`: it is returned only once. By itself it gives access to nothing.
  *
  * ```ts
  * const { access_token } = await registerAgent({ baseUrl, name: 'Release notes' })

@@ -4,26 +4,26 @@ import type { AccessRequest } from '../wire.ts'
 
 export interface WaitOptions {
   signal?: AbortSignal | undefined
-  /** How long to wait at most. Without it, until the access request expires. */
+  /** Maximum time to wait. By default, until the access request expires. */
   timeoutMs?: number | undefined
-  /** Called after each look that found nobody had decided yet. */
+  /** Called after each poll while the request is undecided. */
   onPending?: ((request: AccessRequest) => void) | undefined
 }
 
 const firstPauseMs = 1000
 const longestPauseMs = 10_000
-/** How long an answer may take. Whoever gives little time to a person still wants to hear what the service says. */
+/** Timeout of a poll. It is longer than a short `timeoutMs`, so that the service can still respond. */
 const shortestLookMs = 5000
 const longestLookMs = 30_000
-/** A service that is started anew is back by then. */
+/** Consecutive failures to tolerate: enough time for the service to restart. */
 const mostFailures = 10
 
-/** A person takes seconds or hours: looks often at first, then less and less. */
+/** Polls often at first and less often later: a decision may take seconds or hours. */
 export async function waitForGrant(
   look: (signal: AbortSignal | undefined, timeoutMs: number) => Promise<AccessRequest>,
   { signal, timeoutMs, onPending }: WaitOptions = {},
 ): Promise<AccessRequest & { grant_id: string }> {
-  // Not by a clock that somebody may set meanwhile.
+  // Monotonic clock: the system time may change meanwhile.
   const until = timeoutMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + timerMs(timeoutMs)
   let failures = 0
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.3, longestPauseMs)) {
@@ -45,7 +45,7 @@ export async function waitForGrant(
   }
 }
 
-/** Undefined while nobody has decided. */
+/** The grant's id. Undefined while the request is undecided. */
 function grantOf(request: AccessRequest): string | undefined {
   const { status, grant_id: grantId } = request
   if (status === 'denied') throw new AccessDenied(request)

@@ -12,32 +12,35 @@ import type { Signature, Signed } from './sign-decision.ts'
 export interface DeviceClientOptions extends ClientOptions {
   /** `session_token` of {@link pairDevice}. */
   sessionToken: string
-  /** The key that it was paired with. Without one the device decides nothing. */
+  /** The key that the device was paired with. Without it the device can't approve or sign. */
   key?: DeviceKeyPair | undefined
 }
 
 type Options = CallOptions | undefined
-/** What an approval says beyond yes. All of it is signed. */
+/** The terms of an approval. All of them are signed. */
 export type Decision = Omit<wire.ApproveBody, 'challenge_id' | 'signature'>
 export type Denial = Omit<NonNullable<wire.DenyBody>, 'challenge_id' | 'signature'>
-/** `off`: approval on a device is no longer required; `remove:{device_id}`; `enrol:{thumbprint}`. */
+/**
+ * What to sign. `off`: device approval is no longer required. `remove:{device_id}`: removes a device.
+ * `enrol:{thumbprint}`: allows a device with this key to approve.
+ */
 export type DeviceAction = 'off' | `remove:${string}` | `enrol:${string}`
 
 export interface SigningOptions extends CallOptions {
-  /** What was signed, and the signature, before both are sent: to be shown to the person. */
+  /** Called with the signed text and the signature before they are sent, to show them to the user. */
   onSigned?: ((signed: Signed) => void) | undefined
 }
 
-/** A paired device: sees what its person has to decide, and decides by signing. */
+/** Client for a paired device: it shows the user's pending requests, and signs decisions. */
 export interface DeviceClient {
   me: (options?: Options) => Promise<wire.MeReply>
   accessRequests: {
     pending: (query?: wire.PageQuery, options?: Options) => Listing<wire.AccessRequestPage, wire.AccessRequest>
     get: (accessRequestId: string, options?: Options) => Promise<wire.AccessRequest>
-    /** Asks for a challenge that is tied to the decision, signs it, and sends both. */
+    /** Gets a challenge for this decision, signs it and sends both. */
     approve: (accessRequestId: string, decision: Decision, options?: SigningOptions) => Promise<wire.Grant>
     deny: (accessRequestId: string, denial?: Denial, options?: SigningOptions) => Promise<wire.AccessRequest>
-    /** For those who sign by themselves. */
+    /** Gets a challenge for callers that sign decisions themselves. */
     challenge: (
       accessRequestId: string,
       decision?: wire.ChallengeBody,
@@ -48,19 +51,24 @@ export interface DeviceClient {
     list: (query?: wire.ListConnectionsQuery, options?: Options) => Listing<wire.ConnectionPage, wire.Connection>
   }
   devices: {
-    /** Those of the same person. */
+    /** All devices of this user. */
     list: (query?: wire.ListDevicesQuery, options?: Options) => Listing<wire.DevicePage, wire.Device>
   }
-  /** This device's word on who may decide, for whoever sends it: `off` goes into the user's `auth.changeMe`. */
+  /**
+   * Signs a change to the user's devices. The result is sent with the change: for `off`, in the user's `auth.changeMe`.
+   */
   sign: (action: DeviceAction, options?: Options) => Promise<Signature>
-  /** Ends “approve on device only”, by this device's signature. */
+  /** Turns off “approve on device only”, signed by this device. */
   liftDeviceApproval: (options?: Options) => Promise<wire.MeReply>
-  /** Lets another device of the same person decide, whose key has that thumbprint. */
+  /** Allows another device of this user to approve. `thumbprint` is that of its key. */
   enrol: (deviceId: string, thumbprint: string, options?: Options) => Promise<wire.Device>
-  /** Removes this device. Another one is removed by its person, with this one's word on `remove:{device_id}`. */
+  /**
+   * Removes this device. To remove another one, sign `remove:{device_id}` and pass the signature to the user's
+   * `devices.revoke`.
+   */
   unpair: (options?: Options) => Promise<wire.Device>
   setPushToken: (body: wire.PushTokenBody, options?: Options) => Promise<wire.Device>
-  /** What has changed, as it changes. Connects again whenever the connection ends; ends when the signal is aborted. */
+  /** Streams changes as they happen. Reconnects when the connection is lost, and ends when the signal is aborted. */
   events: (options?: CallOptions) => AsyncGenerator<ServiceEvent, void, undefined>
 }
 

@@ -5,17 +5,17 @@ import { publicJwkOf } from './keys.ts'
 import type { DeviceKeyPair } from './keys.ts'
 
 export interface PairOptions extends ClientOptions {
-  /** As the person was shown it. */
+  /** The pairing code that the user was shown. */
   pairingCode: string
-  /** Without one the device is notified, and decides nothing. */
+  /** Without a key the device gets notifications but can't approve. */
   key?: Pick<DeviceKeyPair, 'publicKey'> | undefined
   deviceName?: string | undefined
-  /** `web` unless said otherwise. */
+  /** Default: `web`. */
   platform?: Platform | undefined
 }
 
 /**
- * Pairs this device with the person who made the code. Keep `session_token`: it is shown this once.
+ * Pairs this device with the user who created the code. Store `session_token`: it is returned only once.
  *
  * ```ts
  * const key = await generateDeviceKey()

@@ -1,6 +1,6 @@
 /**
- * Signs what the person decided, and nothing that the service says instead: the text is put together here, and the
- * nonce has to hold the decision as it was sent.
+ * Signs the user's decision and nothing that the service substitutes: the text is built here, and the nonce has to
+ * contain the hash of the decision that was sent.
  */
 import { approvalMessage, deviceMessage } from '@sallyport/protocol/approval-message'
 import type { Verdict } from '@sallyport/protocol/approval-message'
@@ -10,14 +10,14 @@ import { SallyportError } from '../errors.ts'
 import { signText } from './keys.ts'
 import type { DeviceKeyPair } from './keys.ts'
 
-/** What goes into a body beside a decision. */
+/** Sent in the body together with a decision. */
 export interface Signature {
   challenge_id: string
   signature: string
 }
 
 export interface Signed extends Signature {
-  /** What the signature is over. */
+  /** The signed text. */
   text: string
 }
 
@@ -50,7 +50,7 @@ export async function signAction(
   return { challenge_id, signature: await signText(key, text) }
 }
 
-/** A nonce of 32 random bytes stands for the verdict alone; the hash of a decision may follow. */
+/** A nonce is 32 random bytes, followed by the hash of the decision if there is one beyond the verdict. */
 async function holds(nonce: string, decision: object | undefined): Promise<boolean> {
   const bytes = fromBase64url(nonce)
   if (decision === undefined) return bytes?.length === randomBytes

@@ -1,4 +1,4 @@
-/** The one-time challenge that the next operation is made with. */
+/** The one-time challenge for the next operation. */
 import { readChallengePayload } from '@sallyport/protocol/v1/payloads'
 import type { Action, AuthPayload, ChallengePayload } from '@sallyport/protocol/v1/payloads'
 import { openEnvelope } from './envelope.ts'
@@ -11,14 +11,14 @@ export interface Challenge {
   clientUuid: string
   challengeId: string
   nonce: string
-  /** By the service's clock, which is the one that counts. */
+  /** By the service's clock, which decides when it expires. */
   issuedAtMs: number
   lifetimeMs: number
-  /** By ours, which only has to run evenly. */
+  /** By the local clock, which only has to run at the right speed. */
   receivedAtMs: number
 }
 
-/** The last tenth of a challenge's time is not used: it would end on its way. */
+/** A challenge is not used in the last tenth of its lifetime: it could expire in transit. */
 const usableShare = 0.9
 const authLifetimeMs = 60_000
 
@@ -56,7 +56,7 @@ export function isStale({ receivedAtMs, lifetimeMs }: Challenge): boolean {
   return ageMs < 0 || ageMs > lifetimeMs * usableShare
 }
 
-/** The request's id is known to us and the service alone: a result is proven with it. */
+/** Only this client and the service know the request id: the service proves a read result with it. */
 export function authPayload(challenge: Challenge, action: Action, requestId: string): AuthPayload {
   const nowMs = challenge.issuedAtMs + Date.now() - challenge.receivedAtMs
   return {

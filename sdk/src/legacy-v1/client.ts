@@ -5,21 +5,21 @@ import { inTurn, startSession } from './session.ts'
 import type { Session } from './session.ts'
 
 export interface LegacyClientOptions {
-  /** Where the service is, or whoever relays to it. */
+  /** The service's URL, or that of a relay. */
   baseUrl: string
   /**
-   * `SHA256:…` of the service's key, as its operator told it: never from an answer of the service itself. While the service
-   * changes its key, name the old one and the new one.
+   * The `SHA256:…` fingerprint of the service's key. Get it from the service's operator, never from the service itself.
+   * During a key change, list the old and the new fingerprint.
    */
   serviceKeyFingerprint: string | readonly string[]
-  /** Made once by `generateClientKey` and kept; whoever has it is this client. */
+  /** Create it once with `generateClientKey` and store it. Anyone who has it can act as this client. */
   key: ClientKey
   keyId?: string
   label?: string
   metadata?: Record<string, unknown>
-  /** How long an answer may take. 30 000 unless said otherwise. */
+  /** Timeout of a request. Default: 30,000. */
   timeoutMs?: number
-  /** In place of the runtime's own. */
+  /** Default: the runtime's `fetch`. */
   fetch?: typeof globalThis.fetch
 }
 
@@ -31,7 +31,7 @@ export interface AboutKey {
 
 export interface Item {
   key: string
-  /** Anything that JSON can say. */
+  /** Any JSON value. */
   value: unknown
   metadata?: Record<string, unknown>
 }
@@ -44,29 +44,29 @@ export interface ReadItem {
 }
 
 export interface ReadResult {
-  /** As the service normalised it. */
+  /** As normalized by the service. */
   namespace: string
   items: ReadItem[]
-  /** The keys that nothing is saved under. */
+  /** Requested keys that have no saved value. */
   missing: string[]
 }
 
 /**
- * A client of the legacy protocol. Calls are made one after the other, each with the challenge that the one before
- * brought; a first call, or one after a pause, registers by itself. Where an answer got lost, the client registers
- * again and repeats the call: a save may then have happened twice, with the same outcome.
+ * A client of the legacy protocol. Calls run one at a time, each with the challenge that the previous response
+ * contained. The client registers automatically on the first call and after a pause. If a response is lost, it
+ * registers again and repeats the call. A save may then run twice, with the same result.
  */
 export interface LegacyClient {
-  /** Resolves to this client's `client_uuid`, which stays the same for good. */
+  /** Resolves to this client's `client_uuid`, which never changes. */
   register: () => Promise<string>
-  /** Exchanges the challenge for a new one. */
+  /** Replaces the current challenge with a new one. */
   refresh: () => Promise<void>
   /**
-   * Puts another key in place, and reads with it, so that the service proves that it is. Keep the new one before, and
-   * the old one until this is done.
+   * Replaces the client's key, then reads with the new one, by which the service proves that it is active. Store the
+   * new key before you call this, and keep the old one until it resolves.
    */
   rotate: (newKey: ClientKey, about?: AboutKey) => Promise<void>
-  /** All items or none. Resolves to how many were saved. */
+  /** Saves all items or none. Resolves to the number saved. */
   save: (namespace: string, items: readonly Item[]) => Promise<number>
   read: (namespace: string, keys: readonly string[]) => Promise<ReadResult>
 }
@@ -86,7 +86,7 @@ export function createLegacyClient(options: LegacyClientOptions): LegacyClient {
   }
 }
 
-/** Without a key to hold on to, anybody in between could take the service's place. */
+/** Without a pinned key, a man in the middle could impersonate the service. */
 function pinnedIn(given: string | readonly string[]): readonly string[] {
   const pinned = typeof given === 'string' ? [given] : given
   if (pinned.length === 0 || !pinned.every((one) => /^SHA256:[A-Za-z0-9_-]{43}$/.test(one))) {

@@ -1,4 +1,7 @@
-/** Sealing to a public key and opening with a private one. What opens was meant for this key and is as it was sealed. */
+/**
+ * Encrypts to a public key and decrypts with a private key. A decrypted envelope was meant for this key and was not
+ * modified.
+ */
 import { aadBytes } from '@sallyport/protocol/v1/binding'
 import {
   contentKeyBytes,
@@ -11,7 +14,7 @@ import {
 import type { Envelope } from '@sallyport/protocol/v1/envelope'
 import type { Key } from './keys.ts'
 
-/** Everything that this client seals is tied to something. */
+/** The binding is required: this client never seals an envelope that is not bound to its request. */
 export async function seal(key: Key, message: object, binding: string): Promise<Envelope> {
   const contentKey = crypto.getRandomValues(new Uint8Array(contentKeyBytes))
   const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
@@ -29,7 +32,9 @@ export async function seal(key: Key, message: object, binding: string): Promise<
   })
 }
 
-/** What is inside, or undefined: whatever is wrong with it, it is of no use. `binding`: what it has to be tied to. */
+/**
+ * The decrypted message, or undefined if the envelope is invalid in any way. `binding` is the expected associated data.
+ */
 export async function openEnvelope(key: Key, envelope: unknown, binding?: string): Promise<object | undefined> {
   try {
     const { parts } = readEnvelope(envelope, maxResultCiphertextBytes)

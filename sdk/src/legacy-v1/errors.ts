@@ -1,11 +1,11 @@
 /**
- * Whatever goes wrong. `code` is the service's own where it refused (`payload_invalid`, `rate_limited` …), with its
- * status, or one of these:
+ * Thrown for every failure. `code` and `status` are those of the service if it refused (`payload_invalid`,
+ * `rate_limited` …). Otherwise `code` is one of these:
  *
- * - `no_answer`: none came, even after registering again. What was asked for may have happened.
- * - `unexpected_answer`: what came is not an answer of this protocol, or one for another client.
- * - `service_key_mismatch`: the service's key is none of those that were pinned.
- * - `result_not_authentic`: a read result that the service did not make for this request.
+ * - `no_answer`: no response, even after registering again. The operation may or may not have taken effect.
+ * - `unexpected_answer`: the response is not valid in this protocol, or is for another client.
+ * - `service_key_mismatch`: the service's key matches none of the pinned fingerprints.
+ * - `result_not_authentic`: a read result that the service did not create for this request.
  * - `key_retired`: this client's key was replaced by another one.
  */
 export class LegacyError extends Error {

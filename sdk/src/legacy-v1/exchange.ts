@@ -1,11 +1,11 @@
-/** One request and its answer. What comes back is an object, or an error that says what is known of the request. */
+/** Sends one request and returns the response, which is an object. Otherwise throws an error with what is known. */
 import { maxResultCiphertextBytes } from '@sallyport/protocol/v1/envelope'
 import { LegacyError } from './errors.ts'
 
 export type Answer = Record<string, unknown>
 export type Exchange = (method: 'GET' | 'POST', path: string, body?: object) => Promise<Answer>
 
-/** The largest result in base64url, and the little that stands beside it. */
+/** Enough for the largest result in base64url and the members beside it. */
 const maxAnswerLength = 2 * maxResultCiphertextBytes
 
 export function exchangeWith(baseUrl: string, fetch: typeof globalThis.fetch, timeoutMs: number): Exchange {
@@ -13,7 +13,7 @@ export function exchangeWith(baseUrl: string, fetch: typeof globalThis.fetch, ti
   return async (method, path, body) => {
     const { status, text } = await ask(fetch, `${base}${path}`, {
       method,
-      // An envelope is for one service. It follows nobody elsewhere.
+      // An envelope is meant for one service: never follow a redirect.
       redirect: 'error',
       signal: AbortSignal.timeout(timeoutMs),
       ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
@@ -34,7 +34,7 @@ async function ask(fetch: typeof globalThis.fetch, url: string, request: Request
   }
 }
 
-/** No more than an answer can have: whoever stands in between could go on for ever. */
+/** Limits the size: a man in the middle could send an endless response. */
 async function textOf({ status, body }: Response): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
@@ -68,7 +68,7 @@ function asObject(value: unknown): Answer | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Answer) : undefined
 }
 
-/** A member that has to be there. */
+/** A required string member. */
 export function textIn(answer: Answer, name: string): string {
   const value = answer[name]
   if (typeof value !== 'string') throw new LegacyError('unexpected_answer', `The response has no ${name}.`)

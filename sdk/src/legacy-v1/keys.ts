@@ -1,10 +1,10 @@
 import { toBase64url } from '@sallyport/protocol/v1/base64url'
 import { fromPem, toPem } from '@sallyport/protocol/v1/public-key'
 
-/** A `CryptoKey`, under its name in every runtime. */
+/** `CryptoKey`, spelled so that it compiles with the types of every runtime. */
 export type Key = InstanceType<typeof CryptoKey>
 
-/** The two halves of a client's key, as Web Crypto has them: a `CryptoKeyPair` for RSA-OAEP with SHA-256. */
+/** A client's key pair: a Web Crypto `CryptoKeyPair` for RSA-OAEP with SHA-256. */
 export interface ClientKey {
   publicKey: Key
   privateKey: Key
@@ -14,20 +14,23 @@ const algorithm = { name: 'RSA-OAEP', hash: 'SHA-256' }
 const header = '-----BEGIN PRIVATE KEY-----'
 const footer = '-----END PRIVATE KEY-----'
 
-/** A new key. Its private half can be exported, so that it can be kept. */
+/** Creates a key. Its private key can be exported, so that it can be stored. */
 export async function generateClientKey(bits: 2048 | 3072 | 4096 = 3072): Promise<ClientKey> {
   const parameters = { ...algorithm, modulusLength: bits, publicExponent: new Uint8Array([1, 0, 1]) }
   return await crypto.subtle.generateKey(parameters, true, ['encrypt', 'decrypt'])
 }
 
-/** The private key as PKCS#8 PEM. Keep it where no agent, prompt or log can see it. */
+/** Exports the private key as PKCS#8 PEM. Store it where no agent, prompt or log can see it. */
 export async function exportClientKey({ privateKey }: ClientKey): Promise<string> {
   const der = new Uint8Array(await crypto.subtle.exportKey('pkcs8', privateKey))
   const base64 = btoa(String.fromCharCode(...der))
   return `${header}\n${base64.replaceAll(/.{1,64}/g, '$&\n')}${footer}\n`
 }
 
-/** From PKCS#8 PEM, what {@link exportClientKey} and `openssl genpkey` write. The outcome cannot be exported again. */
+/**
+ * Imports PKCS#8 PEM, as written by {@link exportClientKey} or `openssl genpkey`. The imported private key can't be
+ * exported again.
+ */
 export async function importClientKey(pem: string): Promise<ClientKey> {
   const text = pem.trim()
   if (!text.startsWith(header) || !text.endsWith(footer)) {
@@ -43,7 +46,7 @@ export async function importClientKey(pem: string): Promise<ClientKey> {
   }
 }
 
-/** Undefined where it is no RSA key. */
+/** Undefined if it is not an RSA key. */
 export async function readPublicKey(pem: string): Promise<Key | undefined> {
   const der = fromPem(pem)
   return der && crypto.subtle.importKey('spki', der, algorithm, true, ['encrypt']).catch(() => undefined)

@@ -1,4 +1,4 @@
-/** What each operation sends, and what it makes of the answer. */
+/** The request of each operation, and how its response is checked. */
 import { fromBase64url } from '@sallyport/protocol/v1/base64url'
 import { payloadBinding, resultBinding, resultProofInput } from '@sallyport/protocol/v1/binding'
 import type { BoundMembers } from '@sallyport/protocol/v1/binding'
@@ -14,7 +14,7 @@ import type { Answer } from './exchange.ts'
 import { fingerprintOf, publicPem, spkiOf } from './keys.ts'
 import type { ClientKey, Key } from './keys.ts'
 
-/** What an answer has to fit. */
+/** The values of the request that the response has to match. */
 export interface Asked {
   clientUuid: string
   nonce: string
@@ -24,10 +24,10 @@ export interface Asked {
 export interface Operation<T> {
   action: Action
   path: string
-  /** What goes with the auth_envelope: as it is sent, and as it is bound. */
+  /** The members sent with the auth_envelope, and the values that it is bound to. */
   parts: (challenge: Challenge, serviceKey: Key) => Promise<{ body: object; bound: BoundMembers }>
   take: (answer: Answer, asked: Asked) => Promise<T>
-  /** The key that this puts in place, and the result where it turns out to be there already. */
+  /** For a rotation: the new key, and the result to return if the key is active already. */
   next?: { key: ClientKey; inPlace: T }
 }
 
@@ -38,7 +38,7 @@ export const refreshOperation: Operation<undefined> = {
   take: async () => undefined,
 }
 
-/** `about`: what else is said of the new key, by its names on the wire. */
+/** `about`: further members that describe the new key. */
 export function rotateOperation(newKey: ClientKey, about: object): Operation<undefined> {
   return {
     action: 'authai.rotate_key',
@@ -75,7 +75,7 @@ export function saveOperation(namespace: string, given: readonly Item[]): Operat
   }
 }
 
-/** The only operation whose answer proves that the service made it, and for the client that has our key. */
+/** The only operation whose response proves that the service created it for the holder of this key. */
 export function readOperation(
   key: () => ClientKey,
   namespace: string,
@@ -88,7 +88,7 @@ export function readOperation(
       const { publicKey } = key()
       const message = { v: 'ksp1', type: 'kv.read', namespace, keys }
       const query_envelope = await seal(serviceKey, message, payloadBinding(clientUuid, challengeId))
-      // Named and bound, our own key is taken whichever variant of reading the service has in force.
+      // Name and bind our own key: accepted in every variant of the read operation.
       return {
         body: { query_envelope, recipient_public_key: await publicPem(publicKey) },
         bound: { query_envelope, recipient_public_key: await spkiOf(publicKey) },
@@ -97,14 +97,14 @@ export function readOperation(
     take: async (answer, { clientUuid, nonce, requestId }) => {
       await assertProven(answer, nonce, requestId)
       const { publicKey, privateKey } = key()
-      // The challenge could have been another client's, encrypted to us by a relay: then this names another key.
+      // A relay could have encrypted another client's challenge to us. The binding would then name another key.
       const binding = resultBinding(clientUuid, await fingerprintOf(publicKey))
       return resultIn(await openEnvelope(privateKey, answer['result_envelope'], binding))
     },
   }
 }
 
-/** Only the service knows both the nonce and the request's id, which is sealed. Anybody could have made the envelope. */
+/** Anyone can create an envelope, but only the service knows both the nonce and the encrypted request id. */
 async function assertProven({ result_envelope, result_proof }: Answer, nonce: string, requestId: string) {
   const proof = typeof result_proof === 'string' ? fromBase64url(result_proof) : undefined
   const hmac = { name: 'HMAC', hash: 'SHA-256' }

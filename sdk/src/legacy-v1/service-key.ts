@@ -1,4 +1,4 @@
-/** The service's public key, which is whoever's it claims to be until its fingerprint is one that was told elsewhere. */
+/** Fetches the service's public key. It is trusted only if its fingerprint is one of the pinned ones. */
 import { LegacyError } from './errors.ts'
 import { textIn } from './exchange.ts'
 import type { Exchange } from './exchange.ts'

@@ -1,6 +1,6 @@
 /**
- * What makes an operation go through once it was begun: a challenge that is fresh, one operation at a time, and another
- * try where an answer got lost. A challenge is used up by what it is sent with, unless the service refused that.
+ * Runs one operation at a time, each with a fresh challenge, and retries when a response is lost. A challenge is used
+ * up by sending it, unless the service refuses the request.
  */
 import { authBinding } from '@sallyport/protocol/v1/binding'
 import { keyAlgorithm } from '@sallyport/protocol/v1/envelope'
@@ -19,7 +19,7 @@ import type { ServiceKey } from './service-key.ts'
 export interface Session {
   /** The active key. */
   key: () => ClientKey
-  /** Also when registered already: the service gives a challenge for the same identity, and disturbs nothing. */
+  /** Can be repeated: the service then returns a new challenge for the same client. */
   register: () => Promise<string>
   operate: <T>(operation: Operation<T>) => Promise<T>
 }
@@ -33,7 +33,7 @@ export interface AboutRegistration {
 const maxAttempts = 3
 const challengeIsGone = ['challenge_not_found', 'challenge_expired', 'challenge_already_used']
 
-/** Refusals that are decided before a challenge is looked for, or after it was found good. */
+/** Refusals that are decided before the challenge is checked or after it was accepted. They do not use it up. */
 function leavesChallenge(error: unknown): boolean {
   if (!(error instanceof LegacyError) || error.status === undefined) return false
   return error.status < 500 && ![...challengeIsGone, 'challenge_nonce_mismatch'].includes(error.code)
@@ -46,9 +46,9 @@ export function startSession(
   about: AboutRegistration,
 ): Session {
   let key = firstKey
-  /** The last one that was to take its place. */
+  /** The new key of the last rotation, which may or may not have succeeded. */
   let askedFor: ClientKey | undefined
-  /** Who we are, once that is proven: it stays so for good. */
+  /** This client's id, once the service has proven it. It never changes. */
   let clientUuid: string | undefined
   let challenge: Challenge | undefined
   let serviceKey: ServiceKey | undefined
@@ -59,9 +59,9 @@ export function startSession(
   }
 
   /**
-   * An answer to a rotation or a registration could be anybody's. Its challenge may be another client's, who would then
-   * own what is saved with it; and once an old key is thrown away there is no way back. So a key, and who the client is,
-   * are taken when the service has proven both: it answers a read with that challenge.
+   * Anyone could have made the response to a rotation or registration. Its challenge could be another client's, who
+   * would then own what is saved with it, and a discarded old key can't be recovered. So the key and the client's id
+   * are accepted only after the service has proven both, by answering a read with that challenge.
    */
   async function moveTo(newKey: ClientKey, answer: Answer): Promise<void> {
     const first = await openNext(answer, newKey)
@@ -80,10 +80,10 @@ export function startSession(
   }
 
   async function register(): Promise<string> {
-    // First, so that nothing is registered at a service that is not the one meant.
+    // Check the service's key first, so as not to register with the wrong service.
     serviceKey ??= await fetchServiceKey(exchange, pinned)
-    // Where the answer to a rotation got lost, the old key tells: only once it is retired, the new one is in place.
-    // Registered before that, the new one would become another client.
+    // If the response to a rotation was lost, try the old key first: the new one is active only if the old one is
+    // retired. Registering the new key earlier would create another client.
     for (const one of new Set([key, askedFor ?? key])) {
       try {
         const answer = await registerKey(one)
@@ -161,7 +161,7 @@ export function startSession(
   }
 }
 
-/** One after the other, in the order in which they were asked for. */
+/** Runs tasks one at a time, in the order of the calls. */
 export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
