@@ -37,7 +37,6 @@ declare module '../platform/database/tables.ts' {
   }
 }
 
-/** How a request ends. */
 export type Ending =
   | { status: 'approved'; by: string | null; on: string | null; grantId: string }
   | { status: 'denied'; by: string; on: string | null; reason: string | null }
@@ -79,7 +78,7 @@ export const accessRequestStore = {
     return row && toAccessRequest(row)
   },
 
-  /** The same, locked until the transaction ends: of any number that want to decide, one at a time looks at it. */
+  /** The same, locked until the transaction ends, so that decisions on one request run one at a time. */
   lock: async ({ engine }: Database, tx: Queries, accessRequestId: string): Promise<AccessRequest | undefined> => {
     const row = await tx
       .selectFrom('access_requests')
@@ -90,7 +89,7 @@ export const accessRequestStore = {
     return row && toAccessRequest(row)
   },
 
-  /** Pending → ended, in one conditional write; undefined where it was not pending any more. */
+  /** Ends a pending request, in one conditional write. Undefined if it was no longer pending. */
   end: async (tx: Queries, accessRequestId: string, ending: Ending, now: Date): Promise<AccessRequest | undefined> => {
     const row = await tx
       .updateTable('access_requests')
@@ -120,7 +119,7 @@ export const accessRequestStore = {
     return Number(count)
   },
 
-  /** Those that wait for this user. What a blocked or disabled agent asks for is not shown to them. */
+  /** Requests that wait for this user's decision, without those of blocked or disabled agents. */
   listPending: async (queries: Queries, userId: string, page: PageRequest, now: Date): Promise<Page<AccessRequest>> => {
     const rows = await queries
       .selectFrom('access_requests')
@@ -143,7 +142,7 @@ export const accessRequestStore = {
     return pageOf(rows.map(toAccessRequest), page.limit, ({ accessRequestId }) => accessRequestId)
   },
 
-  /** What this agent has asked this user and can still be answered. */
+  /** The agent's requests to this user that are still pending. */
   listWaitingBetween: async (queries: Queries, agentId: string, userId: string, now: Date): Promise<string[]> => {
     const rows = await queries
       .selectFrom('access_requests')
@@ -156,7 +155,7 @@ export const accessRequestStore = {
     return rows.map(({ access_request_id }) => access_request_id)
   },
 
-  /** Whether this agent has ever asked this user, or been answered by them. */
+  /** Whether this agent has ever requested access from this user. */
   hasAsked: async (queries: Queries, agentId: string, userId: string): Promise<boolean> => {
     const row = await queries
       .selectFrom('access_requests')
@@ -180,7 +179,7 @@ export const accessRequestStore = {
     return row !== undefined
   },
 
-  /** Those that never led to a grant, and ended so long ago that they tell nobody anything. */
+  /** Requests without a grant that ended before this time. */
   listUnapprovedBefore: async (queries: Queries, before: Date, limit: number): Promise<string[]> => {
     const rows = await queries
       .selectFrom('access_requests')
@@ -192,7 +191,7 @@ export const accessRequestStore = {
     return rows.map(({ access_request_id }) => access_request_id)
   },
 
-  /** Those whose sandbox ended before then. */
+  /** Requests whose sandbox grant ended before this time. */
   listOfSandboxesEndedBefore: async (queries: Queries, before: Date, limit: number): Promise<string[]> => {
     const rows = await queries
       .selectFrom('grants')

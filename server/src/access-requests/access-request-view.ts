@@ -30,7 +30,10 @@ export interface ViewNeeds {
 
 export type Reader = { agent: Agent } | { user: User }
 
-/** What became of it is for the agent that asked and the user who answered; others with the link see that it did. */
+/**
+ * Only the agent that asked and the user who decided see the outcome. Others with the link see only that it was
+ * decided.
+ */
 export async function viewsOf(
   needs: ViewNeeds,
   requests: readonly AccessRequest[],
@@ -80,7 +83,7 @@ export async function viewOf(needs: ViewNeeds, request: AccessRequest, reader: R
   return view
 }
 
-/** What it says of its owner is its own claim, and no more true for being somebody's name. */
+/** The owner is the agent's own claim and is not verified, even if it is the name of a user. */
 function registrationOf({ ownerUserId }: Agent, { userId, email }: User) {
   const isClaim = ownerUserId !== selfRegistered
   return {

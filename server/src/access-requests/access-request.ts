@@ -1,22 +1,25 @@
 import { ServiceError } from '../platform/errors.ts'
 import type { User } from '../sessions/user.ts'
 
-/** An agent's question to a person: may I call this provider in your name? What it names is the most it can get. */
+/** An agent's request to call a provider on behalf of a user. Its terms are the most that can be granted. */
 export interface AccessRequest {
   accessRequestId: string
   agentId: string
-  /** null: the sandbox. */
+  /** Null for the sandbox. */
   providerId: string | null
-  /** Who should decide, in the agent's words. */
+  /** The user who should decide, as named by the agent. */
   userHint: string | null
-  /** The one user whom the hint means. Null without a hint, or with one that means nobody: then anyone with the link decides. */
+  /**
+   * The user that the hint refers to. Null if there is no hint or it matches no user: anyone with the link may decide
+   * then.
+   */
   userId: string | null
   hosts: string[] | null
   methods: string[] | null
   paths: string[] | null
   maxCalls: number | null
   reason: string | null
-  /** As it was written. Expiry is read, not written: ask statusOf. */
+  /** As stored. Expiry is computed when read: use statusOf. */
   status: WrittenStatus
   createdAt: Date
   expiresAt: Date
@@ -37,7 +40,7 @@ export function statusOf({ status, expiresAt }: AccessRequest, now: Date): Acces
   return status === 'pending' && expiresAt <= now ? 'expired' : status
 }
 
-/** The user whom the hint means, alone; where it means nobody, any signed-in user with the link. */
+/** Only the user that the hint refers to. If it matches no user, any signed-in user with the link. */
 export function mayDecide({ userId }: AccessRequest, user: User): boolean {
   return userId === null || userId === user.userId
 }
@@ -46,7 +49,7 @@ export function assertPending(request: AccessRequest, now: Date): void {
   if (statusOf(request, now) !== 'pending') throw new ServiceError('request_not_pending')
 }
 
-/** Where the person decides (spec v4, Access request). */
+/** The page where the user decides (spec v4, Access request). */
 export function approvalUrl(baseUrl: URL, { accessRequestId, userHint }: AccessRequest): string {
   const url = new URL(`/approve-proxy/${accessRequestId}`, baseUrl)
   if (userHint !== null) url.searchParams.set('user', userHint)

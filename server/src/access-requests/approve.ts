@@ -1,4 +1,4 @@
-/** The one place where a grant comes from a person's yes. Grant, status, callback and record are one commit. */
+/** Creates a grant when a user approves a request. Grant, status, callback and audit record are one transaction. */
 import { canonicalJson } from '@sallyport/protocol/canonical-json'
 import type { AgentStore } from '../agents/agent-store.ts'
 import { statusOf as connectionStatusOf } from '../connections/connection.ts'
@@ -27,7 +27,7 @@ export interface ApproveNeeds extends DecideNeeds {
 
 export interface Approval {
   decision: Decision
-  /** The decision's members exactly as they were sent: what a device signed has to equal them. */
+  /** The decision exactly as sent. It has to equal what the device signed. */
   sent: Record<string, unknown>
   signed: Signed | undefined
 }
@@ -85,7 +85,10 @@ export async function approveAccessRequest(
   return grant
 }
 
-/** The agent may still act, the provider is in use, and the account is this user's own, live, and of that provider. */
+/**
+ * Throws unless the agent and the provider are active, and the connection is this user's, active, and for that
+ * provider.
+ */
 async function judgeWhatItStandsOn(
   { database, agents, providers, connections }: ApproveNeeds,
   tx: Queries,
@@ -114,9 +117,9 @@ async function judgeWhatItStandsOn(
 }
 
 /**
- * A device's yes is to what it showed: whoever relays it can't change that. A challenge without a decision leaves the
- * terms to whoever sends the approval (spec v4, Rules 2), unless the user requires a device: a stolen console session
- * must not choose them.
+ * A device approves the terms that it showed: whoever relays its signature can't change them. If the challenge had no
+ * decision, whoever sends the approval chooses the terms (spec v4, Rules 2), unless the user requires device approval:
+ * a stolen console session must not choose them.
  */
 function judgeScope(
   { requiresDevice }: User,

@@ -50,7 +50,10 @@ export interface Wanted {
   callbackUrl: string | undefined
 }
 
-/** Asks. The answer is the same whether the hint means somebody or nobody: an agent must not learn who has an account. */
+/**
+ * Creates an access request. The response is the same whether or not the hint matches a user: an agent must not learn
+ * who has an account.
+ */
 export async function createAccessRequest(
   needs: CreateNeeds,
   agent: Agent,
@@ -72,7 +75,7 @@ export async function createAccessRequest(
       wanted.hosts && provider
         ? readHostsWithin(wanted.hosts, provider.apiHosts, 'hosts', ofProvider)
         : (wanted.hosts ?? null)
-    // The bucket's row is locked until this ends, so an agent's requests are counted one after the other.
+    // This locks the bucket's row until the transaction ends, so an agent's requests are counted one at a time.
     await takeFromLimit(tx, `access-requests:${agentId}`, perHour(config.accessRequestsPerHour), now)
     if ((await accessRequests.countPending(tx, agentId, now)) >= config.accessRequestsPending) throw tooManyPending()
     const user = wanted.userHint === undefined || !provider ? undefined : await hinted(needs.users, tx, wanted.userHint)
@@ -111,7 +114,7 @@ export async function createAccessRequest(
       detail: { access_request_id: accessRequestId, provider: provider?.slug ?? sandboxSlug },
     })
     if (!provider) return approveSandboxRequest(needs, tx, created, requestId, now)
-    // For nobody too, who has no device: how long the answer takes must not tell that there is nobody.
+    // Also runs when the hint matches no user: the response time must not reveal that.
     const { userHint } = created
     if (userHint !== null) {
       await notify(needs, tx, user?.userId ?? `nobody:${userHint}`, { request: created, agent, provider }, now)
@@ -121,7 +124,7 @@ export async function createAccessRequest(
   return { request, callbackSecret }
 }
 
-/** Undefined: the sandbox. A provider that had this slug before it was reserved goes first. */
+/** Undefined for the sandbox. A provider that had this slug before it was reserved takes precedence. */
 async function activeProvider(
   { database, providers }: CreateNeeds,
   tx: Queries,
@@ -144,7 +147,10 @@ async function activeProvider(
   return provider
 }
 
-/** One user or nobody: by id, else by an e-mail address that an admin gave or a provider verified. Both are looked up. */
+/**
+ * The user with this id, or with this email address if an admin set it or a provider verified it. Both lookups always
+ * run.
+ */
 async function hinted(users: UserStore, tx: Queries, hint: string): Promise<User | undefined> {
   const byId = await users.find(tx, hint)
   const byEmail = await users.findByEmail(tx, normaliseEmail(hint))

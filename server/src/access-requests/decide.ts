@@ -1,4 +1,6 @@
-/** What approving and denying have in common: who may, how a device's signature counts, and what both leave behind. */
+/**
+ * Shared by approving and denying: who may decide, how a device's signature is checked, and what is sent afterwards.
+ */
 import { approvalMessage } from '@sallyport/protocol/approval-message'
 import type { Verdict } from '@sallyport/protocol/approval-message'
 import type { AuditWriter } from '../audit/audit-log.ts'
@@ -29,11 +31,11 @@ export interface DecideNeeds extends TakeSignatureNeeds {
   pushes: PushStore
   audit: AuditWriter
   clock: Clock
-  /** A callback may be due. */
+  /** Called after a decision: a callback may be due. */
   onDecided: () => void
 }
 
-/** Who decides: a person in the console, or on a device of theirs. */
+/** Who decides: a user in the console or on a device. */
 export interface Decider {
   user: User
   device: Device | undefined
@@ -42,13 +44,13 @@ export interface Decider {
 export interface Signature extends Signed {
   challenge: Challenge
   device: Device
-  /** What was signed. */
+  /** The signed text. */
   message: string
 }
 
 /**
- * The request, for whoever may decide it while it waits, and the user as they are now. Both are locked: what is judged
- * still holds when it is decided, and whether a device is required can not change in between.
+ * Locks the pending request and the user's current row, so that nothing that is checked here, such as whether device
+ * approval is required, can change before the decision is written.
  */
 export async function lockPending(
   { database, users, accessRequests }: DecideNeeds,
@@ -65,7 +67,7 @@ export async function lockPending(
   return { request, user }
 }
 
-/** Verified whenever one was sent, whoever sent it. A device decides by its key, never by its session alone. */
+/** A signature is verified whenever it was sent. A device decides by its key, never by its session alone. */
 export async function judgeSigned(
   needs: DecideNeeds,
   tx: Queries,
@@ -84,7 +86,7 @@ export async function judgeSigned(
   return { ...signed, ...taken, message: message(taken.challenge) }
 }
 
-/** In the commit that decides: the callback is due from now on, and no phone need ring for it any more. */
+/** Part of the transaction that decides: makes the callback due, and drops pushes that are no longer needed. */
 export async function settleOutside(
   { providers, callbacks, pushes }: Pick<DecideNeeds, 'providers' | 'callbacks' | 'pushes'>,
   tx: Queries,

@@ -128,7 +128,7 @@ export function decisionRoutes(http: Http, needs: DecisionRouteNeeds): void {
   )
 }
 
-/** As it was sent. Of a challenge's body other members are no part of it. */
+/** The decision as sent. Other members of a challenge's body are ignored. */
 function decisionIn(body: Partial<Record<TermName, unknown>> | undefined): Record<string, unknown> | undefined {
   const members = termNames.flatMap((name) => (body?.[name] === undefined ? [] : [[name, body[name]]]))
   return members.length > 0 ? (Object.fromEntries(members) as Record<string, unknown>) : undefined

@@ -1,4 +1,4 @@
-/** What an approval grants. It can only narrow: hosts, methods, paths and calls lie within what was asked for. */
+/** The terms of a grant. An approval can only narrow the request's hosts, methods, paths and number of calls. */
 import type { Connection } from '../connections/connection.ts'
 import { coversHostPattern, readMethods } from '../grants/grant.ts'
 import { coversPathPattern, readPathPatterns } from '../grants/path-pattern.ts'
@@ -7,7 +7,7 @@ import { readApiHosts } from '../providers/api-hosts.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { AccessRequest } from './access-request.ts'
 
-/** What the person said, as it was sent. */
+/** The user's decision as sent. */
 export interface Decision {
   connectionId: string
   allowedHosts?: string[] | undefined
@@ -44,7 +44,7 @@ export function grantedBy(
 export const ofProvider = 'the api_hosts of the provider, which GET /v4/providers lists'
 const asked = 'what was asked for'
 
-/** Hosts that a request names, within those of its provider. */
+/** Reads the hosts of a request. They have to be within those of the provider. */
 export function readHostsWithin(
   entries: readonly string[],
   outer: readonly string[],
@@ -56,13 +56,13 @@ export function readHostsWithin(
 }
 
 interface Bounds {
-  /** Each in its one writing, doubles left out. */
+  /** Returns each in canonical form, without duplicates. */
   read: (texts: readonly string[], field: string) => string[]
   isWithin: (one: string) => boolean
   limit: string
 }
 
-/** What is at fault is named by its place among those that were sent, doubles and all. */
+/** An error names the index in the list as sent, including duplicates. */
 function readWithin(texts: readonly string[], field: string, { read, isWithin, limit }: Bounds): string[] {
   const chosen = read(texts, field)
   const strange = texts.findIndex((text) => !read([text], field).every(isWithin))
@@ -76,13 +76,13 @@ function grantedHosts(
   apiHosts: readonly string[],
   apiHost: string | null,
 ): string[] {
-  // The provider may have lost a host since it was asked for.
+  // A host may have been removed from the provider since the request.
   const within = (entries: readonly string[]) =>
     entries.filter((entry) => apiHosts.some((one) => coversHostPattern(one, entry)))
   const field = 'allowed_hosts'
   const chosen = allowedHosts
     ? within(readHostsWithin(allowedHosts, hosts ?? apiHosts, field, hosts ? asked : ofProvider))
-    : // A wildcard stands in a grant only where somebody wrote it.
+    : // A grant has a wildcard only if someone wrote it.
       within(hosts ?? (apiHost === null ? apiHosts.filter((entry) => !entry.startsWith('*.')) : [apiHost]))
   const granted = apiHost === null ? chosen : accountHost(chosen, apiHost)
   if (granted.length === 0) {
@@ -94,7 +94,7 @@ function grantedHosts(
   return granted
 }
 
-/** Some accounts live on one host of their own: their token goes there and nowhere else. */
+/** Some accounts have their own API host. Their token is sent only there. */
 function accountHost(chosen: readonly string[], apiHost: string): string[] {
   return chosen.some((entry) => coversHostPattern(entry, apiHost)) ? [apiHost] : []
 }
@@ -117,14 +117,14 @@ function grantedCalls({ maxCalls }: Decision, request: Pick<AccessRequest, 'maxC
   return maxCalls
 }
 
-/** The last moment that RFC 3339 can write in UTC: later ones, which an offset can reach, could not be shown again. */
+/** The last time in UTC that RFC 3339 can represent. An offset can express later ones, which could not be displayed. */
 const lastMoment = Date.parse('9999-12-31T23:59:59.999Z')
 
 function grantedUntil({ expiresAt }: Decision, now: Date): Date | null {
   if (expiresAt === undefined) return null
   const refuse = (message: string) => new ServiceError('invalid_field', { field: 'expires_at', message })
   const until = new Date(expiresAt)
-  // A leap second is valid RFC 3339, and no Date.
+  // A leap second is valid in RFC 3339 but not as a Date.
   if (Number.isNaN(until.getTime())) throw refuse('"expires_at" is not a valid time. Use another one.')
   if (until.getTime() > lastMoment) throw refuse('"expires_at" is after the year 9999 in UTC. Omit it for no expiry.')
   if (until <= now) throw refuse('"expires_at" must be in the future.')

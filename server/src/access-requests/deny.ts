@@ -11,12 +11,12 @@ export type DenyNeeds = DecideNeeds & MuteNeeds
 
 export interface Denial {
   reason: string | undefined
-  /** The agent's questions reach neither this user's devices nor their list again. */
+  /** Hides all further requests of this agent from the user's devices and list. */
   block: boolean
   signed: Signed | undefined
 }
 
-/** No needs no key but on a device: whoever holds a session may refuse. The agent's pushes are mute for a day. */
+/** Denying needs only a session, except on a device. Mutes pushes from this agent for a day. */
 export async function denyAccessRequest(
   needs: DenyNeeds,
   decider: Decider,

@@ -20,7 +20,7 @@ export interface BlockNeeds extends MuteNeeds {
   clock: Clock
 }
 
-/** Until then, or for good. What it asked before and could not be pushed yet stays unsaid too. */
+/** Mutes the agent until this time, or permanently. Also drops its pushes that were not sent yet. */
 export async function muteAgent(
   { accessRequests, mutedAgents, pushes }: MuteNeeds,
   tx: Queries,
@@ -32,7 +32,7 @@ export async function muteAgent(
   for (const id of await accessRequests.listWaitingBetween(tx, agentId, userId, now)) await pushes.dropOf(tx, id)
 }
 
-/** For good: its questions reach neither this user's devices nor their list. Its grants stay, until they are revoked. */
+/** Permanently hides the agent's requests from the user's devices and list. Its grants stay active until revoked. */
 export async function blockAgent(
   needs: BlockNeeds,
   { userId }: User,
@@ -44,7 +44,7 @@ export async function blockAgent(
     const at = clock()
     const before = await mutedAgents.find(tx, userId, agentId, at)
     if (before?.mutedUntil === null) return before
-    // Of agents that never asked them a user learns nothing, not even that they exist.
+    // A user must not learn about agents that never asked them, not even that they exist.
     if (!(await accessRequests.hasAsked(tx, agentId, userId))) throw new ServiceError('not_found')
     await muteAgent(needs, tx, { userId, agentId }, null, at)
     await audit.append(tx, { event: 'agent.blocked', at, requestId, agentId, userId })
@@ -54,7 +54,7 @@ export async function blockAgent(
   })
 }
 
-/** Lets its questions through again. A block outlives the questions that led to it. */
+/** Undoes muting or blocking. A block remains after the requests that led to it are deleted. */
 export async function unmuteAgent(
   { database, accessRequests, mutedAgents, audit, clock }: BlockNeeds,
   { userId }: User,

@@ -15,7 +15,7 @@ declare module '../platform/database/tables.ts' {
 }
 
 export const mutedAgentStore = {
-  /** Until then, or for good. What is for good stays so, whatever comes later. */
+  /** Mutes until this time, or permanently. A permanent mute is never shortened. */
   mute: async (
     tx: Queries,
     { userId, agentId }: { userId: string; agentId: string },
@@ -32,7 +32,7 @@ export const mutedAgentStore = {
       .execute()
   },
 
-  /** False where it was not muted. */
+  /** False if it was not muted. */
   unmute: async (tx: Queries, userId: string, agentId: string): Promise<boolean> => {
     const row = await tx
       .deleteFrom('muted_agents')

@@ -1,9 +1,9 @@
-/** An agent whose questions are not pushed to a user's devices: for a day after a denial, or for good. */
+/** An agent whose requests are not pushed to a user's devices: for a day after a denial, or permanently. */
 export interface MutedAgent {
   agentId: string
   name: string
   mutedAt: Date
-  /** null: for good. */
+  /** Null if permanent. */
   mutedUntil: Date | null
 }
 

@@ -1,6 +1,6 @@
 /**
- * Tells a user's devices that an agent asks. Anybody can register an agent, so how often a phone rings is bounded per
- * user over all agents, and per agent that the user never approved; what is not pushed waits in the console.
+ * Pushes an access request to the user's devices. Anyone can register an agent, so pushes are rate limited: per user
+ * across all agents, and per agent that the user never approved. Requests over the limit still appear in the console.
  */
 import type { Agent } from '../agents/agent.ts'
 import type { PushMessage } from '../devices/push-message.ts'
@@ -40,9 +40,10 @@ const tenMinutes: RateLimit = { burst: 1, periodMs: 600_000 }
 const hour: RateLimit = { burst: 1, periodMs: 3_600_000 }
 
 /**
- * 3 in any 10 minutes. Of agents that this user never approved: 1 an hour of each, 1 in 10 minutes and 3 an hour of all,
- * so that neither one stranger speaks for all others nor strangers for an agent with a grant. Each is one of the buckets
- * of a row: a bucket of three that fills while it is used would let five through.
+ * Limits: 3 pushes in any 10 minutes. From agents that this user never approved: 1 per hour from each agent, and 1 per
+ * 10 minutes and 3 per hour from all of them. So one unknown agent can't use up the limit of the others, nor all of
+ * them that of an approved agent. A limit of three is three buckets of one: a single bucket of three refills while it
+ * is used and would let five through.
  */
 function limitsFor(who: string, agentId: string, isKnown: boolean): Bucket[][] {
   const three = (name: string, limit: RateLimit) => [1, 2, 3].map((slot) => ({ key: `${name}-${slot}:${who}`, limit }))
@@ -59,7 +60,7 @@ export async function notify(needs: NotifyNeeds, tx: Queries, userId: string, as
   const { agentId } = asked.agent
   if (await mutedAgents.find(tx, userId, agentId, now)) return
   const isKnown = await accessRequests.hasApproved(tx, userId, agentId)
-  // Without a device nothing rings and nothing is used up; the same queries are made, so that their time tells nothing.
+  // Without a reachable device no limit is used up. The same queries run, so that the timing reveals nothing.
   const who = (await pushes.canReach(tx, userId)) ? userId : `nobody:${userId}`
   if (!(await takeOneOfEach(tx, limitsFor(who, agentId, isKnown), now))) return
   await pushes.enqueue(tx, {
@@ -70,7 +71,7 @@ export async function notify(needs: NotifyNeeds, tx: Queries, userId: string, as
   })
 }
 
-/** One bucket of each row, or none at all. */
+/** Takes one bucket of each row, or none. */
 async function takeOneOfEach(tx: Queries, rows: readonly Bucket[][], now: Date): Promise<boolean> {
   const taken: Bucket[] = []
   for (const row of rows) {
@@ -99,23 +100,23 @@ async function has(tx: Queries, key: string, limit: RateLimit, now: Date): Promi
   }
 }
 
-/** A lock screen shows it to anybody: who asks for what, and nothing of what they said. */
+/** Visible on a lock screen: says which agent wants to use what, but not the agent's reason. */
 function messageFor(baseUrl: URL, { request, agent, provider }: Asked): PushMessage {
   const asksFor = isVerified(provider) ? provider.name : `${siteOf(new URL(metadataOf(provider).issuer))} (unverified)`
   return {
     title: 'An agent is requesting access',
     body: `“${shorten(agent.name).replaceAll(quotationMarks, '’')}” (unverified) wants to use ${asksFor}.`,
     accessRequestId: request.accessRequestId,
-    // The hint may be somebody's address, which no push service needs to know.
+    // The hint may be an email address. Push services must not see it.
     url: approvalUrl(baseUrl, { ...request, userHint: request.userId }),
   }
 }
 
 const longestName = 40
-/** By one of them a name would seem to end, and what follows to be ours. */
+/** An agent's name could use one to end the quotation and add text that looks like ours. */
 const quotationMarks = /["“”„‟«»〝〞〟＂]/gu
 
-/** By what a reader takes for one character, so that none is cut in half. */
+/** Counts grapheme clusters, so that no visible character is cut in half. */
 function shorten(name: string): string {
   const characters = Array.from(new Intl.Segmenter().segment(name), ({ segment }) => segment)
   return characters.length > longestName ? `${characters.slice(0, longestName - 1).join('')}…` : name

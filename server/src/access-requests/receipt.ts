@@ -5,7 +5,10 @@ import type { Signature } from './decide.ts'
 
 type ApprovedGrant = Grant & { userId: string; connectionId: string; accessRequestId: string }
 
-/** What proves the approval later, without us: what was signed, by which key, and what the signature does not cover. */
+/**
+ * Proves an approval independently of the service: what was signed, with which key, and what the signature does not
+ * cover.
+ */
 export function receiptFor(grant: ApprovedGrant, signature: Signature | undefined): Receipt {
   const granted = {
     connection_id: grant.connectionId,

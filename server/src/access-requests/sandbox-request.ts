@@ -1,6 +1,7 @@
 /**
- * An access request for the sandbox is approved in the transaction that creates it: it reaches nobody's account, so
- * nobody is asked (spec v4, What 6 and Rules 5). What it names narrows the sandbox, and can't reach beyond the echo.
+ * An access request for the sandbox is approved in the transaction that creates it: it gives access to no account, so
+ * no approval is needed (spec v4, What 6 and Rules 5). Its terms narrow the sandbox grant, which never covers more than
+ * the echo.
  */
 import { echoPath } from '@sallyport/protocol/sandbox'
 import type { AuditWriter } from '../audit/audit-log.ts'
@@ -16,7 +17,7 @@ import type { DecideNeeds } from './decide.ts'
 export interface SandboxRequestNeeds extends Pick<DecideNeeds, 'providers' | 'callbacks' | 'pushes'> {
   accessRequests: AccessRequestStore
   audit: AuditWriter
-  /** Starts a sandbox, within the limit for that; it takes the place of the agent's older one. */
+  /** Starts a sandbox, subject to its rate limit. Replaces the agent's previous one. */
   openSandbox: (tx: Queries, request: AccessRequest, requestId: string, now: Date) => Promise<Grant>
 }
 

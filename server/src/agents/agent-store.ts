@@ -59,14 +59,14 @@ export const agentStore = {
 
   findByTokenHash: (queries: Queries, tokenHash: Buffer) => findByHash(queries, tokenHash.toString('latin1')),
 
-  /** Those of these tokens that an agent may still act with, each as its hash in hex. */
+  /** Which of these token hashes are valid now, in hex. */
   findCurrent: async (queries: Queries, tokenHashes: readonly Buffer[]): Promise<Set<string>> => {
     if (tokenHashes.length === 0) return new Set()
     const rows = await findByHashes(queries, {}, tokenHashes)
     return new Set(rows.filter((row) => row.disabled_at === null).map((row) => hexOf(row.token_hash)))
   },
 
-  /** Whether the agent may act with this token. Neither changes until the transaction ends. */
+  /** Whether the agent may act with this token. Locks both until the transaction ends. */
   lockWithToken: async (
     { engine }: Database,
     tx: Queries,
@@ -98,7 +98,7 @@ export const agentStore = {
     return pageOf(rows.map(toAgent), page.limit, ({ agentId }) => agentId)
   },
 
-  /** The old token ends in the same write. An agent that was disabled meanwhile stays so. */
+  /** Invalidates the old token in the same write. An agent that was disabled meanwhile stays disabled. */
   replaceTokenHash: async (
     tx: Queries,
     agentId: string,
@@ -116,7 +116,7 @@ export const agentStore = {
     return row && toAgent(row)
   },
 
-  /** Undefined where there is no such agent, or it was disabled already. */
+  /** Undefined if there is no such agent or it was already disabled. */
   disable: async (tx: Queries, agentId: string, now: Date): Promise<Agent | undefined> => {
     const row = await tx
       .updateTable('agents')

@@ -1,18 +1,18 @@
 import { maxMetadataBytes } from '@sallyport/protocol/agents'
 import { ServiceError } from '../platform/errors.ts'
 
-/** A program that asks for access. Its token says who it is and permits nothing by itself. */
+/** A program that requests access. Its token identifies it and permits nothing by itself. */
 export interface Agent {
   agentId: string
   name: string
-  /** The agent's own claim; it carries no authority. */
+  /** The agent's own claim, not verified. */
   ownerUserId: string
   metadata: Record<string, unknown>
   createdAt: Date
   disabledAt: Date | null
 }
 
-/** An agent with the token that its call came with: once that is replaced, the call may not go on. */
+/** An agent and the token of its call. Once the token is replaced, the call is refused. */
 export interface CallingAgent {
   agent: Agent
   tokenHash: Buffer

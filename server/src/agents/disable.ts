@@ -12,7 +12,7 @@ export interface DisableAgentNeeds {
   clock: Clock
 }
 
-/** Its token stops working with the next call. Disabling again changes nothing. */
+/** Its token stops working immediately. Idempotent. */
 export async function disableAgent(needs: DisableAgentNeeds, agentId: string, requestId: string): Promise<Agent> {
   const { database, agents, audit, clock } = needs
   return database.transaction(async (tx) => {

@@ -26,7 +26,9 @@ export interface Registration {
   metadata: Record<string, unknown> | undefined
 }
 
-/** Anyone may register (spec v4, Rules 4), so what one address can do is bounded, and nothing else follows from it. */
+/**
+ * Anyone may register (spec v4, Rules 4), so registrations per address are rate limited. Registering grants no access.
+ */
 export async function registerAgent(
   { config, database, agents, audit, clock }: RegisterNeeds,
   { name, ownerUserId = selfRegistered, metadata = {} }: Registration,

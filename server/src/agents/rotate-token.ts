@@ -17,7 +17,7 @@ export interface RotateTokenNeeds {
   clock: Clock
 }
 
-/** Of two calls with the same token one gets a new token; the other's credential is no longer one. */
+/** Of two concurrent calls with the same token, one gets a new token and the other is refused. */
 export async function rotateToken(
   { config, database, agents, audit, clock }: RotateTokenNeeds,
   agent: Agent,

@@ -22,7 +22,7 @@ declare module '../platform/database/tables.ts' {
       payload: string | null
       attempts: number
       attempt_after: number | null
-      /** 1 from claiming to settling; `attempt_after` is the lease's end then. */
+      /** 1 while an attempt is in progress. `attempt_after` is then the end of the lease. */
       is_leased: 0 | 1
       give_up_after: number | null
       last_error: string | null
@@ -39,15 +39,15 @@ export const callbackSecret: SealedColumn = {
   ownerColumn: 'agent_id',
 }
 
-/** A receiver that is away is tried again for so long after the decision. */
+/** How long after the decision delivery is retried. */
 const givenUpAfterMs = 24 * 3_600_000
 
-/** The lease, and the number of the attempt, which tells one lease from the next. */
+/** Identifies a lease by the number of its attempt. */
 type Lease = Pick<ClaimedCallback, 'deliveryId' | 'attempts'>
 
 export function createCallbackStore(vault: Vault) {
   return {
-    /** Nothing is sent before `release`. The delivery's id is the `webhook-id` for good. */
+    /** Nothing is sent before `release`. The delivery's id is its `webhook-id` in every attempt. */
     insert: async (
       tx: Queries,
       callback: { accessRequestId: string; agentId: string; url: URL; secret: Secret; isSandbox: boolean; now: Date },
@@ -77,14 +77,14 @@ export function createCallbackStore(vault: Vault) {
         .execute()
     },
 
-    /** In the commit that decides. Without a callback nothing happens, nor where it was released before. */
+    /** Part of the transaction that decides. Does nothing without a callback, or if it was already released. */
     release: async (tx: Queries, accessRequestId: string, payload: CallbackPayload, now: Date): Promise<void> => {
       const { event, access_request_id, status, grant_id, provider, agent_id } = payload
       await tx
         .updateTable('callbacks')
         .set({
           status: 'pending',
-          // The bytes that are sent each time.
+          // Stored, so that every attempt sends the same bytes.
           payload: JSON.stringify({ event, access_request_id, status, grant_id, provider, agent_id }),
           attempt_after: now.getTime(),
           give_up_after: now.getTime() + givenUpAfterMs,
@@ -103,20 +103,19 @@ export function createCallbackStore(vault: Vault) {
       return row && { status: row.status, attempts: row.attempts, lastError: row.last_error }
     },
 
-    /**
-     * Leases what is due to this caller alone. An agent never has more than `perAgent` under way, over all instances:
-     * its slow receivers hold up its own callbacks and nobody else's. Those of many agents hold up one another's: what
-     * failed before waits behind what is new. Sandbox callbacks of all agents count as one agent's: no person decides
-     * them, so strangers must not be able to fill the outbox.
-     */
     size: (queries: Queries, now: Date): Promise<OutboxSize> => outboxSize(queries, 'callbacks', now),
 
+    /**
+     * Leases callbacks that are due. No agent has more than `perAgent` in flight across all instances, so slow
+     * receivers delay only that agent's callbacks. Retries come after new callbacks. Sandbox callbacks of all agents
+     * count as one agent's: no user decides them, so anyone could fill the outbox.
+     */
     claim: (
       { engine, transaction }: Database,
       { now, until, limit, perAgent }: { now: Date; until: Date; limit: number; perAgent: number },
     ): Promise<ClaimedCallback[]> =>
       transaction(async (tx) => {
-        // Each agent's line: what is under way stands before what is due.
+        // One queue per agent: deliveries in flight come before those that are due.
         const lines = tx
           .selectFrom('callbacks')
           .select(['delivery_id', placeInLine.as('place')])
@@ -134,7 +133,7 @@ export function createCallbackStore(vault: Vault) {
           .orderBy('attempts')
           .orderBy('attempt_after')
           .limit(limit)
-          // What another instance is claiming at this moment is its own.
+          // Skip what another instance is claiming right now.
           .$if(engine === 'postgres', (query) => query.forUpdate().skipLocked())
           .execute()
         if (due.length === 0) return []
@@ -157,7 +156,7 @@ export function createCallbackStore(vault: Vault) {
         }))
       }),
 
-    /** None where the agent was disabled since, or where it has ended by somebody else. */
+    /** Undefined if the agent was disabled or the callback has ended since. */
     secretOf: async (
       queries: Queries,
       { deliveryId, agentId }: Pick<ClaimedCallback, 'deliveryId' | 'agentId'>,
@@ -174,7 +173,7 @@ export function createCallbackStore(vault: Vault) {
       return vault.open(queries, callbackSecret, { row: deliveryId, owner: agentId }, sealed)
     },
 
-    /** Nothing where another has taken over meanwhile, or delivered it. */
+    /** Does nothing if the lease was taken over or the callback was delivered meanwhile. */
     postpone: async (queries: Queries, lease: Lease, until: Date, error: string): Promise<void> => {
       await queries
         .updateTable('callbacks')
@@ -186,8 +185,8 @@ export function createCallbackStore(vault: Vault) {
     },
 
     /**
-     * Secret and payload go with it. False where it has ended already, or where another has taken a failing one over:
-     * a delivery counts whoever made it.
+     * Deletes secret and payload. A success counts even if the lease was lost, a failure does not. False if nothing
+     * changed.
      */
     end: async (tx: Queries, lease: Lease, outcome: { error: string | null }): Promise<boolean> => {
       const { error } = outcome
@@ -202,13 +201,13 @@ export function createCallbackStore(vault: Vault) {
       return row !== undefined
     },
 
-    /** With their access requests. */
+    /** Deleted with their access requests. */
     dropOf: async (tx: Queries, accessRequestIds: readonly string[]): Promise<void> => {
       if (accessRequestIds.length === 0) return
       await tx.deleteFrom('callbacks').where('access_request_id', 'in', accessRequestIds).execute()
     },
 
-    /** Of requests that nobody can decide any more. */
+    /** Deletes callbacks of requests that can no longer be decided. */
     dropWaitingBefore: (tx: Queries, before: Date): Promise<number> =>
       deleteBatch(tx, 'callbacks', 'delivery_id', sql`status = 'waiting' and created_at < ${before.getTime()}`),
   }

@@ -1,23 +1,23 @@
 /**
- * A callback tells an agent how its access request was decided. Its URL is a stranger's: it is judged by its text when
- * it is given, and by what its name leads to at each delivery.
+ * A callback tells an agent how its access request was decided. Its URL is untrusted: its text is checked when it is
+ * set, and the addresses that it resolves to are checked at each delivery.
  */
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Egress } from '../platform/egress/egress.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { Secret } from '../platform/secret.ts'
 
-/** `waiting` for a decision, then `pending` until it is `delivered`, or `failed` for good. */
+/** `waiting` for a decision, then `pending` until it is `delivered` or permanently `failed`. */
 export type CallbackStatus = 'waiting' | 'pending' | 'delivered' | 'failed'
 
 export interface CallbackState {
   status: CallbackStatus
   attempts: number
-  /** A coarse code: an agent must not learn about networks from it. */
+  /** A coarse code, so that an agent can't probe networks with it. */
   lastError: string | null
 }
 
-/** Exactly the members that the contract lists (spec v4, Events 1). */
+/** Exactly the members in the spec (spec v4, Events 1). */
 export interface CallbackPayload {
   event: 'access_request.approved' | 'access_request.denied'
   access_request_id: string
@@ -27,14 +27,14 @@ export interface CallbackPayload {
   agent_id: string
 }
 
-/** One that is to be sent now, by whoever has claimed it. */
+/** A callback that is leased to this process and due now. */
 export interface ClaimedCallback {
   deliveryId: string
   accessRequestId: string
   agentId: string
   url: URL
   body: string
-  /** This one counts. */
+  /** Includes this attempt. */
   attempts: number
   giveUpAfter: Date
 }
@@ -42,7 +42,7 @@ export interface ClaimedCallback {
 const secretPrefix = 'whsec_'
 const maxUrlLength = 2000
 
-/** As Standard Webhooks writes one. */
+/** In the format of Standard Webhooks. */
 export function mintCallbackSecret(): Secret {
   return new Secret(`${secretPrefix}${randomBytes(32).toString('base64')}`)
 }
@@ -59,7 +59,7 @@ export function judgeCallbackUrl(egress: Pick<Egress, 'judgeUrl'>, text: string)
   const url = URL.parse(text)
   if (!url) throw invalid('The URL cannot be parsed. Use an absolute https URL.')
   egress.judgeUrl(url, 'stranger', 'callback_url')
-  // An empty fragment shows in the text alone.
+  // An empty fragment is only visible in the text.
   if (url.href.includes('#')) throw invalid('The URL has a fragment, which is never sent. Remove it.')
   return url
 }

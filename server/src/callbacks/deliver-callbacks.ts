@@ -1,6 +1,6 @@
 /**
- * Sends what decided access requests left in the outbox, signed as Standard Webhooks says, at least once and with one
- * `webhook-id`. It trusts nothing of the receiver: its answer counts by its status, and what it says is not kept.
+ * Delivers callbacks from the outbox at least once, with a constant `webhook-id`, signed according to Standard
+ * Webhooks. The receiver is untrusted: only the status of its response counts, and the body is not stored.
  */
 import type { AuditWriter } from '../audit/audit-log.ts'
 import { retryTime } from '../platform/backoff.ts'
@@ -26,16 +26,16 @@ export interface DeliverCallbacksNeeds {
 }
 
 const answerWithinMs = 10_000
-/** Longer than an attempt can take: nobody else sends meanwhile. */
+/** Longer than an attempt can take, so that attempts never overlap. */
 const leaseMs = 15_000
 const concurrency = 20
 const perAgent = 5
-/** A receiver that comes back after a long outage hears from us within minutes. */
+/** After a long outage, a receiver gets its callbacks within minutes. */
 const pause = { firstMs: 5_000, longestMs: 900_000 }
-/** No more of an answer is read. */
+/** Limits how much of a response is read. */
 const maxAnswerBytes = 65_536
 
-/** `patienceMs`: how long a receiver may take. */
+/** `patienceMs`: how long a receiver may take to respond. */
 export function createDeliverCallbacks(needs: DeliverCallbacksNeeds, patienceMs = answerWithinMs): Outbox {
   const { database, callbacks, clock, log } = needs
   return createOutbox({
@@ -63,7 +63,7 @@ export function createDeliverCallbacks(needs: DeliverCallbacksNeeds, patienceMs 
   })
 }
 
-/** Undefined where it arrived. */
+/** Undefined on success. */
 async function send(
   { database, egress, callbacks, clock }: DeliverCallbacksNeeds,
   callback: ClaimedCallback,
@@ -91,7 +91,7 @@ async function send(
       signal: heardEnough.signal,
     })
     const failure = judgeAnswer(answer, clock())
-    // A receiver that dies over its answer may have kept nothing of what it got.
+    // If the response breaks off, the receiver may have lost the callback.
     if (!failure) await hearOut(answer.body)
     return failure
   } catch (error) {
@@ -109,7 +109,7 @@ async function hearOut(body: AsyncIterable<Uint8Array>): Promise<void> {
   }
 }
 
-/** The last one falls on the moment at which it is given up. */
+/** The last attempt is exactly at `giveUpAfter`. */
 function nextAttempt(now: Date, { attempts, giveUpAfter }: ClaimedCallback, { notBefore }: Failure): Date {
   const times = [retryTime(now, attempts, pause), notBefore ?? now].map((time) => time.getTime())
   return new Date(Math.min(Math.max(...times), giveUpAfter.getTime()))
@@ -123,7 +123,7 @@ async function conclude(
   const { deliveryId, accessRequestId, agentId, attempts, url } = callback
   await database.transaction(async (tx) => {
     if (!(await callbacks.end(tx, callback, { error }))) return
-    // Of the URL the host alone: the rest may be what a receiver knows its callers by.
+    // Record only the host: the rest of the URL may contain the receiver's secret.
     const told = { access_request_id: accessRequestId, delivery_id: deliveryId, host: url.host, attempts }
     const record = { at: clock(), agentId }
     if (error === null) await audit.append(tx, { ...record, event: 'callback.delivered', detail: told })

@@ -1,15 +1,15 @@
 /**
- * What became of one attempt, in coarse codes that the agent may see. A place that may not be reached looks the same
- * whether or not anybody is there.
+ * The outcome of one attempt, in coarse codes that the agent may see. A blocked address has the same code whether or
+ * not a server is there.
  */
 import { retryAfterTime } from '../platform/backoff.ts'
 import { ServiceError } from '../platform/errors.ts'
 
 export interface Failure {
   error: string
-  /** Another attempt would be unwelcome. */
+  /** No further attempts. */
   isFinal: boolean
-  /** When the receiver wants to hear from us again. */
+  /** From the receiver's Retry-After. */
   notBefore?: Date | undefined
   /** For the log. */
   cause?: unknown
@@ -43,7 +43,7 @@ const errors: Partial<Record<string, string>> = {
   invalid_url: 'address_not_allowed',
 }
 
-/** What is no failure of the way there is ours, and says nothing of itself. */
+/** Errors that are not network failures are our own. The agent sees no details of them. */
 export function failureOf(cause: unknown): Failure {
   const error = cause instanceof ServiceError ? errors[cause.code] : undefined
   return { error: error ?? 'internal', isFinal: false, cause }

@@ -1,4 +1,4 @@
-/** `sallyport-server`: the service, and what an operator runs beside it. */
+/** `sallyport-server`: starts the service, and has commands for its operator. */
 import { errorText } from './error-text.ts'
 import { serve } from '../main.ts'
 import { readVersion } from '../version.ts'
@@ -13,9 +13,9 @@ import { verifyAuditCommand } from './verify-audit.ts'
 interface Command {
   words: string[]
   meaning: string
-  /** What may follow the words. */
+  /** Options that the command accepts. */
   options?: string
-  /** Resolves to the exit code, or to nothing where the process goes on by itself. */
+  /** Resolves to the exit code, or undefined if the process keeps running. */
   run: (env: NodeJS.ProcessEnv, options: string[]) => Promise<number | undefined>
 }
 
@@ -44,7 +44,7 @@ const commands: Command[] = [
 ]
 
 export async function runCommandLine(args: string[]): Promise<void> {
-  // Whoever has read enough closes the pipe. What is under way comes to its end all the same, and the exit code tells how.
+  // The reader of a pipe may close it early. Finish the command anyway, so that the exit code is right.
   process.stdout.on('error', () => undefined)
   if (args.some((word) => ['--help', '-h', 'help'].includes(word))) {
     process.stdout.write(usage())

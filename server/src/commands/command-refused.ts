@@ -1,4 +1,4 @@
-/** A command can't do its work here; the message says why, and what to do. */
+/** Thrown when a command can't run here. The message says why, and what to do. */
 export class CommandRefused extends Error {
   constructor(message: string) {
     super(message)

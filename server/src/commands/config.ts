@@ -12,7 +12,7 @@ interface Row {
   meaning: string
 }
 
-/** Lists what there is to set, and says what is wrong with what is set. */
+/** Lists all settings and their values, and reports invalid ones. */
 export function showConfig(env: Environment): Promise<number> {
   const rows = [...plainRows(env), ...secretRows(env)]
   const width = Math.max(...rows.map(({ name }) => name.length))

@@ -1,4 +1,4 @@
-/** Looks at everything that a running service relies on, and says of each thing whether it is well or what to mend. */
+/** Checks everything that the service depends on, and says what to fix. */
 import { existsSync } from 'node:fs'
 import { sql } from 'kysely'
 import { systemClock } from '../platform/clock.ts'
@@ -44,7 +44,7 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
   const database = openDatabase(config)
   try {
     const schema = await checkSchema(config, database)
-    // What is not there yet has no clock or key to disagree with, and looking must not make it.
+    // Without a current schema there is no clock or key to check, and a check must not create them.
     if (!schema.isCurrent) return [schema]
     return [schema, await checkWriting(database), await checkClock(database), await checkMasterKey(config, database)]
   } catch (error) {
@@ -82,7 +82,7 @@ async function checkWriting(database: Database): Promise<Finding> {
   }
 }
 
-/** Instances on PostgreSQL use its clock. Off by more than this, tokens and certificates of others seem to expire. */
+/** Instances on PostgreSQL use its clock. If it is off by more, tokens and certificates may seem expired. */
 const toleratedMs = 5_000
 
 async function checkClock(database: Database): Promise<Finding> {
@@ -105,7 +105,7 @@ export function clockFinding(exactMs: number): Finding {
   }
 }
 
-/** SQLite has no clock of its own, but nothing that is on record can come later than now. */
+/** SQLite has no clock of its own, but no record can be later than now. */
 async function checkRecordedTime(database: Database): Promise<Finding> {
   const what = 'clock'
   const { rows } = await sql<{ at: number }>`select coalesce(max(at), 0) as at from audit_records`.execute(

@@ -7,7 +7,7 @@ import { RotationRefused } from '../platform/vault/rotate.ts'
 import { WrongMasterKey } from '../platform/vault/vault.ts'
 import { CommandRefused } from './command-refused.ts'
 
-/** What an operator is told when something can't start: the cause and the way out, not a stack. */
+/** The message for the operator when the service can't start: the cause and what to do, without a stack trace. */
 export function errorText(error: unknown): string {
   if (error instanceof ConfigError) return error.problems.map((problem) => `Setting: ${problem}`).join('\n')
   if (error instanceof CommandRefused || error instanceof RotationRefused || error instanceof DatabaseTooNew)

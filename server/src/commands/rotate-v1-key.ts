@@ -4,7 +4,7 @@ import { rotateServiceKey } from '../legacy-v1/service-keys.ts'
 import { openVault } from '../platform/vault/vault.ts'
 import { withDatabase } from './with-database.ts'
 
-/** Every instance hands out the new key from the next call on. */
+/** Every instance returns the new key from the next call on. */
 export function rotateV1Key(env: NodeJS.ProcessEnv): Promise<number> {
   return withDatabase(env, async ({ config, source, database, clock }) => {
     const vault = await openVault({ database, readMasterKeys: source.read, clock })

@@ -1,6 +1,6 @@
 /**
- * `--user`: started by root, the service gives up root for good before it reads a setting, a key or the database. From
- * then on only that user and root can read its admin token.
+ * `--user`: when started by root, the service drops root privileges permanently before it reads a setting, a key or the
+ * database. From then on only that user and root can read its admin token.
  */
 import {
   accessSync,
@@ -22,12 +22,12 @@ import type { SystemUser } from '../platform/operations/system-users.ts'
 export function runAs(name: string, env: NodeJS.ProcessEnv): void {
   const user = findUser(name)
   if (!user) throw refused(`no user "${name}" in /etc/passwd. Create one: useradd --system --user-group sallyport`)
-  // The group root may read what is root's in many places.
+  // The group root can read many of root's files.
   if (user.uid === 0 || user.gid === 0) throw refused(`"${name}" has root privileges. Use a dedicated user`)
   const dataDir = ['DATABASE_URL', 'DATABASE_URL_FILE', 'DATABASE_URL_COMMAND'].some((setting) => env[setting])
     ? undefined
     : readSetting(settings.dataDir, env)
-  // Workers are that user from their start, and so is a service that its service manager starts so.
+  // Workers already run as that user, and so does a service that the service manager starts as that user.
   if (process.getuid?.() !== user.uid) {
     if (process.getuid?.() !== 0)
       throw refused(`only root can switch to "${name}". Start it with sudo, or as that user`)
@@ -37,12 +37,12 @@ export function runAs(name: string, env: NodeJS.ProcessEnv): void {
     delete env['HOME']
   }
   if (dataDir !== undefined) assertReachable(dataDir, constants.R_OK | constants.W_OK | constants.X_OK, name)
-  // Workers and pages are read later, as that user.
+  // The user loads workers and pages later.
   assertReachable(process.execPath, constants.X_OK, name)
   assertReachable(process.argv[1] ?? process.execPath, constants.R_OK, name)
 }
 
-/** All three, in this order: once the user is changed, groups can't be. */
+/** In this order: groups can't be changed after the user. */
 function giveUpRoot({ name, uid, gid }: SystemUser): void {
   process.setgroups?.([])
   process.setgid?.(gid)
@@ -61,10 +61,13 @@ function canBecomeRoot(): boolean {
   }
 }
 
-/** Makes it where there is none. One that is root's and empty is handed over; any other has to be that user's already. */
+/**
+ * Creates the directory if needed. An empty one that root owns is handed over. Otherwise the user has to own it
+ * already.
+ */
 function giveDataDirectory(dataDir: string, user: SystemUser): void {
   if (!statSync(dataDir, { throwIfNoEntry: false })) {
-    // The folders above have to let the user through.
+    // The user needs access to the parent folders.
     const umask = process.umask(0o022)
     mkdirSync(dirname(dataDir), { recursive: true })
     process.umask(umask)
@@ -77,7 +80,7 @@ function giveDataDirectory(dataDir: string, user: SystemUser): void {
       `SALLYPORT_DATA_DIR: "${dataDir}" belongs to ${describeUser(uid)}. Change its owner (chown -R ${user.name} "${dataDir}"), or use another directory.`,
     ])
   }
-  // By its handle: what the name leads to could be exchanged meanwhile.
+  // Use a file descriptor: the path could be replaced meanwhile.
   const handle = openSync(dataDir, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
   try {
     if (fstatSync(handle).uid === 0) fchownSync(handle, user.uid, user.gid)

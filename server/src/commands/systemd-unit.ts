@@ -1,4 +1,4 @@
-/** A unit for systemd that runs the service as a user of its own, which can read and write its data and nothing else. */
+/** Prints a systemd unit that runs the service as its own user, which can read and write only the service's data. */
 import { realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { ConfigError } from '../platform/config/settings.ts'
@@ -66,12 +66,12 @@ WantedBy=multi-user.target
 `
 }
 
-/** systemd.service(5), "Command lines": % and $ mean something even within quotes. */
+/** systemd.service(5), "Command lines": % and $ are special even within quotes. */
 function quoted(word: string): string {
   return `"${word.replace(/["\\]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`
 }
 
-/** The unit's user is nobody's but its own, and homes are hidden from it. */
+/** The unit runs as a new system user that can't see home directories, so the file has to be readable by everyone. */
 function assertOpenToAll(file: string): void {
   const isOpen = (path: string, mode: number) => (statSync(path).mode & mode) === mode
   const folders: string[] = []

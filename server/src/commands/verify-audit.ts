@@ -11,7 +11,7 @@ import type { Opened } from './with-database.ts'
 
 const shownFindings = 20
 
-/** Says whether the record is as the service left it. It writes nothing, and may run beside the service. */
+/** Checks that the audit log was not modified. Read-only: it may run while the service is running. */
 export async function verifyAuditCommand(env: NodeJS.ProcessEnv, options: string[]): Promise<number> {
   const say = (line: string) => process.stdout.write(`${line}\n`)
   const texts = headOptions(options)
@@ -45,7 +45,7 @@ async function verify(
   return verdict.findings.length === 0 ? 0 : 1
 }
 
-/** `--head <text>`, as often as one likes; undefined for anything else. */
+/** `--head <text>`, any number of times. Undefined for anything else. */
 function headOptions(options: readonly string[]): string[] | undefined {
   const texts = options.filter((_, index) => index % 2 === 1)
   const isHead = options.every((word, index) => index % 2 === 1 || word === '--head')
@@ -60,7 +60,7 @@ function report({ findings, chains, records, unchained, removed, signed }: Verdi
   if (unchained > 0) say(`  ${unchained} records are older than the audit chains and are not protected`)
   if (removed > 0) say(`  ${removed} records were removed by retention`)
   const what = `${records} records in ${chains} ${chains === 1 ? 'chain' : 'chains'}`
-  // How many were read until then says nothing.
+  // After a finding, the number of records read so far says nothing.
   if (findings.length > 0) say('✗ The audit log was modified.')
   else say(`✓ ${what}: nothing was changed, removed or reordered`)
   const lasting = signed.filter(({ chain }) => chain.startsWith('chn_'))

@@ -17,13 +17,13 @@ export interface Opened {
 }
 
 /**
- * For commands that may run beside the service: its database and where its master keys come from, until they are done.
- * What the service has not made yet is not made here.
+ * For commands that may run while the service is running: opens its database and its source of master keys. Never
+ * creates either.
  */
 export async function withDatabase(
   env: NodeJS.ProcessEnv,
   work: (opened: Opened) => Promise<number>,
-  /** `hasNoLimits`: a statement takes as long as it takes. */
+  /** `hasNoLimits`: no statement timeout. */
   { hasNoLimits = false } = {},
 ): Promise<number> {
   process.umask(0o077)
@@ -34,7 +34,7 @@ export async function withDatabase(
       `No database at ${databaseFile(config)}. Run this with the settings of the service (SALLYPORT_DATA_DIR or DATABASE_URL), or start the service once.`,
     )
   }
-  // A key is made where there is no database alone, and there is one.
+  // A key is created only if there is no database, and here there is one.
   const source = masterKeySource(config)
   source.read()
   const database = openDatabase(config, { hasNoLimits })

@@ -1,6 +1,6 @@
 /**
- * Every setting of the service: its name, what it takes, its default and what it means.
- * A wrong one stops the start; nothing else in the service reads the environment.
+ * Every setting of the service: its name, type, default and meaning. The service does not start with an invalid one.
+ * Nothing else in the service reads the environment.
  */
 import {
   defaultBaseUrl,
@@ -16,7 +16,7 @@ import { serviceSettings } from './service-settings.ts'
 
 export const settings = { ...platformSettings, ...serviceSettings, ...loginSettings, ...legacyV1Settings }
 
-/** Settings that hold a secret: each may also come as NAME_FILE (a path) or NAME_COMMAND (what it prints). */
+/** Secret settings. Each may also be given as NAME_FILE (a path) or NAME_COMMAND (a command that prints it). */
 export const secretSettings = { ...platformSecretSettings, ...loginSecretSettings }
 
 type Values = ValuesOf<typeof settings, typeof secretSettings>
@@ -44,7 +44,7 @@ export function readConfig(env: Environment): Config {
   return { ...config, baseUrl: config.baseUrl ?? defaultBaseUrl(config) }
 }
 
-/** Names that look like ours but are none: most likely a misspelling. */
+/** Variables with our prefix that are not settings: most likely misspelled. */
 export function unknownSettings(env: Environment): string[] {
   const plain = Object.values(settings).map(({ name }) => name)
   const secret = Object.values(secretSettings).flatMap(({ name }) => [name, `${name}_FILE`, `${name}_COMMAND`])

@@ -1,4 +1,4 @@
-/** What can be said of the settings and files of an instance: whether each thing is well, or what to mend. */
+/** Checks the settings and files of an instance, and says what to fix. */
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { pushChannels } from '../platform/push/push-settings.ts'
 
 export interface Finding {
   what: string
-  /** A warning is not wrong, but to be known. */
+  /** A warning needs no fix, but the operator should know. */
   level: 'well' | 'warning' | 'wrong'
   words: string
 }
@@ -54,7 +54,7 @@ function files(config: Config): Finding[] {
 
 const mebibyte = 1024 * 1024
 
-/** PostgreSQL's disk can't be seen from here. */
+/** The disk of PostgreSQL is not visible from here. */
 function disk({ databaseUrl, dataDir, diskFloorBytes }: Config): Finding[] {
   if (databaseUrl.isSet || !existsSync(dataDir)) return []
   const what = 'disk'
@@ -78,7 +78,7 @@ function baseUrlOf({ baseUrl, host }: Config): Finding {
   return { what: 'base URL', level: 'well', words }
 }
 
-/** Most are renewed a month before they expire. */
+/** Most certificates are renewed a month before they expire. */
 const renewBeforeMs = 14 * 86_400_000
 
 function tls({ tlsCertFile, tlsKeyFile, baseUrl }: Config, now: Date): Finding {
@@ -122,7 +122,7 @@ function push(config: Config): Finding {
   return { what: 'push', level: 'well', words: `${told.join(', ')}${rest}` }
 }
 
-/** The contract's envelopes are tied to nothing, and a stranger may be a client too. */
+/** By default, envelopes are not bound to a request and anyone may register. */
 function legacyV1({ v1Binding, v1Registration, v1Read }: Config): Finding {
   const what = 'legacy v1'
   const warnings = [

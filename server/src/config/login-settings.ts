@@ -1,4 +1,4 @@
-/** The settings of signing in with a browser. Incomplete ones stop the start. */
+/** The settings for signing in with a browser. The service does not start if they are incomplete. */
 import { httpsOrigin, incomplete, issuer, oneOf, optional, setting, text } from '../platform/config/settings.ts'
 import type { SecretSource } from '../platform/config/settings.ts'
 

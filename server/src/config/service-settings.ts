@@ -1,8 +1,8 @@
-/** The settings of what the service does, in the order of its rooms. */
+/** The settings of the service's features, in the order of its folders. */
 import { integer, oneOf, optional, setting } from '../platform/config/settings.ts'
 
 export const serviceSettings = {
-  // Agents and the providers that they propose
+  // Agents and proposed providers
   registrationsPerMinute: setting(
     'SALLYPORT_REGISTRATIONS_PER_MINUTE',
     '10',

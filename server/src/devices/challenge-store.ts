@@ -55,7 +55,7 @@ export const challengeStore = {
     return row && toChallenge(row)
   },
 
-  /** One conditional write: of several that try at once, one gets true. */
+  /** One conditional write: of several concurrent calls, one gets true. */
   consume: async (tx: Queries, challengeId: string, now: Date): Promise<boolean> => {
     const row = await tx
       .updateTable('challenges')

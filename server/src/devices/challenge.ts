@@ -1,28 +1,30 @@
 import { ServiceError } from '../platform/errors.ts'
 
-/** What a device is given to sign, once, within a short time. */
+/** A one-time, short-lived challenge for a device to sign. */
 export interface Challenge {
   challengeId: string
   deviceId: string
   userId: string
-  /** What it is about: an access request by its id, or a change of who may decide (`off`, `remove:…`, `enrol:…`). */
+  /**
+   * What is signed: the id of an access request, or a change to the deciding devices (`off`, `remove:…`, `enrol:…`).
+   */
   subject: string
-  /** base64url of 32 random bytes, followed by the SHA-256 of the decision where there is one. */
+  /** base64url of 32 random bytes, followed by the SHA-256 of the decision if there is one. */
   nonce: string
-  /** The decision that the signature will cover, in the form of RFC 8785. */
+  /** The decision that the signature will cover, in canonical JSON (RFC 8785). */
   decision: string | null
   createdAt: Date
   expiresAt: Date
   usedAt: Date | null
 }
 
-/** What a caller sends in place of their word alone. */
+/** A signed challenge, as sent by the caller. */
 export interface Signed {
   challengeId: string
   signature: string
 }
 
-/** The members are sent together or not at all. */
+/** Both members are required together. */
 export function readSigned(body: {
   challenge_id?: string | undefined
   signature?: string | undefined

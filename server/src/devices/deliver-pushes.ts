@@ -1,6 +1,6 @@
 /**
- * Sends the pushes that are due. Who may be told is read at that moment: a device that was revoked, or whose user was
- * disabled, since the push was written gets nothing.
+ * Sends the pushes that are due. Devices are read at that moment: one that was revoked, or whose user was disabled,
+ * gets nothing.
  */
 import { retryTime } from '../platform/backoff.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -21,7 +21,7 @@ export interface DeliverPushesNeeds {
   log: Log
 }
 
-/** Longer than the calls of one push can take: nobody else begins meanwhile. */
+/** Longer than sending one push can take, so that attempts never overlap. */
 const leaseMs = 90_000
 const pause = { firstMs: 5000, longestMs: 600_000 }
 const concurrency = 20
@@ -56,7 +56,7 @@ async function deliver({ database, pushes, push, clock, log }: DeliverPushesNeed
     case 'gone':
       log.info(about, 'a push token is no longer valid')
       await database.transaction(async (tx) => {
-        // Where the device has another token by now, that one is tried.
+        // If the device has a new token by now, retry with that one.
         if (!(await pushes.forgetToken(tx, deviceId, address))) await pushes.postpone(tx, claimed, clock())
       })
       return
@@ -67,7 +67,7 @@ async function deliver({ database, pushes, push, clock, log }: DeliverPushesNeed
     case 'later': {
       const until = nextAttempt(claimed, outcome, clock())
       log.warn({ ...about, attempts: claimed.attempts }, 'a push could not be delivered')
-      // It would come when it is of no use any more.
+      // It would arrive after the request has expired.
       if (until < expiresAt) await pushes.postpone(database.queries, claimed, until)
       else await pushes.drop(database.queries, claimed)
     }

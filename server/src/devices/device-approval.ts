@@ -1,6 +1,7 @@
 /**
- * "Approve on device only" guards against the thief of a console session. While it is on, the console's word alone
- * neither ends it nor changes which devices decide; each is judged with the user's row locked, and so one by one.
+ * "Approve on device only" protects against a stolen console session. While it is on, the console alone can neither
+ * turn it off nor change which devices decide. Each change is checked with the user's row locked, so changes run one at
+ * a time.
  */
 import { deviceMessage } from '@sallyport/protocol/approval-message'
 import type { AuditWriter } from '../audit/audit-log.ts'
@@ -15,7 +16,7 @@ export interface DeviceApprovalNeeds extends TakeSignatureNeeds {
   audit: AuditWriter
 }
 
-/** Switches it on. Without a device that decides, nobody could decide anything any more. */
+/** Turns it on. Requires a device that can approve: otherwise nothing could be approved any more. */
 export async function requireDeviceApproval(needs: DeviceApprovalNeeds, { userId }: User, requestId: string) {
   const { database, users, devices, audit, clock } = needs
   return database.transaction(async (tx) => {
@@ -45,7 +46,7 @@ export async function liftDeviceApproval(
   })
 }
 
-/** The operator's way out for somebody who has lost their devices. */
+/** For the operator, when a user has lost their devices. */
 export async function resetDeviceApproval(
   needs: DeviceApprovalNeeds,
   userId: string,
@@ -71,8 +72,8 @@ export async function lockUser(
 }
 
 /**
- * Which device agreed, for the record; none where none has to. A signature that is sent is verified in any case.
- * The user has to be locked.
+ * The device that signed, for the audit log. Undefined if none has to. A signature is always verified if sent. The user
+ * has to be locked.
  */
 export async function agreedBy(
   needs: TakeSignatureNeeds,

@@ -4,7 +4,7 @@ import { thumbprintText } from '@sallyport/protocol/thumbprint'
 import type { DeviceKey } from '@sallyport/protocol/jwk'
 import { ServiceError } from '../platform/errors.ts'
 
-/** The key as it is kept. The schema has judged its members; whether it is a point of the curve is judged here. */
+/** The key as stored. The schema has checked its members; this checks that it is a point on the curve. */
 export function readDeviceKey({ kty, crv, x, y }: DeviceKey): DeviceKey {
   const key: DeviceKey = { kty, crv, x, y }
   try {

@@ -32,7 +32,7 @@ type DeviceRoutesNeeds = IssuePairingCodeNeeds &
   PairNeeds &
   DeviceApprovalNeeds &
   IssueChallengeNeeds & {
-    /** What a browser subscribes to Web Push with. */
+    /** Browsers need it to subscribe to Web Push. */
     vapidPublicKey: string
   }
 

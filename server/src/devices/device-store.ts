@@ -96,7 +96,7 @@ export const deviceStore = {
     return row && toDevice(row)
   },
 
-  /** Those whose signature counts now. */
+  /** Devices whose signatures count now. */
   listDeciding: async (queries: Queries, userId: string): Promise<Device[]> => {
     const rows = await queries
       .selectFrom('devices')
@@ -128,7 +128,7 @@ export const deviceStore = {
     return pageOf(rows.map(toDevice), page.limit, ({ deviceId }) => deviceId)
   },
 
-  /** Those of these that are not revoked, and whose user may use them. */
+  /** Which of these devices are not revoked and belong to an active user. */
   listLive: async (queries: Queries, deviceIds: readonly string[]): Promise<string[]> => {
     const rows = await queries
       .selectFrom('devices')
@@ -150,7 +150,7 @@ export const deviceStore = {
       .execute()
   },
 
-  /** Undefined where it has no key, is enrolled already, or is revoked. */
+  /** Undefined if it has no key, is already enrolled, or is revoked. */
   enrol: async (tx: Queries, userId: string, deviceId: string, now: Date): Promise<Device | undefined> => {
     const row = await tx
       .updateTable('devices')
@@ -165,7 +165,7 @@ export const deviceStore = {
     return row && toDevice(row)
   },
 
-  /** Its push token goes with it. Undefined where there is no such device, or it was revoked already. */
+  /** Also deletes its push token. Undefined if there is no such device or it was already revoked. */
   revoke: async (tx: Queries, userId: string, deviceId: string, now: Date): Promise<Device | undefined> => {
     const row = await tx
       .updateTable('devices')

@@ -3,16 +3,16 @@ import type { DeviceKey } from '@sallyport/protocol/jwk'
 
 export type PushEnvironment = 'production' | 'sandbox'
 
-/** A paired authenticator: it is told what its user has to decide, and decides by signing. */
+/** A paired authenticator: it is notified of access requests, and decides by signing. */
 export interface Device {
   deviceId: string
   userId: string
   name: string | null
   platform: Platform
   publicKey: DeviceKey | null
-  /** As RFC 7638 says. */
+  /** RFC 7638. */
   keyThumbprint: string | null
-  /** Null without a key, and while no enrolled device has agreed to it. Only an enrolled key decides. */
+  /** Null without a key, or until an enrolled device has approved it. Only an enrolled key can decide. */
   keyEnrolledAt: Date | null
   hasPushToken: boolean
   pushEnvironment: PushEnvironment

@@ -6,9 +6,9 @@ import { agreedBy, lockUser } from './device-approval.ts'
 import type { DeviceApprovalNeeds } from './device-approval.ts'
 
 /**
- * Lets a device decide that was paired while its user required one. An enrolled device signs the thumbprint of the new
- * key; once none is required any more, a person's session may say so too, as it may pair another one. A device never
- * speaks for itself.
+ * Lets a device decide that was paired while its user required device approval. An enrolled device signs the thumbprint
+ * of the new key. If device approval is no longer required, the user's session is enough, as it is for pairing. A
+ * device can't enrol itself.
  */
 export async function enrolDevice(
   needs: DeviceApprovalNeeds,

@@ -17,14 +17,17 @@ export interface IssueChallengeNeeds {
   clock: Clock
 }
 
-/** For this device and this subject alone. A `decision`, in the form of RFC 8785, is what the signature will cover too. */
+/**
+ * The challenge is valid only for this device and subject. The signature also covers `decision`, in canonical JSON (RFC
+ * 8785).
+ */
 export async function issueChallenge(
   { config, database, challenges, clock }: IssueChallengeNeeds,
   device: Device,
   subject: string,
   decision?: string,
 ): Promise<Challenge> {
-  // Whether it still may is judged again when the signature comes.
+  // Checked again when the signature arrives.
   if (!mayDecide(device)) throw new ServiceError('device_key_required')
   const now = clock()
   const { deviceId, userId } = device

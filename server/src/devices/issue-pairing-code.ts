@@ -20,7 +20,7 @@ export interface IssuePairingCodeNeeds {
 
 export interface IssuedPairingCode {
   pairingCode: Secret
-  /** The page of the authenticator. A fragment is never sent to a server. */
+  /** The authenticator's page. The code is in the fragment, which browsers never send to a server. */
   pairingUrl: Secret
   expiresAt: Date
 }
@@ -30,7 +30,7 @@ export async function issuePairingCode(
   { userId }: User,
   requestId: string,
 ): Promise<IssuedPairingCode> {
-  // Before the hash, which is meant to be slow.
+  // Before the hash, which is slow on purpose.
   const limit = perHour(config.pairingCodesPerHour)
   await takeFromLimit(database.queries, `pairing-code:${userId}`, limit, clock())
   const code = mintPairingCode()

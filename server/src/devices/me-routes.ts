@@ -15,7 +15,7 @@ import { liftDeviceApproval, requireDeviceApproval, resetDeviceApproval } from '
 import type { DeviceApprovalNeeds } from './device-approval.ts'
 import { deviceView } from './device-view.ts'
 
-/** Who calls, and whether a device of theirs has to decide. They stand here because both speak of devices. */
+/** The current user, and whether they require device approval. In this folder because both need devices. */
 export function meRoutes(http: Http, needs: DeviceApprovalNeeds & { config: Pick<Config, 'sessionIdleSeconds'> }) {
   const { config, clock } = needs
   const view = (request: FastifyRequest, user: User): Static<typeof MeReply> => {

@@ -1,6 +1,6 @@
 /**
- * Makes a device of whoever holds a pairing code. A code can be guessed, so wrong ones are counted before they are
- * looked at: a burst of tries at once gets no further than one after the other.
+ * Pairs a device with a pairing code. Codes can be guessed, so attempts are counted before the code is checked:
+ * concurrent attempts get no more tries than sequential ones.
  */
 import type { Platform } from '@sallyport/protocol/devices'
 import type { DeviceKey } from '@sallyport/protocol/jwk'
@@ -67,7 +67,8 @@ export async function pair(
       platform,
       publicKey,
       keyThumbprint: publicKey && thumbprintOf(publicKey),
-      // Whoever requires a device has one that must agree first: a code alone makes none that decides.
+      // If the user requires device approval, an enrolled device has to agree first: a code alone must not add one that
+      // decides.
       keyEnrolledAt: publicKey && !requiresDevice ? now : null,
       hasPushToken: false,
       pushEnvironment: 'production',
@@ -87,14 +88,14 @@ export async function pair(
   })
 }
 
-/** An IPv6 customer may hold a /48 of networks: it counts as twenty. */
+/** An IPv6 customer may have a whole /48: it gets twenty times the limit of one network. */
 function triesOf(address: string, perNetwork: number): { key: string; limit: RateLimit }[] {
   const { narrow, wide } = addressBlock(address)
   const network = { key: `pair:${narrow}`, limit: perMinute(perNetwork) }
   return wide === undefined ? [network] : [network, { key: `pair:${wide}`, limit: perMinute(20 * perNetwork) }]
 }
 
-/** Whose code it is, the user's row locked. Of several that bring it at once, one gets here. */
+/** The code's user, with their row locked. Of several concurrent calls with one code, one gets here. */
 async function consumeCode(
   { database, users, pairingCodes }: PairNeeds,
   tx: Queries,
@@ -112,7 +113,7 @@ async function consumeCode(
   return user
 }
 
-/** Never issued, used, or of a user who was disabled: from outside it is all one. */
+/** Unknown, used, or of a disabled user: indistinguishable from outside. */
 function unknownCode(): ServiceError {
   const message = 'The pairing code is unknown or has been used. Create a new one.'
   return new ServiceError('not_found', { field: 'pairing_code', message })

@@ -48,7 +48,7 @@ export const pairingCodeStore = {
     )
   },
 
-  /** One conditional write: of several that try at once, one gets true. */
+  /** One conditional write: of several concurrent calls, one gets true. */
   consume: async (tx: Queries, codeHash: Uint8Array, now: Date): Promise<boolean> => {
     const row = await tx
       .updateTable('pairing_codes')
@@ -61,7 +61,7 @@ export const pairingCodeStore = {
     return row !== undefined
   },
 
-  /** Whoever was signed in may have read them, so they end with the user's sessions. */
+  /** Someone with a session may have read them, so they end with the user's sessions. */
   dropUnused: async (tx: Queries, userId: string): Promise<void> => {
     await tx.deleteFrom('pairing_codes').where('user_id', '=', userId).where('used_at', 'is', null).execute()
   },

@@ -1,4 +1,4 @@
-/** Eight characters of Crockford's base32: short enough to be typed, for ten minutes and one use. */
+/** Eight characters of Crockford's base32: short enough to type, valid once and for ten minutes. */
 export interface PairingCode {
   userId: string
   createdAt: Date
@@ -6,13 +6,15 @@ export interface PairingCode {
   usedAt: Date | null
 }
 
-/** No I, L, O or U, which are taken for others. */
+/** Without I, L, O and U, which are easily misread. */
 export const pairingAlphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 export const pairingLength = 8
 
 const wellFormed = new RegExp(`^[${pairingAlphabet}]{${pairingLength}}$`)
 
-/** What was typed, as it was issued: in any case, with or without the dash, look-alikes forgiven. Undefined: no code. */
+/**
+ * Normalizes a typed code: ignores case and dashes, and corrects look-alike characters. Undefined if it is not a code.
+ */
 export function readPairingCode(text: string): string | undefined {
   if (!/^[0-9A-Za-z -]*$/.test(text)) return undefined
   const code = text.replaceAll(/[ -]/g, '').toUpperCase().replaceAll('O', '0').replaceAll(/[IL]/g, '1')

@@ -1,11 +1,11 @@
 import type { Notification } from '../platform/push/notification.ts'
 
-/** What a person is shown. It passes through others' machines: plain, short, nothing secret. */
+/** The text of a notification. It passes through third-party push services: no secrets. */
 export interface PushMessage {
   title: string
   body: string
   accessRequestId: string
-  /** Where the request can be decided. */
+  /** The page where the request can be decided. */
   url: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * The pushes that a commit left to be sent. Whoever claims one has it alone until the lease is over; the number of its
- * attempts tells this lease from the next, so that a sender who comes back too late changes nothing.
+ * The outbox of pushes. Claiming one leases it to this process. The number of its attempts identifies the lease, so a
+ * sender that returns too late changes nothing.
  */
 import type { Platform } from '@sallyport/protocol/devices'
 import type { Database, Queries } from '../platform/database/database.ts'
@@ -24,7 +24,7 @@ declare module '../platform/database/tables.ts' {
       expires_at: number
       attempts: number
       attempt_after: number
-      /** 1 from claiming to settling; `attempt_after` is the lease's end then. */
+      /** 1 while an attempt is in progress. `attempt_after` is then the end of the lease. */
       is_leased: 0 | 1
     }
   }
@@ -37,7 +37,7 @@ export const pushToken: SealedColumn = {
   ownerColumn: 'user_id',
 }
 
-/** So many of one user's are under way at most, over all instances: who pairs many slow devices waits for them alone. */
+/** Maximum pushes in flight per user across all instances, so that many slow devices delay only their own user. */
 const perUser = 5
 
 export interface ClaimedPush {
@@ -48,18 +48,18 @@ export interface ClaimedPush {
   attempts: number
 }
 
-/** Where a push can go to just now. */
+/** Where to send a push. */
 export interface PushAddress {
   platform: Platform
   environment: PushEnvironment
   token: Secret
-  /** As it is stored: tells the token from one that has taken its place. */
+  /** As stored. Tells this token from one that replaced it. */
   sealedToken: Uint8Array
 }
 
 export function createPushStore(vault: Vault) {
   return {
-    /** Whether a push to this user would go anywhere. */
+    /** Whether the user has a device that can receive pushes. */
     canReach: async (tx: Queries, userId: string): Promise<boolean> => {
       const device = await tx
         .selectFrom('devices')
@@ -72,7 +72,7 @@ export function createPushStore(vault: Vault) {
       return device !== undefined
     },
 
-    /** One for each of the user's live devices that has a push token; says how many. */
+    /** Enqueues one for each active device with a push token. Returns how many. */
     enqueue: async (
       tx: Queries,
       { userId, message, now, expiresAt }: { userId: string; message: PushMessage; now: Date; expiresAt: Date },
@@ -101,9 +101,9 @@ export function createPushStore(vault: Vault) {
       return rows.length
     },
 
-    /** Those that are due, new ones first, each for this caller alone until the lease is over. */
     size: (queries: Queries, now: Date): Promise<OutboxSize> => outboxSize(queries, 'pushes', now),
 
+    /** Leases pushes that are due, new ones first. */
     claim: async (
       { engine, queries }: Pick<Database, 'engine' | 'queries'>,
       now: Date,
@@ -111,7 +111,7 @@ export function createPushStore(vault: Vault) {
       limit: number,
     ): Promise<ClaimedPush[]> => {
       const rows = await queries
-        // Each user's line: what is under way stands before what is due.
+        // One queue per user: pushes in flight come before those that are due.
         .with('lines', (db) =>
           db
             .selectFrom('pushes')
@@ -137,7 +137,7 @@ export function createPushStore(vault: Vault) {
             .orderBy('attempts')
             .orderBy('attempt_after')
             .limit(limit)
-            // What another instance is claiming at this moment is not waited for.
+            // Skip what another instance is claiming right now.
             .$if(engine === 'postgres', (select) => select.forUpdate().skipLocked()),
         )
         .updateTable('pushes')
@@ -157,7 +157,7 @@ export function createPushStore(vault: Vault) {
       }))
     },
 
-    /** None where the device was revoked, its user disabled or its token forgotten since. */
+    /** Undefined if the device was revoked, its user disabled or its token deleted since. */
     addressOf: async (queries: Queries, deviceId: string): Promise<PushAddress | undefined> => {
       const row = await queries
         .selectFrom('devices')
@@ -173,12 +173,12 @@ export function createPushStore(vault: Vault) {
       return { platform: row.platform, environment: row.push_environment, token, sealedToken: row.push_token }
     },
 
-    /** Done or given up. Nothing where the lease has passed on to somebody else. */
+    /** Removes a push that was sent or given up. Does nothing if the lease was taken over. */
     drop: async (queries: Queries, { pushId, attempts }: ClaimedPush): Promise<void> => {
       await queries.deleteFrom('pushes').where('push_id', '=', pushId).where('attempts', '=', attempts).execute()
     },
 
-    /** Nobody needs to be told of it any more. */
+    /** For a request that is decided. */
     dropOf: async (tx: Queries, accessRequestId: string): Promise<void> => {
       await tx.deleteFrom('pushes').where('access_request_id', '=', accessRequestId).execute()
     },
@@ -192,7 +192,7 @@ export function createPushStore(vault: Vault) {
         .execute()
     },
 
-    /** False where the device was revoked meanwhile. */
+    /** False if the device was revoked meanwhile. */
     setToken: async (
       tx: Queries,
       { deviceId, userId }: Pick<Device, 'deviceId' | 'userId'>,
@@ -209,7 +209,7 @@ export function createPushStore(vault: Vault) {
       return row !== undefined
     },
 
-    /** False where another token has taken its place. What the device was still to be told goes with it. */
+    /** Deletes the token and the device's unsent pushes. False if the token was replaced meanwhile. */
     forgetToken: async (tx: Queries, deviceId: string, { sealedToken }: PushAddress): Promise<boolean> => {
       const row = await tx
         .updateTable('devices')

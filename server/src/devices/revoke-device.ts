@@ -6,8 +6,8 @@ import { agreedBy, lockUser } from './device-approval.ts'
 import type { DeviceApprovalNeeds } from './device-approval.ts'
 
 /**
- * Its session and its signatures end with their next use. A device may remove itself alone. While its user requires a
- * device, removing one is signed, also by the device itself: a stolen phone's session must not thin out who decides.
+ * Its session and signatures stop working immediately. A device can remove only itself. If its user requires device
+ * approval, the removal has to be signed, even by the device itself: a stolen session must not remove deciding devices.
  */
 export async function revokeDevice(
   needs: DeviceApprovalNeeds,

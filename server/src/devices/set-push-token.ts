@@ -17,7 +17,7 @@ export interface SetPushTokenNeeds {
 
 const field = 'push_token'
 
-/** By the device itself, or by its user for one of theirs. What it told us before no longer counts. */
+/** Called by the device itself or by its user. Replaces the previous token. */
 export async function setPushToken(
   { database, devices, pushes, egress }: SetPushTokenNeeds,
   by: { user: User; device?: Device },

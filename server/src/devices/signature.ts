@@ -1,6 +1,6 @@
 /**
- * Reads a device's signature in the one form that it may have: DER of two integers, in base64url without padding.
- * Parsers that forgive let several texts pass for one signature; this one takes exactly what a signer writes.
+ * Parses a device's signature strictly: two DER integers, in base64url without padding. A lenient parser would accept
+ * several encodings of one signature.
  */
 import { verify } from 'node:crypto'
 import { toP1363 } from '@sallyport/protocol/ecdsa-signature'
@@ -8,7 +8,7 @@ import type { DeviceKey } from '@sallyport/protocol/jwk'
 import { ServiceError } from '../platform/errors.ts'
 import { toKeyObject } from './device-key.ts'
 
-/** How many points the curve P-256 has: both integers are smaller. Zero has no writing that `toP1363` takes. */
+/** The order of P-256: both integers have to be smaller. `toP1363` rejects zero. */
 const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 
 export function readSignature(text: string): Buffer {
@@ -24,7 +24,7 @@ export function isSignedBy(key: DeviceKey, message: string, signature: Buffer): 
   return verify('sha256', Buffer.from(message), { key: toKeyObject(key), dsaEncoding: 'der' }, signature)
 }
 
-/** RFC 3279 §2.2.3, in the distinguished encoding, with both integers in their range. */
+/** RFC 3279 §2.2.3, in DER, with both integers in range. */
 function isSignature(der: Buffer): boolean {
   const pair = toP1363(der)
   return pair !== undefined && isBelowOrder(pair.subarray(0, 32)) && isBelowOrder(pair.subarray(32))

@@ -1,6 +1,6 @@
 /**
- * Takes a device's signature as its user's word, once. It trusts nothing that was read before the transaction: the
- * user's row is locked first, so that nobody can revoke the device or use the challenge between look and write.
+ * Verifies a device's signature and uses up its challenge. Trusts nothing that was read before the transaction: the
+ * user's row is locked first, so the device can't be revoked nor the challenge used between check and write.
  */
 import type { Clock } from '../platform/clock.ts'
 import type { Database, Queries } from '../platform/database/database.ts'
@@ -21,7 +21,7 @@ export interface TakeSignatureNeeds {
   clock: Clock
 }
 
-/** Whose word it has to be, about what, and the text that says so. */
+/** The expected signer, subject and text. */
 export interface ToBeSigned {
   userId: string
   subject: string

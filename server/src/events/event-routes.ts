@@ -12,7 +12,7 @@ export function eventRoutes(http: Http, listeners: Listeners): void {
   http.get(
     '/v4/events',
     {
-      // It would begin to listen, and never end.
+      // A HEAD request would start listening and never end.
       exposeHeadRoute: false,
       config: { allow: ['user', 'device'] },
       schema: {
@@ -35,7 +35,7 @@ export function eventRoutes(http: Http, listeners: Listeners): void {
     },
     async (request, reply) => {
       const { readable } = await listeners.listen(actingPerson(request))
-      // Proxies that collect an answer before they pass it on would hold back everything.
+      // Tell nginx not to buffer the response.
       void reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no')
       return reply.send(readable as unknown as string)
     },

@@ -1,6 +1,6 @@
 /**
- * One listener's stream (server-sent events). What changes in quick succession is told together, so that however much
- * happens, little is written; and a reader who takes nothing is dropped instead of being waited for.
+ * One client's stream of server-sent events. Changes are debounced, so that bursts cause few writes. A client that does
+ * not read is disconnected.
  */
 import { Readable } from 'node:stream'
 import type { EndedEvent, EventName, EventTopic } from '@sallyport/protocol/events'
@@ -9,14 +9,14 @@ export interface EventStream {
   readable: Readable
   ready: () => void
   tell: (topics: Iterable<EventTopic>) => void
-  /** So that whoever stands between does not take the silence for the end. */
+  /** Keepalive, so that proxies don't time out an idle connection. */
   beat: () => void
   end: (reason: EndedEvent['reason']) => void
 }
 
 const togetherMs = 250
 const mostUnreadBytes = 16 * 1024
-/** All who are cut off at once come back one after the other. */
+/** Random reconnect delay, so that clients that lost their connection together don't return together. */
 const returnMs = { least: 1_000, spread: 2_000 }
 
 export function createEventStream(): EventStream {
@@ -52,7 +52,7 @@ export function createEventStream(): EventStream {
     },
     tell: (topics) => {
       for (const topic of topics) waiting.add(topic)
-      // After this turn: one commit can hold several changes.
+      // On the next tick: one commit can contain several changes.
       pause ??= setTimeout(tellWaiting, 0)
     },
     beat: () => {

@@ -1,7 +1,8 @@
 /**
- * Who listens in this process, and what each is told: that something of theirs has changed, never what. What was
- * committed here is told at once; the rest is found on the record, which all instances share, in one step for all. Whether
- * each may still listen is asked with every step, and listening is no use of a session: it does not keep one alive.
+ * The event streams of this process. A client is told which of its lists changed, never the data. Commits of this
+ * process are sent immediately. Those of other instances are read from the shared audit log, with one query for all
+ * clients. Each check also ends the streams of sessions that are no longer valid. Listening does not count as use of a
+ * session and does not extend it.
  */
 import type { AuditEvent } from '@sallyport/protocol/audit'
 import { eventTopics } from '@sallyport/protocol/events'
@@ -35,7 +36,7 @@ export interface ListenerNeeds {
   log: Log
 }
 
-/** A person's session, or their device. */
+/** A user's session or device. */
 export interface Person {
   user: User
   session?: Session
@@ -44,33 +45,33 @@ export interface Person {
 
 export interface Listeners {
   listen: (person: Person) => Promise<EventStream>
-  /** Tells what others have changed, and turns away whom it must. Asks nothing while nobody listens. */
+  /** Sends changes of other instances and ends streams of invalid sessions. Runs no queries without listeners. */
   check: () => Promise<void>
-  /** Nobody listens from now on. */
+  /** Ends all streams and accepts no new ones. */
   stop: () => void
 }
 
 interface Listener {
   userId: string
-  /** Of the session or the device. */
+  /** Id of the session or device. */
   id: string
   mayHear: (topic: EventTopic) => boolean
   stream: EventStream
-  /** When something was last written, but for changes. */
+  /** Time of the last keepalive. */
   beatenAt: number
 }
 
 const mostOfUser = 12
 const mostInAll = 1_000
 const beatMs = 15_000
-/** A query takes only so many parameters. */
+/** Batch size, as the number of query parameters is limited. */
 const atOnce = 500
 
 export function createListeners(needs: ListenerNeeds): Listeners {
   const { config, database, audit, sessions, devices, clock, log } = needs
   const follower = createRecordFollower(needs)
   const listeners = new Map<string, Set<Listener>>()
-  /** The chains whose commits were told of as they happened. */
+  /** Audit chains whose commits are sent as they happen. */
   const ownChains = new Set<string>()
   let following: Promise<void> | undefined
   let isChecking = false
@@ -89,7 +90,7 @@ export function createListeners(needs: ListenerNeeds): Listeners {
     const ofUser = listeners.get(listener.userId)
     if (!ofUser?.delete(listener) || ofUser.size > 0) return
     listeners.delete(listener.userId)
-    // What comes while nobody listens is told to nobody: the next one starts from there.
+    // Stop following while there are no listeners: the next one starts from the current record.
     if (listeners.size === 0) following = undefined
   }
   const end = (listener: Listener, reason: EndedEvent['reason']) => {
@@ -140,7 +141,7 @@ export function createListeners(needs: ListenerNeeds): Listeners {
   }
 
   audit.onCommit(({ chains, records, isCertain }) => {
-    // One that may or may not be there, or come late, is told of when it is found.
+    // If it is uncertain whether the commit succeeded, the records are sent when they are found in the log.
     for (const chain of chains) {
       if (isCertain) ownChains.add(chain)
       else ownChains.delete(chain)

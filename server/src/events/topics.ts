@@ -1,10 +1,10 @@
-/** What a record on the log means for those who listen: which of their lists have changed. */
+/** Maps each audit event to the lists that it changes. */
 import type { AuditEvent } from '@sallyport/protocol/audit'
 import type { EventTopic } from '@sallyport/protocol/events'
 
 interface Meaning {
   topics: readonly EventTopic[]
-  /** It is of no user, and changes what every user sees. */
+  /** Belongs to no user and changes what every user sees. */
   isForAll?: true
 }
 
@@ -44,7 +44,7 @@ const meanings: Record<AuditEvent, Meaning> = {
   'identity.linked': nothing,
   'access_request.created': requests,
   'access_request.approved': { topics: ['access_requests', 'grants'] },
-  // Its agent is mute for a while.
+  // Also mutes the agent for a while.
   'access_request.denied': muted,
   'access_request.cancelled': requests,
   'grant.revoked': { topics: ['grants'] },
@@ -60,7 +60,7 @@ const meanings: Record<AuditEvent, Meaning> = {
   'callback.delivered': nothing,
   'callback.failed': nothing,
   'sandbox.started': nothing,
-  // Counts and times of use change with each call; whoever shows them goes by the activity.
+  // Call counts change with each call. Pages that show them use the activity topic.
   'proxy.attempt': nothing,
   'proxy.hop': nothing,
   'proxy.outcome': nothing,
@@ -75,7 +75,7 @@ const meanings: Record<AuditEvent, Meaning> = {
   'audit.chain_started': nothing,
 }
 
-/** The lists that a device may read. */
+/** Topics that a device may listen to. */
 export const deviceTopics: ReadonlySet<EventTopic> = new Set([
   'access_requests',
   'connections',
@@ -84,16 +84,16 @@ export const deviceTopics: ReadonlySet<EventTopic> = new Set([
   'me',
 ])
 
-/** For the user whom a record names: it is itself a part of their activity. */
+/** Topics for the user of a record, which is itself part of their activity. */
 export function topicsForUser(event: AuditEvent): readonly EventTopic[] {
   return [...meanings[event].topics, 'activity']
 }
 
-/** For everybody. */
+/** Topics for all users. */
 export function topicsForAll(event: AuditEvent): readonly EventTopic[] {
   const { topics, isForAll = false } = meanings[event]
   return isForAll ? topics : []
 }
 
-/** Events after which somebody who listens may have to be turned away. */
+/** Events that may end the sessions of listeners. */
 export const endsSessions: ReadonlySet<AuditEvent> = new Set(['user.disabled', 'session.revoked', 'device.revoked'])

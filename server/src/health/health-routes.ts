@@ -26,7 +26,7 @@ export interface HealthNeeds {
   providers: { countPending: (queries: Queries) => Promise<number> }
   auditChains: { findLastSigned: (queries: Queries) => Promise<SignedHead | undefined> }
   version: string
-  /** What the environment holds for the service, and no setting reads. */
+  /** Environment variables with our prefix that are not settings. */
   unknownSettings?: readonly string[]
   /** How far this machine's clock is ahead of the database's. */
   clockOffsetMs?: () => number

@@ -1,4 +1,4 @@
-/** Metrics of an instance's state. Where the database does not answer in time, its figures are left out, not the others. */
+/** Metrics of an instance's state. If the database does not respond in time, only its metrics are left out. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Queries } from '../platform/database/database.ts'
 import { freeBytes } from '../platform/limits/disk-space.ts'
@@ -9,7 +9,7 @@ const deadlineMs = 2_000
 export function measureState(needs: HealthNeeds): void {
   const { config, database, clock, callbacks, pushes, connections, clockOffsetMs = () => 0 } = needs
   const { gauge, info } = needs.metrics
-  /** Processes and instances that share a database see the same figure. */
+  /** The same in all processes and instances that share a database. */
   const ofDatabase = (name: string, help: string, read: (queries: Queries) => Promise<number>) => {
     const late = () => sleep(deadlineMs, undefined, { ref: false })
     gauge(name, help, () => Promise.race([read(database.queries), late()]).catch(() => undefined), 'max')

@@ -4,7 +4,7 @@ export const auditChain: Migration = {
   number: 4,
   name: 'audit chain',
   statements: ({ bytes, number, strict }) => {
-    // A call's later records are found through its first: they need no place of their own in the lists.
+    // A call's later records are found through its first, so they are not in the indexes for lists.
     const listed = `event not in ('proxy.hop', 'proxy.outcome')`
     return [
       `alter table audit_records add column connection_id text`,

@@ -4,7 +4,7 @@ export const idempotency: Migration = {
   number: 5,
   name: 'idempotency',
   statements: ({ bytes, number, strict }) => [
-    // No reference to the grant: a sandbox's goes a day after its end, and its keys soon after.
+    // No foreign key to the grant: a sandbox grant is deleted a day after it ends, before its keys.
     `create table keyed_calls (
       key_hash text primary key,
       agent_id text not null references agents,

@@ -4,7 +4,7 @@ export const legacyV1: Migration = {
   number: 6,
   name: 'legacy-v1',
   statements: ({ bytes, number, strict }) => [
-    // The unique column admits one 1: the key that is handed out. Former ones have null.
+    // The current key has 1, which is unique. Previous keys have null.
     `create table v1_service_keys (
       key_id text primary key,
       current ${number} unique,
@@ -28,7 +28,7 @@ export const legacyV1: Migration = {
     )${strict}`,
     `create index v1_clients_by_lookup_key on v1_clients (lookup_key_key_id)`,
     `create index v1_clients_unseen on v1_clients (created_at) where authenticated_at is null`,
-    // A retired key stays: nobody may register it again.
+    // A retired key is kept, so that it can't be registered again.
     `create table v1_client_keys (
       fingerprint text primary key,
       client_uuid text not null references v1_clients,
@@ -57,7 +57,7 @@ export const legacyV1: Migration = {
     )${strict}`,
     `create index v1_challenges_by_client on v1_challenges (client_uuid, status)`,
     `create index v1_challenges_by_expires_at on v1_challenges (expires_at)`,
-    // item_id is an HMAC of namespace and key: neither is to be read here.
+    // item_id is an HMAC of namespace and key, so that neither is readable here.
     `create table v1_items (
       item_id text primary key,
       client_uuid text not null references v1_clients,

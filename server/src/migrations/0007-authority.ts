@@ -1,6 +1,6 @@
 import type { Migration } from '../platform/database/migrate.ts'
 
-/** All columns but those that are written with every call, and which nobody trusts to be of this moment. */
+/** All columns except those that change with every call and are never relied on to be current. */
 const decisive = {
   agents: [],
   users: [],
@@ -19,9 +19,9 @@ const decisive = {
 }
 
 /**
- * On PostgreSQL: which transaction was the last to change what decides who may do what, as far as it was there before.
- * What was read is good while this is the same. It is noted with the commit, when all other locks are held already, so
- * that nobody who waits for it has anything that its holder needs. SQLite itself can tell.
+ * On PostgreSQL, stores which transaction last changed existing rows that decide who may do what. Cached rows are valid
+ * while it stays the same. It is written at commit, when all other locks are already held, to avoid deadlocks. SQLite
+ * has a data version of its own.
  */
 export const authority: Migration = {
   number: 7,

@@ -1,13 +1,13 @@
 import type { Migration } from '../platform/database/migrate.ts'
 
-/** What each call writes: a narrow row instead of the whole grant, and one place in the lists instead of two. */
+/** Makes each call write a narrow row instead of the whole grant, and one index entry instead of two. */
 export const cheaperCalls: Migration = {
   number: 8,
   name: 'cheaper calls',
   statements: ({ number, dense }) => {
     const listed = `event not in ('proxy.hop', 'proxy.outcome')`
     return [
-      // What a call and a revocation both write has to be in one row: there the second of them sees the first.
+      // A call and a revocation both have to write the same row: the second one then sees the first.
       `create table grant_usage (
         grant_id text primary key references grants on delete cascade,
         calls ${number} not null,
@@ -20,7 +20,7 @@ export const cheaperCalls: Migration = {
       `alter table grants drop column calls`,
       `alter table grants drop column last_used_at`,
 
-      // Records between a user and an agent are found by both together, which of them had any is known from here.
+      // Records are indexed by user and agent together. This table says which pairs have records.
       `create table audit_pairs (
         user_id text not null,
         agent_id text not null,

@@ -1,6 +1,6 @@
 import type { Migration } from '../platform/database/migrate.ts'
 
-/** An access request for the sandbox has no provider. SQLite can't drop NOT NULL, so there the column is replaced. */
+/** An access request for the sandbox has no provider. SQLite can't drop NOT NULL, so the column is replaced there. */
 export const sandboxRequests: Migration = {
   number: 9,
   name: 'sandbox requests',
@@ -14,7 +14,7 @@ export const sandboxRequests: Migration = {
           `alter table access_requests rename column new_provider_id to provider_id`,
         ]),
     `alter table callbacks add column is_sandbox ${number} not null default 0`,
-    // For the sweep, and for the foreign keys between the two tables, which are checked at each delete.
+    // For cleanup, and for the foreign keys between the two tables, which are checked at each delete.
     `create index grants_by_sandbox_end on grants (expires_at) where kind = 'sandbox'`,
     `create index grants_by_access_request on grants (access_request_id)`,
     `create index access_requests_by_grant on access_requests (grant_id)`,

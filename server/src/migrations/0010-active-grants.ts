@@ -1,6 +1,6 @@
 import type { Migration } from '../platform/database/migrate.ts'
 
-/** Lists begin with active grants: an index finds them among however many that have ended. */
+/** Lists start with active grants: an index finds them among any number of ended ones. */
 export const activeGrants: Migration = {
   number: 10,
   name: 'active grants',

@@ -14,7 +14,10 @@ import { sandboxRequests } from './0009-sandbox-requests.ts'
 import { activeGrants } from './0010-active-grants.ts'
 import { auditLists } from './0011-audit-lists.ts'
 
-/** In order. A released migration is never edited, and there is no way back. docs/storage.md describes the result. */
+/**
+ * In order. A released migration is never edited, and there are no down migrations. docs/storage.md describes the
+ * result.
+ */
 export const migrations: readonly Migration[] = [
   foundation,
   providersAndConnections,
@@ -29,7 +32,7 @@ export const migrations: readonly Migration[] = [
   auditLists,
 ]
 
-/** Brings the schema up to date. */
+/** Applies all pending migrations. */
 export function migrate(database: Database, clock: Clock, known = migrations): Promise<Migration[]> {
   return applyMigrations(database, clock, known)
 }

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import type { Http } from '../platform/http/http.ts'
 import { publicDocument } from '../platform/http/public-document.ts'
 
-/** Where the guide says that the service is, unless it is served. */
+/** The service URL in SKILL.md, replaced when it is served. */
 const usualBase = 'http://localhost:8787'
 
-/** SKILL.md, put in by the bundle. */
+/** SKILL.md, inlined when the service is bundled. */
 declare const bundledAgentGuide: string | undefined
 
-/** SKILL.md for agents that come without it, with this service's own address and without the head for skill folders. */
+/** Serves SKILL.md with this service's own URL and without the front matter for skill folders. */
 export function agentGuideRoutes(http: Http, baseUrl: URL): void {
   const guide =
     typeof bundledAgentGuide === 'string'

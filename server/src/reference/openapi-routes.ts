@@ -12,7 +12,7 @@ const securitySchemes = {
   admin: { type: 'http', scheme: 'bearer', description: 'The admin token' },
 } as const
 
-/** The reference is made from the routes themselves: what is served is what is documented. Comes before the routes. */
+/** Generates the OpenAPI reference from the routes themselves. Has to be registered before them. */
 export async function describeRoutes(http: Http, baseUrl: URL): Promise<void> {
   await http.register(swagger, {
     openapi: {
@@ -54,7 +54,7 @@ function described(answers: object): object {
   return Object.fromEntries(entries) as object
 }
 
-/** A body without a required member may be left out; one without any member is not worth showing. */
+/** A body without required members is optional. One without any members is not documented. */
 function admitNoBody(operation: Operation): void {
   const body = operation.requestBody
   const schema = body?.content['application/json']?.schema

@@ -1,4 +1,4 @@
-/** What each answer is, in a sentence for the reference. */
+/** One-sentence descriptions of the responses, for the OpenAPI reference. */
 import {
   AccessRequest,
   ChallengeReply,
@@ -82,7 +82,7 @@ interface AnswerSchema {
   properties?: Record<string, unknown>
 }
 
-/** Undefined where nobody has said it. */
+/** Undefined if there is no description. */
 export function describeAnswer(schema: AnswerSchema): string | undefined {
   return schema.description ?? sentences.get(schema) ?? describePage(schema)
 }

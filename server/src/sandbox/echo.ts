@@ -1,4 +1,4 @@
-/** The sandbox's upstream: it answers with what it was sent. */
+/** The sandbox's upstream, which echoes each request. */
 import { isUtf8 } from 'node:buffer'
 import { parseJson } from '../platform/json.ts'
 import type { HeaderList, Upstream, UpstreamHead, UpstreamRequest } from '../proxy/upstream.ts'
@@ -28,7 +28,7 @@ export function echo({ method, url, headers, body }: Received): Echo {
   }
 }
 
-/** The echo as the proxy sees it: no network lies between, the pipeline around it is the real one. */
+/** The echo as an upstream of the proxy: without a network, but with the real pipeline around it. */
 export const echoUpstream: Upstream = {
   whole: (request) => Promise.resolve({ ...head, body: echoed(request), trailers: [] }),
   streamed: (request) => Promise.resolve({ ...head, body: ReadableStream.from([echoed(request)]), trailers: () => [] }),
@@ -56,7 +56,7 @@ function readBody(body: Buffer | undefined): unknown {
   }
 }
 
-/** A name that comes several times has several values. Built from entries, so that no name can be special. */
+/** A repeated name gets several values. Built from entries, so that names like __proto__ are safe. */
 function grouped(pairs: Iterable<[string, string]>): Record<string, string | string[]> {
   const values = new Map<string, string[]>()
   for (const [name, value] of pairs) {

@@ -16,7 +16,7 @@ interface SandboxRouteNeeds {
   sandboxes: SandboxStore
 }
 
-/** What the proxy does for a sandbox grant: the real pipeline, with the echo at its end. */
+/** Routes the calls of a sandbox grant through the real proxy pipeline to the echo. */
 export function sandboxRoute(
   { config, database, sandboxes }: SandboxRouteNeeds,
   { grant: { agentId, grantId } }: Standing,
@@ -30,7 +30,7 @@ export function sandboxRoute(
     rate: { key: `sandbox-call:${agentId}`, limit: perSecond(config.sandboxCallsPerSecond, config.sandboxBurst) },
     credential: async () => {
       const token = await sandboxes.tokenOf(database.queries, agentId, grantId)
-      // Another sandbox took its place since the call was judged.
+      // Another sandbox has replaced it since the call was authorized.
       if (!token) throw new ServiceError('grant_revoked')
       const { name, prefix } = bearerInjection
       return {

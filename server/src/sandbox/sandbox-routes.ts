@@ -34,7 +34,7 @@ export async function sandboxRoutes(http: Http, needs: SandboxRoutesNeeds): Prom
     },
   )
 
-  // Its own scope, because the echo takes bodies of any kind.
+  // In its own scope, because the echo accepts any content type.
   await http.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
@@ -57,7 +57,7 @@ export async function sandboxRoutes(http: Http, needs: SandboxRoutesNeeds): Prom
   })
 }
 
-/** Called directly, the echo must not hand a credential or a path through our proxies to whoever reads the answer. */
+/** When called directly, the echo must not reveal credentials or the proxies in front of the service. */
 const neverShown = /^(?:cookie2?|authorization|proxy-.*|forwarded|x-forwarded-.*|x-real-ip|via)$/
 
 function shownHeaders(raw: string[]): HeaderList {

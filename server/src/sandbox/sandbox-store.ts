@@ -23,10 +23,10 @@ export const sandboxToken: SealedColumn = {
   ownerColumn: 'agent_id',
 }
 
-/** What stands behind a sandbox grant in place of a connection: a token of no value, kept like one that has. */
+/** Stores the token of a sandbox grant, in place of a connection. The token is worthless but sealed like a real one. */
 export function createSandboxStore(vault: Vault) {
   return {
-    /** One sandbox an agent: a new one takes the place of the old, and of two at once one waits for the other. */
+    /** One sandbox per agent: a new one replaces the old one. Concurrent calls wait for each other. */
     put: async (tx: Queries, agentId: string, grantId: string, token: Secret): Promise<void> => {
       const { bytes, keyId } = await vault.seal(tx, sandboxToken, { row: grantId, owner: agentId }, token)
       const values = { grant_id: grantId, token: bytes, token_key_id: keyId }

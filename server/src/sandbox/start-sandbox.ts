@@ -27,13 +27,13 @@ export function startSandbox(needs: StartSandboxNeeds, { agentId }: Agent, reque
 
 export interface SandboxTerms {
   agentId: string
-  /** The one that led to it. */
+  /** The access request that it was created for. */
   accessRequestId: string | null
   methods: string[] | null
   maxCalls: number | null
 }
 
-/** A grant that needs nobody's approval because it reaches nobody: it covers the echo alone (spec v4, Rules 5). */
+/** Creates a grant that needs no approval because it covers only the echo (spec v4, Rules 5). */
 export async function openSandbox(
   { config, grants, sandboxes, audit }: Pick<StartSandboxNeeds, 'config' | 'grants' | 'sandboxes' | 'audit'>,
   tx: Queries,
