@@ -1,6 +1,6 @@
 /**
- * Admin tokens lie apart from the profiles: an agent reads its profile, and may be given the file, but the admin token
- * would make it the operator. Only commands for operators read what is here.
+ * Admin tokens are stored apart from the profiles: an agent reads its profile and may be given the file, but with the
+ * admin token it would be the operator. Only commands for operators read them.
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -43,7 +43,7 @@ function parse(file: string, text: string): AdminToken {
     const { url, admin_token } = JSON.parse(text) as Partial<AdminToken>
     if (typeof url === 'string' && typeof admin_token === 'string') return { url, admin_token }
   } catch {
-    // Said below.
+    // Thrown below.
   }
   throw new CommandFailure(exitCodes.credential, `${file} doesn't contain an admin token`, {
     hint: 'Delete it and save the token again: sallyport profile set --admin-token-file FILE',

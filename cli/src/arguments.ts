@@ -1,4 +1,4 @@
-/** Reads the words of a command line by the command's description. What does not fit is said in one line. */
+/** Parses a command line by the command's description. Errors are one line. */
 import { parseArgs } from 'node:util'
 import { commonOptions } from './command.ts'
 import type { Command, OptionSpec, OptionSpecs, Repeated } from './command.ts'
@@ -14,7 +14,7 @@ export interface Parsed {
   repeated: Repeated[]
 }
 
-/** Any token that the service issues. On a command line every user of the machine could read it. */
+/** Any token that the service issues. Every user of the machine could read it on a command line. */
 const issuedToken = /sp_(?:admin|agent|connect|device|login|prelogin|sandbox|session)_[0-9A-Za-z]{20,}/
 
 export function refuseTokens(words: string[]): void {
@@ -73,7 +73,7 @@ function valueOf(spec: OptionSpec, name: string, value: string | undefined, isIn
     if (value !== undefined) throw usageError(`${name} takes no value`)
     return true
   }
-  // `-X --json` means that the value was forgotten; one that begins with a hyphen is written --option=-value.
+  // `-X --json`: the value is missing. A value that starts with a hyphen is written --option=-value.
   if (value === undefined || (isInline !== true && /^--?[a-z]/i.test(value))) {
     throw usageError(`${name} needs a value (${spec.value ?? 'TEXT'})`)
   }

@@ -1,4 +1,4 @@
-/** What of a curl-like line makes the call: its method, URL, headers and body. */
+/** Builds a call from curl-like options: method, URL, headers and body. */
 import type { Repeated } from './command.ts'
 import { usageError } from './failures.ts'
 import { readInput } from './input-files.ts'
@@ -23,7 +23,7 @@ export interface CallWords {
   head: boolean
 }
 
-/** `repeated` has -d, --data-raw and --data-binary in their order. */
+/** `repeated` has -d, --data-raw and --data-binary in the order given. */
 export async function readCall(shell: Shell, words: CallWords, repeated: readonly Repeated[]): Promise<CallInput> {
   const data = repeated.filter(({ option }) => /^data(?:-raw|-binary)?$/.test(option))
   refuseSeveralKinds(words, data.length > 0)
@@ -68,7 +68,7 @@ function headerOf(text: string): [string, string] {
   return [name, value.replace(/^[ \t]+/, '')]
 }
 
-/** Several are joined with &, in their order. A file goes as it is. */
+/** Several values are joined with &, in the order given. Files are sent unchanged. */
 async function bodyOf(shell: Shell, data: readonly Repeated[]): Promise<Buffer> {
   const parts: Buffer[] = []
   for (const { option, value } of data) {
@@ -80,7 +80,7 @@ async function bodyOf(shell: Shell, data: readonly Repeated[]): Promise<Buffer> 
   return Buffer.concat(parts)
 }
 
-/** What is JSON goes as JSON; anything else as the form that curl would take it for. */
+/** JSON is sent as JSON, anything else as a form, as curl does. */
 function typeOf(body: Buffer): string {
   try {
     JSON.parse(body.toString('utf8'))
@@ -90,14 +90,14 @@ function typeOf(body: Buffer): string {
   }
 }
 
-/** Before a fragment, after what is there already. */
+/** Appends to an existing query, before the fragment. */
 function withQuery(url: string, query: string): string {
   const [, place = '', fragment = ''] = /^([^#]*)(.*)/s.exec(url) ?? []
   const glue = !place.includes('?') ? '?' : /[?&]$/.test(place) ? '' : '&'
   return `${place}${glue}${query}${fragment}`
 }
 
-/** A URL that names a folder gets the file's name. */
+/** A URL that ends with a slash gets the file's name. */
 function uploadUrl(url: string, file: string): string {
   const [, place = '', rest = ''] = /^([^?#]*)(.*)/s.exec(url) ?? []
   const isFolder = place.endsWith('/') || /^[a-z]+:\/\/[^/]*$/i.test(place)

@@ -1,6 +1,6 @@
 /**
- * The grant that a call uses where none is named. Grants for the same account do the same, so the newest that allows the
- * call is taken. Between two accounts nothing is guessed.
+ * Chooses the grant for a call that names none. Grants for the same account are interchangeable, so the newest that
+ * allows the call is used. It never chooses between two accounts.
  */
 import type { AgentClient, Grant } from '@sallyport/sdk'
 import { exitCodes } from './exit-codes.ts'
@@ -14,7 +14,7 @@ export interface Wanted {
   signal: AbortSignal
 }
 
-/** One grant, none, or those of several accounts. */
+/** One grant, none, or the grants of several accounts. */
 export type Choice = { grant: Grant } | { grants: Grant[] }
 
 export async function chooseGrant(agent: AgentClient, wanted: Wanted): Promise<string> {
@@ -42,20 +42,20 @@ export async function findGrant(agent: AgentClient, wanted: Wanted): Promise<Cho
   if (!other) return { grant: only }
   const allowed: Grant[] = []
   for (const grant of covering) if (await wouldAllow(agent, grant, wanted)) allowed.push(grant)
-  // Where none does, the refusal of any says what to ask for.
+  // If none allows the call, use any: the service's refusal says what to request.
   const left = allowed.length > 0 ? allowed : covering
   const accounts = new Set(left.map(accountOf))
   const [newest = only] = left
   return accounts.size === 1 ? { grant: newest } : { grants: left }
 }
 
-/** Paths, batches and calls that are left are the service's to judge. */
+/** The service checks paths, batches and the remaining calls. */
 async function wouldAllow(agent: AgentClient, grant: Grant, { url, method, signal }: Wanted): Promise<boolean> {
   const { allowed } = await agent.dryRun({ grant_id: grant.grant_id, method, url: url.href }, { signal })
   return allowed
 }
 
-/** Those whose hosts and methods cover the call, the newest first. */
+/** Grants whose hosts and methods cover the call, newest first. */
 async function coveringGrants(agent: AgentClient, { url, method, signal }: Wanted): Promise<Grant[]> {
   const covering: Grant[] = []
   for await (const grant of agent.grants({ status: 'active' }, { signal })) {
@@ -70,7 +70,7 @@ function keyOf({ created_at, grant_id }: Grant): string {
   return `${created_at} ${grant_id}`
 }
 
-/** Whose account it is an agent isn't told; that it is the same one it is. */
+/** An agent isn't told whose account it is, but whether two grants use the same one. */
 function accountOf({ connection_id, grant_id }: Grant): string {
   return connection_id ?? grant_id
 }
@@ -81,7 +81,7 @@ function inWords(grant: Grant): string {
   return `${grant_id} (${provider ?? kind}, ${connection_id ?? 'no account'}, ${methods}, expires ${fromNow(expires_at, 'never')})`
 }
 
-/** What tells grants apart. */
+/** The members that distinguish grants. */
 export function toTellApart(grant: Grant) {
   const { grant_id, kind, provider, connection_id, allowed_hosts, allowed_methods, allowed_paths } = grant
   const { created_at, expires_at } = grant

@@ -13,7 +13,7 @@ export function asAdmin(shell: Shell): AdminClient {
   return createAdminClient({ baseUrl, adminToken: token })
 }
 
-/** For what is open to everybody: no token is sent. */
+/** For public endpoints: sends no token. */
 export function asAnyone(shell: Shell): UserClient {
   return createUserClient({ baseUrl: addressOf(shell).baseUrl })
 }

@@ -1,4 +1,4 @@
-/** `sallyport`: the one place that knows the process. Everything else is given a Shell. */
+/** `sallyport`: the only file that uses the process. Everything else gets a Shell. */
 import { homedir } from 'node:os'
 import { buffer } from 'node:stream/consumers'
 import { SallyportError } from '@sallyport/sdk'
@@ -21,7 +21,7 @@ import { version } from './version.ts'
 
 export async function runCommandLine(words: string[]): Promise<void> {
   const output = createOutput(process.stdout, process.stderr, process.env)
-  // Whoever read our output has seen enough, as `| head` has.
+  // The reader closed the pipe, as in `| head`.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(exitCodes.closedPipe))
   try {
     process.exitCode = await dispatch(words, output)
@@ -70,7 +70,7 @@ async function dispatch(words: string[], output: Output): Promise<ExitCode> {
   }
 }
 
-/** Which address it was is most of what there is to know. */
+/** Names the URL, which is usually what is wrong. */
 function noAnswer(shell: Shell): CommandFailure {
   const { baseUrl, from } = addressForNew(shell)
   return new CommandFailure(exitCodes.unavailable, `${baseUrl} did not respond`, {
@@ -79,7 +79,7 @@ function noAnswer(shell: Shell): CommandFailure {
   })
 }
 
-/** The first Ctrl-C lets a command say what becomes of what it began; the second ends it. */
+/** The first Ctrl-C lets a command clean up and report. The second one ends it. */
 function interruption(): AbortSignal {
   const controller = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -1,4 +1,4 @@
-/** A command as data: its arguments, help and completion all come from this one description. */
+/** A command as data: parsing, help and completion all use this description. */
 import type { ExitCode } from './exit-codes.ts'
 import type { Shell } from './shell.ts'
 
@@ -7,10 +7,10 @@ export interface OptionSpec {
   type: 'boolean' | 'text' | 'texts' | 'number'
   summary: string
   short?: string
-  /** What the value is called in the help. */
+  /** Name of the value in the help. */
   value?: string
   choices?: readonly string[]
-  /** Of a number: the least and the most. */
+  /** Minimum and maximum of a number. */
   range?: readonly [number, number]
 }
 
@@ -33,15 +33,15 @@ export interface OperandSpec {
 }
 
 interface CommandSpec<O extends OptionSpecs> {
-  /** `providers add`. */
+  /** For example `providers add`. */
   name: string
   group: 'agent' | 'operator' | 'setup'
   summary: string
-  /** More than the summary says. */
+  /** Details beyond the summary. */
   about?: string
   operands?: readonly OperandSpec[]
   options?: O
-  /** What to type, and what it does. */
+  /** Command lines and what they do. */
   examples: readonly (readonly [string, string])[]
   run: (
     shell: Shell,
@@ -51,7 +51,7 @@ interface CommandSpec<O extends OptionSpecs> {
   ) => Promise<ExitCode | undefined>
 }
 
-/** One value of an option that may be given several times. */
+/** One value of a repeatable option. */
 export interface Repeated {
   option: string
   value: string
@@ -83,7 +83,7 @@ export function command<const O extends OptionSpecs>(spec: CommandSpec<O>): Comm
   }
 }
 
-/** Understood by every command. */
+/** Accepted by every command. */
 export const commonOptions = {
   profile: {
     type: 'text',

@@ -1,4 +1,4 @@
-/** All there is, in the order of the help. */
+/** All commands, in the order of the help. */
 import type { Command } from './command.ts'
 import { agentsDisable, agentsList } from './commands/agents.ts'
 import { audit } from './commands/audit.ts'

@@ -1,4 +1,4 @@
-/** What may follow the words typed so far. The shells' own scripts do nothing but ask for it. */
+/** Completions for the words typed so far. The shells' scripts only call this. */
 import { commonOptions } from './command.ts'
 import type { Command, OptionSpecs } from './command.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Where credentials lie, as each system has it. The folder and every file in it are for their owner alone; a file is
- * written beside the old one and takes its place at once, so that none is ever half there.
+ * The folder for credentials, by the conventions of each system. The folder and its files are readable only by their
+ * owner. Files are replaced atomically, so that none is ever incomplete.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -31,8 +31,8 @@ export function configFolder(place: Place): string {
 }
 
 /**
- * Undefined without a home. One that is relative is none: it would be wherever one happens to stand, and tokens would be
- * written there, and read from there.
+ * Undefined without a home directory. A relative one is ignored: tokens would be written to and read from the current
+ * directory.
  */
 export function findConfigFolder({ env, platform, home }: Place): string | undefined {
   const given = env['SALLYPORT_CONFIG_DIR']
@@ -41,14 +41,14 @@ export function findConfigFolder({ env, platform, home }: Place): string | undef
     const roaming = env['APPDATA'] || win32.join(home, 'AppData', 'Roaming')
     return win32.isAbsolute(roaming) ? win32.join(roaming, 'sallyport') : undefined
   }
-  // The XDG specification has relative paths ignored.
+  // The XDG specification says to ignore relative paths.
   const xdg = env['XDG_CONFIG_HOME'] ?? ''
   if (platform !== 'darwin' && posix.isAbsolute(xdg)) return posix.join(xdg, 'sallyport')
   if (!posix.isAbsolute(home)) return undefined
   return posix.join(home, ...(platform === 'darwin' ? ['Library', 'Application Support'] : ['.config']), 'sallyport')
 }
 
-/** Undefined where there is no such file. One that others can read is not used: whoever they are, they have it. */
+/** Undefined if the file does not exist. Throws if other users can read it. */
 export function readPrivate(file: string, platform: NodeJS.Platform): string | undefined {
   try {
     const { mode } = statSync(file)
@@ -69,7 +69,7 @@ export function readPrivate(file: string, platform: NodeJS.Platform): string | u
   }
 }
 
-/** A place for a file that is known to be writable, before something is made that has to be kept there. */
+/** A file that is known to be writable, to be used before a token is created that has to be stored in it. */
 export interface Staged {
   keep: (content: string) => void
   discard: () => void
@@ -86,7 +86,7 @@ export function stagePrivate(file: string): Staged {
         writeSync(descriptor, content)
         fsyncSync(descriptor)
         closeSync(descriptor)
-        // Whatever the umask is.
+        // Regardless of the umask.
         chmodSync(draft, 0o600)
         renameSync(draft, file)
       },

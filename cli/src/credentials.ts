@@ -1,6 +1,6 @@
 /**
- * Which service a command speaks to, and as whom. A token of a profile goes to that profile's service and nowhere else,
- * and no token goes over plain http to another machine.
+ * Which service a command talks to, and with which token. A profile's token is sent only to that profile's service, and
+ * no token is sent over plain http to another machine.
  */
 import { openAdminTokens } from './admin-tokens.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -17,7 +17,7 @@ const variables: Record<Role, string> = { agent: 'SALLYPORT_AGENT_TOKEN', admin:
 
 export interface Address {
   baseUrl: string
-  /** What names it: an option, a variable, a profile. */
+  /** Where the URL comes from: an option, a variable or a profile. */
   from: string
 }
 
@@ -34,7 +34,7 @@ export function addressOf(shell: Asking): Address {
   return { baseUrl: usualUrl, from: 'default' }
 }
 
-/** For what makes a profile: it need not be there yet. */
+/** For commands that create a profile: it need not exist yet. */
 export function addressForNew(shell: Asking): Address {
   const isKnown = shell.env['SALLYPORT_URL'] || openProfiles(shell).read() !== undefined
   if (isKnown || shell.url !== undefined) return addressOf(shell)
@@ -46,7 +46,7 @@ export interface Credential extends Address {
   tokenFrom: string
 }
 
-/** Undefined where there is none for this role. */
+/** Undefined if there is no token for this role. */
 export function findCredential(shell: Asking, role: Role): Credential | undefined {
   const address = addressOf(shell)
   const variable = variables[role]
@@ -94,7 +94,7 @@ function adminTokenOf(shell: Asking, profile: string): KeptToken | undefined {
   return kept && { url: kept.url, token: kept.admin_token }
 }
 
-/** A profile that was asked for by name has to be there; the usual one comes with the first `register`. */
+/** A profile that was named explicitly has to exist. The default one is created by the first `register`. */
 function mustBeKnown({ profile, env }: Asking, { name, list }: ReturnType<typeof openProfiles>): void {
   if (profile === undefined && !env['SALLYPORT_PROFILE']) return
   const known = list().join(', ')
@@ -115,7 +115,7 @@ export function checkedUrl(text: string, name: string): string {
   const isBare =
     url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === ''
   if (!/^https?:$/.test(url.protocol) || !isBare) {
-    // Not said again: who gives a user gives a password.
+    // Don't echo a URL with a user name: it may contain a password.
     const got = url.username === '' && url.password === '' ? `got "${inLine(text)}"; ` : ''
     throw usageError(`${name}: ${got}expected an http or https address without a path or user name`)
   }

@@ -1,4 +1,4 @@
-/** How a command ends, for scripts. A code keeps its meaning; docs/cli.md has the same table. */
+/** Exit codes for scripts. They never change their meaning. docs/cli.md has the same table. */
 export const exitCodes = {
   done: 0,
   unexpected: 1,

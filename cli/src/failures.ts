@@ -1,4 +1,4 @@
-/** What ends a command: one line for a person, an object for a script, an exit code for both. */
+/** An error that ends a command: one line for people, an object for scripts, and an exit code. */
 import { SallyportError } from '@sallyport/sdk'
 import { exitCodes } from './exit-codes.ts'
 import type { ExitCode } from './exit-codes.ts'
@@ -11,15 +11,15 @@ interface FailureDetails {
   isSilent?: boolean
 }
 
-/** Said by the command line itself, to whoever typed. */
+/** An error of the CLI itself. */
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode
-  /** What to do, on a line of its own. */
+  /** What to do, printed on its own line. */
   readonly hint: string | undefined
   readonly code: string
-  /** What a script may want to know of it. */
+  /** Further details for scripts. */
   readonly facts: Record<string, unknown>
-  /** Whether the exit code says it all. */
+  /** Print nothing: the exit code is enough. */
   readonly isSilent: boolean
 
   constructor(exitCode: ExitCode, message: string, details: FailureDetails = {}) {
@@ -42,7 +42,7 @@ export interface Failure {
   code: string
   message: string
   hint: string | undefined
-  /** What else a script may want to know. */
+  /** Further details for scripts. */
   facts: Record<string, unknown>
 }
 
@@ -89,7 +89,7 @@ function exitCodeOf({ code, retryable, status = 0 }: SallyportError): ExitCode {
   return status === 400 || status === 413 ? exitCodes.usage : exitCodes.refused
 }
 
-/** The command that asks for what was refused. */
+/** The command that requests the access that was refused. */
 export function requestLine({
   provider,
   hosts,

@@ -6,11 +6,11 @@ import { inLine } from './terminal-text.ts'
 
 export interface Found {
   command: Command
-  /** All words but those that name the command. */
+  /** All words except the command's name. */
   rest: string[]
 }
 
-/** Undefined where no command is named at all. What holds for every command may stand before it. */
+/** Undefined if no command is named. Common options may come before the command. */
 export function findCommand(commands: readonly Command[], words: string[]): Found | undefined {
   const at = firstName(words)
   const [first, second] = words.slice(at)
@@ -22,7 +22,7 @@ export function findCommand(commands: readonly Command[], words: string[]): Foun
   if (single) return { command: single, rest: without(1) }
   const below = commands.filter(({ name }) => name.startsWith(`${first} `))
   if (below.length === 0) throw unknown(first, [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? ''))])
-  // The name of a group alone lists what is in it.
+  // A group's name alone runs its list or show command.
   const usual = below.find(({ name }) => / (?:list|show)$/.test(name))
   if (usual && (second === undefined || second.startsWith('-'))) return { command: usual, rest: without(1) }
   const names = below.map(({ name }) => name.slice(first.length + 1))

@@ -1,13 +1,13 @@
-/** The record as it grows. It is asked for again and again: what is on record is what counts, not what was heard of. */
+/** Follows the audit log by polling it, so that only what is recorded is shown. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SallyportError } from '@sallyport/sdk'
 import type { Audit, AuditRecord, ListAuditQuery } from '@sallyport/sdk'
 import { take } from './listed.ts'
 
 const intervalMs = 1000
-/** Looked at again each time, by the service's clock: records of several processes do not appear in order. */
+/** Each poll reads this much again, by the service's clock: records of several processes do not appear in order. */
 const overlapMs = 15_000
-/** A call is shown with its outcome, unless that is not there after so many looks. */
+/** A call is shown with its outcome, or without it after this many polls. */
 const patience = 10
 const mostAtOnce = 1000
 
@@ -40,7 +40,7 @@ export async function* followRecords(
   }
 }
 
-/** Newest first. A service that is away for a while is asked again, once it has answered at all. */
+/** Newest first. After the first success, retries while the service is unavailable. */
 async function look(
   reader: Audit,
   query: ListAuditQuery,

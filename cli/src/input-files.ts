@@ -4,7 +4,7 @@ import { usageError } from './failures.ts'
 import type { Shell } from './shell.ts'
 import { inLine } from './terminal-text.ts'
 
-/** A file by its name; "-" is standard input. */
+/** Reads a file. "-" is standard input. */
 export async function readInput(shell: Shell, name: string, option: string): Promise<Buffer> {
   if (name === '-') return shell.stdin()
   try {
@@ -14,7 +14,7 @@ export async function readInput(shell: Shell, name: string, option: string): Pro
   }
 }
 
-/** A secret from a file: its one line. */
+/** Reads a one-line secret from a file. */
 export async function readSecret(shell: Shell, name: string, option: string): Promise<string> {
   const secret = (await readInput(shell, name, option)).toString('utf8').trim()
   if (secret !== '' && !/\p{Cc}/u.test(secret)) return secret

@@ -1,4 +1,4 @@
-/** Profiles of earlier versions held the admin token too. It is moved out of those there are, before any is used. */
+/** Earlier versions stored the admin token in the profile. Moves it out of all profiles before any is used. */
 import { openAdminTokens } from './admin-tokens.ts'
 import { openProfiles } from './profiles.ts'
 import type { Profile } from './profiles.ts'
@@ -26,7 +26,7 @@ function readable<T>(read: () => T): T | undefined {
   }
 }
 
-/** Where it is now; undefined where it could not be moved. */
+/** The new path. Undefined if it could not be moved. */
 function moved(shell: Shell, name: string, profile: Profile, admin_token: string): string | undefined {
   try {
     const admins = openAdminTokens(shell)

@@ -1,4 +1,4 @@
-/** A form with files in it, written as curl's `-F` writes it (RFC 7578). */
+/** Encodes a multipart form like curl's `-F` (RFC 7578). */
 import { randomBytes } from 'node:crypto'
 import { usageError } from './failures.ts'
 import { readInput } from './input-files.ts'
@@ -52,7 +52,9 @@ async function partOf(shell: Shell, field: string): Promise<Part> {
   return { name, fileName: fileName ?? own, type: type ?? (own === '-' ? undefined : typeOf(own)), content }
 }
 
-/** What stands before `;type=` and `;filename=`. In quotes a value may hold a semicolon; `\` keeps a quote. */
+/**
+ * Splits a value from its `;type=` and `;filename=`. A quoted value may contain semicolons, and `\` escapes a quote.
+ */
 function parameters(text: string): { value: string; type: string | undefined; fileName: string | undefined } {
   const quoted = /^"((?:[^"\\]|\\.)*)"/s.exec(text)
   const end = quoted ? quoted[0].length : parametersStart(text)
@@ -82,12 +84,12 @@ function unescaped(text: string): string {
   return text.replace(/\\(["\\])/g, '$1')
 }
 
-/** As browsers do (HTML §4.10.21.8). */
+/** Escapes like browsers (HTML §4.10.21.8). */
 function escaped(text: string): string {
   return text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 }
 
-/** Those that curl knows by their ending. */
+/** Content types that curl knows by file extension. */
 const types: Record<string, string> = {
   gif: 'image/gif',
   htm: 'text/html',

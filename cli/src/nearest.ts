@@ -1,4 +1,4 @@
-/** The word that was probably meant: at most two letters away. */
+/** The word that was probably meant: an edit distance of at most two. */
 export function nearest(given: string, words: readonly string[]): string | undefined {
   const [best] = words
     .map((word) => ({ word, distance: distance(given, word) }))
@@ -7,7 +7,7 @@ export function nearest(given: string, words: readonly string[]): string | undef
   return best?.word
 }
 
-/** Levenshtein's, row by row. */
+/** Levenshtein distance, row by row. */
 function distance(one: string, other: string): number {
   if (Math.abs(one.length - other.length) > 2) return 3
   let row = Array.from({ length: other.length + 1 }, (_, at) => at)

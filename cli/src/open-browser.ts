@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import type { Shell } from './shell.ts'
 
-/** Shows a page in the person's browser. No shell is between: an address is never a command. */
+/** Opens a page in the user's browser. Not through a shell, so that a URL can't run a command. */
 export function openBrowser({ env, platform }: Shell, url: string): Promise<boolean> {
-  // As the parser writes it: no blank, quote or line break that a program in between could read otherwise.
+  // Normalized by the URL parser: no spaces, quotes or line breaks that another program could misinterpret.
   const { protocol, href } = URL.canParse(url) ? new URL(url) : { protocol: '', href: '' }
   if (!/^https?:$/.test(protocol)) return Promise.resolve(false)
   const [program, ...before] = opener(env, platform)

@@ -1,4 +1,4 @@
-/** Results go to standard output, what is said about them to standard error. Only a terminal gets colours. */
+/** Results go to standard output, messages to standard error. Only terminals get colors. */
 import type { WriteStream } from 'node:tty'
 import { inLine, inLines, safeJson } from './terminal-text.ts'
 
@@ -9,9 +9,9 @@ export type Style = (look: keyof typeof codes, text: string) => string
 
 export interface Column<T> {
   title: string
-  /** As a person reads it. */
+  /** The value for people. */
   shown: (record: T) => string
-  /** As a script reads it, where that differs. */
+  /** The value for scripts, if different. */
   exact?: (record: T) => string
   look?: (record: T) => keyof typeof codes | undefined
 }
@@ -20,18 +20,18 @@ export interface Output {
   isTerminal: boolean
   style: Style
   sayStyle: Style
-  /** A line of the result. What others wrote in it may not act on the terminal. */
+  /** Prints a line of the result. Control characters in it are escaped. */
   line: (text?: string) => void
-  /** A line beside the result. */
+  /** Prints a message. */
   say: (text?: string) => void
-  /** Text of others in several lines. */
+  /** Prints untrusted text of several lines. */
   text: (text: string) => void
   bytes: (chunk: Uint8Array) => Promise<void>
   json: (value: unknown) => void
-  /** One record of many, on a line. */
+  /** Prints a record as one line of JSON. */
   jsonLine: (value: unknown) => void
   table: <T>(columns: Column<T>[], records: T[], none: string) => void
-  /** A line that is replaced by the next; none where nobody is watching. */
+  /** Shows a line that the next one replaces. Only on a terminal. */
   progress: (text: string | undefined) => void
 }
 
@@ -99,7 +99,7 @@ function styleFor(stream: Stream, env: Record<string, string | undefined>): Styl
 function drawTable<T>(columns: Column<T>[], records: T[], style: Style, width: number): string {
   const cells = records.map((one) => columns.map(({ shown }) => inLine(shown(one))))
   const widths = columns.map(({ title }, at) => Math.max(title.length, ...cells.map((row) => widthOf(row[at] ?? ''))))
-  // What does not fit is taken from the widest columns but the first, which is what one copies.
+  // Shrink the widest columns to fit, except the first, which people copy.
   for (let over = total(widths) - width; over > 0; over--) {
     const widest = widths.slice(1).reduce((best, now, at) => (now > (widths[best] ?? 0) ? at + 1 : best), 1)
     if ((widths[widest] ?? 0) <= 5) break

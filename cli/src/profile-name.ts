@@ -1,7 +1,7 @@
 import { usageError } from './failures.ts'
 import { inLine } from './terminal-text.ts'
 
-/** A name is a part of a path: nothing that leads elsewhere. */
+/** A name is part of a path, so it must not lead elsewhere. */
 export function checkedName(name: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name
   throw usageError(

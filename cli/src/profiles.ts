@@ -1,4 +1,7 @@
-/** Profiles: a service and its agent's token. Each is a file of its own, so that two commands at once do no harm. */
+/**
+ * Profiles: a service and its agent's token. Each is a separate file, so that concurrent commands don't overwrite each
+ * other's.
+ */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf, configFolder, findConfigFolder, readPrivate, stagePrivate } from './config-folder.ts'
@@ -16,12 +19,12 @@ export interface Profile {
 const usualName = 'default'
 
 export interface Profiles {
-  /** The one that is used: by option, by environment, by `profile use`. */
+  /** The active profile: set by option, environment or `profile use`. */
   name: string
-  /** None without a home: then all has to come from the environment. */
+  /** Undefined without a home directory: everything has to come from the environment then. */
   folder: string | undefined
   read: (name?: string) => Profile | undefined
-  /** Makes sure that it can be written, before there is something to write. */
+  /** Makes sure that the file is writable before there is something to store. */
   stage: (name?: string) => { keep: (profile: Profile) => void; discard: () => void }
   list: () => string[]
   current: () => string
@@ -89,7 +92,7 @@ function parseProfile(file: string, text: string): Profile {
     const profile = JSON.parse(text) as Profile
     if (typeof profile.url === 'string') return profile
   } catch {
-    // Said below.
+    // Thrown below.
   }
   throw new CommandFailure(exitCodes.credential, `${file} is not a valid profile`, {
     hint: 'Fix it, or delete it and register again.',

@@ -1,9 +1,9 @@
-/** One proxied call, as a Response: the way of `fetch`, or where it must be made once, of the keyed call. */
+/** Makes one proxied call: with the SDK's `fetch`, or with `proxy` if there is an idempotency key. */
 import type { AgentClient } from '@sallyport/sdk'
 
 const droppedHeaders = 'x-sallyport-dropped-headers'
 
-/** The call's headers that the service did not send on. */
+/** Request headers that the service did not forward. */
 export function droppedOf({ headers }: Response): string[] {
   return headers.get(droppedHeaders)?.split(', ') ?? []
 }
@@ -15,9 +15,9 @@ export interface ProxiedCall {
   headers: Record<string, string>
   body: Buffer | undefined
   follow: boolean
-  /** Throws where a redirect must not be followed. A keyed call's are the service's to follow. */
+  /** Throws if a redirect must not be followed. For calls with a key, the service follows redirects. */
   onRedirect?: ((url: string) => void) | undefined
-  /** Null: for as long as the answer comes. */
+  /** Null for no limit on the response. */
   timeoutMs: number | null
   idempotencyKey: string | undefined
   signal: AbortSignal
@@ -35,7 +35,7 @@ export async function proxied(agent: AgentClient, call: ProxiedCall): Promise<Re
   })
 }
 
-/** Its answer comes whole, and JSON in it as a value: blanks and the like may differ from what the upstream wrote. */
+/** Not streamed. JSON is parsed and written again, so whitespace may differ from the upstream's response. */
 async function keyed(agent: AgentClient, call: ProxiedCall, idempotencyKey: string): Promise<Response> {
   const { grantId, method, url, headers, body, follow, timeoutMs, signal } = call
   const answer = await agent.proxy(

@@ -1,17 +1,17 @@
 interface Read {
   bytes: Buffer
   isCut: boolean
-  /** It ended before its end: the upstream hung up, or its time was over. */
+  /** The response broke off: the upstream disconnected, or it timed out. */
   isBroken: boolean
 }
 
-/** The beginning of an answer, and whether there was more. */
+/** Reads the beginning of a response, and whether there is more. */
 export async function readAtMost({ body }: Response, most: number, signal: AbortSignal): Promise<Read> {
   const chunks: Uint8Array[] = []
   let size = 0
   let isBroken = false
   if (!body) return { bytes: Buffer.alloc(0), isCut: false, isBroken }
-  // Leaving the loop ends the call.
+  // Leaving the loop cancels the call.
   try {
     for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
       chunks.push(chunk)

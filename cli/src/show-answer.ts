@@ -1,4 +1,4 @@
-/** An upstream's answer: exact bytes for a file or a pipe, and for a terminal what is safe to be read there. */
+/** Prints an upstream's response: exact bytes to a file or pipe, escaped text to a terminal. */
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { codeOf } from './config-folder.ts'
@@ -10,7 +10,7 @@ import { inLine, inLines, safeJson } from './terminal-text.ts'
 const mostInMemory = 64 * 1024 * 1024
 
 export interface ShowOptions {
-  /** Status and headers first. */
+  /** Print status and headers first. */
   include: boolean
   stream: boolean
   file: string | undefined
@@ -44,7 +44,7 @@ function headOf({ status, statusText, headers }: Response, safe: (text: string) 
   return [`HTTP ${status} ${safe(statusText)}`.trimEnd(), ...lines, '', ''].join('\n')
 }
 
-/** All or nothing: what breaks off half-way is not printed. */
+/** Reads the complete body. One that breaks off is not printed. */
 async function wholeBody(response: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0

@@ -1,4 +1,4 @@
-/** Times as a person takes them in. Scripts get them as the service wrote them. */
+/** Formats times for people. Scripts get them as the service sent them. */
 const units = [
   ['day', 86_400_000],
   ['h', 3_600_000],

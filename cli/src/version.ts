@@ -1,4 +1,4 @@
-/** Put in by the bundle. */
+/** Set when the CLI is bundled. */
 declare const sallyportVersion: string | undefined
 
 export const version = typeof sallyportVersion === 'string' ? sallyportVersion : '0.0.0-source'

@@ -1,4 +1,4 @@
-/** Waits for a person's decision, with a line that shows it is still waiting. */
+/** Waits for the user's decision, with a spinner. */
 import { SallyportError } from '@sallyport/sdk'
 import type { AgentClient } from '@sallyport/sdk'
 import { exitCodes } from './exit-codes.ts'

@@ -136,7 +136,7 @@ export const ListPendingQuery = PageQuery
 export const AccessRequestPage = Page('access_requests', AccessRequest)
 export type AccessRequestPage = Static<typeof AccessRequestPage>
 
-/** What an approval says beyond yes. Each member can only narrow what was asked for. */
+/** The terms of an approval. Each can only narrow the request. */
 const decision = {
   allowed_hosts: Type.Optional(Hosts),
   allowed_methods: Type.Optional(Methods),
@@ -155,7 +155,7 @@ const ConnectionId = Text({ minLength: 1, maxLength: 100, description: 'Your acc
 export const ApproveBody = Strict({ connection_id: ConnectionId, ...decision, ...signedMembers })
 export type ApproveBody = Static<typeof ApproveBody>
 
-/** Members that are not known here pass: the contract leaves them open. */
+/** Unknown members are allowed, as the spec leaves them open. */
 export const DenyBody = Type.Optional(
   Type.Object({
     reason: Type.Optional(Prose({ maxLength: 1000, description: 'Shown to the agent' })),
@@ -167,7 +167,7 @@ export const DenyBody = Type.Optional(
 )
 export type DenyBody = Static<typeof DenyBody>
 
-/** The decision that will be signed. Members that are not known here pass, and are not part of it. */
+/** The decision to be signed. Unknown members are allowed and ignored. */
 export const ChallengeBody = Type.Optional(Type.Object({ connection_id: Type.Optional(ConnectionId), ...decision }))
 export type ChallengeBody = Static<typeof ChallengeBody>
 

@@ -1,4 +1,4 @@
-/** What a device answers an access request with. */
+/** A device's decision on an access request. */
 export type Verdict = 'approve' | 'deny'
 
 /** The text that a device signs to decide an access request (spec v4, Rules 2). */
@@ -6,12 +6,14 @@ export function approvalMessage(challengeId: string, nonce: string, accessReques
   return joinSigned(['svc-approval', 'v1', challengeId, nonce, accessRequestId, verdict])
 }
 
-/** The text that a device signs to change who may decide: `off`, `remove:{device_id}` or `enrol:{jwk thumbprint}`. */
+/**
+ * The text that a device signs to change the deciding devices: `off`, `remove:{device_id}` or `enrol:{jwk thumbprint}`.
+ */
 export function deviceMessage(challengeId: string, nonce: string, userId: string, action: string): string {
   return joinSigned(['svc-device', 'v1', challengeId, nonce, userId, action])
 }
 
-/** No part may hold a dot: ids, base64url and actions never do, so the text reads in one way only. */
+/** No part may contain a dot, so that the text is unambiguous. Ids, base64url and actions never do. */
 function joinSigned(parts: string[]): string {
   if (parts.some((part) => part === '' || part.includes('.'))) {
     throw new RangeError('a part of a text to be signed is empty or holds a dot')

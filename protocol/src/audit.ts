@@ -3,8 +3,8 @@ import { Page, pagingMembers } from './lists.ts'
 import { Dictionary, Nullable, RecordId, Strict, Text, Timestamp } from './schema.ts'
 
 /**
- * What is put on record. A call's attempt and its outcome are two records with one audit_id; a hop is a further
- * attempt of the same call: a redirect that is followed, or the retry with a new token.
+ * Audit events. A call's attempt and its outcome are two records with one audit_id. A hop is another request of the
+ * same call: a followed redirect, or the retry with a new token.
  */
 export const auditEvents = [
   'agent.registered',
@@ -63,7 +63,7 @@ export const auditEvents = [
 ] as const
 export type AuditEvent = (typeof auditEvents)[number]
 
-/** Records that belong to an earlier one of the same audit_id, and are shown with it. */
+/** Records that belong to an earlier one with the same audit_id and are shown with it. */
 export const followUps = ['proxy.hop', 'proxy.outcome'] as const satisfies AuditEvent[]
 
 export const auditOutcomes = ['answered', 'failed', 'refused', 'unknown'] as const

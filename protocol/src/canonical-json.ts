@@ -1,19 +1,19 @@
 /**
- * The one text of a JSON value (RFC 8785), so that whoever has the value can compute what was hashed or signed.
- * Members that are undefined are left out, as JSON does. A value that JSON can't carry faithfully is a RangeError:
- * NaN, infinities, half of a surrogate pair, and anything that is no JSON at all.
+ * Canonical JSON (RFC 8785), so that everyone computes the same hash or signature of a value. Undefined members are
+ * left out, as in JSON. Throws a RangeError for values that JSON can't represent: NaN, infinities, lone surrogates, and
+ * anything that is not JSON.
  */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value === 'boolean') return String(value)
   if (typeof value === 'string') return canonicalString(value)
   if (typeof value === 'number') {
-    // ECMAScript writes numbers as RFC 8785 §3.2.2.3 asks; -0 becomes 0.
+    // ECMAScript formats numbers as RFC 8785 §3.2.2.3 requires. -0 becomes 0.
     if (Number.isFinite(value)) return JSON.stringify(value)
     throw new RangeError('JSON has no such number')
   }
   if (Array.isArray(value)) return `[${Array.from(value, canonicalJson).join(',')}]`
   if (typeof value === 'object' && isPlain(value)) {
-    // By UTF-16 code units (§3.2.3), which is how ECMAScript compares strings.
+    // Sorted by UTF-16 code units (§3.2.3), which is how ECMAScript compares strings.
     const names = Object.keys(value).sort()
     const members = value as Record<string, unknown>
     const texts = names

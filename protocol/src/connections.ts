@@ -58,7 +58,7 @@ export const StartConnectReply = Type.Object({
 })
 export type StartConnectReply = Static<typeof StartConnectReply>
 
-/** What `error` says, where the browser ends up, of a consent that led to no connection. */
+/** Values of the `error` parameter that the browser returns with if no connection was made. */
 export const connectErrorCodes = [
   'access_denied',
   'invalid_state',
@@ -73,7 +73,7 @@ export const connectErrorCodes = [
 ] as const
 export type ConnectErrorCode = (typeof connectErrorCodes)[number]
 
-/** The browser's hold on an answer that waits until its person has signed in. */
+/** Cookie that lets the browser claim an OAuth response once its user has signed in. */
 export const waitingCookie = 'svc_connect'
 
 export const StartDeviceFlowBody = Strict(which)

@@ -60,7 +60,7 @@ export const PairReply = Type.Object({
 })
 export type PairReply = Static<typeof PairReply>
 
-/** What a signature comes with, wherever one may be sent: both members or neither. */
+/** The members of a signature, wherever one may be sent: both or neither. */
 export const signedMembers = {
   challenge_id: Type.Optional(Text({ maxLength: 100, description: 'The id of the challenge that a device signed' })),
   signature: Type.Optional(
@@ -71,7 +71,9 @@ export const signedMembers = {
 export const SignedBody = Type.Optional(Strict(signedMembers))
 export type SignedBody = Static<typeof SignedBody>
 
-/** `off` ends "approve on device only"; the others remove a device and let a new one decide. None holds a dot. */
+/**
+ * `off` turns off "approve on device only". The others remove a device or let a new one decide. None contains a dot.
+ */
 export const DeviceAction = Type.String({
   pattern: '^(?:off|remove:dev_[0-9a-hjkmnp-tv-z]{26}|enrol:[A-Za-z0-9_-]{43})$',
   description:

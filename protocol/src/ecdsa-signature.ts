@@ -1,6 +1,6 @@
 /**
- * An ECDSA P-256 signature in DER (a sequence of two integers) as the 64 bytes r ‖ s that Web Crypto takes. Undefined
- * where it is not exactly that: a stray byte, a longer way to write a length, a sign or a zero that DER forbids.
+ * Converts an ECDSA P-256 signature from DER to the 64 bytes r ‖ s of Web Crypto. Undefined unless it is strict DER: no
+ * extra bytes, non-minimal lengths, negative integers or leading zeros.
  */
 export function toP1363(der: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   if (der[0] !== 0x30 || der[1] !== der.length - 2) return undefined
@@ -21,7 +21,7 @@ export function toP1363(der: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   return at === der.length ? signature : undefined
 }
 
-/** The reverse: what Web Crypto signs with, as DER. */
+/** Converts a Web Crypto signature to DER. */
 export function toDer(p1363: Uint8Array): Uint8Array<ArrayBuffer> {
   if (p1363.length !== 64) throw new RangeError('an ECDSA P-256 signature has 64 bytes')
   const integers = [p1363.subarray(0, 32), p1363.subarray(32)].flatMap((half) => {

@@ -1,12 +1,12 @@
 /**
- * Every error code of the service, with its HTTP status and the sentence a caller gets with it.
- * A code is a promise: it never changes its meaning, and clients may switch on it.
+ * Every error code of the service, with its HTTP status and default message. A code never changes its meaning: clients
+ * may switch on it.
  */
 interface ErrorKind {
   status: number
-  /** What to do about it. Rooms may give a more exact sentence; the code stays the same. */
+  /** Says what to do. Can be overridden by a more specific message for the same code. */
   message: string
-  /** True where the same call may succeed later without a change. */
+  /** Whether the same call may succeed later without changes. */
   retryable: boolean
 }
 

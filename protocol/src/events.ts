@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-/** What can have changed. Each names a list of the caller's own that is worth reading again. */
+/** What can change. Each topic is a list of the caller's that should be reloaded. */
 export const eventTopics = [
   'access_requests',
   'grants',
@@ -14,7 +14,7 @@ export const eventTopics = [
 ] as const
 export type EventTopic = (typeof eventTopics)[number]
 
-/** `ready`: from now on every change is told. Read everything once; what changed before was not told. */
+/** `ready`: all changes from now on are sent. Reload everything: earlier changes were not sent. */
 export const eventNames = ['ready', 'changed', 'ended'] as const
 export type EventName = (typeof eventNames)[number]
 
@@ -24,6 +24,6 @@ export type ChangedEvent = Static<typeof ChangedEvent>
 
 export const endReasons = ['session_over', 'stopping'] as const
 
-/** The data of `ended`, the last event: sign in again after session_over, connect again after stopping. */
+/** The data of `ended`, the last event. Sign in again after session_over, reconnect after stopping. */
 export const EndedEvent = Type.Object({ reason: Type.Enum(endReasons) })
 export type EndedEvent = Static<typeof EndedEvent>

@@ -1,4 +1,4 @@
-/** The terms of a grant: what a decision may say, and what a signature can cover. */
+/** The terms of a grant, which a decision sets and a signature can cover. */
 export const termNames = [
   'connection_id',
   'allowed_hosts',

@@ -62,7 +62,7 @@ export type ListGrantsQuery = Static<typeof ListGrantsQuery>
 export const GrantPage = Page('grants', Grant)
 export type GrantPage = Static<typeof GrantPage>
 
-/** What shows, without the service, that a person approved a grant. */
+/** Proves that a user approved a grant. Can be verified without the service. */
 export const Receipt = Type.Object({
   grant_id: RecordId('grt'),
   access_request_id: RecordId('arq'),

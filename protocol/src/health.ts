@@ -9,7 +9,7 @@ const Outbox = Type.Object({
 
 export const findingLevels = ['well', 'warning', 'wrong'] as const
 
-/** How the service fares, for whoever runs it. */
+/** The state of the service, for its operator. */
 export const HealthReply = Type.Object({
   version: Type.String({ description: 'Version of the service, not of the API' }),
   started_at: Type.String({ format: 'date-time', description: 'Start time of the responding process' }),

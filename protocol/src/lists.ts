@@ -4,7 +4,7 @@ import { Nullable, Strict } from './schema.ts'
 export const defaultPageSize = 50
 export const maxPageSize = 200
 
-/** The id of the last record seen. Any other text would lead to a wrong page, or to an end that is none. */
+/** The id of the last record seen. Any other text would return a wrong or empty page, so it is refused. */
 const Cursor = Type.String({
   pattern: '^[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}$',
   description: 'next_cursor of the previous page',
@@ -16,7 +16,7 @@ export const pagingMembers = {
   cursor: Type.Optional(Cursor),
 }
 
-/** The query of a list whose records have these states. */
+/** The query of a list that can be filtered by these statuses. */
 export function ListQuery<S extends string[]>(statuses: readonly [...S]) {
   return Strict({ ...pagingMembers, status: Type.Optional(Type.Enum(statuses)) })
 }
@@ -24,7 +24,7 @@ export function ListQuery<S extends string[]>(statuses: readonly [...S]) {
 export const PageQuery = Strict(pagingMembers)
 export type PageQuery = Static<typeof PageQuery>
 
-/** One page of a list, under the plural name of its records. */
+/** One page of a list. `name` is the plural noun of its records. */
 export function Page<const K extends string, T extends TSchema>(name: K, record: T) {
   const records = { [name]: Type.Array(record) } as Record<K, ReturnType<typeof Type.Array<T>>>
   return Type.Object({ ...records, next_cursor: Nullable(Type.String({ description: 'null on the last page' })) })

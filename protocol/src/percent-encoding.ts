@@ -1,4 +1,4 @@
-/** RFC 3986 §2.3: escaping unreserved characters changes nothing. What else is escaped stays so, in upper case. */
+/** Decodes escaped unreserved characters, which is equivalent by RFC 3986 §2.3. Other escapes stay, in upper case. */
 export function unescapeUnreserved(text: string): string {
   return text.replaceAll(/%[0-9a-f]{2}/gi, (escape) => {
     const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16))

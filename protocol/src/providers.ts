@@ -4,23 +4,23 @@ import { Dictionary, DisplayName, Nullable, RecordId, Strict, Text, Timestamp } 
 
 export const providerStatuses = ['active', 'pending_credentials', 'disabled'] as const
 
-/** Lower-case letters, digits and hyphens: it stands in the callback's path. */
+/** Lower-case letters, digits and hyphens: part of the OAuth callback path. */
 export const Slug = Type.String({ pattern: '^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$', examples: ['github'] })
 
-/** One scope as RFC 6749 §3.3 spells it. */
+/** One scope (RFC 6749 §3.3). */
 export const scopePattern = /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/
 export const Scope = Type.String({ pattern: scopePattern.source })
 export const Scopes = Type.Array(Scope, { maxItems: 100, uniqueItems: true })
 
 const HttpsUrl = Text({ minLength: 1, maxLength: 2000 })
 
-/** `example.com`, `*.example.com`, each with an optional port. */
+/** `example.com` or `*.example.com`, with an optional port. */
 export const ApiHost = Type.String({ pattern: '^[a-z0-9.*:\\[\\]-]{1,255}$', examples: ['api.github.com'] })
 
 const authMethod = Type.Enum(['client_secret_basic', 'client_secret_post', 'none'])
 export type AuthMethod = Static<typeof authMethod>
 
-/** RFC 6749 appendix A.1 and A.2: another could not be sent. */
+/** RFC 6749 appendix A.1 and A.2: other characters could not be sent. */
 export const clientIdPattern = /^[\x20-\x7e]{1,500}$/
 export const clientSecretPattern = /^[\x20-\x7e]{1,2000}$/
 const ClientId = Type.String({ pattern: clientIdPattern.source })
@@ -32,7 +32,7 @@ export const Injection = Strict({
   prefix: Type.String({ pattern: '^[\\x20-\\x7e]{0,100}$' }),
 })
 
-/** What anyone may know of a provider. */
+/** The members of a provider that anyone may see. */
 const publicView = {
   provider_id: RecordId('prv'),
   provider_name: Type.String(),
@@ -50,7 +50,7 @@ const publicView = {
 export const Provider = Type.Object(publicView)
 export type Provider = Static<typeof Provider>
 
-/** What an admin, or the agent that proposed it, sees besides. Never the client secret. */
+/** Also visible to admins and to the agent that proposed the provider. Never includes the client secret. */
 export const ProviderDetails = Type.Object({
   ...publicView,
   source: Type.Enum(['admin', 'preset', 'proposal']),
@@ -90,7 +90,7 @@ const proposal = {
 export const ProposeProviderBody = Strict(proposal)
 export type ProposeProviderBody = Static<typeof ProposeProviderBody>
 
-/** Where it is reached. A proposal that names none of them waits until an admin does. */
+/** The endpoints. A proposal without them waits until an admin sets them. */
 export const ProviderEndpointsBody = Strict({
   discovery_url: proposal.discovery_url,
   issuer_url: proposal.issuer_url,
@@ -117,7 +117,7 @@ const apiHostsReplaced =
   'All hosts that tokens may be sent to; replaces the list. Existing grants do not cover added hosts; calls to removed hosts are refused immediately.'
 const scopesOfNewOnes = 'Scopes requested when an account is connected from now on'
 
-/** Either a preset by name, or the metadata, whole or to be discovered. What is given beside a preset overrides it. */
+/** Either a preset by name, or the metadata, in full or to be discovered. Other members override the preset's. */
 export const CreateProviderBody = Strict({
   ...proposal,
   provider_name: Type.Optional(proposal.provider_name),
@@ -135,8 +135,8 @@ export const CreateProviderBody = Strict({
 export type CreateProviderBody = Static<typeof CreateProviderBody>
 
 /**
- * What an admin can correct. Endpoints and slug stay as they are: for others, create another provider. `if_updated_at`
- * guards against undoing a change that was made since the provider was read.
+ * What an admin can change. Endpoints and slug are fixed: create another provider instead. `if_updated_at` prevents
+ * overwriting a change that was made since the provider was read.
  */
 export const UpdateProviderBody = Strict({
   provider_name: Type.Optional(proposal.provider_name),
@@ -151,13 +151,13 @@ export const UpdateProviderBody = Strict({
 })
 export type UpdateProviderBody = Static<typeof UpdateProviderBody>
 
-/** Without an admin's token only the active ones are listed. */
+/** Only active ones are listed without an admin token. */
 export const ListProvidersQuery = ListQuery([...providerStatuses, 'all'])
 export type ListProvidersQuery = Static<typeof ListProvidersQuery>
 export const ProviderPage = Page('providers', Type.Union([ProviderDetails, Provider]))
 export type ProviderPage = Static<typeof ProviderPage>
 
-/** What is known beforehand of a provider: a client id and its secret are all that an admin has to bring. */
+/** A built-in provider definition: an admin only has to add a client id and secret. */
 export const Preset = Type.Object({
   preset: Type.String({ description: 'The value for "preset"' }),
   provider_name: Type.String(),

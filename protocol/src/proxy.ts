@@ -29,7 +29,7 @@ export const ProxyBody = Strict({
 })
 export type ProxyBody = Static<typeof ProxyBody>
 
-/** The answer of a call that was made: the upstream's, redacted. */
+/** The upstream's response, redacted. */
 export const ProxyReply = Type.Object({
   status: Type.Integer({ description: "The upstream's status" }),
   headers: Dictionary(Type.Union([Type.String(), Type.Array(Type.String())])),
@@ -49,7 +49,7 @@ export const ProxyReply = Type.Object({
 })
 export type ProxyReply = Static<typeof ProxyReply>
 
-/** The answer to a dry run: no call was made, counted or put on record. */
+/** The result of a dry run: no call was made, counted or recorded. */
 export const DryRunReply = Type.Object({
   allowed: Type.Boolean(),
   reason: Type.Optional(Type.String({ description: 'The error code that the call would be refused with' })),

@@ -2,7 +2,7 @@ import { Type, type Static, type TObject, type TProperties, type TSchema } from 
 import { errorCodes } from './errors.ts'
 import type { ErrorCode } from './errors.ts'
 
-/** An object that refuses members it does not know: a misspelt member must not pass unseen. */
+/** An object that refuses unknown members, so that misspelled ones are noticed. */
 export function Strict<P extends TProperties>(properties: P, options: { description?: string } = {}): TObject<P> {
   return Type.Object(properties, { additionalProperties: false, ...options })
 }
@@ -13,21 +13,21 @@ interface TextOptions {
   description?: string
 }
 
-/** Text as people write it: no NUL and no half of a surrogate pair, which no database keeps faithfully. */
+/** Text without NUL and lone surrogates, which not every database can store. */
 export function Text(options: TextOptions) {
   return Type.String({ pattern: '^[^\\u0000\\ud800-\\udfff]*$', ...options })
 }
 
-/** Letters, digits, punctuation and symbols, but for the few that are blank. */
+/** Letters, digits, punctuation and symbols, except the few that look blank. */
 const visible = '(?![\\u115f\\u1160\\u2800\\u3164\\uffa0])[\\p{L}\\p{N}\\p{P}\\p{S}]'
 const misleading = '\\p{Cc}\\ud800-\\udfff\\u061c\\u200e\\u200f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069'
 
-/** A name that is shown to people: besides, no control characters, none that reorder what is read, and not blank. */
+/** A name shown to people: also without control and bidirectional characters, and not blank. */
 export function DisplayName(options: TextOptions) {
   return Type.String({ pattern: `^(?=.*${visible})[^${misleading}]*$`, ...options })
 }
 
-/** What somebody says in their own words: lines and tabs, but nothing else that would change how it is read. */
+/** Free text of a person: line breaks and tabs, but no other control or bidirectional characters. */
 export function Prose(options: TextOptions) {
   return Type.String({ pattern: `^(?:[^${misleading}]|[\\t\\n\\r])*$`, ...options })
 }
@@ -35,7 +35,7 @@ export function Prose(options: TextOptions) {
 const misleadingCharacters = new RegExp(`[${misleading}]`, 'gu')
 const showsSomething = new RegExp(visible, 'u')
 
-/** What another system calls somebody, as a display name: undefined where it shows nothing. */
+/** Turns a name from another system into a display name. Undefined if nothing visible is left. */
 export function toDisplayName(text: string, maxLength: number): string | undefined {
   const name = text.slice(0, maxLength).replaceAll(misleadingCharacters, '').trim()
   return showsSomething.test(name) ? name : undefined
@@ -55,10 +55,10 @@ export function RecordId(prefix: string) {
   })
 }
 
-/** The id of a record in a path. Text that is no id names nothing, and is answered with `not_found`. */
+/** The id of a record in a path. Malformed ids are answered with `not_found`. */
 export const IdInPath = Strict({ id: Text({ maxLength: 100 }) })
 
-/** An object with members of any name. (A record's pattern would pass over names with a line break in them.) */
+/** An object with members of any name. (The pattern of Type.Record would skip names with line breaks.) */
 export function Dictionary<T extends TSchema>(
   member: T,
   options: { maxProperties?: number; description?: string } = {},
@@ -70,7 +70,9 @@ export const RedirectAfter = Type.Optional(
   Text({ maxLength: 1000, description: 'A path on this origin that the browser is sent to at the end' }),
 )
 
-/** What an authorization server sends back. None of it is refused by its form, because a person waits for a page. */
+/**
+ * The parameters of an authorization response. Accepts any values, so that the user gets a page and not a JSON error.
+ */
 export const CallbackQuery = Type.Object({
   code: Type.Optional(Type.Unknown()),
   state: Type.Optional(Type.Unknown()),

@@ -5,7 +5,7 @@ import { DisplayName, Nullable, RecordId, RedirectAfter, Strict, Text, Timestamp
 
 export const sessionCookie = 'svc_session'
 
-/** Ties a browser login that is under way to the browser that began it. */
+/** Cookie that binds a login in progress to the browser that started it. */
 export const loginCookie = 'svc_login'
 
 export const userStatuses = ['active', 'disabled'] as const
@@ -126,7 +126,7 @@ export type LoginProvidersReply = Static<typeof LoginProvidersReply>
 
 export const StartLoginQuery = Strict({ redirect_after: RedirectAfter })
 
-/** What `/?error=` says after a browser login that did not work. */
+/** Values of `/?error=` after a failed browser login. */
 export const loginErrorCodes = [
   'access_denied',
   'invalid_state',

@@ -1,6 +1,6 @@
 /**
- * Checks a receipt without the service: that the device's key signed this approval, and that the terms of the grant lie
- * within those that it signed. It trusts nothing but the key, which its reader has to know to be the person's own.
+ * Verifies a receipt without the service: the device's key signed this approval, and the grant's terms are within those
+ * that it signed. Trusts only the key: the caller has to know that it is the user's own.
  */
 import { approvalMessage } from './approval-message.ts'
 import { canonicalJson } from './canonical-json.ts'
@@ -11,11 +11,11 @@ import type { Receipt } from './grants.ts'
 import { unescapeUnreserved } from './percent-encoding.ts'
 
 export interface ReceiptCheck {
-  /** `unsigned`: nothing in it can be verified, and it says so itself. `invalid`: it claims what is not so. */
+  /** `unsigned`: the receipt has no signature. `invalid`: a claim in it is false. */
   verdict: 'signed' | 'unsigned' | 'invalid'
   /** The terms that the signature covers. */
   covers: TermName[]
-  /** For `invalid`: what does not fit. */
+  /** For `invalid`: the reason. */
   problem?: string
 }
 
@@ -23,7 +23,7 @@ const randomBytes = 32
 
 const invalid = (problem: string): ReceiptCheck => ({ verdict: 'invalid', covers: [], problem })
 
-/** A receipt may come from whoever gains by it: what can't even be read is as invalid as what does not fit. */
+/** A receipt may come from an attacker: one that can't be parsed is invalid too. */
 export async function verifyReceipt(receipt: Receipt): Promise<ReceiptCheck> {
   try {
     return await check(receipt)
@@ -34,7 +34,7 @@ export async function verifyReceipt(receipt: Receipt): Promise<ReceiptCheck> {
 
 async function check(receipt: Receipt): Promise<ReceiptCheck> {
   const { challenge, device, signature, decision, unsigned, grant } = receipt
-  // A denial is signed too, with the same words but for the last.
+  // Denials are signed too, and differ only in the verdict.
   if ((receipt.verdict as string) !== 'approve') return invalid('it is not a receipt of an approval')
   const covers = termNames.filter((name) => decision !== null && Object.hasOwn(decision, name))
   const left = termNames.filter((name) => !covers.includes(name))
@@ -82,7 +82,7 @@ async function isSigned(
   }
 }
 
-/** A nonce of 32 random bytes stands for the yes alone; the hash of a decision may follow. */
+/** A nonce is 32 random bytes, followed by the hash of the decision if there is one. */
 async function holdsDecision(nonce: string, decision: Receipt['decision']): Promise<boolean> {
   const bytes = fromBase64url(nonce)
   if (decision === null) return bytes?.length === randomBytes
@@ -91,10 +91,10 @@ async function holdsDecision(nonce: string, decision: Receipt['decision']): Prom
   return bytes?.length === randomBytes + hash.length && hash.every((byte, index) => byte === bytes[randomBytes + index])
 }
 
-/** The service may grant less than was signed (a host that the account does not have), and write it in its own way. */
+/** The service may grant less than was signed (a host that the account does not have), and normalizes values. */
 function isWithin(name: TermName, granted: unknown, signed: unknown): boolean {
   if (name === 'connection_id') return granted === signed
-  // Where the person set no limit, any limit is within.
+  // If the user set no limit, any limit is within it.
   if (signed === null) return name !== 'allowed_hosts'
   if (granted === null) return false
   if (name === 'max_calls') return typeof granted === 'number' && typeof signed === 'number' && granted <= signed
@@ -106,12 +106,12 @@ function isWithin(name: TermName, granted: unknown, signed: unknown): boolean {
   return granted.every((one) => allowed.some((entry) => isUnder(entry, plain(String(one)))))
 }
 
-/** NaN, which compares with nothing, where it is no time. */
+/** NaN if it is not a time. Every comparison with it is false. */
 function timeOf(value: unknown): number {
   return typeof value === 'string' ? Date.parse(value) : Number.NaN
 }
 
-/** The same, or a host below a wildcard. */
+/** Equal, or a subdomain of a wildcard. */
 function isUnder(entry: string, value: string): boolean {
   if (entry === value) return true
   return entry.startsWith('*.') && value.endsWith(entry.slice(1)) && value.length > entry.length - 1
@@ -120,13 +120,13 @@ function isUnder(entry: string, value: string): boolean {
 const plainHost = (host: string) => host.toLowerCase().replace(/:443$/, '')
 const plainMethod = (method: string) => method.toUpperCase()
 
-/** As the service keeps it: without a slash at the end. */
+/** As stored by the service: without a trailing slash. */
 function plainPath(path: string): string {
   const plain = unescapeUnreserved(path)
   return plain.length > 1 ? plain.replace(/\/$/, '') : plain
 }
 
-/** Undefined where the text is not base64url, or not as it would be written. */
+/** Undefined if the text is not canonical base64url. */
 function fromBase64url(text: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9_-]*$/.test(text) || text.length % 4 === 1) return undefined
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))

@@ -1,4 +1,4 @@
-/** The wiring, top to bottom: which parts there are and what each is given. It never listens. */
+/** Creates all parts of the service and connects them. Does not listen on a port. */
 import { accessRequestRoutes } from './access-requests/access-request-routes.ts'
 import { decisionRoutes } from './access-requests/decision-routes.ts'
 import { mutedAgentRoutes } from './access-requests/muted-agent-routes.ts'
@@ -78,33 +78,38 @@ interface AppNeeds extends Pick<HealthNeeds, 'unknownSettings' | 'clockOffsetMs'
   adminToken: Secret
   clock: Clock
   log: Log
-  /** Of all processes that share the port, where there are several. */
+  /** Metrics of all processes that share the port, if there are several. */
   figuresOfAll?: () => Promise<Figures[]>
 }
 
 export interface App {
   http: Http
   metrics: Metrics
-  /** From now on the service says that it is not ready. */
+  /** Makes the readiness check fail from now on. */
   beginStop: () => void
-  /** Periodic work; the caller says when. */
+  /** Deletes old rows. Called periodically. */
   sweep: () => Promise<void>
   /** Runs background jobs that are due: refreshes, revocations, callbacks, pushes. */
   catchUp: () => Promise<void>
   flushRefusals: () => Promise<void>
-  /** Resolves once the outcomes of calls that have ended are on record. */
+  /** Resolves once the outcomes of finished calls are recorded. */
   settle: () => Promise<void>
-  /** Signs how far the record has come, and tells the log, where it can be kept out of the service's reach. */
+  /**
+   * Signs the head of the audit log and writes it to the log output, which can be stored out of the service's reach.
+   */
   signRecord: () => Promise<void>
-  /** Ends calls under way whose grants have ended; nothing to do while there are none. */
+  /** Aborts calls in progress whose grants have ended. Does nothing if there are none. */
   checkCallsInFlight: () => Promise<void>
-  /** Tells those who listen what other instances have changed, and turns away whom it must; nothing while nobody does. */
+  /**
+   * Sends changes of other instances to event streams, and ends those of invalid sessions. Does nothing if there are
+   * none.
+   */
   checkListeners: () => Promise<void>
-  /** Ends the calls that are still under way, and resolves once that is on record. */
+  /** Aborts all calls in progress. Resolves once that is recorded. */
   cutOffCalls: () => Promise<void>
-  /** Resolves once no refresh, callback or push is under way; none begins. */
+  /** Starts no more refreshes, callbacks and pushes. Resolves once none is running. */
   jobsEnded: () => Promise<void>
-  /** A link that signs in the local owner, once. */
+  /** A one-time login link for the local owner. */
   ownerLoginUrl: () => Promise<Secret>
 }
 

@@ -1,7 +1,7 @@
 /**
- * Says who calls: the bearer token, else the session cookie. Every route under /v4 declares whom it admits; one
- * that does not stops the start. The credential is read from the database before the body is read, again after a body
- * that took a while to arrive, and again, under a lock, in every transaction that acts on the caller's behalf.
+ * Identifies the caller by the bearer token or the session cookie. Every route under /v4 declares who may call it;
+ * otherwise the service does not start. The credential is checked in the database before the body is read, again after
+ * a body that was slow to arrive, and again, under a lock, in every transaction that acts for the caller.
  */
 import { sessionCookie } from '@sallyport/protocol/sessions'
 import type { FastifyRequest } from 'fastify'
@@ -28,25 +28,25 @@ export type Actor =
   | { kind: 'user'; user: User; session: Session }
   | { kind: 'device'; user: User; device: Device }
   | { kind: 'admin' }
-  /** Holds the token for metrics. */
+  /** Has the metrics token. */
   | { kind: 'collector' }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Who may call. `anyone` needs no credential and looks at none. */
+    /** Who may call. `anyone` needs no credential and ignores any. */
     allow?: 'anyone' | readonly Actor['kind'][]
-    /** The call starts a session in whatever browser makes it, so another site's page may never make it. */
+    /** The call starts a session in the browser that makes it, so it is refused if it comes from another site. */
     startsSession?: boolean
-    /** Beside `anyone`: callers of these kinds are recognised, everybody else is nobody in particular. */
+    /** With `anyone`: callers of these kinds are identified, all others stay anonymous. */
     recognises?: readonly Actor['kind'][]
   }
   interface FastifyRequest {
     actor?: Actor
-    /** For answers that take long: throws once what the call came with is worth nothing any more. */
+    /** For long responses: throws if the credential is no longer valid. */
     assertStillAdmitted: () => Promise<void>
-    /** Throws unless the caller's credential is still good, and keeps it from ending until the transaction does. */
+    /** Throws unless the caller's credential is still valid, and locks it until the transaction ends. */
     holdCredential: (tx: Queries) => Promise<void>
-    /** The rest of the body was not here yet when the caller was identified. */
+    /** The body had not fully arrived when the caller was identified. */
     isBodyLate: boolean
   }
 }
@@ -62,7 +62,7 @@ interface AuthenticateNeeds {
   clock: Clock
 }
 
-/** Tokens that are in no table, as hashes. */
+/** Hashes of tokens that are not in the database. */
 type IdentifyNeeds = AuthenticateNeeds & { adminTokenHash: Buffer; metricsTokenHash: Buffer | undefined }
 
 export function authenticateCalls(http: Http, given: AuthenticateNeeds): void {
@@ -96,7 +96,7 @@ export function authenticateCalls(http: Http, given: AuthenticateNeeds): void {
     setActor(request, actor)
     request.isBodyLate = !request.raw.complete
   })
-  // A body may be held back until its sender's session was ended or their token replaced.
+  // A sender may hold back the body until their session has ended or their token was replaced.
   http.addHook('preValidation', async (request) => {
     if (request.actor && request.isBodyLate) request.actor = await identify(request, needs)
   })
@@ -108,7 +108,7 @@ function setActor(request: FastifyRequest, actor: Actor): void {
   if (actor.kind === 'agent') request.loggedIds = { agent_id: actor.agent.agentId }
 }
 
-/** All sessions and devices of a user are one caller. */
+/** All sessions and devices of a user count as one caller. */
 function callerKey(actor: Actor): string {
   if (actor.kind === 'admin' || actor.kind === 'collector') return actor.kind
   return actor.kind === 'agent' ? `agent ${actor.agent.agentId}` : `user ${actor.user.userId}`
@@ -126,7 +126,7 @@ const credentialOf: Record<Actor['kind'], string> = {
   collector: 'the metrics token',
 }
 
-/** Whoever calls knows what they hold, and the reference says whom each call admits: nothing is given away. */
+/** Reveals nothing: callers know their own credential, and the reference says who may call. */
 function wrongCredential(allow: readonly Actor['kind'][], came: Actor['kind']): ServiceError {
   const taken = allow.map((kind) => credentialOf[kind]).join(' or ')
   return new ServiceError('forbidden', { message: `This call requires ${taken}, not ${credentialOf[came]}.` })
@@ -147,7 +147,7 @@ export function actingDevice({ actor }: FastifyRequest): Extract<Actor, { kind: 
   return actor
 }
 
-/** For what both a person's session and their device may do. */
+/** For routes that accept a user's session or device. */
 export function actingPerson({ actor }: FastifyRequest): { user: User; device?: Device; session?: Session } {
   if (actor?.kind !== 'user' && actor?.kind !== 'device') {
     throw new Error('the route does not admit users and devices alone')
@@ -156,8 +156,8 @@ export function actingPerson({ actor }: FastifyRequest): { user: User; device?: 
 }
 
 /**
- * For what a caller changes: the same needs, with transactions that judge the caller's credential first. A session that
- * ended or a token that was replaced since the call came in changes nothing any more.
+ * For changes by a caller: returns the same needs, but each transaction first checks the caller's credential. A session
+ * that ended or a token that was replaced meanwhile can't change anything.
  */
 export function onBehalfOf<Needs extends { database: Database }>(request: FastifyRequest, needs: Needs): Needs {
   const { database } = needs
@@ -169,7 +169,10 @@ export function onBehalfOf<Needs extends { database: Database }>(request: Fastif
   return { ...needs, database: { ...database, transaction } }
 }
 
-/** Whatever ends a session, a device or a user locks or writes the user's row, so that row is the lock for all three. */
+/**
+ * Everything that ends a session, a device or a user locks or writes the user's row, so that row is the lock for all
+ * three.
+ */
 async function holdCredential(needs: AuthenticateNeeds, tx: Queries, actor: Actor): Promise<boolean> {
   const { config, database, agents, users, sessions, devices, clock } = needs
   if (actor.kind === 'admin' || actor.kind === 'collector') return true
@@ -191,7 +194,7 @@ function nobody(error: unknown): undefined {
 
 async function identify(request: FastifyRequest, needs: IdentifyNeeds): Promise<Actor> {
   const { authorization } = request.headers
-  // A bad bearer never falls back to the cookie.
+  // An invalid bearer token never falls back to the cookie.
   if (authorization !== undefined) return byBearer(authorization, needs)
   const token = onlyCookie(request, sessionCookie)
   const actor = token === undefined ? undefined : await bySessionToken(token, needs)
@@ -223,7 +226,10 @@ async function byAgentToken(
   return agent && !agent.disabledAt ? { kind: 'agent', agent, tokenHash } : undefined
 }
 
-/** A device's session lasts until it is revoked. It comes as a bearer only: no browser sends it by itself. */
+/**
+ * A device's session lasts until it is revoked. It is accepted only as a bearer token, which browsers never send by
+ * themselves.
+ */
 async function byDeviceToken(
   tokenHash: Buffer,
   { database, devices, clock }: AuthenticateNeeds,
@@ -250,7 +256,9 @@ async function bySessionToken(token: string, needs: AuthenticateNeeds): Promise<
   return { kind: 'user', ...found }
 }
 
-/** A browser says where a call comes from. One that says nothing is no browser, and carries no cookie by itself. */
+/**
+ * Browsers say which site a request comes from. A client that doesn't is not a browser and sends no cookies by itself.
+ */
 function assertNotCrossSite({ headers }: FastifyRequest, baseUrl: URL, { isBrowser }: { isBrowser: boolean }): void {
   const site = headers['sec-fetch-site']
   if (headers.origin === baseUrl.origin || site === 'same-origin') return

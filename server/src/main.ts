@@ -1,6 +1,6 @@
 /**
- * Starts the service: configuration, database, keys, app, port; and stops it without cutting off a call. Where several
- * processes share the port, each worker is an instance like any other, and the first process is in workers.ts.
+ * Starts the service: configuration, database, keys, app, port. Stops it gracefully. If several processes share the
+ * port, each worker is a full instance. workers.ts has the primary process.
  */
 import { fstatSync } from 'node:fs'
 import type { Server } from 'node:net'
@@ -36,16 +36,16 @@ import type { FirstProcess } from './worker-link.ts'
 import { isWorker, runWorkers } from './workers.ts'
 
 const minuteMs = 60_000
-/** A call under way ends within a second of its grant. */
+/** Calls in progress are aborted within a second of the end of their grant. */
 const killSwitchMs = 500
-/** Whoever listens is told within about a second. */
+/** Event streams get changes within about a second. */
 const listenersMs = 1_000
-/** How much longer a stop may take for background jobs: the tokens of a refresh that is lost are lost for good. */
+/** Extra time for background jobs during a stop: if a refresh is interrupted, its tokens are lost for good. */
 const jobsPatienceMs = 20_000
-/** A call that is cut off takes as long as it takes to put that on record. */
+/** Time to record calls that were aborted. */
 const cutOffPatienceMs = 5_000
 
-/** `user`: whom it was told to run as, and does. */
+/** `user`: the user that `--user` named, as which the process already runs. */
 export async function serve(env: NodeJS.ProcessEnv, user?: string): Promise<void> {
   process.umask(0o077)
   const config = readConfig(env)
@@ -62,13 +62,13 @@ export async function serve(env: NodeJS.ProcessEnv, user?: string): Promise<void
     await serveCalls(config, audience, unknown, log)
     return
   }
-  // What is made or changed at a start is made once, before there are several to do it.
+  // Migrations and keys are done once, before workers start.
   const { database } = await openInstance(config, log)
   await database.close()
   await runWorkers(config, log)
 }
 
-/** With a log it waits for its database. A worker doesn't: the first process starts it again. */
+/** With a log, waits for the database. A worker doesn't: the primary process restarts it. */
 async function openInstance(config: Config, log: Log | undefined) {
   if (!config.databaseUrl.isSet) prepareDataDirectory(config)
   const adminToken = readAdminToken(config)
@@ -131,7 +131,7 @@ async function serveCalls(
   const given = { config, unknownSettings, ...instance, egress, clock: clock.now, clockOffsetMs: clock.offsetMs, log }
   const app = await createApp({ ...given, ...figuresOfAll })
   await app.http.ready()
-  // The API reference takes 65 ms to make. Everyone would wait for the first to ask for it.
+  // Generate the API reference (65 ms) now, so that it doesn't block the event loop at the first request.
   app.http.swagger()
   await app.http.listen({ host: mainAddress(config), port: config.port, backlog })
   const loopback = await listenOnOtherLoopback(app.http.server, config, log)
@@ -147,7 +147,7 @@ async function serveCalls(
   }
   let isStopping = false
   onStopSignal((signal) => {
-    // The second signal ends at once.
+    // A second signal exits immediately.
     if (isStopping) process.exit(1)
     isStopping = true
     stop(running, signal)
@@ -155,7 +155,9 @@ async function serveCalls(
   await announce(running)
 }
 
-/** A service manager or a terminal may signal every process, and the first one tells us as well: it is one stop. */
+/**
+ * A service manager or terminal may signal every process, and the primary process sends a message too. Stop only once.
+ */
 function serveAsWorker(running: Running, firstProcess: FirstProcess): void {
   let isStopping = false
   const stopOnce = (signal?: string) => {
@@ -180,8 +182,8 @@ async function announce({ app, config, audience }: Pick<Running, 'app' | 'config
 }
 
 /**
- * A link that signs somebody in is for the person at the machine. Behind a proxy, in the journal and beside a user of
- * its own, what is printed goes to files that others may read.
+ * The login link is for the person at this machine only. Behind a proxy, in the systemd journal or with `--user`, the
+ * output goes to files that others may read.
  */
 function audienceOf(config: Config, env: NodeJS.ProcessEnv, user: string | undefined): Audience {
   const isOfThisMachine = isLoopback(config.host) && isLoopback(config.baseUrl.hostname)
@@ -189,14 +191,14 @@ function audienceOf(config: Config, env: NodeJS.ProcessEnv, user: string | undef
   return { user, mayHaveLink: process.stdout.isTTY || (isOfThisMachine && !isKept) }
 }
 
-/** systemd.exec(5): a terminal may have inherited the variable, so it counts only if it names our own output. */
+/** systemd.exec(5): a terminal may have inherited the variable, so check that it names our own output. */
 function isJournal(env: NodeJS.ProcessEnv): boolean {
   if (env['JOURNAL_STREAM'] === undefined) return false
   const { dev, ino } = fstatSync(process.stdout.fd)
   return env['JOURNAL_STREAM'] === `${dev}:${ino}`
 }
 
-/** None where an admin has disabled the owner: the service is for the others too. */
+/** Undefined if an admin has disabled the owner: the service still starts for other users. */
 async function ownerLink(app: App): Promise<Secret | undefined> {
   try {
     return await app.ownerLoginUrl()
@@ -206,7 +208,7 @@ async function ownerLink(app: App): Promise<Secret | undefined> {
   }
 }
 
-/** The kill switch works until the last call has ended, so it does not stop with the rest. */
+/** The kill switch runs until the last call has ended, so it is not stopped with the other timers. */
 function startTimers(
   app: App,
   clock: DatabaseClock,
@@ -221,7 +223,7 @@ function startTimers(
     return { run, timer: setInterval(run, ms).unref() }
   }
   const dueJobs = every(10_000, 'background jobs', app.catchUp)
-  // What the process before this one left undone waits no longer than it has to.
+  // Run jobs that the previous process left over.
   dueJobs.run()
   return {
     timers: [
@@ -256,7 +258,7 @@ function stop(running: Running, signal?: string): void {
   })
 }
 
-/** Calls in flight may end, for a while. */
+/** Waits a while for calls in progress to end. */
 async function endCalls(running: Running, signal: string | undefined): Promise<void> {
   const { app, config, database, egress, log, loopback, metricsServer, timers, killSwitch } = running
   log.info({ signal }, 'stopping')
@@ -273,7 +275,7 @@ async function endCalls(running: Running, signal: string | undefined): Promise<v
   await Promise.race([Promise.all([closed, cutOff]), sleep(cutOffPatienceMs)])
   await Promise.race([app.jobsEnded(), sleep(jobsPatienceMs)])
   for (const work of [app.flushRefusals, app.signRecord]) {
-    // Without its database it stops all the same.
+    // Stop even if the database is unavailable.
     await work().catch((error: unknown) => {
       log.error({ err: error }, 'the audit log could not be completed before stopping')
     })

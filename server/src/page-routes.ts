@@ -1,4 +1,4 @@
-/** The pages that the build made of `web/` (console and authenticator), and the API reference. */
+/** Serves the pages that are built from `web/` (console and authenticator), and the API reference. */
 import { existsSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyRequest } from 'fastify'
@@ -10,7 +10,7 @@ import { referenceRoutes } from './reference-routes.ts'
 
 const built = fileURLToPath(new URL('../dist/pages', import.meta.url))
 
-/** Where the console shows one of its views. The page asks the API for everything in it, so anyone may open it. */
+/** The paths of the console's views. The page loads its data from the API, so anyone may open it. */
 const consolePaths = [
   ...['/', '/account', '/approve-proxy/:id'],
   ...['connections', 'grants', 'activity', 'devices', 'admin'].flatMap((name) => [`/${name}`, `/${name}/*`]),
@@ -36,7 +36,7 @@ export function pageRoutes(http: Http, root = built): void {
     return
   }
   const serve = (path: string, send: SendDocument) => http.get(path, { schema: { hide: true } }, send)
-  // The names of assets hold a hash of what is in them.
+  // Names of assets contain a hash of their content.
   const assets = readdirSync(`${root}/assets`).filter((name) => !/\.(?:br|gz)$/.test(name))
   for (const name of assets) {
     serve(`/assets/${name}`, publicFile(`${root}/assets/${name}`, 'public, max-age=31536000, immutable'))
@@ -45,7 +45,7 @@ export function pageRoutes(http: Http, root = built): void {
   for (const path of consolePaths) serve(path, page)
   serve('/authenticator', publicFile(`${root}/authenticator.html`))
   for (const file of files) serve(`/${file}`, publicFile(`${root}/${file}`))
-  // Who mistypes an address in a browser reads so on our page; who calls the API gets an answer of the API's.
+  // A browser gets our 404 page, an API client gets an API error.
   http.get('*', { schema: { hide: true } }, (request, reply) => {
     if (isForPeople(request)) return page(request, reply.code(404))
     reply.callNotFound()

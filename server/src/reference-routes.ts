@@ -1,4 +1,4 @@
-/** The API reference as a page: Swagger UI, whose files the build copies beside the service. */
+/** The API reference page: Swagger UI, whose files the build copies next to the service. */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Http } from './platform/http/http.ts'
@@ -26,7 +26,7 @@ const page = `<!doctype html>
 </html>
 `
 
-// Without the bar on top, which loads other documents and wants an inline style that our policy refuses.
+// Without the top bar, which loads other documents and needs an inline style that our CSP forbids.
 const initializer = `SwaggerUIBundle({
   url: '/docs/json',
   dom_id: '#swagger-ui',

@@ -13,7 +13,7 @@ import { idempotentAnswer } from './proxy/idempotency-store.ts'
 import { sandboxToken } from './sandbox/sandbox-store.ts'
 import { loginVerifier } from './sessions/login-flow-store.ts'
 
-/** Every column that holds a sealed value: what `keys rotate` has to seal anew. */
+/** Every column with sealed values, which `keys rotate` has to re-encrypt. */
 export const sealedColumns: readonly SealedColumn[] = [
   sandboxToken,
   providerClientSecret,

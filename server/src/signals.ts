@@ -1,10 +1,10 @@
-/** What signals mean to the service. Without a listener most of them would end the process. */
+/** Signal handlers of the service. Most signals would otherwise end the process. */
 import type { Log } from './platform/operations/log.ts'
 
-/** SIGHUP comes when a terminal is closed; a service manager sends it to have something read again. */
+/** On a terminal, SIGHUP means that it was closed. Otherwise a service manager sends it to reload. */
 const isOnTerminal = process.stdout.isTTY
 
-/** Returns how to listen no longer. */
+/** Returns a function that removes the listeners. */
 export function onStopSignal(stop: (signal: string) => void): () => void {
   const signals = ['SIGINT', 'SIGTERM', ...(isOnTerminal ? ['SIGHUP'] : [])]
   for (const signal of signals) process.on(signal, stop)
@@ -13,7 +13,7 @@ export function onStopSignal(stop: (signal: string) => void): () => void {
   }
 }
 
-/** `reload` returns whether there was anything to read again. */
+/** `reload` returns whether there was anything to reload. */
 export function onReload(log: Log, reload: () => boolean): void {
   if (isOnTerminal) return
   process.on('SIGHUP', (signal) => {
@@ -25,7 +25,7 @@ export function onReload(log: Log, reload: () => boolean): void {
   })
 }
 
-/** Without a listener SIGUSR1 opens the process, which holds the master key, to a debugger. */
+/** Without a listener, SIGUSR1 opens a debugger on the process, which has the master key in memory. */
 export function ignoreOtherSignals(log: Log): void {
   for (const signal of ['SIGUSR1', 'SIGUSR2']) {
     process.on(signal, () => {

@@ -4,14 +4,14 @@ import type { Config } from './config/config.ts'
 import { adminTokenFile } from './platform/operations/instance.ts'
 import type { Secret } from './platform/secret.ts'
 
-/** Who reads the screen. */
+/** Who can read the output. */
 export interface Audience {
-  /** Whom the service was told to run as (`--user`). */
+  /** The user given with `--user`. */
   user: string | undefined
   mayHaveLink: boolean
 }
 
-/** What a person sees after `npm start`: where to go, where the admin token lies, and something to paste. */
+/** Printed after `npm start`: the URLs, the path of the admin token, and commands to try. */
 export function startScreen(config: Config, { user }: Audience, loginUrl: Secret | undefined): string {
   const base = config.baseUrl.origin
   const token = adminTokenFile(config)
@@ -34,7 +34,7 @@ ${sandboxLines(base)
 `
 }
 
-/** An agent on this machine is kept from the token by nothing but the user that it runs as. */
+/** Only running as a different user keeps an agent on this machine from reading the token. */
 function readersOfToken(user: string | undefined): string {
   const lines =
     user === undefined
@@ -50,7 +50,7 @@ function ownName(): string {
   try {
     return userInfo().username
   } catch {
-    // A user that no list of users has, as in a container.
+    // The uid has no name, as in a container.
     return 'this user'
   }
 }
@@ -60,7 +60,7 @@ function nearestPath(file: string): string {
   return fromHere.startsWith('..') ? file : fromHere
 }
 
-/** Registers an agent, starts its sandbox and calls the echo through the proxy, with nothing but curl and grep. */
+/** Registers an agent, starts its sandbox and calls the echo through the proxy, with only curl and grep. */
 export function sandboxLines(base: string): string[] {
   return [
     `url=${base} json='content-type: application/json'`,

@@ -1,4 +1,4 @@
-/** Everything that is kept, by the name that the rooms know it under. */
+/** All stores, by the names that the folders use for them. */
 import { accessRequestStore } from './access-requests/access-request-store.ts'
 import { mutedAgentStore } from './access-requests/muted-agent-store.ts'
 import { agentStore } from './agents/agent-store.ts'

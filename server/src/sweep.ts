@@ -44,7 +44,7 @@ export interface SweepNeeds extends RetentionNeeds {
 
 const dayMs = 86_400_000
 
-/** One run at a time: with much to remove it can take as long as the time between two. A stop ends a long one. */
+/** Runs one sweep at a time, as one may take longer than the interval. Stopping the service aborts it. */
 export function createSweep({ metrics, ...needs }: SweepNeeds & { metrics: Metrics }) {
   const onRetention = measureRetention(metrics)
   const stopping = new AbortController()
@@ -61,12 +61,12 @@ export function createSweep({ metrics, ...needs }: SweepNeeds & { metrics: Metri
   }
 }
 
-/** Takes away what has ended and tells nobody anything any more. docs/storage.md says when each table's rows go. */
+/** Deletes rows that are no longer needed. docs/storage.md says when for each table. */
 async function sweep(needs: SweepNeeds, stopping: AbortSignal): Promise<RetentionResult> {
   const { database, clock } = needs
   const now = clock()
   const daysAgo = (days: number) => new Date(now.getTime() - days * dayMs)
-  // In this order: what refers to a row goes before it.
+  // In this order: referencing rows are deleted first.
   const steps: ((tx: Queries) => Promise<number>)[] = [
     (tx) => dropFullLimits(tx, now),
     (tx) => needs.loginTokens.dropExpired(tx, now),

@@ -1,4 +1,4 @@
-/** In the first process: whichever worker is asked for the metrics, all of them are asked for theirs. */
+/** Runs in the primary process: when a worker is asked for metrics, collects them from all workers. */
 import type { Figures } from './platform/operations/metrics.ts'
 import { figuresPatienceMs } from './worker-link.ts'
 import type { FromWorker, ToWorker } from './worker-link.ts'
@@ -8,7 +8,7 @@ interface Crew<Worker> {
   tell: (worker: Worker, message: ToWorker) => void
 }
 
-/** One worker's question, and who has not answered yet. */
+/** One worker's request, and the workers that have not responded yet. */
 interface Round<Worker> {
   asker: Worker
   question: number
@@ -47,7 +47,7 @@ export function gatherFigures<Worker>({ workers, tell }: Crew<Worker>) {
       round.all.push(message.figures)
       settle(message.round, round)
     },
-    /** A worker has ended: nobody waits for it any more. */
+    /** A worker has exited: stop waiting for it. */
     leave: (worker: Worker) => {
       for (const [id, round] of rounds) {
         if (round.asker === worker) end(id)

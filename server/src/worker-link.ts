@@ -1,4 +1,4 @@
-/** A worker's link to the first process. When that is gone, Node ends the worker. */
+/** A worker's IPC channel to the primary process. If that exits, Node ends the worker. */
 import { ServiceError } from './platform/errors.ts'
 import type { Figures } from './platform/operations/metrics.ts'
 
@@ -13,11 +13,11 @@ export type FromWorker =
   | { kind: 'all figures wanted'; question: number }
   | { kind: 'figures'; round: number; figures: Figures }
 
-/** A worker that stands still must not hold up the figures for longer. */
+/** How long to wait for the metrics of a worker that hangs. */
 export const figuresPatienceMs = 5_000
 
 interface Duties {
-  /** Says that the service is ready; one worker does, for all. */
+  /** Announces that the service is ready. One worker does so for all. */
   announce: () => void
   stop: () => void
   figures: () => Promise<Figures>
@@ -41,7 +41,7 @@ export function linkToFirstProcess(): FirstProcess {
         const give = (figures: Figures) => {
           tell({ kind: 'figures', round: message.round, figures })
         }
-        // Who asked hears nothing, and says so in time.
+        // No response: the asking worker times out and reports it.
         duties.figures().then(give, () => undefined)
       })
       tell({ kind: 'ready' })
@@ -62,7 +62,7 @@ export function linkToFirstProcess(): FirstProcess {
   }
 }
 
-/** Where the first process is gone, so are we in a moment. */
+/** If the primary process is gone, this worker ends in a moment. */
 function tell(message: FromWorker): void {
   process.send?.(message, undefined, undefined, () => undefined)
 }

@@ -1,6 +1,6 @@
 /**
- * The first of several processes that share the port (SALLYPORT_WORKERS): it serves nothing itself. It starts the
- * workers, replaces those that die, passes stops on and brings their figures together.
+ * The primary of several processes that share the port (SALLYPORT_WORKERS). It serves no requests. It starts workers,
+ * replaces those that exit, forwards stops and collects metrics.
  */
 import cluster from 'node:cluster'
 import type { Worker } from 'node:cluster'
@@ -14,10 +14,10 @@ import { onReload, onStopSignal } from './signals.ts'
 import { gatherFigures } from './worker-figures.ts'
 import type { FromWorker, ToWorker } from './worker-link.ts'
 
-/** Whoever lived as long as this did not die of its start. */
+/** A worker that ran this long started successfully. */
 const steadyMs = 30_000
 const pause = { firstMs: 500, longestMs: 30_000 }
-/** What a worker may take to stop beyond its calls; longer than it takes by its own clocks. */
+/** Time for a worker to stop after its calls. Longer than its own timeouts. */
 const stopPatienceMs = 30_000
 
 export const isWorker = cluster.isWorker
@@ -33,7 +33,7 @@ interface Started {
   ending: Promise<Ending>
 }
 
-/** Resolves when all of them take calls. Ends the process where one can not: then it has said why. */
+/** Resolves when all workers are ready. Exits if one can't start, which has then printed why. */
 export async function runWorkers(
   config: Pick<Config, 'workers' | 'stopSeconds' | 'drainSeconds'>,
   log: Log,
@@ -52,7 +52,7 @@ export async function runWorkers(
         return
       }
       ready.add(worker)
-      // The stop began before it could be told.
+      // The stop began before this worker was ready.
       if (isStopping) tell(worker, { kind: 'stop' })
       becameReady.resolve('ready')
     })
@@ -64,7 +64,7 @@ export async function runWorkers(
     return { worker, ready: becameReady.promise, ending }
   }
 
-  /** One place among the workers, for as long as the service runs. Resolves to how its last worker ended. */
+  /** Keeps one worker running as long as the service runs. Resolves to how the last one ended. */
   const keepStaffed = async ({ worker, ending }: Started): Promise<Ending> => {
     for (let deaths = 0; ;) {
       const startedAt = performance.now()
@@ -82,7 +82,7 @@ export async function runWorkers(
     }
   }
 
-  // The first alone: what keeps it from starting would keep all of them, and is to be said once.
+  // Start one first: an error that prevents the start is then reported once, not by every worker.
   const first = start()
   await readyOrExit(first, log)
   const all = [first, ...Array.from({ length: config.workers - 1 }, start)]
@@ -114,7 +114,7 @@ export async function runWorkers(
   tell(speaker, { kind: 'announce' })
 }
 
-/** It may be gone already; that is seen elsewhere. */
+/** The worker may have exited, which is handled elsewhere. */
 function tell(worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, () => undefined)
 }
@@ -122,7 +122,7 @@ function tell(worker: Worker, message: ToWorker): void {
 async function readyOrExit({ worker, ready, ending }: Started, log: Log): Promise<void> {
   const early = await Promise.race([ready, ending])
   if (early === 'ready') return
-  // With 1 it has printed its reason.
+  // With exit code 1 it has printed the reason itself.
   if (early.code !== 1) log.error({ worker: worker.process.pid, ...early }, 'a worker exited before it was ready')
   endAtOnce()
 }

@@ -26,14 +26,14 @@ const columns: Column<AuditRecord>[] = [
   },
   {
     title: 'AGENT',
-    // The end of an id tells agents apart; --json has it whole.
+    // The end of an id is enough to distinguish agents. --json has the full id.
     shown: ({ agent_id }) => (agent_id === null ? '-' : `…${agent_id.slice(-6)}`),
     exact: ({ agent_id }) => agent_id ?? '-',
   },
   { title: 'WHAT', shown: what },
 ]
 
-/** Of a call, what was called; of anything else, whom or what it is about. */
+/** For a call, its method and URL. Otherwise the provider, grant or user of the record. */
 function what({ detail, provider, grant_id, user_id }: AuditRecord): string {
   const call = [detail['method'], [detail['host'], detail['path']].map(text).join('')].map(text).join(' ').trim()
   return call || [provider, grant_id, user_id].find((one) => one !== null) || '-'

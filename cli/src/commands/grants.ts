@@ -24,7 +24,7 @@ const columns: Column<Grant>[] = [
   },
 ]
 
-/** The end of an id is what tells it from another. */
+/** The end of an id is enough to distinguish accounts. */
 const account: Column<Grant> = {
   title: 'ACCOUNT',
   shown: ({ connection_id }) => connection_id?.slice(-5) ?? '-',
@@ -36,7 +36,7 @@ const details: Column<Grant>[] = [
   { title: 'CREATED', shown: ({ created_at }) => created_at },
 ]
 
-/** A script gets all of them; a person an account only where there are several. */
+/** Scripts get all columns. A terminal shows the account only if there are several. */
 function columnsFor(grants: readonly Grant[], isTerminal: boolean): Column<Grant>[] {
   if (!isTerminal) return [...columns, ...details]
   const accounts = new Set(grants.flatMap(({ connection_id }) => connection_id ?? []))

@@ -21,7 +21,7 @@ or one that it generates and stores in a file whose path it prints.`,
     ['sallyport mcp --http --port 8788', 'for clients that connect to http://127.0.0.1:8788/mcp'],
   ],
   run: async (shell, { http, port }) => {
-    // Loaded where it is needed: it is most of what there is to load.
+    // Loaded on demand: it is most of the code.
     const { serveStdio, serveHttp } = await import('../mcp/serve.ts')
     await (http ? serveHttp(shell, port ?? 8788) : serveStdio(shell))
     return undefined

@@ -117,7 +117,7 @@ The admin token is stored in a separate file that agent commands and the MCP ser
         ? undefined
         : checkedToken(await readSecret(shell, adminFile, '--admin-token-file'), '--admin-token-file')
     const agent = agentToken === undefined ? undefined : await knownAgent(url, agentToken, shell.interrupted)
-    // Tokens of one service are not for another.
+    // Never send one service's tokens to another.
     const kept = former?.url === url ? former : {}
     const admins = openAdminTokens(shell)
     profiles.stage().keep({ ...kept, url, ...(agent && { agent }) })
@@ -129,7 +129,7 @@ The admin token is stored in a separate file that agent commands and the MCP ser
   },
 })
 
-/** A token that the service does not know is not kept. */
+/** Checks the token with the service before it is stored. */
 async function knownAgent(baseUrl: string, token: string, signal: AbortSignal): Promise<Profile['agent']> {
   const { agent_id, name } = await createAgentClient({ baseUrl, token }).me({ signal })
   return { agent_id, name, access_token: token }

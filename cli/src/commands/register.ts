@@ -37,7 +37,7 @@ export const register = command({
       )
     }
     const metadata = options.metadata === undefined ? undefined : parseJson(options.metadata, '--metadata')
-    // A token that can't be kept must not be made.
+    // Make sure that the token can be stored before one is created.
     const staged = profiles.stage()
     try {
       const { agent, access_token } = await registerAgent(

@@ -84,7 +84,7 @@ export const wait = command({
   run: async (shell, { timeout }, [id = '']) => answer(shell, asAgent(shell), id, timeout),
 })
 
-/** A link that a script has to pass on is in the JSON too; a person sees it at once. */
+/** Printed immediately for the user. Scripts also get the link in the JSON. */
 function showLink({ output }: Shell, { approval_url, provider_name, verified, expires_at }: AccessRequest): void {
   const { sayStyle } = output
   output.say(`A person has to approve access to ${inLine(provider_name)}. Send them this link:`)

@@ -1,7 +1,7 @@
 /**
- * Calls of APIs. What a tool may do has to be said before it is called, and the method is known only then. So there are
- * two: read_api makes only calls that are safe by HTTP's own definition, and says that it is read-only; call_api makes
- * any, and says the worst of itself.
+ * Tools that call APIs. A tool's annotations are fixed before it is called, when the method is not yet known. So there
+ * are two: read_api makes only calls with safe methods (RFC 9110) and is annotated as read-only. call_api makes any
+ * call and is annotated as destructive.
  */
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { z } from 'zod'

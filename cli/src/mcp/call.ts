@@ -1,4 +1,4 @@
-/** One call of an API for a model: the grant found, the answer bounded, its text marked as what it is. */
+/** Makes one API call for a model: finds the grant, limits the size of the response, and marks it as untrusted data. */
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import type { AgentClient, Provider } from '@sallyport/sdk'
 import { findGrant, isUnder, toTellApart } from '../choose-grant.ts'
@@ -117,7 +117,7 @@ async function dryRun(agent: AgentClient, given: Given, grantId: string, signal:
   return answer.allowed ? facts({ ...answer }) : failed({ ...answer })
 }
 
-/** The id, or what to do instead. */
+/** The grant's id, or a result that says what to do. */
 async function usableGrant(
   needs: Needs,
   agent: AgentClient,
@@ -148,7 +148,7 @@ async function usableGrant(
   })
 }
 
-/** With the content type that the service would give it, where the caller gives none. */
+/** Adds the content type that the service would set, unless the caller set one. */
 function bodyOf({ body, body_base64, headers = {} }: Given): { bytes?: Buffer; headers: Record<string, string> } {
   if (body_base64 !== undefined) return { bytes: Buffer.from(body_base64, 'base64'), headers: {} }
   if (body === undefined) return { headers: {} }
@@ -167,7 +167,7 @@ function isJsonContainer(text: string): boolean {
   }
 }
 
-/** What is not UTF-8 is shown in base64. */
+/** Anything but UTF-8 is returned in base64. */
 function textOf(bytes: Buffer): { text: string; encoding: 'text' | 'base64' } {
   try {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes), encoding: 'text' }
@@ -178,7 +178,7 @@ function textOf(bytes: Buffer): { text: string; encoding: 'text' | 'base64' } {
 
 const telling = /^(?:location|link|retry-after|etag|last-modified|allow|x-total-count|(?:x-)?ratelimit-.*)$/
 
-/** Those that a caller acts on. They are the upstream's words too. */
+/** The headers that a caller acts on. They are untrusted too. */
 function headersOf({ headers }: Response): Record<string, string> {
   const found = [...headers].filter(([name]) => telling.test(name))
   return Object.fromEntries(found.map(([name, value]) => [name, value.slice(0, 2000)]))

@@ -1,4 +1,4 @@
-/** Waits for a person within a tool call, and says what came of it. */
+/** Waits for the user's decision within a tool call. */
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js'
 import type { CallToolResult, ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js'
 import { SallyportError } from '@sallyport/sdk'
@@ -15,7 +15,7 @@ export const waitSeconds = z
   .max(600)
   .describe('Maximum time to wait for the person. Many clients time out a tool after 60 seconds.')
 
-/** The state of a request, after a wait where nobody has decided yet. */
+/** The request, after waiting for a decision if it is still pending. */
 export async function settled(
   agent: AgentClient,
   request: AccessRequest,
@@ -76,7 +76,7 @@ async function termsOf(agent: AgentClient, grantId: string, signal: AbortSignal)
   return { grant_id: grantId }
 }
 
-/** Tells a client that asked for it that the tool is still waiting. */
+/** Sends progress notifications if the client asked for them. */
 function progressOf({ _meta, sendNotification }: Extra, total: number): () => void {
   const progressToken = _meta?.progressToken
   if (progressToken === undefined) return () => undefined

@@ -1,7 +1,7 @@
 import type { Grant } from '@sallyport/sdk'
 import { toTellApart } from '../choose-grant.ts'
 
-/** What a model needs to know of a grant to use it, and to tell it from another. */
+/** The members of a grant that a model needs to use it and to distinguish it from others. */
 export function grantFacts(grant: Grant) {
   const { status, calls, max_calls } = grant
   return { ...toTellApart(grant), status, calls, max_calls }

@@ -1,6 +1,6 @@
 /**
- * Streamable HTTP on this machine alone. It speaks for an agent, so it lets in only whoever has its token; and no web
- * page, even one whose name was made to lead here (DNS rebinding), gets as far as the token being looked at.
+ * Streamable HTTP on loopback only. It acts for an agent, so it requires a token. Requests of web pages are rejected
+ * before the token is checked, including those by DNS rebinding.
  */
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -91,7 +91,7 @@ export function createHttpServer(needs: McpNeeds, token: string): { server: Serv
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {
-  // What is left of the body is not read.
+  // The rest of the body is not read.
   response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
   response.end(JSON.stringify({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }))
 }

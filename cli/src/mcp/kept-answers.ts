@@ -1,4 +1,4 @@
-/** Long answers, kept for a while so that a model can read on. They are its own session's: each has a store. */
+/** Keeps long responses for a while, so that a model can read more of them. Each session has its own store. */
 import { randomBytes } from 'node:crypto'
 
 export interface KeptAnswer {
@@ -32,7 +32,7 @@ export function createKeptAnswers(): KeptAnswers {
   }
 }
 
-/** A part of a text that does not cut a character in two. */
+/** A part of a text that does not split a surrogate pair. */
 export function partOf(text: string, offset: number, length: number): { part: string; end: number } {
   const isHalf = (at: number) => /[\udc00-\udfff]/.test(text.charAt(at)) && /[\ud800-\udbff]/.test(text.charAt(at - 1))
   const start = isHalf(offset) ? offset + 1 : offset
@@ -41,7 +41,7 @@ export function partOf(text: string, offset: number, length: number): { part: st
   return { part: text.slice(start, end), end }
 }
 
-/** How to read on. */
+/** Tells the model how to read more. */
 export function rest(id: string, end: number, length: number): string {
   if (end >= length) return `End of the response (${length} characters).`
   return `Shown up to character ${end} of ${length}. To read more: read_result ${JSON.stringify({ result_id: id, offset: end })}`

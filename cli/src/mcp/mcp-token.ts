@@ -1,4 +1,4 @@
-/** Whom the HTTP endpoint lets in: whoever has this token. One that is made here is kept for the next start. */
+/** The token of the HTTP endpoint. A generated one is stored for the next start. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { configFolder, readPrivate, stagePrivate } from '../config-folder.ts'

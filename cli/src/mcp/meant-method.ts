@@ -1,6 +1,6 @@
 /**
- * Whether a call that says GET could be taken for another: many frameworks let a header or a parameter override the
- * method. The service counts those by name; here whatever comes near one is enough to say no.
+ * Whether a GET could be executed as another method: many frameworks let a header or parameter override it. The service
+ * has a list of their names. Here any similar name is refused.
  */
 const near = /method|verb/i
 
@@ -12,7 +12,7 @@ export function meansAnotherMethod(url: URL, headers: Record<string, string>): b
     .some((pair) => near.test(undone(pair.split('=')[0] ?? '')))
 }
 
-/** Escapes within escapes; what can not be undone counts as it is. */
+/** Undoes nested percent-encoding. Invalid encoding is left as it is. */
 function undone(name: string): string {
   let text = name
   for (let layer = 0; layer < 5 && text.includes('%'); layer++) {

@@ -1,4 +1,4 @@
-/** What the tools give back as structured content. A failure has none: its text is JSON with `error` and `next`. */
+/** The structured content of tool results. A failure has none: its text is JSON with `error` and `next`. */
 import { z } from 'zod'
 
 const next = z.string().describe('What to do next')
@@ -59,7 +59,7 @@ const answer = {
 
 export const readOutput = z.object(answer)
 
-/** An answer, or with dry_run what the service says about the call. */
+/** A response, or with dry_run the service's verdict on the call. */
 export const callOutput = z.object({
   ...readOutput.partial().shape,
   allowed: z.boolean().optional().describe('With dry_run: whether the call would be allowed'),

@@ -1,6 +1,6 @@
 /**
- * Asks a person. A client that can show links itself (elicitation in URL mode) is asked to, and the tool waits for the
- * decision; any other gets the link in the answer, because only the model can pass it on.
+ * Asks a user for access. A client that can show links itself (elicitation in URL mode) shows it, and the tool waits
+ * for the decision. Otherwise the result contains the link, for the model to pass on.
  */
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
@@ -66,7 +66,7 @@ async function elicited(
   const { access_request_id: id, approval_url: url, provider_name: name, verified } = asked
   const over = new AbortController()
   const signal = AbortSignal.any([extra.signal, over.signal])
-  // The person may decide on their phone before they have even looked at what the client shows.
+  // Start waiting now: the user may decide on a phone before they respond to the client.
   const decision = settled(agent, asked, seconds, extra, signal)
   decision.catch(() => undefined)
   const message = `Open this page to decide whether the agent may use your account with ${name}${verified ? '' : ', an unverified provider'}.`
@@ -77,7 +77,7 @@ async function elicited(
     )
     .then(
       ({ action }) => action,
-      // One that could not show it after all: then it is up to the model.
+      // The client failed to show the link, so the model has to pass it on.
       () => 'failed' as const,
     )
   try {
@@ -92,14 +92,14 @@ async function elicited(
     }
     const result = await decision
     if (first === 'accept') {
-      // On the stream of this call: a client need not listen to another.
+      // Use the stream of this call: a client may not listen to another one.
       const notify = server.createElicitationCompletionNotifier(id, { relatedRequestId: extra.requestId })
       await notify().catch(() => undefined)
     }
     return result
   } finally {
     over.abort()
-    // Whoever stopped this call will never learn the request's id, so nothing may come of it.
+    // The client cancelled and will never learn the request's id, so cancel the request.
     if (extra.signal.aborted) await agent.cancelRequest(id).catch(() => undefined)
   }
 }

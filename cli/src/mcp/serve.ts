@@ -11,12 +11,12 @@ import { mcpToken } from './mcp-token.ts'
 import { createMcpServer } from './server.ts'
 import type { McpNeeds } from './server.ts'
 
-/** Looked up anew by each tool: an agent that registers while this runs need not start it again. */
+/** Read for each call, so that an agent that registers meanwhile is found without a restart. */
 function needsOf(shell: Shell): McpNeeds {
   return { agent: () => asAgent(shell), anyone: () => asAnyone(shell) }
 }
 
-/** Until the client goes away. Standard output is the protocol's: nothing else may be written there. */
+/** Runs until the client disconnects. Standard output belongs to the protocol: write nothing else to it. */
 export async function serveStdio(shell: Shell): Promise<void> {
   const server = createMcpServer(needsOf(shell))
   const ended = new Promise<void>((resolve) => {

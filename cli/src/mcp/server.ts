@@ -1,4 +1,4 @@
-/** The agent's side of the service as MCP tools. */
+/** The service's API for agents as MCP tools. */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import type { AgentClient, UserClient } from '@sallyport/sdk'
 import { version } from '../version.ts'
@@ -7,7 +7,7 @@ import { callTools } from './call-tools.ts'
 import { requestAccessTool } from './request-access.ts'
 
 export interface McpNeeds {
-  /** Throws, with what to do, where there is no token. */
+  /** Throws an error that says what to do if there is no token. */
   agent: () => AgentClient
   anyone: () => UserClient
 }

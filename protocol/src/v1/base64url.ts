@@ -1,4 +1,4 @@
-/** Base64url without padding (RFC 4648 §5), by tables: an envelope may hold megabytes, and `btoa` is slow at them. */
+/** Base64url without padding (RFC 4648 §5), with lookup tables: `btoa` is slow for envelopes of megabytes. */
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const codes = Uint8Array.from(alphabet, (character) => character.charCodeAt(0))
 const none = 64
@@ -13,15 +13,15 @@ export function toBase64url(bytes: Uint8Array): string {
   let written = 0
   for (let at = 0; at < length; at += 3) {
     const bits = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0)
-    // Where fewer than three bytes are left, what is written past the end of `text` is dropped.
+    // With fewer than three bytes left, writes past the end of `text` are ignored.
     for (let shift = 18; shift >= 0; shift -= 6) text[written++] = codes[(bits >> shift) & 63] as number
   }
   return ascii.decode(text)
 }
 
 /**
- * Reads what {@link toBase64url} writes, with or without the padding of RFC 4648 §3.2. Undefined for anything else: padding
- * of another length, stray characters, stray bits.
+ * Decodes {@link toBase64url}'s output, with or without padding (RFC 4648 §3.2). Undefined for anything else: wrong
+ * padding, invalid characters, non-zero trailing bits.
  */
 export function fromBase64url(padded: string): Uint8Array<ArrayBuffer> | undefined {
   const text = withoutPadding(padded)
@@ -35,15 +35,15 @@ export function fromBase64url(padded: string): Uint8Array<ArrayBuffer> | undefin
     if (value === none) return undefined
     bits = (bits << 6) | value
     const place = at % 4
-    // Each but the first character of four completes a byte.
+    // Every character except the first of four completes a byte.
     if (place > 0) bytes[written++] = (bits >> (6 - 2 * place)) & 0xff
   }
-  // The last character may carry bits that belong to no byte: the same bytes could then be written in several ways.
+  // Refuse non-zero trailing bits: the same bytes would have several encodings.
   const stray = length % 4 === 2 ? 0b1111 : length % 4 === 3 ? 0b11 : 0
   return (bits & stray) === 0 ? bytes : undefined
 }
 
-/** As it was where the padding is not what completes the last four characters: `=` is then a stray character. */
+/** Unchanged if the padding has the wrong length: `=` is then an invalid character. */
 function withoutPadding(text: string): string {
   if (text.length % 4 !== 0) return text
   return text.endsWith('==') ? text.slice(0, -2) : text.endsWith('=') ? text.slice(0, -1) : text

@@ -1,16 +1,16 @@
 /**
- * What ties envelopes together. The protocol itself ties them to nothing, so a relay could pair one client's data with
- * another's authentication. These texts stand in `aad`, which is authenticated and so can't be stripped.
+ * Binds envelopes to each other. The protocol itself doesn't, so a relay could combine one client's data with another's
+ * authentication. These texts are in `aad`, which is authenticated and so can't be removed.
  */
 import { toBase64url } from './base64url.ts'
 import type { Envelope } from './envelope.ts'
 
-/** An `aad` that begins like this has to verify. Any other is opaque. */
+/** An `aad` with this prefix has to verify. Any other is opaque. */
 export const bindingPrefix = 'ksp1-bind.v1.'
 
 const utf8 = new TextEncoder()
 
-/** The bytes of `aad` for a text such as those below. */
+/** Encodes a binding as `aad`. */
 export function aadBytes(text: string): Uint8Array<ArrayBuffer> {
   return utf8.encode(text)
 }
@@ -20,17 +20,17 @@ export function isBinding(aad: Uint8Array): boolean {
   return aad.length >= prefix.length && prefix.every((byte, index) => aad[index] === byte)
 }
 
-/** For data_envelope and query_envelope: whose they are, and with which challenge they may be used. */
+/** For data_envelope and query_envelope: the client and the challenge that they belong to. */
 export function payloadBinding(clientUuid: string, challengeId: string): string {
   return `${bindingPrefix}${clientUuid}.${challengeId}`
 }
 
-/** For result_envelope: whose request it answers, and which key that client has. A client knows itself by its key. */
+/** For result_envelope: the client that made the request and the fingerprint of its key. */
 export function resultBinding(clientUuid: string, fingerprint: string): string {
   return `${bindingPrefix}${clientUuid}.${fingerprint}`
 }
 
-/** What an auth_envelope is sent with. Keys are given as SPKI in DER. */
+/** The members sent with an auth_envelope. Keys are SPKI in DER. */
 export interface BoundMembers {
   data_envelope?: Envelope | undefined
   query_envelope?: Envelope | undefined
@@ -38,7 +38,7 @@ export interface BoundMembers {
   new_client_public_key?: Uint8Array | undefined
 }
 
-/** For auth_envelope: what else stands in the request, in this order; nothing else does. */
+/** For auth_envelope: hashes of all other members of the request, in this order. */
 export async function authBinding(members: BoundMembers): Promise<string> {
   const { data_envelope, query_envelope, recipient_public_key, new_client_public_key } = members
   const hashes: [string, string | undefined][] = [
@@ -51,17 +51,17 @@ export async function authBinding(members: BoundMembers): Promise<string> {
   return bindingPrefix + (await hashOf(utf8.encode(lines.join(''))))
 }
 
-/** Base64url of the SHA-256 of `encrypted_key.iv.ciphertext.tag.aad`, members as sent, an absent aad empty. */
+/** Base64url of the SHA-256 of `encrypted_key.iv.ciphertext.tag.aad`, with members as sent. A missing aad is empty. */
 export async function envelopeHash({ encrypted_key, iv, ciphertext, tag, aad = '' }: Envelope): Promise<string> {
   return hashOf(utf8.encode([encrypted_key, iv, ciphertext, tag, aad].join('.')))
 }
 
-/** What result_proof is the HMAC of. `requestId` is the one of the auth_envelope, as it was sent. */
+/** The input of result_proof's HMAC. `requestId` is that of the auth_envelope, as sent. */
 export async function resultProofInput(requestId: string, resultEnvelope: Envelope): Promise<string> {
   return `ksp1-result.v1.${requestId}.${await envelopeHash(resultEnvelope)}`
 }
 
-/** Base64url of HMAC-SHA-256 under the bytes of the consumed nonce: only who knew the challenge can make it. */
+/** Base64url of HMAC-SHA-256, keyed with the consumed nonce: only someone who knew the challenge can create it. */
 export async function resultProof(
   nonce: Uint8Array<ArrayBuffer>,
   requestId: string,
@@ -73,7 +73,7 @@ export async function resultProof(
   return toBase64url(new Uint8Array(await subtle.sign('HMAC', key, input)))
 }
 
-/** What the service keeps of a nonce: the SHA-256 of its bytes. */
+/** What the service stores of a nonce: the SHA-256 of its bytes. */
 export async function nonceHash(nonce: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', new Uint8Array(nonce)))
 }

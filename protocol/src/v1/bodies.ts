@@ -1,4 +1,4 @@
-/** Requests and answers of the legacy protocol (v1), which is deprecated: agents use v4. */
+/** Requests and responses of the legacy protocol (v1), which is deprecated: agents use v4. */
 import { Type, type Static } from 'typebox'
 import { Dictionary, Nullable, Strict, Text, Timestamp } from '../schema.ts'
 import { envelopeAlg, envelopeEnc, keyAlgorithm, maxKeyIdLength, version } from './envelope.ts'
@@ -6,7 +6,7 @@ import { envelopeAlg, envelopeEnc, keyAlgorithm, maxKeyIdLength, version } from 
 const Base64url = (description: string) =>
   Type.String({ description: `${description}, in base64url; padding is optional` })
 
-/** How it looks. `readEnvelope` judges it, with a code of its own for each member. */
+/** For documentation. `readEnvelope` validates it, with a specific error code for each member. */
 export const EnvelopeSchema = Strict(
   {
     v: Type.Literal(version),

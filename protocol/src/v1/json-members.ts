@@ -1,6 +1,6 @@
 /**
- * Looks at JSON text as it was written, for what `JSON.parse` hides. Of text that is no JSON nothing is said: it may come
- * here first all the same, as parsing what is crowded with objects takes long.
+ * Scans JSON text for details that `JSON.parse` hides. The text need not be valid JSON: it is scanned first, as parsing
+ * JSON with very many objects is slow.
  */
 const quote = 0x22
 const comma = 0x2c
@@ -12,12 +12,12 @@ const openObject = 0x7b
 const closeObject = 0x7d
 
 /**
- * Whether some object in this JSON text has two members of one name. Readers disagree on which of them counts, so that
- * one could check what another does not use. True also past so many objects, lists and members: looking at each of a
- * million takes a while, and who expects few need not.
+ * Whether an object in this JSON has two members of the same name. Parsers disagree on which one counts, so one could
+ * check a value that another doesn't use. Also true if there are more than `maxParts` objects, lists and members, as
+ * scanning a million of them is slow.
  */
 export function hasRepeatedMember(json: string, maxParts = Number.POSITIVE_INFINITY): boolean {
-  /** The names seen in each object that is open; undefined for an array. */
+  /** The names seen in each open object. Undefined for an array. */
   const open: (Set<string> | undefined)[] = []
   let isRepeated = false
   let parts = 0
@@ -39,8 +39,8 @@ export function hasRepeatedMember(json: string, maxParts = Number.POSITIVE_INFIN
 }
 
 /**
- * The members of the objects in the lists that stand in the outermost object, each as its very text: of
- * `{"items": [{"a": 1.0}]}` that is one map, in which "a" is `1.0`. A number keeps digits that JavaScript would lose.
+ * The source text of the members of objects in lists of the outermost object. For `{"items": [{"a": 1.0}]}`, one map in
+ * which "a" is `1.0`. Numbers keep digits that JavaScript would lose.
  */
 export function entryTexts(json: string): Map<string, string>[] {
   const entries: Map<string, string>[] = []
@@ -71,11 +71,11 @@ export function entryTexts(json: string): Map<string, string>[] {
   return entries
 }
 
-/** `opened` and `member` end the scan by returning true. */
+/** `opened` and `member` stop the scan by returning true. */
 interface Visitor {
   opened: (isObject: boolean) => unknown
   closed: (at: number) => void
-  /** `after`: where its value begins, blanks included. */
+  /** `after`: where its value begins, including whitespace. */
   member: (name: string, after: number) => unknown
   comma?: (at: number) => void
 }
@@ -106,7 +106,7 @@ function endOfString(json: string, from: number): number {
   return json.length
 }
 
-/** Escapes are undone: "a" and "\u0061" are one name. */
+/** Decodes escapes: "a" and "\u0061" are the same name. */
 function nameIn(text: string): string {
   if (!text.includes('\\')) return text.slice(1, -1)
   try {

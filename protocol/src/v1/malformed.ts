@@ -1,6 +1,6 @@
 /**
- * What was sent does not have the form that the protocol asks for. The message names the rule and holds nothing of what
- * was sent, so that it may stand in a log.
+ * The input does not have the format that the protocol requires. The message names the rule and contains nothing of the
+ * input, so it can be logged.
  */
 export class Malformed extends Error {
   constructor(rule: string) {

@@ -2,7 +2,7 @@ import { Malformed } from './malformed.ts'
 
 export type Members = Record<string, unknown>
 
-/** An object whose members are all known, and all there but for the optional ones. */
+/** An object with all required members and no unknown ones. */
 export function membersOf(
   what: string,
   value: unknown,
@@ -30,18 +30,18 @@ export function textOf(what: string, value: unknown, maxLength: number): string 
   return value
 }
 
-/** In either case, as it was written: programs write them in both. */
+/** Accepts upper and lower case and returns it unchanged. */
 export function uuidOf(what: string, value: unknown): string {
   if (typeof value === 'string' && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value)) return value
   throw new Malformed(`${what}: no uuid`)
 }
 
-/** ISO 8601 in UTC, written with Z or +00:00, with up to nine digits of a second's fraction. */
+/** ISO 8601 in UTC, with Z or +00:00 and up to nine fractional digits. */
 export function timeOf(what: string, value: unknown): Date {
   const form = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?(?:Z|\+00:00)$/
   const seconds = typeof value === 'string' ? form.exec(value)?.[1] : undefined
   const time = new Date(seconds === undefined ? Number.NaN : (value as string))
-  // The thirtieth of February is read as a day in March.
+  // Date parses February 30 as a day in March.
   if (Number.isNaN(time.getTime()) || !time.toISOString().startsWith(seconds ?? '')) {
     throw new Malformed(`${what}: no time in UTC`)
   }

@@ -1,4 +1,4 @@
-/** What envelopes hold. Readers are strict, and throw `Malformed` with the rule that was broken. */
+/** The plaintexts of envelopes. Readers are strict and throw `Malformed` with the rule that was broken. */
 import { fromBase64url } from './base64url.ts'
 import { version } from './envelope.ts'
 import { Malformed } from './malformed.ts'
@@ -71,13 +71,13 @@ export interface ResultPayload {
   missing: string[]
 }
 
-/** An authentication payload as it was read. Whether it is true is for the service to say. */
+/** A parsed authentication payload. The service verifies it. */
 export interface Auth {
-  /** Any text: one that is no action fits no endpoint. */
+  /** Any text. An unknown action matches no endpoint. */
   action: string
   clientUuid: string
   challengeId: string
-  /** As it was sent: result_proof is made with it. */
+  /** As sent: result_proof is computed from it. */
   requestId: string
   nonce: Uint8Array<ArrayBuffer>
   issuedAt: Date
@@ -102,7 +102,7 @@ export function readAuthPayload(value: unknown): Auth {
   return auth
 }
 
-/** What a client reads out of challenge_for_client. */
+/** Parses the plaintext of challenge_for_client. */
 export function readChallengePayload(value: unknown): ChallengePayload {
   const names = ['v', 'type', 'purpose', 'client_uuid', 'challenge_id', 'nonce', 'issued_at', 'expires_at']
   const members = membersOf('challenge', value, names, [])
@@ -117,7 +117,7 @@ export function readChallengePayload(value: unknown): ChallengePayload {
   return members as unknown as ChallengePayload
 }
 
-/** The namespace comes back normalised, an absent `metadata` as an empty object. */
+/** Returns a normalized namespace, and an empty object for missing `metadata`. */
 export function readSavePayload(value: unknown): { namespace: string; items: Required<Item>[] } {
   const members = membersOf('kv.save', value, ['v', 'type', 'namespace', 'items'], [])
   literal('v', members['v'], version)
@@ -127,7 +127,7 @@ export function readSavePayload(value: unknown): { namespace: string; items: Req
   return { namespace: normalizeNamespace(members['namespace']), items }
 }
 
-/** The namespace comes back normalised. */
+/** Returns a normalized namespace. */
 export function readQueryPayload(value: unknown): { namespace: string; keys: string[] } {
   const members = membersOf('kv.read', value, ['v', 'type', 'namespace', 'keys'], [])
   literal('v', members['v'], version)
@@ -137,7 +137,7 @@ export function readQueryPayload(value: unknown): { namespace: string; keys: str
   return { namespace: normalizeNamespace(members['namespace']), keys }
 }
 
-/** What a client reads out of result_envelope. */
+/** Parses the plaintext of result_envelope. */
 export function readResultPayload(value: unknown): ResultPayload {
   const members = membersOf('kv.read.result', value, ['v', 'type', 'namespace', 'items', 'missing'], [])
   literal('v', members['v'], version)
@@ -169,7 +169,7 @@ function entriesOf(what: string, value: unknown): unknown[] {
   throw new Malformed(`${what}: not 1 to ${maxEntries} entries`)
 }
 
-/** Which of two would win is nobody's guess to make. */
+/** It would be unclear which of two values counts. */
 function assertDistinct(keys: readonly string[]): void {
   if (new Set(keys).size !== keys.length) throw new Malformed('key: twice the same')
 }
