@@ -1,4 +1,4 @@
-/** What an attack is made of: a client with many addresses, a pace, and connections that are kept open. */
+/** Tools for attacks: a client with many addresses, a rate, and connections that stay open. */
 import { once } from 'node:events'
 import { Agent } from 'node:http'
 import { connect } from 'node:net'
@@ -12,18 +12,18 @@ export interface AgentCredentials {
   grantId: string
 }
 
-/** What attackers know: where the service is, the upstream that it calls, and an agent that a person approved. */
+/** What attackers know: the service's port, its upstream, and an approved agent. */
 export interface Victim {
   port: number
   upstreamHost: string
   approved: AgentCredentials
 }
 
-/** Each call and each connection comes from the next of 100 addresses. */
+/** Rotates through 100 client addresses. */
 interface ManyAddresses {
   call: (method: string, path: string, call?: Call) => Promise<Reply>
   open: () => Promise<Socket>
-  /** Sends these bytes on a connection of their own, and gives the status of the answer. */
+  /** Sends these bytes on a new connection, and returns the status of the response. */
   send: (bytes: string) => Promise<string>
 }
 
@@ -35,30 +35,30 @@ interface Pace {
 }
 
 export interface Attacker extends Victim, ManyAddresses, Pace {
-  /** Agents that registered themselves and have a sandbox. */
+  /** Self-registered agents with a sandbox. */
   strangers: AgentCredentials[]
 }
 
-/** By name, which says what the attack does. */
+/** Attacks by name. The name describes what the service has to withstand. */
 export type Attacks = Record<string, (attacker: Attacker) => Promise<void>>
 
 /** Counts by HTTP status or event. */
 export type Tally = Record<string, number>
 
-/** All of 127.0.0.0/8 is this machine, and to the service each address is another client. */
+/** All of 127.0.0.0/8 is loopback, and each address is a different client to the service. */
 const addresses = Array.from({ length: 100 }, (_, index) => `127.0.1.${index + 1}`)
 const mostPending = 32
 const answerMs = 30_000
-/** Opening all connections in one moment, or again at once, would be a flood of its own. */
+/** Opening all connections at once, or reopening them immediately, would be a flood of its own. */
 const openEveryMs = 20
 const reopenMs = 500
-/** A client that does not read never learns that the service has closed its connection. */
+/** A client that does not read never notices that the service has closed its connection. */
 const renewMs = 30_000
 
 export interface Extent {
   /** Ends the attacks. */
   signal: AbortSignal
-  /** Multiplies how often things are done, and how many connections are kept open. */
+  /** Multiplies rates and numbers of connections. */
   intensity: number
 }
 
@@ -161,7 +161,7 @@ function codeOf(error: unknown): string {
   return code ?? name
 }
 
-/** A request as text, for what no HTTP client would send. */
+/** A raw request, for what no HTTP client would send. */
 export function rawRequest(
   { port }: Pick<Victim, 'port'>,
   line: string,

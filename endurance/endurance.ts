@@ -73,7 +73,7 @@ interface Measured extends GoodCallsMade {
   what: string
   standstillMs: number
   memory: number
-  /** `stolen`: CPU steal time, which the host gave to other virtual machines. It adds latency in any phase. */
+  /** `stolen`: CPU steal time, when the host ran other virtual machines. It adds latency in any phase. */
   cpu: { service: number; attacker: number; callers: number; stolen: number }
 }
 

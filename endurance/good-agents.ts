@@ -1,6 +1,4 @@
-/**
- * Agents that call at a steady rate, whether or not earlier calls have been answered, and measure how long each takes.
- */
+/** Agents that call at a constant rate, even if earlier calls are still pending, and measure the latency of each. */
 import { Agent } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { callService } from '../e2e/http-call.ts'
@@ -12,9 +10,9 @@ export interface SteadyCalls {
   port: number
   upstreamHost: string
   agents: AgentCredentials[]
-  /** Of all agents together. */
+  /** Total rate of all agents. */
   perSecond: number
-  /** Part of each call's path: no other run has it. */
+  /** Part of each call's path, unique to this run. */
   name: string
   /** How long the service may wait for the upstream. */
   timeoutMs?: number
@@ -26,7 +24,7 @@ export interface GoodCalls extends SteadyCalls {
 
 export interface CallMade {
   index: number
-  /** By the monotonic clock, in milliseconds. */
+  /** Monotonic clock, in milliseconds. */
   beganAt: number
   tookMs: number
   /** What came instead of the upstream's response: `503 not_ready`, `ECONNRESET`. */
@@ -41,9 +39,9 @@ export interface GoodCallsMade {
   p50: number
   p99: number
   longest: number
-  /** The p99 in each twentieth of the time. */
+  /** The p99 of each twentieth of the run. */
   p99OverTime: number[]
-  /** The longest in each twentieth of the time. */
+  /** The longest of each twentieth of the run. */
   longestOverTime: number[]
 }
 

@@ -1,4 +1,4 @@
-/** What one agent can do that a person has approved: call the provider's API in every way that costs the service most. */
+/** Attacks of one approved agent: the calls to the provider's API that cost the service most. */
 import { rawRequest } from './attack.ts'
 import type { Attacker, Attacks } from './attack.ts'
 import { paths } from './upstream.ts'
@@ -7,7 +7,7 @@ const mebibyte = 1024 ** 2
 
 let serial = 0
 
-/** Each call has a path of its own, so that its record can be found. */
+/** Each call has a unique path, so that its record can be found. */
 function callBody({ approved, upstreamHost }: Attacker, path: string, more: object = {}): object {
   const url = `https://${upstreamHost}${path}/hostile-${process.pid}-${++serial}`
   return { grant_id: approved.grantId, method: 'GET', url, ...more }

@@ -1,8 +1,7 @@
 /**
- * `npm run endurance -- --memory`: how much memory one process on SQLite takes with many accounts. 50,000 calls are
- * made as fast as they go, spread over 1,000 agents with an account each; then they go on for `--seconds` at a steady
- * rate, at which every account's connection to the upstream stays open. Memory has to stay under a bar, and must not
- * grow.
+ * `npm run endurance -- --memory`: measures the memory of one process on SQLite with many accounts. Makes 50,000 calls
+ * as fast as possible, spread over 1,000 agents with an account each. Then continues for `--seconds` at a constant rate
+ * at which every account's connection to the upstream stays open. Memory has to stay under a limit and must not grow.
  */
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -27,7 +26,7 @@ const mostBytes = 250 * megabyte
 const mostGrowth = 10 * megabyte
 
 export async function measureMemory(scope: Scope, seconds: number, say: (line: string) => void): Promise<boolean> {
-  // It keeps connections open for longer than the service does.
+  // It keeps connections open longer than the service does.
   const { host, caFile } = await startTestUpstream(scope)
   const outside = { host, caFile, profiles: undefined }
   const size = { agents: accounts, grantsPerAgent: 1, auditRecords: 0 }

@@ -113,7 +113,7 @@ function sqliteBeside(...steps: (string | number)[]): Task {
   }
 }
 
-/** A copy of the whole database while the service runs. */
+/** Copies the whole database while the service runs. */
 const backup: Task = async (needs) => {
   const copy = join(needs.service.dataDir, 'copy.db')
   await sqliteBeside(`vacuum into '${copy}'`)(needs)
@@ -169,7 +169,7 @@ const longReader: Task = async (needs) => {
   await sleep(3_000)
 }
 
-/** Another process of the service starts on the same data, as a worker does, and stops. */
+/** Starts and stops another process of the service on the same data, as a worker does. */
 const anotherInstance: Task = async ({ scope, service }) => {
   const env = { ...withoutProbe(service.env), PORT: String(await freePort()) }
   const other = await startService(scope, 'sqlite', env)

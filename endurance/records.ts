@@ -1,7 +1,7 @@
 /**
- * `npm run endurance -- --records 1000000`: a service with a long audit log. Another process requests `/healthz` every
- * 20 ms while everything that callers, operators and the service itself do with the log is done, one task after the
- * other. No response may take longer than 100 ms.
+ * `npm run endurance -- --records 1000000`: a service with a long audit log. A separate process requests `/healthz`
+ * every 20 ms while everything that callers, operators and the service itself do with the log runs, one task after the
+ * other. `/healthz` must never take longer than 100 ms.
  */
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -34,7 +34,7 @@ export interface RecordsOrder {
   isPostgres: boolean
   /** Only tasks whose name contains one of these words; all if empty. */
   only: string[]
-  /** Where the filled SQLite database is kept, to be used again. */
+  /** Folder that keeps the seeded SQLite database for the next run. */
   seeded: string | undefined
   profiles: string | undefined
 }
@@ -56,7 +56,7 @@ export async function measureRecords(scope: Scope, order: RecordsOrder, say: (li
   const masterKeyFile = join(folder, 'master-key')
   if (order.isPostgres) writeFileSync(masterKeyFile, randomBytes(32).toString('base64url'), { mode: 0o600 })
   const env = await settingsFor(scope, engine, {
-    // Unlike a key in the environment, `keys rotate` can replace one in a file.
+    // `keys rotate` can replace a key in a file, but not one in the environment.
     ...(order.isPostgres && { SALLYPORT_MASTER_KEY_FILE: masterKeyFile }),
     SALLYPORT_EGRESS_ALLOW: host,
     SALLYPORT_EGRESS_CA_FILE: authority.caFile,

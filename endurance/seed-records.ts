@@ -20,7 +20,7 @@ export interface RecordSeed {
 }
 
 export interface SeededRecords {
-  /** Has grants to all agents. */
+  /** Has granted access to all agents. */
   userId: string
   /** Has grants of all users. */
   agent: SeededAgent
@@ -40,7 +40,7 @@ interface Between {
 
 const days = 120
 const dayMs = 86_400_000
-/** Each start of a process begins a chain. */
+/** Each process start begins a new audit chain. */
 const starts = 30
 const perCommit = 500
 

@@ -1,9 +1,9 @@
-/** What someone can do who has 100 addresses and no approval: register agents, use their sandboxes, and misbehave. */
+/** Attacks by someone with 100 addresses and no approval: registers agents, uses their sandboxes, and misbehaves. */
 import { requestKinds } from '../e2e/cut-connections.ts'
 import { rawRequest } from './attack.ts'
 import type { AgentCredentials, Attacker, Attacks } from './attack.ts'
 
-/** Bodies that a careless regular expression or parser takes long for. */
+/** Bodies that are slow for a careless regular expression or parser. */
 const slowBodies = [
   `method ;name=${' '.repeat(20_000)}`,
   `Content-Disposition: form-data${'; name='.repeat(5000)}`,
@@ -19,7 +19,7 @@ const documents = [...largeDocuments, '/SKILL.md', '/llms.txt', '/healthz', '/v4
 
 const pick = <T>(list: T[], index: number): T => list[index % list.length] as T
 
-/** One of the agents that have registered by now. */
+/** One of the agents registered so far. */
 function stranger({ strangers, port }: Attacker, index: number): AgentCredentials {
   return strangers.length === 0 ? { token: `none-${port}`, grantId: 'none' } : pick(strangers, index)
 }

@@ -33,7 +33,7 @@ export const answer: RequestListener = (request, response) => {
   response.writeHead(200, { 'content-type': type, 'content-length': body.length }).end(body)
 }
 
-/** As fast as it is read. */
+/** Streams as fast as the client reads. */
 function streamWithoutEnd(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   const push = () => {

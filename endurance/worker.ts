@@ -1,4 +1,7 @@
-/** A process of the endurance run: makes the good calls or one attacker's, or is the API that the attacker calls. */
+/**
+ * A child process of the endurance run: makes the good calls or an attacker's, or serves the API that the attacker
+ * calls.
+ */
 import { setPriority } from 'node:os'
 import type { Certificate } from '../server/testkit/certificates.ts'
 import { startTlsUpstream } from '../server/testkit/tls-upstream.ts'
@@ -15,13 +18,15 @@ export type AttackerKind = keyof typeof attacks
 
 export type Order =
   | { kind: 'good calls'; calls: GoodCalls }
-  /** Answers with its port. */
+  /** Replies with its port. */
   | { kind: 'upstream'; tls: Certificate }
-  /** Answers with method and path of each request that reached the upstream. */
+  /** Replies with method and path of each request that reached the upstream. */
   | { kind: 'requests' }
   | { kind: 'attack'; attacker: AttackerKind; victim: Victim; seconds: number; intensity: number; only: string[] }
 
-/** Attackers and their upstreams have machines of their own: here they must not take the service's processor time. */
+/**
+ * In reality attackers and their upstreams have their own machines: here they must not compete for the service's CPU.
+ */
 const lowPriority = 15
 
 process.on('disconnect', () => process.exit())

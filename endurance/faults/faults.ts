@@ -13,11 +13,11 @@ import type { Kind, Postgres, SetUp } from './set-ups.ts'
 export interface Fault {
   name: string
   on: readonly Kind[]
-  /** How long it lasts, once it has begun. */
+  /** Duration of the fault. */
   seconds: number
-  /** May say more about what callers saw. */
+  /** May return a note on what callers saw. */
   begin: (setUp: SetUp) => unknown
-  /** Takes the cause away. */
+  /** Removes the cause. */
   end?: (setUp: SetUp) => unknown
   /** The fault affects one API host, which additional callers call meanwhile. */
   host?: boolean
@@ -29,7 +29,7 @@ const everywhere = kinds
 const [sqlite, workers, instances] = kinds
 
 export const faults: readonly Fault[] = [
-  // Warms the service up as well.
+  // Also warms up the service.
   { name: 'None', on: everywhere, seconds: 10, begin: () => undefined, servesAll: everywhere },
   {
     name: 'A process is killed (SIGKILL)',

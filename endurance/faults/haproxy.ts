@@ -1,4 +1,4 @@
-/** HAProxy in front of the instances, with the configuration of docs/reliability.md, except for addresses. */
+/** HAProxy in front of the instances, with the configuration of docs/reliability.md. Only the addresses differ. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'

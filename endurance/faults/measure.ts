@@ -15,7 +15,7 @@ export interface Result {
   callersOfHost: Seen | undefined
   /** Seconds from the end of the fault to the first call after which all succeed. */
   recoverySeconds: number
-  /** Calls that reached an API and are not recorded. */
+  /** Calls that reached an API but are not recorded. */
   lost: number
   /** Calls that reached an API or are recorded more than once. */
   doubled: number

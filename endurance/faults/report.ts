@@ -1,4 +1,4 @@
-/** The results as one table, for a terminal and as Markdown. */
+/** Formats the results as a table, for a terminal and as Markdown. */
 import { mostRecoverySeconds } from './measure.ts'
 import type { Result, Seen } from './measure.ts'
 

@@ -32,7 +32,7 @@ const isNamed = (wanted: string[], name: string) =>
   wanted.some((text) => name.toLowerCase().includes(text.toLowerCase()))
 const say = (line: string) => process.stderr.write(`${line}\n`)
 
-/** Stops the processes and servers that `work` has started, also when it throws. */
+/** Stops all processes and servers that `work` has started, even if it throws. */
 async function scoped<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
   const endings: (() => unknown)[] = []
   try {

@@ -79,9 +79,7 @@ export async function startWorld(scope: Scope): Promise<World> {
   }
 }
 
-/**
- * Every third connection is closed after its response, so that names are resolved and connections opened continuously.
- */
+/** Closes every third connection after its response, so that names are resolved and connections opened all the time. */
 function sometimesClosing(): RequestListener {
   let count = 0
   return (request, response) => {

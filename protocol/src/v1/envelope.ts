@@ -70,7 +70,7 @@ export function readEnvelope(
     // The shortest JSON object is {}.
     ciphertext: bytesOf('ciphertext', members['ciphertext'], 2, maxBytes),
     tag: bytesOf('tag', members['tag'], tagBytes, tagBytes),
-    // Must not be empty if present: that would be a second way to write none.
+    // An empty aad is accepted and means the same as a missing one.
     aad: Object.hasOwn(members, 'aad') ? bytesOf('aad', members['aad'], 0, maxAadBytes) : new Uint8Array(),
   }
   return { envelope: members as unknown as Envelope, parts }
