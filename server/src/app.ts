@@ -94,15 +94,12 @@ export interface App {
   flushRefusals: () => Promise<void>
   /** Resolves once the outcomes of finished calls are recorded. */
   settle: () => Promise<void>
-  /**
-   * Signs the head of the audit log and writes it to the log output, which can be stored out of the service's reach.
-   */
+  /** Signs the head of the audit log and logs it, so that it can be stored out of the service's reach. */
   signRecord: () => Promise<void>
   /** Aborts calls in progress whose grants have ended. Does nothing if there are none. */
   checkCallsInFlight: () => Promise<void>
   /**
-   * Sends changes of other instances to event streams, and ends those of invalid sessions. Does nothing if there are
-   * none.
+   * Sends other instances' changes to event streams, and ends those of invalid sessions. Does nothing without streams.
    */
   checkListeners: () => Promise<void>
   /** Aborts all calls in progress. Resolves once that is recorded. */

@@ -1,4 +1,4 @@
-/** Creates a grant when a user approves a request. Grant, status, callback and audit record are one transaction. */
+/** The only place where a user's approval creates a grant. Grant, status, callback and audit record are one commit. */
 import { canonicalJson } from '@sallyport/protocol/canonical-json'
 import type { AgentStore } from '../agents/agent-store.ts'
 import { statusOf as connectionStatusOf } from '../connections/connection.ts'
