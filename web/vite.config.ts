@@ -9,7 +9,7 @@ import type { Plugin } from 'vite'
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const output = at('../server/dist/pages')
 
-/** Scripts and styles are compressed once, here, instead of at each answer. */
+/** Compresses scripts and styles at build time instead of per response. */
 function compressed(): Plugin {
   return {
     name: 'compressed',
@@ -24,7 +24,7 @@ function compressed(): Plugin {
   }
 }
 
-/** Two pages, which the service serves under a policy that knows no inline script, no data URL and no other host. */
+/** Two pages. The service's CSP forbids inline scripts, data URLs and other hosts. */
 export default defineConfig({
   root: at('.'),
   plugins: [react(), tailwind(), compressed()],
@@ -32,7 +32,7 @@ export default defineConfig({
     outDir: output,
     emptyOutDir: true,
     assetsInlineLimit: 0,
-    // Of the packages whose code is in the pages. Packed with them, not served.
+    // Licenses of bundled packages. Published with the pages, but not served.
     license: { fileName: 'licenses.md' },
     modulePreload: { polyfill: false },
     target: 'es2022',
@@ -43,7 +43,7 @@ export default defineConfig({
         'authenticator-sw': at('authenticator/service-worker.ts'),
       },
       output: {
-        // A worker is known by its address, which has to stay.
+        // A service worker's URL has to stay the same.
         entryFileNames: ({ name }) => (name === 'authenticator-sw' ? '[name].js' : 'assets/[name]-[hash].js'),
       },
     },

@@ -1,4 +1,7 @@
-/** What stands behind the # of the address. A pairing code makes a device of whoever has it, so it is taken out at once. */
+/**
+ * Reads the fragment of the URL. Anyone with a pairing code can pair a device, so the code is removed from the URL
+ * immediately.
+ */
 import { useSyncExternalStore } from 'react'
 
 const requestId = /^arq_[0-9a-hjkmnp-tv-z]{26}$/
@@ -9,7 +12,10 @@ export function takePairingCode(): string {
   return code ?? ''
 }
 
-/** The request that is open, if any. Anybody can write an address: only an id is taken, and opening decides nothing. */
+/**
+ * The id of the open request, if any. Anyone can craft a URL, so only an id is read from it, and opening a request
+ * decides nothing.
+ */
 export function useOpenRequest(): string | undefined {
   const hash = useSyncExternalStore(onHash, () => location.hash)
   const id = new URLSearchParams(hash.slice(1)).get('request') ?? ''

@@ -1,4 +1,4 @@
-/** What came of it, and what this device signed for it. */
+/** The result of a decision, and what this device signed. */
 import type { AccessRequest } from '@sallyport/sdk'
 import { describeGrant } from '../console/grants/describe-grant.ts'
 import { Fact, Facts } from '../ui/facts.tsx'

@@ -1,4 +1,4 @@
-/** A paired device in a browser: not paired yet, or waiting for its person to decide. */
+/** The authenticator page: pairs this browser, or shows the requests to decide. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { ReactNode } from 'react'

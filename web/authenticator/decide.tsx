@@ -1,4 +1,4 @@
-/** One request: what it asks for, what is allowed of it, and the signature that says so. */
+/** One request: what the agent asks for, the chosen terms, and the signature. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { AccessRequest, DeviceClient, Grant, Signed } from '@sallyport/sdk'
@@ -11,10 +11,10 @@ import { Answered } from './answered.tsx'
 import { Question } from './question.tsx'
 import { Trouble } from './trouble.tsx'
 
-/** What was decided here, and what was signed for it. */
+/** A decision made here, and what was signed. */
 export interface Answer {
   grant?: Grant
-  /** Absent of a denial where the service needs none. */
+  /** Undefined for a denial that needs no signature. */
   signed: Signed | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * What this browser keeps of being a device: its key, which Web Crypto lets nobody export, and its session. IndexedDB
- * takes a key as it is, so that it survives a restart without ever having been bytes.
+ * Stores this device in the browser: its session and its key, which Web Crypto does not export. IndexedDB stores the
+ * key object itself, so it survives a restart without being exposed as bytes.
  */
 import type { DeviceKeyPair } from '@sallyport/sdk'
 
@@ -8,7 +8,7 @@ export interface KeptDevice {
   deviceId: string
   sessionToken: string
   key: DeviceKeyPair
-  /** What a browser subscribes to Web Push with. */
+  /** Browsers need it to subscribe to Web Push. */
   vapidPublicKey: string
 }
 

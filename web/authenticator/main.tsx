@@ -7,13 +7,13 @@ import { Authenticator } from './authenticator.tsx'
 import { registerWorker } from './installed.ts'
 
 const pairingCode = takePairingCode()
-// Whoever touched a notification while the page was open.
+// A notification was clicked while the page was open.
 if ('serviceWorker' in navigator) {
   navigator.serviceWorker.addEventListener('message', ({ data }: MessageEvent<{ accessRequestId?: string }>) => {
     if (data.accessRequestId) location.hash = addressOf(data.accessRequestId)
   })
 }
-// Without it the page works all the same, as long as there is a network.
+// Without it the page still works online.
 registerWorker().catch(() => undefined)
 
 const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } })

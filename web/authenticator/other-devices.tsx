@@ -1,4 +1,4 @@
-/** What only a device that decides can do about others: let one decide, and lift the rule that one must. */
+/** Actions that need a deciding device: letting another device decide, and turning off device-only approval. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Device, DeviceClient, MeReply } from '@sallyport/sdk'
 import { Action } from '../ui/action.tsx'

@@ -1,4 +1,4 @@
-/** Makes a device of this browser: a key that can't leave it, and the code that says whose device it is. */
+/** Pairs this browser: creates a key that can't be exported, and sends the pairing code. */
 import { generateDeviceKey, pairDevice } from '@sallyport/sdk'
 import { useState } from 'react'
 import { Action } from '../ui/action.tsx'
@@ -84,7 +84,7 @@ export function Pair({ code, onPaired }: { code: string; onPaired: () => unknown
   )
 }
 
-/** What the person will know it by; they can change it. */
+/** A default device name, which the user can change. */
 function deviceName(): string {
   const { userAgent } = navigator
   const system = /Android|iPhone|iPad|Mac|Windows|Linux/.exec(userAgent)?.[0] ?? 'device'

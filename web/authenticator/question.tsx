@@ -1,4 +1,4 @@
-/** The question on a device. What would be signed is shown in words, and as the very text, before it is. */
+/** The request on a device. Shows what will be signed in words, and as the exact text, before it is signed. */
 import { canonicalJson } from '@sallyport/protocol/canonical-json'
 import { useState } from 'react'
 import type { AccessRequest, Connection, DeviceClient, Signed } from '@sallyport/sdk'
@@ -18,7 +18,7 @@ import type { Answer } from './decide.tsx'
 interface QuestionProps {
   device: DeviceClient
   request: AccessRequest
-  /** Those at the provider that can be used. */
+  /** The user's active accounts at the provider. */
   accounts: Connection[]
   onAnswer: (answer: Answer) => void
 }
@@ -28,7 +28,7 @@ export function Question({ device, request, accounts, onAnswer }: QuestionProps)
   const [choices, setChoices] = useState(() => firstChoices(request, null))
   const guard = useGuard(request.access_request_id)
   const canApprove = accounts.length > 0
-  // What is signed is what is in view, to the millisecond.
+  // Signs exactly what is displayed, to the millisecond.
   const decided = decisionOf(request, choices, accounts, useNow())
   const id = request.access_request_id
 

@@ -1,7 +1,7 @@
 /// <reference lib="webworker" />
 /**
- * Lets the authenticator open without a network, and shows what is pushed to it. It keeps the page itself, never an
- * answer of the API: what is shown of requests and decisions always comes from the service.
+ * Lets the authenticator open offline, and shows push notifications. Caches only the page, never API responses:
+ * requests and decisions always come from the service.
  */
 const worker = self as unknown as ServiceWorkerGlobalScope
 
@@ -32,7 +32,7 @@ worker.addEventListener('fetch', (event) => {
   const { origin, pathname } = new URL(request.url)
   if (request.method !== 'GET' || origin !== worker.location.origin) return
   if (pathname === page) event.respondWith(newest(request))
-  // Their names change with what is in them.
+  // Names contain a hash of the content.
   if (pathname.startsWith('/assets/')) event.respondWith(kept(request))
   if (['/favicon.svg', '/authenticator.webmanifest', '/authenticator-192.png'].includes(pathname))
     event.respondWith(kept(request))
@@ -66,7 +66,7 @@ worker.addEventListener('push', (event) => {
     worker.registration.showNotification(pushed.title, {
       body: pushed.body,
       icon: '/authenticator-192.png',
-      // A later message about the same request takes the place of this one.
+      // A later message about the same request replaces this one.
       tag: pushed.access_request_id,
       requireInteraction: true,
       data: { accessRequestId: pushed.access_request_id },
@@ -80,7 +80,7 @@ worker.addEventListener('notificationclick', (event) => {
   event.waitUntil(open(accessRequestId))
 })
 
-/** In the window that is open already, if there is one. Opening decides nothing. */
+/** Uses a window that is already open, if there is one. Opening decides nothing. */
 async function open(accessRequestId: string): Promise<void> {
   const windows = await worker.clients.matchAll({ type: 'window' })
   const [window] = windows.filter(({ url }) => new URL(url).pathname === page)

@@ -1,4 +1,4 @@
-/** What this device is to the service: its name, its key, whether it may decide and whether it rings. */
+/** This device's name and key, whether it can approve, and whether notifications are on. */
 import { thumbprintOf } from '@sallyport/sdk'
 import type { Device, DeviceClient, MeReply } from '@sallyport/sdk'
 import { useQuery, useQueryClient } from '@tanstack/react-query'

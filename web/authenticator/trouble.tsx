@@ -1,4 +1,4 @@
-/** Why nothing can be shown: no network, or this device is out. */
+/** Shown on errors: offline, or this device was removed. */
 import { Action } from '../ui/action.tsx'
 import { describeProblem, isProblem } from '../ui/problem.ts'
 import { Notice } from '../ui/view.tsx'

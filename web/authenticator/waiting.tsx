@@ -1,4 +1,4 @@
-/** What waits for a decision, as it comes. */
+/** Pending requests, updated live. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import type { AccessRequest, DeviceClient } from '@sallyport/sdk'
@@ -24,7 +24,7 @@ export function Waiting({ device, kept, onForgotten }: WaitingProps) {
   const requests = useQuery({
     queryKey: ['requests'],
     queryFn: ({ signal }) => device.accessRequests.pending({ limit: 50 }, { signal }).page(),
-    // Events come sooner; this is for when they don't.
+    // Fallback if no events arrive.
     refetchInterval: 30_000,
   })
   const trouble = requests.error ?? me.error
@@ -79,14 +79,14 @@ function Requests({ requests }: { requests: AccessRequest[] }) {
   )
 }
 
-/** While the page is in view; a hidden one is told by push. */
+/** Only while the page is visible. Otherwise there are push notifications. */
 function useLiveRequests(device: DeviceClient): void {
   const queries = useQueryClient()
   useEffect(() => {
     const leaving = new AbortController()
     const follow = async () => {
       for await (const { event } of device.events({ signal: leaving.signal })) {
-        // This device may be out.
+        // This device may have been removed.
         if (event === 'ended') void queries.invalidateQueries()
         if (event === 'changed' || event === 'ready') void queries.invalidateQueries({ queryKey: ['requests'] })
       }

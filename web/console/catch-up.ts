@@ -1,7 +1,6 @@
 /**
- * Asks anew for what has changed, however often it does: one question at a time for each key, a pause, and once more
- * where something changed meanwhile. A busy agent neither floods the service with questions nor keeps them from being
- * answered.
+ * Refetches changed data: one request at a time per key, then a pause, then once more if there were changes meanwhile.
+ * A busy agent can neither flood the service with requests nor keep them from finishing.
  */
 export function createCatchUp(ask: (key: string) => Promise<unknown>, pause: () => Promise<void>) {
   const asking = new Set<string>()

@@ -1,4 +1,4 @@
-/** Which view stands at which address. What is seldom opened is loaded when it is. */
+/** Routes to the views. Rarely used views are loaded on demand. */
 import { Route, Switch } from 'wouter'
 import { later } from '../ui/later.tsx'
 import { View } from '../ui/view.tsx'
@@ -22,7 +22,7 @@ const views = new Map([
   ['devices', Devices],
   ['grants', Grants],
 ])
-// The one that stands at this address is fetched while the service is asked who is here.
+// Start loading the view of this URL while the session is checked.
 views.get(location.pathname.split('/')[1] ?? '')?.load()
 
 export function Console() {

@@ -1,13 +1,13 @@
-/** The lists that several views show. The first word of a key is what live.ts knows it by. */
+/** Lists that several views use. live.ts invalidates them by the first part of their key. */
 import { useQuery } from '@tanstack/react-query'
 import type { Connection } from '@sallyport/sdk'
 import { useNow } from '../ui/time.tsx'
 import { service } from './service.ts'
 
-/** At most so many of a list are asked for at once. */
+/** Maximum records per request. */
 const limit = 200
 
-/** Nobody is told when the time of one is over: that is seen here. */
+/** Expiry sends no event, so expired requests are filtered out here. */
 export function useWaitingRequests() {
   const now = useNow()
   return useQuery({
@@ -17,7 +17,7 @@ export function useWaitingRequests() {
   })
 }
 
-/** Those that have not been disconnected. */
+/** Without disconnected ones. */
 export function useConnections() {
   return useQuery({
     queryKey: ['connections', 'live'],

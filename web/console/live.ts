@@ -1,11 +1,11 @@
-/** What changes at the service is asked for anew, while the page is in view: a hidden tab holds no connection. */
+/** Refetches data that changed, while the page is visible. Hidden tabs hold no connection. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { EventTopic } from '@sallyport/protocol/events'
 import { createCatchUp } from './catch-up.ts'
 import { service } from './service.ts'
 
-/** By topic, the first words of the keys of the queries that are out of date then. */
+/** The query keys that each topic invalidates. */
 const keysOf: Record<EventTopic, string[]> = {
   access_requests: ['access-requests'],
   grants: ['grants'],
@@ -15,7 +15,7 @@ const keysOf: Record<EventTopic, string[]> = {
   muted_agents: ['muted-agents'],
   providers: ['providers'],
   me: ['me'],
-  // Each call changes how often and when its grant and its account were used last.
+  // Each call changes the usage of its grant and its account.
   activity: ['activity', 'grants', 'connections'],
 }
 
@@ -45,13 +45,13 @@ async function follow(signal: AbortSignal, onChange: (topics: EventTopic[]) => v
   try {
     for await (const { event, data } of service.events({ signal })) {
       if (event === 'changed') onChange(data.topics)
-      // The session is over.
+      // The session has ended.
       if (event === 'ended') onChange(['me'])
-      // While nobody listened, anything may have changed.
+      // Anything may have changed while disconnected.
       if (event === 'ready') onChange(eventTopics)
     }
   } catch {
-    // Without it the page is still right whenever it asks.
+    // Without events, the page is still correct whenever it refetches.
   }
 }
 

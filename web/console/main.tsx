@@ -14,7 +14,7 @@ const queries: QueryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // The client has tried again already, and a service on this machine is there without a network.
+      // The SDK has already retried, and a local service is reachable while offline.
       retry: false,
       networkMode: 'always',
     },

@@ -1,4 +1,4 @@
-/** The service as the signed-in person sees it. The session is a cookie that no script can read. */
+/** The service's API for the signed-in user. The session is an HttpOnly cookie. */
 import { createUserClient } from '@sallyport/sdk'
 
 export const service = createUserClient()

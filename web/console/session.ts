@@ -1,4 +1,4 @@
-/** Who is signed in, if anybody is. */
+/** The signed-in user, if any. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Query, QueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
@@ -9,7 +9,7 @@ import { service } from './service.ts'
 const key = ['me']
 const endedKey = ['session-has-ended']
 
-/** null: nobody. undefined: not known yet. */
+/** Null if no one is signed in. Undefined while loading. */
 export function useMe() {
   const queries = useQueryClient()
   return useQuery({
@@ -39,20 +39,20 @@ async function whoIsSignedIn(): Promise<User | null> {
   }
 }
 
-/** Whether a session ended that the page was used with, other than by signing out here. */
+/** Whether the page's session ended other than by signing out here. */
 export function useHasEnded(): boolean {
   return useQuery({ queryKey: endedKey, queryFn: () => false, initialData: false, enabled: false }).data
 }
 
-/** A call was refused for want of a session: the page finds out whether it has ended. */
+/** A call was refused as unauthenticated: checks whether the session has ended. */
 export function lookForSession(queries: QueryClient, problem: unknown): void {
   if (isProblem(problem, 'unauthenticated')) void queries.invalidateQueries({ queryKey: key })
 }
 
-/** What is shown to one user and not to the next. */
+/** Cached data that belongs to one user. */
 const ofOneUser = { predicate: ({ queryKey }: Query) => queryKey[0] !== key[0] && queryKey[0] !== endedKey[0] }
 
-/** After signing in or out: nothing that another person was shown stays. */
+/** After signing in or out, clears all data of the previous user. */
 export function useForgetEverything() {
   const queries = useQueryClient()
   return useCallback(
@@ -72,7 +72,7 @@ export function nameOf({ name, email, user_id: id }: Named): string {
   return name ?? email ?? id
 }
 
-/** What tells apart people of one name. */
+/** Distinguishes users with the same name. */
 export function aboutUser({ name, email, user_id: id }: Named): string | undefined {
   if (name !== null && email !== null) return email
   return name === null && email === null ? undefined : id

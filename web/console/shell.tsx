@@ -1,4 +1,4 @@
-/** What stands around every view: the way to the others, who is signed in, and the line of messages. */
+/** The frame of every view: navigation, the signed-in user, and messages. */
 import type { ReactNode } from 'react'
 import { Link, useRoute } from 'wouter'
 import type { User } from '@sallyport/sdk'
@@ -84,7 +84,7 @@ function Brand() {
   )
 }
 
-/** Around a view that stands alone: signing in, deciding, the operator's. */
+/** The frame of views without navigation: sign-in, approval and admin. */
 export function Frame({ children }: { children: ReactNode }) {
   return (
     <div className="mx-auto max-w-3xl px-4 pb-16 sm:px-8">

@@ -1,4 +1,4 @@
-/** Buttons that do something. One click at a time: the second half of a double click counts for nothing. */
+/** Buttons with an action. Ignores further clicks, such as a double click, until it is done. */
 import { useRef, useState } from 'react'
 import type { MouseEvent, ReactNode } from 'react'
 import { useSay } from './message.tsx'
@@ -17,12 +17,12 @@ export function buttonLook(look: Look): string {
 }
 
 interface ActionProps {
-  /** What it does. What it throws is shown to the person. */
+  /** The action. Errors are shown to the user. */
   act: () => unknown
   look?: Look
-  /** It keeps its place and the focus, and does nothing. */
+  /** Does nothing, but stays in place and keeps the focus. */
   isHeld?: boolean
-  /** Also by the Enter key in a field of the form that it stands in. */
+  /** Also triggered by Enter in a field of its form. */
   submits?: boolean
   label?: string
   children: ReactNode

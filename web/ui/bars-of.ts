@@ -1,4 +1,4 @@
-/** How tall each bar is, where the tallest fills the height. What is not nothing can always be seen. */
+/** The height of each bar. The tallest has the full height, and non-zero bars are always visible. */
 export function barsOf(counts: readonly number[], height: number): number[] {
   const most = Math.max(...counts, 1)
   const least = Math.min(3, height)

@@ -1,15 +1,15 @@
-/** In place of a page that failed: nothing of it is left, and a file of an older build may no longer be there. */
+/** Shown if a page crashed, for example because a file of an older build no longer exists. */
 import { createRoot } from 'react-dom/client'
 import { buttonLook } from './action.tsx'
 
-/** Shows `page` in the document, or that it failed. */
+/** Renders `page`, or an error page if it crashes. */
 export function render(page: React.ReactNode): void {
   const place = document.querySelector('#page')
   if (!place) return
   const root = createRoot(place, {
     onUncaughtError: (problem) => {
       reportError(problem)
-      // A root that failed takes nothing more.
+      // A root that crashed can't render again.
       queueMicrotask(() => {
         root.unmount()
         createRoot(place).render(<Broken />)

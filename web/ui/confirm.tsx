@@ -1,4 +1,4 @@
-/** A question before what can't be undone. The browser's own dialog keeps the focus inside and closes with Escape. */
+/** Asks for confirmation of irreversible actions. The native dialog traps the focus and closes with Escape. */
 import { useEffect, useRef, useState } from 'react'
 import type { ReactNode } from 'react'
 import { flushSync } from 'react-dom'
@@ -6,12 +6,12 @@ import { Action } from './action.tsx'
 import { focusHeading } from './view.tsx'
 
 interface ConfirmProps {
-  /** On the button that opens it. */
+  /** Text of the button that opens it. */
   opener: ReactNode
   openerLabel?: string
   title: string
   children: ReactNode
-  /** On the button that does it. */
+  /** Text of the button that confirms. */
   verb: string
   act: () => unknown
 }
@@ -22,13 +22,13 @@ export function Confirm({ opener, openerLabel, title, children, verb, act }: Con
   const isDone = useRef(false)
   useEffect(
     () => () => {
-      // What was done took the opener away, and with it the focus.
+      // The action removed the opener, and with it the focus.
       if (isDone.current && document.activeElement === document.body) focusHeading()
     },
     [],
   )
   const open = () => {
-    // What is asked is there before the dialog opens, so that the focus finds its first button.
+    // Render the content before opening, so that its first button gets the focus.
     flushSync(() => {
       setIsOpen(true)
     })

@@ -8,7 +8,7 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
       await navigator.clipboard.writeText(text)
       say('Copied.')
     } catch {
-      // Also where the page came over plain http from another machine, which has no clipboard.
+      // Also fails on plain http from another machine, where there is no clipboard API.
       complain('The browser blocked copying. Select the text and copy it yourself.')
     }
   }

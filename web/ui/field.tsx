@@ -10,7 +10,7 @@ interface FieldProps extends Omit<InputHTMLAttributes<HTMLInputElement>, 'id' | 
   problem?: string | undefined
 }
 
-/** An input with its label, what to know about it, and what is wrong with what was typed. */
+/** An input with its label, a note and an error message. */
 export function Field({ label, note, problem, ...input }: FieldProps) {
   const id = useId()
   const described = [note && `${id}-note`, problem && `${id}-problem`].filter(Boolean).join(' ')
@@ -40,7 +40,7 @@ export function Field({ label, note, problem, ...input }: FieldProps) {
   )
 }
 
-/** What belongs together: Enter in any field does what its button does. */
+/** Groups fields: Enter in any of them triggers the button. */
 export function Form({ children }: { children: ReactNode }) {
   return (
     <form
@@ -64,7 +64,7 @@ interface LinesProps {
   onChange: (text: string) => void
 }
 
-/** Text of several lines. */
+/** A multi-line text field. */
 export function Lines({ label, note, onChange, ...rest }: LinesProps) {
   const id = useId()
   return (

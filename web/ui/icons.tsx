@@ -1,4 +1,4 @@
-/** Drawn on a grid of 24, as strokes in the colour of the text around them. They say nothing by themselves. */
+/** Icons on a 24-pixel grid, as strokes in the text color. Decorative only. */
 const shapes = {
   home: 'M3 11.5 12 4l9 7.5M5.5 9.8V20h13V9.8M10 20v-5.5h4V20',
   connections:

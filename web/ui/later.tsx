@@ -1,6 +1,6 @@
 /**
- * A view whose code is loaded when it is opened. React's own `lazy` would go on showing what it shows meanwhile for
- * 300 ms, however soon the code is there.
+ * A view that is loaded on demand. React's `lazy` would keep showing the fallback for 300 ms even if the code arrives
+ * sooner.
  */
 import { useEffect, useState } from 'react'
 import type { ComponentType } from 'react'
@@ -8,7 +8,7 @@ import { Loading } from './loading.tsx'
 
 export interface Later {
   View: ComponentType
-  /** Begins before it is shown. */
+  /** Starts loading before it is shown. */
   load: () => void
 }
 
@@ -34,7 +34,7 @@ export function later(load: () => Promise<ComponentType>): Later {
         })
     }, [])
     if (!result) return <Loading />
-    // The page's own answer to what is broken.
+    // Handled by the page's error boundary.
     if ('error' in result) throw result.error
     return <result.Loaded />
   }

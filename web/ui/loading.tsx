@@ -1,4 +1,4 @@
-/** What stands in for a list or a record until it is there, or where it can not be had. */
+/** Placeholder while data is loading or could not be loaded. */
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Action } from './action.tsx'
@@ -18,7 +18,7 @@ interface LoadedProps<T> {
   children: (data: T) => ReactNode
 }
 
-/** What was seen last stays in view while it is asked for again. */
+/** Keeps showing the previous data while refetching. */
 export function Loaded<T>({ query, children }: LoadedProps<T>) {
   if (query.data !== undefined) return children(query.data)
   if (query.isPending) return <Loading />

@@ -1,4 +1,4 @@
-/** One line that tells what has just happened, read out as it comes. */
+/** One line that says what just happened, announced by screen readers. */
 import { createContext, use, useCallback, useEffect, useMemo, useState } from 'react'
 import type { ReactNode } from 'react'
 import { describeProblem } from './problem.ts'
@@ -18,7 +18,7 @@ const MessageContext = createContext<Message>({ text: '', isProblem: false })
 const SayContext = createContext<Say | undefined>(undefined)
 
 interface MessagesProps {
-  /** Told of what went wrong, besides that it is shown. The same function every time. */
+  /** Also called with every error. Has to be a stable function. */
   onProblem?: (problem: unknown) => void
   children: ReactNode
 }
@@ -56,7 +56,7 @@ export function useSay(): Say {
   return say
 }
 
-/** Always in the page, so that what it says later is heard; and above it, so that nothing moves under a pointer. */
+/** Always in the document, so that screen readers announce changes. Positioned on top, so that nothing shifts. */
 export function MessageLine() {
   const message = use(MessageContext)
   const { text, isProblem } = message
@@ -73,7 +73,7 @@ export function MessageLine() {
 
 const readingMs = 8000
 
-/** What has been in view for a while is out of the way then. A problem stays until something else is done. */
+/** Hides a message after a while. An error stays until the next action. */
 function useIsRead(message: Message): boolean {
   const [read, setRead] = useState<Message>()
   useEffect(() => {

@@ -1,6 +1,6 @@
-/** How the words of others are kept from reaching beyond the place that is theirs. */
+/** Confines untrusted text to its place. */
 
-/** By whole characters, as people count them. */
+/** Shortens by grapheme clusters. */
 export function shortened(text: string, length: number): string {
   const characters = [...new Intl.Segmenter('en').segment(text)]
   if (characters.length <= length) return text
@@ -8,7 +8,7 @@ export function shortened(text: string, length: number): string {
   return `${kept.join('')}…`
 }
 
-/** No script stacks more marks than this on a letter; more of them would be painted over the lines around. */
+/** No script stacks more combining marks on a letter. More would overlap other lines. */
 const tower = /(\p{M}{4})\p{M}+/gu
 
 export function unstacked(text: string): string {

@@ -1,4 +1,4 @@
-/** A list that goes on: what has been read so far, and a button for more. */
+/** A paginated list with a button to load more. */
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Action } from './action.tsx'
@@ -10,9 +10,9 @@ interface PagesProps<Page, Item> {
   query: UseInfiniteQueryResult<InfiniteData<Page>>
   recordsOf: (page: Page) => Item[]
   empty: ReactNode
-  /** Of the list. */
+  /** Class of the list. */
   look?: string
-  /** A list item for each. */
+  /** Renders one list item. */
   children: (item: Item) => ReactNode
 }
 

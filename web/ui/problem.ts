@@ -1,4 +1,4 @@
-/** What a failed call means to a person. */
+/** Describes a failed call for the user. */
 import { SallyportError } from '@sallyport/sdk'
 
 export function describeProblem(problem: unknown): string {
@@ -9,7 +9,7 @@ export function describeProblem(problem: unknown): string {
   return problem.requestId ? `${problem.message} (${problem.requestId})` : problem.message
 }
 
-/** The field of a form that the service finds fault with, and what it says of it. */
+/** The form field that the service rejected, and its message. */
 export function faultOf<Name extends string>(problem: unknown, fields: readonly Name[]) {
   if (!(problem instanceof SallyportError)) return undefined
   const root = problem.field?.split(/[.[/]/)[0]

@@ -1,4 +1,4 @@
-/** A QR code: dark on light in either scheme, because cameras expect it so. */
+/** A QR code. Always dark on light, even in dark mode, as cameras expect. */
 import { encode } from 'uqr'
 
 export function QrCode({ text, label }: { text: string; label: string }) {

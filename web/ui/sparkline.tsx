@@ -1,4 +1,4 @@
-/** Counts over time as small bars. What it shows is said in words too. */
+/** Counts over time as small bars. The label says the same as text. */
 import { barsOf } from './bars-of.ts'
 
 const height = 32

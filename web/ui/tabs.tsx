@@ -7,7 +7,7 @@ interface TabsProps<Name extends string> {
   onChoose: (name: Name) => void
 }
 
-/** One of a few, side by side: radio buttons to the keyboard and the screen reader. */
+/** A choice between a few options. Accessible as radio buttons. */
 export function Tabs<Name extends string>({ label, tabs, chosen, onChoose }: TabsProps<Name>) {
   const group = useId()
   return (

@@ -1,4 +1,4 @@
-/** Moments in the reader's own zone and language. */
+/** Times in the user's time zone and language. */
 import { useEffect, useState } from 'react'
 
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
@@ -28,11 +28,11 @@ export function formatAgo(at: string | Date, now: number): string {
   for (const [unit, length] of units) {
     if (Math.abs(span) >= length) return spans.format(Math.trunc(span / length), unit)
   }
-  // A clock that is a little ahead of ours makes no future.
+  // A server clock slightly ahead must not show a time in the future.
   return span > 10_000 ? 'within a minute' : 'just now'
 }
 
-/** The time of day, which moves on by itself. */
+/** The current time, updated regularly. */
 export function useNow(everyMs = 20_000): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {
@@ -46,7 +46,7 @@ export function useNow(everyMs = 20_000): number {
   return now
 }
 
-/** How long ago, or until when. */
+/** Relative time, such as "5 minutes ago". */
 export function Ago({ at }: { at: string }) {
   const now = useNow()
   return (

@@ -2,7 +2,7 @@ import { Action } from './action.tsx'
 import { describeProblem, isProblem } from './problem.ts'
 import { View } from './view.tsx'
 
-/** In place of a whole view that can not be had. */
+/** Shown instead of a view that could not be loaded. */
 export function Trouble({ problem, again }: { problem: unknown; again: () => unknown }) {
   const isAway = isProblem(problem, 'no_answer', 'timeout')
   return (

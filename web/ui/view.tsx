@@ -4,15 +4,15 @@ import { unstacked } from './others-text.ts'
 
 interface ViewProps {
   title: string
-  /** What the heading shows, where it is more than the title's text. */
+  /** The heading's content, if it is more than the title. */
   heading?: ReactNode
   lead?: ReactNode
-  /** Stands beside the heading. */
+  /** Shown next to the heading. */
   actions?: ReactNode
   children?: ReactNode
 }
 
-/** What the page shows now. Its heading takes the focus, so that a screen reader says where one has come to. */
+/** The current view. Its heading gets the focus, so that a screen reader announces it. */
 export function View({ title, heading, lead, actions, children }: ViewProps) {
   const place = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
@@ -36,7 +36,7 @@ export function View({ title, heading, lead, actions, children }: ViewProps) {
   )
 }
 
-/** After what had the focus is gone: back to where the view begins. */
+/** Moves the focus to the view's heading after the focused element was removed. */
 export function focusHeading(): void {
   document.querySelector('h1')?.focus({ preventScroll: true })
 }
@@ -52,12 +52,12 @@ export function Card({ children, label }: { children: ReactNode; label?: string 
 interface SectionProps {
   title: string
   note?: ReactNode
-  /** For the focus to go to when what had it is gone. */
+  /** To move the focus here when the focused element is removed. */
   headingRef?: Ref<HTMLHeadingElement>
   children: ReactNode
 }
 
-/** A part of a view with a heading of its own. */
+/** A part of a view with its own heading. */
 export function Section({ title, note, headingRef, children }: SectionProps) {
   const id = useId()
   return (
@@ -73,7 +73,7 @@ export function Section({ title, note, headingRef, children }: SectionProps) {
   )
 }
 
-/** Where there is nothing yet: what will be here, and what to do for it. */
+/** An empty state: what will appear here, and what to do. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="rounded-xl border border-dashed border-edge/50 px-6 py-10 text-center">
@@ -102,14 +102,14 @@ export function Badge({ tone = 'calm', children }: { tone?: Tone; children: Reac
   )
 }
 
-/** Something to know before going on. */
+/** A notice or warning. */
 export function Notice({ tone = 'warn', children }: { tone?: Tone; children: ReactNode }) {
   return <div className={`rounded-lg border px-4 py-3 text-sm ${tones[tone]}`}>{children}</div>
 }
 
 /**
- * Somebody else's words within ours. They can not reach out of their place, in whichever direction they run, and a ground
- * of their own shows where they end: what reads like a sentence of ours is still theirs.
+ * Untrusted text within ours. Isolated from the surrounding text direction and highlighted, so that it can't pass for
+ * text of ours.
  */
 export function Theirs({ children }: { children: string }) {
   return (

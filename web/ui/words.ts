@@ -1,4 +1,4 @@
-/** Sentences of ours with somebody else's words in them, which are told apart until they are shown. */
+/** Sentences with untrusted parts, which are kept separate until they are rendered. */
 export type Part = string | { theirs: string }
 export type Words = readonly Part[]
 
@@ -6,7 +6,7 @@ export function theirs(text: string): Part {
   return { theirs: text }
 }
 
-/** The same as one text, where nothing but text can stand: a label, a title, a search. */
+/** As plain text, for labels, titles and search. */
 export function plainText(words: Words): string {
   return words.map((part) => (typeof part === 'string' ? part : part.theirs)).join('')
 }
@@ -17,7 +17,7 @@ export function listOf(texts: readonly string[]): Part[] {
   return lists.formatToParts(texts).map(({ type, value }) => (type === 'element' ? theirs(value) : value))
 }
 
-/** Of a long list the first few: the rest stands where there is room for it. */
+/** Lists the first few items of a long list. */
 export function listOfFew(texts: readonly string[], few = 6): Part[] {
   if (texts.length <= few) return listOf(texts)
   const first = texts.slice(0, few - 1).flatMap((text) => [theirs(text), ', '])

@@ -52,7 +52,7 @@ export function Account() {
 interface ElsewhereProps {
   href: string
   name: string
-  /** No view of the console: the browser goes there by itself. */
+  /** Not a view of the console: a normal link. */
   isOutside?: boolean
   children: ReactNode
 }

@@ -1,4 +1,4 @@
-/** The same lines that the start of the service prints. */
+/** The same lines that the service prints at start. */
 export function sandboxLines(base: string): string[] {
   return [
     `url=${base} json='content-type: application/json'`,

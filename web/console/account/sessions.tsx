@@ -88,7 +88,7 @@ function SignOut() {
   const forgetEverything = useForgetEverything()
   const [, navigate] = useLocation()
   const leave = async (text: string) => {
-    // In this order: a view of the console would ask for what nobody is signed in for.
+    // In this order: otherwise the current view would fetch data without a session.
     await forgetEverything(null)
     navigate('/')
     say(text)

@@ -1,4 +1,4 @@
-/** All that is on record of this person, as it happens. */
+/** The user's audit log, updated live. */
 import { Route, Switch, useLocation, useSearch } from 'wouter'
 import { buttonLook } from '../../ui/action.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
@@ -49,7 +49,7 @@ function List() {
   )
 }
 
-/** As files, by links: the browser writes them as they come. */
+/** Plain download links, so that the browser streams them to disk. */
 function Exports({ filters }: { filters: Filters }) {
   const query = queryOf(filters, useNow())
   const linkTo = (format: string) =>

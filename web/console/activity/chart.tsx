@@ -1,4 +1,4 @@
-/** How many calls there were over time, and what came of them. The figures stand beside it in words. */
+/** Calls over time by outcome. The numbers are also shown as text. */
 import { useQuery } from '@tanstack/react-query'
 import type { AuditSeriesReply } from '@sallyport/sdk'
 import { Loaded } from '../../ui/loading.tsx'
@@ -17,7 +17,7 @@ const colours: Record<Outcome, string> = {
   failed: 'fill-danger bg-danger',
   unknown: 'fill-edge bg-edge',
 }
-/** From the bottom up. */
+/** Order of the stack, from the bottom. */
 const order = Object.keys(colours) as Outcome[]
 
 export function Chart({ filters }: { filters: Filters }) {

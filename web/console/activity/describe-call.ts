@@ -1,9 +1,9 @@
-/** One call of an agent: what it did or tried to do, where, and what came of it. */
+/** Describes a call: what the agent did or tried, where, and the result. */
 import type { AuditRecord } from '@sallyport/sdk'
 import { theirs } from '../../ui/words.ts'
 import type { Part, Words } from '../../ui/words.ts'
 
-/** Done, and tried. */
+/** Past tense for calls that were made, infinitive for those that were not. */
 const verbs: Record<string, readonly [string, string]> = {
   GET: ['read', 'read'],
   HEAD: ['checked', 'check'],
@@ -68,7 +68,7 @@ const reasons: Record<string, string> = {
   internal: 'an internal error occurred',
 }
 
-/** A code that has no words yet is still a fact. */
+/** Falls back to the code itself. */
 export function reasonOf({ code }: Record<string, unknown>): string {
   if (typeof code !== 'string') return 'unknown reason'
   return Object.hasOwn(reasons, code) ? (reasons[code] ?? code) : code.replaceAll('_', ' ')

@@ -1,12 +1,12 @@
-/** What is on record, in words that a person understands. Who did it comes first. */
+/** Describes audit records in plain language, starting with who did it. */
 import type { AuditRecord } from '@sallyport/sdk'
 import { count, theirs } from '../../ui/words.ts'
 import type { Part, Words } from '../../ui/words.ts'
 import { describeCall } from './describe-call.ts'
 
-/** What is known of those whom a record names by their ids alone. */
+/** Names for ids in records. */
 export interface Names {
-  /** An account as its person knows it. */
+  /** The provider and label of an account. */
   account: (connectionId: string) => { provider: string; label: string | null } | undefined
 }
 
@@ -130,7 +130,7 @@ function slugOf(record: AuditRecord): Words {
   return [theirs(textOf(record, 'slug') ?? record.provider ?? textOf(record, 'provider_id') ?? 'unknown')]
 }
 
-/** A fact where there is one, after the word that leads to it. */
+/** A detail of the record after `before`, or nothing if it is missing. */
 function naming(record: AuditRecord, fact: string, before = ': '): Words {
   const text = textOf(record, fact)
   return text === undefined ? [] : [before, theirs(text)]

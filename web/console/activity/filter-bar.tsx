@@ -12,7 +12,7 @@ interface FilterBarProps {
 }
 
 export function FilterBar({ filters, onChange }: FilterBarProps) {
-  /** Undefined: what the address says. */
+  /** Undefined means the value in the URL. */
   const [typed, setTyped] = useState<string>()
   const q = typed ?? filters.q ?? ''
   const agents = useKnownAgents()
@@ -134,7 +134,7 @@ function Select<Name extends string>({ label, all, choices, value, onChange }: S
   )
 }
 
-/** Those that were granted something last, by id. Nobody verifies names: where two have one, their ids tell them apart. */
+/** Agents with the newest grants, by id. Names are not verified: two agents with the same name are told apart by id. */
 function useKnownAgents(): Record<string, string> {
   const { data: grants } = useNewestGrants()
   const names = new Map((grants ?? []).map(({ agent }) => [agent.agent_id, agent.name]))

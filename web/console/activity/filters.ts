@@ -1,4 +1,4 @@
-/** What of the record is shown: said by the address, so that it can be linked to, reloaded and gone back to. */
+/** The filters of the activity view. They are in the URL, so that it can be shared, reloaded and navigated. */
 import type { AuditRecord, ListAuditQuery } from '@sallyport/sdk'
 
 export const spans = { day: '24 hours', week: '7 days', month: '30 days', all: 'All' } as const
@@ -13,7 +13,7 @@ export const outcomes = {
   unknown: 'Unknown',
 } as const satisfies Record<NonNullable<AuditRecord['outcome']>, string>
 
-/** The kinds of records that people look for. */
+/** Event types that can be filtered by. */
 export const kinds = {
   'proxy.attempt': 'Calls',
   'proxy.refused': 'Refused calls',
@@ -46,7 +46,7 @@ const texts = {
   provider: 'provider',
 } as const
 
-/** Anybody can write an address: what it says that is nothing here counts for nothing. */
+/** Anyone can craft a URL: unknown values are ignored. */
 export function filtersIn(search: string): Filters {
   const query = new URLSearchParams(search)
   const oneOf = <T extends object>(choices: T, name: string): keyof T | undefined => {
@@ -79,7 +79,7 @@ export function addressOf(filters: Filters): string {
   return query.size === 0 ? '/activity' : `/activity?${query}`
 }
 
-/** As the service takes it, for the list, for a file and, but for what is not of calls, for the chart. */
+/** The API query for the list, for exports and, without filters that are not for calls, for the chart. */
 export function queryOf(filters: Filters, now: number): ListAuditQuery {
   const since = sinceOf(filters.span, now)
   return {
@@ -104,7 +104,7 @@ export function sinceOf(span: Span, now: number): string | undefined {
   return span === 'all' ? undefined : new Date(now - hoursOf[span] * 3_600_000).toISOString()
 }
 
-/** Into how many parts the chart cuts the span: hours of a day, days of more. */
+/** The number of bars of the chart. */
 export function bucketsOf(span: Span): number {
   return { day: 24, week: 28, month: 30, all: 30 }[span]
 }

@@ -1,4 +1,4 @@
-/** One record, whole: what the service knows of it, and nothing that it must not know. */
+/** All details of one record. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { AuditRecord } from '@sallyport/sdk'

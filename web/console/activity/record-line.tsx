@@ -7,7 +7,7 @@ import { toneOf } from './tone-of.ts'
 
 const dots = { good: 'bg-accent', calm: 'bg-edge/60', warn: 'bg-warn', bad: 'bg-danger' }
 
-/** One record: what happened, and when. The dot repeats what the words say. */
+/** One record: what happened and when. The dot's color repeats what the text says. */
 export function RecordLine({ record, names }: { record: AuditRecord; names: Names }) {
   return (
     <div className="flex items-baseline gap-3 text-sm">

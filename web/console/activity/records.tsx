@@ -16,7 +16,7 @@ export function Records({ filters }: { filters: Filters }) {
       service.audit.list({ ...queryOf(filters, Date.now()), ...pageParam, limit: 50 }, { signal }).page(),
     initialPageParam: {},
     getNextPageParam: ({ next_cursor: cursor }) => (cursor === null ? undefined : { cursor }),
-    // What has been read stays in view while other filters are asked for.
+    // Keep showing the previous results while new filters load.
     placeholderData: (before) => before,
   })
   return (

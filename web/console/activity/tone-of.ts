@@ -1,6 +1,6 @@
 import type { AuditRecord } from '@sallyport/sdk'
 
-/** How a record is coloured: whether what was meant to happen did. */
+/** The color of a record: whether the action succeeded. */
 export function toneOf({ event, outcome, result }: AuditRecord): 'good' | 'calm' | 'warn' | 'bad' {
   if (outcome === 'refused') return 'warn'
   if (outcome === 'failed') return 'bad'

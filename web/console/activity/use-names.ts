@@ -2,7 +2,7 @@ import { useMemo } from 'react'
 import { useConnections } from '../lists.ts'
 import type { Names } from './describe-record.ts'
 
-/** The names of one's accounts, for records that hold their ids alone. */
+/** Names of the user's accounts, for records that contain only ids. */
 export function useNames(): Names {
   const { data: connections } = useConnections()
   return useMemo(() => {

@@ -1,4 +1,4 @@
-/** A provider that is known beforehand, or one of one's own. */
+/** Adds a preset or a custom provider. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { AdminClient, CreateProviderBody, Preset } from '@sallyport/sdk'

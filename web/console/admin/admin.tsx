@@ -1,4 +1,4 @@
-/** For whoever runs the service. The admin token is held in this page's memory alone and goes with it. */
+/** The admin area. The admin token is only in this page's memory and is gone when it closes. */
 import { useQueryClient } from '@tanstack/react-query'
 import { createAdminClient } from '@sallyport/sdk'
 import type { AdminClient } from '@sallyport/sdk'
@@ -59,7 +59,7 @@ export function Admin() {
   )
 }
 
-/** With the token goes what was seen with it. */
+/** Clears the cached admin data when the token is removed. */
 function useForgetting(admin: AdminClient | undefined): void {
   const queries = useQueryClient()
   useEffect(
@@ -118,7 +118,7 @@ function AdminToken({ onGiven }: { onGiven: (admin: AdminClient) => void }) {
 }
 
 async function adminWith(adminToken: string): Promise<AdminClient | undefined> {
-  // What can't stand in a header is nobody's token.
+  // Not a valid header value, so not a token.
   if (!/^[\x21-\x7e]+$/.test(adminToken)) return undefined
   const admin = createAdminClient({ baseUrl: location.origin, adminToken })
   try {

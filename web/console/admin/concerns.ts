@@ -1,4 +1,4 @@
-/** What of a service's health somebody should look at, the worst first. What is not named here is fine. */
+/** Problems in the service's health that need attention, worst first. */
 import type { HealthReply } from '@sallyport/sdk'
 import { count } from '../../ui/words.ts'
 
@@ -6,11 +6,11 @@ export interface Concern {
   tone: 'bad' | 'warn'
   what: string
   words: string
-  /** Where something can be done about it. */
+  /** Link to where it can be fixed. */
   link?: { href: string; text: string }
 }
 
-/** What is due is tried within seconds, unless something keeps the service from it. */
+/** Due jobs normally run within seconds. Later than this, something is wrong. */
 const patienceMs = 5 * 60_000
 
 export function concernsOf(health: HealthReply, now: number): Concern[] {

@@ -1,4 +1,4 @@
-/** A client's id and secret, as the provider handed them out. */
+/** The client id and secret from the provider. */
 import { useId, useState } from 'react'
 import type { ProviderCredentialsBody } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
@@ -6,7 +6,7 @@ import { Field, Form, inputLook } from '../../ui/field.tsx'
 import { faultOf } from '../../ui/problem.ts'
 
 interface CredentialsProps {
-  /** What the client has to be registered with. */
+  /** The redirect URI to register at the provider. */
   redirectUri: string
   verb: string
   act: (credentials: ProviderCredentialsBody) => Promise<unknown>

@@ -1,4 +1,4 @@
-/** Corrects what a provider is called, where its tokens may go and what new accounts are asked for. */
+/** Edits a provider's name, API hosts and scopes. */
 import type { ProviderDetails, UpdateProviderBody } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
 import { listOf, ProviderFields } from './provider-fields.tsx'

@@ -1,4 +1,4 @@
-/** How the service fares: what needs somebody first, then the figures, then what is fine. */
+/** The service's health: problems first, then figures, then passed checks. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { AdminClient, HealthReply } from '@sallyport/sdk'
@@ -147,7 +147,7 @@ function Fine({ health: { findings } }: { health: HealthReply }) {
   )
 }
 
-/** Kept elsewhere, it shows later whether anything before it was taken away or changed. */
+/** Stored elsewhere, it proves later whether earlier records were deleted or changed. */
 function SignedHead({ health: { audit } }: { health: HealthReply }) {
   return (
     <Section

@@ -80,7 +80,7 @@ export function ProviderCard({ admin, provider }: { admin: AdminClient; provider
             <summary className="text-sm font-medium text-accent">Edit name, hosts or scopes</summary>
             <div className="mt-3">
               <EditProvider
-                // Shown anew once another admin has changed any of it: what was read before must not be sent.
+                // Resets the form when another admin changed the provider: outdated values must not be sent.
                 key={JSON.stringify([name, provider.api_hosts, provider.scopes])}
                 provider={provider}
                 act={(changes) => change(() => admin.providers.update(id, changes), 'Changes saved.')}

@@ -1,4 +1,4 @@
-/** Where a provider is reached, for a proposal that did not say. */
+/** Sets the endpoints of a proposal that has none. */
 import type { ProviderEndpointsBody } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
 import { ProviderFields } from './provider-fields.tsx'

@@ -14,9 +14,9 @@ export interface ProviderField<Name extends string> {
 interface ProviderFieldsProps<Name extends string> {
   fields: readonly ProviderField<Name>[]
   initial: Record<Name, string>
-  /** `clear` puts the initial values back. */
+  /** `clear` restores the initial values. */
   save: (values: Record<Name, string>, clear: () => void) => Promise<void>
-  /** The button, given what it does. */
+  /** Renders the button with its action. */
   button: (act: () => Promise<void>) => ReactNode
 }
 
@@ -57,7 +57,7 @@ export function ProviderFields<Name extends string>({ fields, initial, save, but
   )
 }
 
-/** Values separated by spaces or commas, each once. */
+/** Splits values separated by spaces or commas, without duplicates. */
 export function listOf(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter((one) => one !== ''))]
 }

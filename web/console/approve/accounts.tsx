@@ -15,7 +15,7 @@ interface AccountsProps {
   onConnect: (wish: Wish) => Promise<void>
 }
 
-/** Which account the agent would use; one can be connected on the way. */
+/** Chooses the account that the agent will use. A new one can be connected here. */
 export function Accounts({ provider, providerName, accounts, chosen, onChoose, onConnect }: AccountsProps) {
   const { data: providers } = useProviders()
   const about = providers?.find(({ slug }) => slug === provider)

@@ -1,6 +1,6 @@
 /**
- * Where a person decides on what an agent asks for (spec v4, Rules 1). The agent's words stand apart from ours. What
- * is allowed begins narrow and is summed up before it is granted; the service judges all of it anew.
+ * The page where a user decides on an access request (spec v4, Rules 1). The agent's text is visually separate from
+ * ours. The default choice is narrow, and a summary is shown before approval. The service checks everything again.
  */
 import { useState } from 'react'
 import type { AccessRequest, Grant, User } from '@sallyport/sdk'
@@ -41,7 +41,7 @@ function Question({ id, user }: { id: string; user: User }) {
   const [brought] = useState(connectionId)
   const isNew = useIsNewAccount(brought)
   const [outcome, setOutcome] = useState<Outcome>()
-  // While an answer is on its way, nothing else takes the place of what it is the answer to.
+  // Keep showing the same request while the decision is being sent.
   const [answered, setAnswered] = useState<AccessRequest>()
   const query = useRequest(id)
   const request = answered ?? query.data

@@ -1,4 +1,4 @@
-/** What is being granted, in plain words, and what of it is worth a second look. */
+/** Describes the chosen terms in plain language, and their risks. */
 import type { AccessRequest, ApproveBody, Grant } from '@sallyport/sdk'
 import { shortened } from '../../ui/others-text.ts'
 import { count, listOf, listOfFew, theirs } from '../../ui/words.ts'
@@ -8,7 +8,7 @@ import type { Asked, Choices } from './terms.ts'
 
 export interface Terms {
   hosts: readonly string[]
-  /** null: any */
+  /** Null for any. */
   methods: readonly string[] | null
   paths: readonly string[] | null
   calls: number | null
@@ -44,7 +44,7 @@ export function termsOfGrant(grant: Grant, formatMoment: Format): Terms {
 type Format = (moment: string) => string
 const endless = 'until you revoke it'
 
-/** A name that is longer than this would be a sentence of its own. */
+/** Longer names are shortened, so that they can't read like a sentence. */
 const longestName = 60
 const longestPath = 120
 
@@ -64,7 +64,7 @@ export function sentence(agent: string, account: string, terms: Terms): Words {
   ]
 }
 
-/** Whatever does not only read can delete: at many providers a POST does. */
+/** Anything that is not read-only may delete: at many providers a POST can. */
 export function doing(methods: Terms['methods']): string {
   const canRead = methods === null || methods.some(isReading)
   const canChange = methods === null || !methods.every(isReading)
@@ -73,7 +73,7 @@ export function doing(methods: Terms['methods']): string {
 
 export const unverifiedProvider = 'This provider is unverified: an agent proposed it and chose its name.'
 
-/** What makes an approval a wide one. */
+/** The risks of these terms. */
 export function risksOf(request: Pick<AccessRequest, 'verified'>, terms: Terms): Words[] {
   const wide = terms.hosts.filter(isWildcard)
   return [

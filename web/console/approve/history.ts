@@ -1,4 +1,4 @@
-/** What an agent did before with what the same person granted it. */
+/** What the agent did with earlier grants of this user. */
 import type { AccessRequest } from '@sallyport/sdk'
 import { count } from '../../ui/words.ts'
 

@@ -1,4 +1,4 @@
-/** What the page shows where nothing is to be decided, or no more. */
+/** Shown if there is nothing to decide, or not any more. */
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { AccessRequest, Grant, User } from '@sallyport/sdk'

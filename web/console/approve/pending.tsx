@@ -1,4 +1,4 @@
-/** The question, what is chosen, and the two buttons. */
+/** A pending request, the choices, and the two buttons. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import type { AccessRequest, Connection, User } from '@sallyport/sdk'
@@ -121,14 +121,14 @@ export function Pending(props: PendingProps) {
   )
 }
 
-/** Refusals after which the page is another one. */
+/** Refusals because the displayed data is outdated: it is refetched, and this is shown. */
 const explanations: Record<string, string> = {
   request_not_pending: 'This request has already been decided or has expired.',
   device_signature_required: 'You approve on your devices only: approve it there.',
   connection_needs_reauth: 'The provider no longer accepts this account. Connect it again.',
 }
 
-/** One answer at a time. */
+/** Sends one decision at a time. */
 function useAnswering({ request, onAnswering, onOutcome }: PendingProps) {
   const isBusy = useRef(false)
   const [isAnswering, setIsAnswering] = useState(false)

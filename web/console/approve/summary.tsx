@@ -1,4 +1,4 @@
-/** The sentence that sums up what is being granted, and what of it is worth a second look. */
+/** A one-sentence summary of the grant, and its risks. */
 import type { AccessRequest } from '@sallyport/sdk'
 import { Sentence } from '../../ui/sentence.tsx'
 import { formatMoment } from '../../ui/time.tsx'

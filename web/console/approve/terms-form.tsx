@@ -1,4 +1,4 @@
-/** What is allowed: hosts, methods, paths, how long, how often. */
+/** The form for the terms: hosts, methods, paths, expiry and call limit. */
 import { Choice, Choices, Field, Lines } from '../../ui/field.tsx'
 import { shortened } from '../../ui/others-text.ts'
 import { Sentence } from '../../ui/sentence.tsx'

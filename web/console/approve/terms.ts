@@ -1,6 +1,6 @@
 /**
- * What a person can choose of what an agent asks for. What is chosen beforehand is no more than was asked for by name;
- * the service judges all of it anew.
+ * The choices for an access request. The defaults never exceed what the agent named. The service checks everything
+ * again.
  */
 import type { AccessRequest, ApproveBody, Connection } from '@sallyport/sdk'
 
@@ -30,14 +30,14 @@ export type Lasting = keyof typeof lastings
 export interface Choices {
   account: string
   hosts: string[]
-  /** Hosts below a wildcard, as they were typed. */
+  /** Hosts under a wildcard, as typed. */
   hostsBelow: string
   methods: 'reading' | 'asked' | 'some'
   someMethods: string[]
   paths: 'asked' | 'some'
   somePaths: string
   lasting: Lasting
-  /** In the reader's zone, as an input of the browser writes it. */
+  /** In the local time zone, in the format of a browser input. */
   date: string
   calls: string
 }
@@ -45,7 +45,7 @@ export interface Choices {
 export interface Offer {
   hosts: string[]
   hasWildcard: boolean
-  /** undefined: nothing that was asked for only reads, or all of it does. */
+  /** Undefined if none or all of the requested methods are read-only. */
   readingMethods: string[] | undefined
   eachMethod: string[]
 }
@@ -62,7 +62,7 @@ export function offerOf({ hosts, api_hosts: apiHosts, methods }: Asked): Offer {
   }
 }
 
-/** `preferred`: the account that was connected on the way. */
+/** `preferred`: the account that was just connected. */
 export function firstChoices(asked: Asked, preferred: string | null): Choices {
   const { hosts, paths, methods, max_calls: calls } = asked
   const { hosts: offered, readingMethods, eachMethod } = offerOf(asked)
@@ -83,7 +83,7 @@ export function firstChoices(asked: Asked, preferred: string | null): Choices {
 export type Missing = { name: keyof Choices; text: string }
 export type Decided = { decision: ApproveBody; missing?: undefined } | { missing: Missing; decision?: undefined }
 
-/** What was chosen as the service takes it, or the first thing that is missing. */
+/** The choices as an API request, or the first one that is missing. */
 export function decisionOf(asked: Asked, choices: Choices, accounts: readonly Account[], now: number): Decided {
   const account = accountIn(choices, accounts)
   const hosts = [...new Set([...choices.hosts, ...linesIn(choices.hostsBelow).map((line) => line.toLowerCase())])]
@@ -115,7 +115,7 @@ function linesIn(text: string): string[] {
   return text.split(/\s+/).filter((line) => line !== '')
 }
 
-/** undefined: as asked for. */
+/** Undefined for all requested methods. */
 function methodsOf(asked: Asked, { methods, someMethods }: Choices): string[] | undefined {
   if (methods === 'asked') return undefined
   const { readingMethods, eachMethod } = offerOf(asked)
@@ -149,7 +149,7 @@ function missingPaths({ paths }: Asked, chosen: readonly string[]): Missing | un
   return strange === undefined ? undefined : refuse(`It did not ask for this path: ${strange}`)
 }
 
-/** By whole segments; a segment * stands for any one. */
+/** Compares whole segments. `*` matches any one segment. */
 function isBelow(pattern: string, path: string): boolean {
   const [wide, narrow] = [pattern, path].map((text) => text.split('/').filter((segment) => segment !== ''))
   return (
@@ -172,7 +172,7 @@ function missingCalls({ max_calls: most }: Asked, calls: string): Missing | unde
   return { name: 'calls', text: `The call limit must be a whole number from 1 to ${limit}.` }
 }
 
-/** One that stands to be chosen among no others is chosen. */
+/** The only active account is selected automatically. */
 export function accountIn({ account }: Choices, accounts: readonly Account[]): Account | undefined {
   const active = accounts.filter(({ status }) => status === 'active')
   return active.find(({ connection_id: id }) => id === account) ?? (active.length === 1 ? active[0] : undefined)

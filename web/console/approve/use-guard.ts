@@ -1,6 +1,6 @@
 /**
- * Whoever is made to click fast on another page must not find the buttons that decide under the next click: they wait
- * after each time that the page, or something else in it, comes into view.
+ * Clickjacking protection: the approve and deny buttons are disabled briefly after the page, or new content in it,
+ * becomes visible, so that a user who was made to click fast elsewhere doesn't hit them.
  */
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 
@@ -8,11 +8,11 @@ const guardMs = 700
 
 export interface Guard {
   isOn: boolean
-  /** The same at this very moment, before anything is drawn anew. */
+  /** The current value, without waiting for a render. */
   isOnNow: () => boolean
 }
 
-/** `shown` changes with what is in view. */
+/** `shown` changes with the visible content. */
 export function useGuard(shown: string): Guard {
   const now = useRef(true)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)

@@ -1,11 +1,11 @@
-/** What there is to decide, and whether it still is. */
+/** Loads the access request and keeps it current. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import type { AccessRequest, Connection } from '@sallyport/sdk'
 import { isProblem } from '../../ui/problem.ts'
 import { service } from '../service.ts'
 
-/** null: there is none, or it is not for this person. */
+/** Null if it does not exist or is not for this user. */
 export function useRequest(id: string) {
   const query = useQuery({
     queryKey: ['access-requests', id],
@@ -23,7 +23,7 @@ export function useRequest(id: string) {
   return query
 }
 
-/** The person's accounts at the provider, also those that it no longer accepts. */
+/** The user's accounts at the provider, including those that need to sign in again. */
 export function useAccounts(request: AccessRequest | null | undefined) {
   const provider = request?.status === 'pending' ? request.provider : null
   return useQuery({
@@ -38,7 +38,7 @@ export function useAccounts(request: AccessRequest | null | undefined) {
   })
 }
 
-/** Meanwhile somebody may have signed in or out, or decided on a phone. */
+/** Refetches when the page becomes visible: the session or the request may have changed. */
 export function useLookingAgain(): void {
   const queries = useQueryClient()
   useEffect(() => {
@@ -52,7 +52,7 @@ export function useLookingAgain(): void {
   }, [queries])
 }
 
-/** Nobody tells of an end that comes with time alone. */
+/** Expiry sends no event, so this waits for it. */
 function useEndOf(request: AccessRequest | null | undefined): void {
   const queries = useQueryClient()
   const id = request?.access_request_id
@@ -63,7 +63,7 @@ function useEndOf(request: AccessRequest | null | undefined): void {
       () => {
         void queries.invalidateQueries({ queryKey: ['access-requests', id] })
       },
-      // A moment later, for clocks that differ; and no browser waits longer than this.
+      // A second later, to allow for clock differences. Capped at the longest delay of a timer.
       Math.min(Date.parse(end) - Date.now() + 1000, 2 ** 31 - 1),
     )
     return () => {

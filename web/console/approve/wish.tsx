@@ -1,4 +1,4 @@
-/** What an agent says of itself and asks for: each word of it in a place that shows whose it is. */
+/** The agent's claims and request. Shows clearly which text is the agent's. */
 import { useId } from 'react'
 import type { ReactNode } from 'react'
 import type { AccessRequest, User } from '@sallyport/sdk'
@@ -47,7 +47,7 @@ export function Wish({ user, request }: { user?: User; request: AccessRequest })
   )
 }
 
-/** Anybody may register an agent, under any name and with any claim. */
+/** Anyone can register an agent with any name and any claim. */
 function AboutAgent({ user, request: { agent, user_hint: hint } }: { user?: User; request: AccessRequest }) {
   const namesAnother = user && hint !== user.user_id && hint?.toLowerCase() !== user.email
   const owner = agent.registration?.claimed_owner ?? null
@@ -148,7 +148,7 @@ interface WantProps {
 }
 
 function Want({ name, texts, none, isWide, wide }: WantProps) {
-  // It may scroll then, and is to be reached by the keyboard.
+  // Long text scrolls, so it has to be reachable by keyboard.
   const isLong = (texts?.join().length ?? 0) > 200
   return (
     <div className="flex gap-3">

@@ -1,4 +1,4 @@
-/** One account: whether it works, when it was used, and who may use it. */
+/** One account: its status, when it was used, and which agents may use it. */
 import type { Connection, Grant } from '@sallyport/sdk'
 import { Link } from 'wouter'
 import { Action } from '../../ui/action.tsx'
@@ -10,7 +10,7 @@ import { Disconnect } from './disconnect.tsx'
 
 interface AccountProps {
   account: Connection
-  /** Those that hang on it. */
+  /** Grants that use this account. */
   grants: Grant[]
   onSignIn: (account: Connection) => Promise<void>
   onCode: ((account: Connection) => Promise<void>) | undefined

@@ -13,7 +13,7 @@ interface AccountsProps {
   onStart: (wish: Wish) => Promise<void>
 }
 
-/** The accounts of one provider stand side by side. */
+/** Accounts, grouped by provider. */
 export function Accounts({ onStart }: AccountsProps) {
   const connections = useConnections()
   const grants = useActiveGrants()

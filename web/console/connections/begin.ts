@@ -1,4 +1,4 @@
-/** The first step of connecting an account, or of signing in again with one: the service says where to go. */
+/** Starts connecting or reconnecting an account: the service returns where to go. */
 import type { StartDeviceFlowReply } from '@sallyport/sdk'
 import { service } from '../service.ts'
 
@@ -6,20 +6,20 @@ export interface Wish {
   way: 'browser' | 'device'
   provider: { provider_id: string } | { provider_slug: string }
   providerName: string
-  /** The connection to renew; without it an account is added. */
+  /** The connection to reconnect. Without it an account is added. */
   connectionId?: string
 }
 
 interface About {
   wish: Wish
-  /** To be read before going on. */
+  /** Shown before the user continues. */
   warning: string | null
   isTrusted: boolean
 }
 
 export type Begun = About & ({ way: 'browser'; url: string } | { way: 'device'; flow: StartDeviceFlowReply })
 
-/** `returnTo`: the view that the browser comes back to. */
+/** `returnTo`: the view that the browser returns to. */
 export async function begin(wish: Wish, returnTo: string): Promise<Begun> {
   const { way, provider, connectionId } = wish
   const which = { ...provider, ...(connectionId !== undefined && { connection_id: connectionId }) }

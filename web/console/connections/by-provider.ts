@@ -9,7 +9,7 @@ export interface ProviderAccounts {
 
 const order = new Intl.Collator(undefined, { numeric: true })
 
-/** What needs its person comes first, then by name. Two providers of one name stay two. */
+/** Accounts that need attention first, then by name. Two providers with the same name stay separate. */
 export function byProvider(connections: readonly Connection[]): ProviderAccounts[] {
   const groups = Map.groupBy(connections, ({ provider_id: id }) => id)
   const sorted = [...groups].flatMap(([providerId, accounts]) => {

@@ -11,7 +11,7 @@ import { inOrder, matches } from './search.ts'
 
 type Start = (wish: Wish) => Promise<void>
 
-/** All providers that there are, to be searched by name, address or API host. */
+/** All providers, searchable by name, URL or API host. */
 export function ChooseProvider({ onStart }: { onStart: Start }) {
   const providers = useProviders()
   return (

@@ -1,4 +1,4 @@
-/** From the wish to connect an account to the provider's page or its code, from whichever view one sets out. */
+/** Connects an account from any view: leads to the provider's page or shows a device code. */
 import { useState } from 'react'
 import type { ReactNode } from 'react'
 import { useQueryClient } from '@tanstack/react-query'
@@ -10,7 +10,7 @@ import { Leaving } from './leaving.tsx'
 
 interface Connecting {
   start: (wish: Wish) => Promise<void>
-  /** In place of the view that one set out from, while there is something to read or to wait for. */
+  /** Shown instead of the current view while there is a warning or a code. */
   view: ReactNode
 }
 

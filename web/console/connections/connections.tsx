@@ -1,4 +1,4 @@
-/** A person's accounts at providers: the list, and the ways to add to it or to renew one. */
+/** The user's accounts: the list, and how to add or reconnect one. */
 import { Route, Switch, useLocation } from 'wouter'
 import { Accounts } from './accounts.tsx'
 import { ChooseProvider } from './choose-provider.tsx'

@@ -1,4 +1,4 @@
-/** A code to be entered at the provider, on whichever device one is signed in there; meanwhile this page waits. */
+/** Shows a code to enter at the provider, on any device, and waits for the result. */
 import { lazy, Suspense } from 'react'
 import { Action, buttonLook } from '../../ui/action.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
@@ -11,7 +11,7 @@ import type { FlowState } from './use-device-flow.ts'
 
 const QrCode = lazy(async () => ({ default: (await import('../../ui/qr-code.tsx')).QrCode }))
 
-/** A longer address makes squares that no camera reads, and in the end none at all. */
+/** A longer URL makes a QR code that cameras can't read, or exceeds its capacity. */
 const longestInCode = 500
 
 interface DeviceFlowProps {

@@ -9,7 +9,7 @@ import { count } from '../../ui/words.ts'
 import { describeGrant } from '../grants/describe-grant.ts'
 import { service } from '../service.ts'
 
-/** Says what it will end before it does. */
+/** Shows which grants will end before disconnecting. */
 export function Disconnect({ account, grants }: { account: Connection; grants: Grant[] }) {
   const queries = useQueryClient()
   const { say } = useSay()

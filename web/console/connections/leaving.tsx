@@ -8,7 +8,7 @@ interface LeavingProps {
   onBack: () => void
 }
 
-/** Nobody here answers for the provider: its person is asked before anything leads there. */
+/** For unverified providers: asks the user before linking to them. */
 export function Leaving({ begun, onTrust, onBack }: LeavingProps) {
   const { host } = new URL(begun.way === 'browser' ? begun.url : begun.flow.verification_uri)
   return (

@@ -2,7 +2,7 @@ import type { Provider } from '@sallyport/sdk'
 
 type Searched = Pick<Provider, 'provider_name' | 'slug' | 'issuer_url' | 'api_hosts'>
 
-/** Whether every word stands somewhere in the provider's name or addresses. */
+/** Whether every word is part of the provider's name or URLs. */
 export function matches({ provider_name: name, slug, issuer_url: issuer, api_hosts: hosts }: Searched, wanted: string) {
   const text = fold([name, slug, issuer, ...hosts].join(' '))
   return fold(wanted)
@@ -12,7 +12,7 @@ export function matches({ provider_name: name, slug, issuer_url: issuer, api_hos
 
 const order = new Intl.Collator(undefined, { numeric: true })
 
-/** Those that somebody here answers for come first: a name that an agent chose is never above them. */
+/** Verified providers first: a name that an agent chose is never above them. */
 export function inOrder<P extends Pick<Provider, 'provider_name' | 'verified'>>(providers: readonly P[]): P[] {
   return [...providers].sort(
     (a, b) => Number(b.verified) - Number(a.verified) || order.compare(a.provider_name, b.provider_name),

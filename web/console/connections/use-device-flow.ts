@@ -8,7 +8,7 @@ import type { FlowEnd } from './watch-device-flow.ts'
 export type FlowState =
   { status: 'waiting' } | { status: Exclude<FlowEnd, 'connected'> } | { status: 'failed'; problem: unknown }
 
-/** How a flow fares, for as long as it is shown: also while its person is in another tab, to enter the code there. */
+/** Follows a device flow while it is shown, even while the user enters the code in another tab. */
 export function useDeviceFlow(flow: StartDeviceFlowReply, onConnected: () => void): FlowState {
   const { device_flow_id: id, interval } = flow
   const [state, setState] = useState<FlowState>({ status: 'waiting' })

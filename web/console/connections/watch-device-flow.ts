@@ -1,4 +1,4 @@
-/** Asks how far a device flow is, as often as the service says and no oftener, until it is over. */
+/** Polls a device flow, no more often than the service says, until it ends. */
 import type { PollDeviceFlowReply } from '@sallyport/sdk'
 
 export type FlowEnd = 'connected' | 'denied' | 'expired'
@@ -7,7 +7,7 @@ interface Watching {
   intervalSeconds: number
   poll: () => Promise<PollDeviceFlowReply>
   pause: (seconds: number) => Promise<void>
-  /** Whether the same question may be answered later. */
+  /** Whether the error is temporary. */
   mayPass: (problem: unknown) => boolean
 }
 
@@ -19,7 +19,7 @@ export async function watchDeviceFlow({ intervalSeconds, poll, pause, mayPass }:
       interval = reply.interval
       if (reply.status !== 'pending' && reply.status !== 'slow_down') return reply.status
     } catch (problem) {
-      // The service itself says when the time is over: once it answers again.
+      // Expiry is reported by the service once it responds again.
       if (!mayPass(problem)) throw problem
     }
   }

@@ -1,4 +1,4 @@
-/** The guard against whoever gets hold of a console session: it can then approve nothing. */
+/** Device-only approval, which keeps a stolen console session from approving anything. */
 import { useQueryClient } from '@tanstack/react-query'
 import type { Device, User } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'

@@ -1,4 +1,4 @@
-/** Agents whose requests do not reach this person, and the way back. */
+/** Muted and blocked agents, and how to unmute them. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { MutedAgent } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'

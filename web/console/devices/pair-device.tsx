@@ -1,4 +1,4 @@
-/** A code that makes a device of whoever has it, once: shown large, and as a picture for a camera. */
+/** A one-time pairing code, as text and as a QR code. */
 import { useEffect, useState } from 'react'
 import type { PairingCodeReply } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
@@ -7,7 +7,7 @@ import { QrCode } from '../../ui/qr-code.tsx'
 import { Card } from '../../ui/view.tsx'
 import { service } from '../service.ts'
 
-/** `known`: how many devices there are. One more than before the code means that it was used. */
+/** `known`: the number of devices. If it grows, the code was used. */
 export function PairDevice({ known }: { known: number | undefined }) {
   const { say } = useSay()
   const [issued, setIssued] = useState<{ code: PairingCodeReply; before: number }>()

@@ -1,4 +1,4 @@
-/** A grant in one plain sentence: who may do what, where, with which account, until when. */
+/** Describes a grant in one sentence: who may do what, where, with which account, until when. */
 import type { Grant } from '@sallyport/sdk'
 import { count, listOf, theirs } from '../../ui/words.ts'
 import type { Words } from '../../ui/words.ts'
@@ -39,7 +39,7 @@ function ending(grant: Grant, formatMoment: (moment: string) => string): string 
     : `until you revoked it: ${formatMoment(revoked)}`
 }
 
-/** How soon an end is worth a word beforehand. */
+/** How long before its expiry a grant is highlighted. */
 const soonMs = 24 * 3_600_000
 
 export function endsSoon({ status, expires_at: end }: Grant, now: number): boolean {

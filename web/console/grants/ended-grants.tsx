@@ -5,7 +5,7 @@ import { Empty } from '../../ui/view.tsx'
 import { service } from '../service.ts'
 import { GrantList } from './grant-list.tsx'
 
-/** There may be many: a page at a time, the newest first. */
+/** There may be many, so they are loaded page by page, newest first. */
 export function EndedGrants({ status }: { status: 'expired' | 'revoked' }) {
   const query = useInfiniteQuery({
     queryKey: ['grants', status],

@@ -1,4 +1,4 @@
-/** One grant: what it allows, how much it is used, and the way to end it. */
+/** One grant: what it allows, how much it is used, and a button to revoke it. */
 import type { ReactNode } from 'react'
 import type { Grant } from '@sallyport/sdk'
 import { Link } from 'wouter'

@@ -1,4 +1,4 @@
-/** Who may do what until when. What has ended stands apart from what holds. */
+/** The user's grants. Ended ones are on separate tabs. */
 import { useState } from 'react'
 import { Link, useSearch } from 'wouter'
 import { Loaded } from '../../ui/loading.tsx'

@@ -2,7 +2,7 @@ import type { Grant } from '@sallyport/sdk'
 import { Action } from '../../ui/action.tsx'
 import { service } from '../service.ts'
 
-/** What shows later, without this service, that its person approved the grant. */
+/** Downloads the receipt, which proves the user's approval independently of this service. */
 export function Receipt({ grant: { grant_id: id, agent } }: { grant: Grant }) {
   const download = async () => {
     const receipt = await service.grants.receipt(id)

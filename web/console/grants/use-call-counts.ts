@@ -1,4 +1,4 @@
-/** How often each grant was used on each of the last days, in the reader's own days. */
+/** Calls per grant on each of the last days, by local days. */
 import { useQuery } from '@tanstack/react-query'
 import type { AuditSeries } from '@sallyport/sdk'
 import { service } from '../service.ts'
@@ -7,7 +7,7 @@ export const shownDays = 14
 
 export function useCallCounts() {
   return useQuery({
-    // Live under `activity`: every call changes it.
+    // The `activity` key updates it live: every call changes it.
     queryKey: ['activity', 'calls-of-grants'],
     queryFn: async ({ signal }) => {
       const { series } = await service.audit.series(
@@ -23,7 +23,7 @@ function totals({ answered, failed, refused, unknown }: AuditSeries): number[] {
   return answered.map((count, at) => count + (failed[at] ?? 0) + (refused[at] ?? 0) + (unknown[at] ?? 0))
 }
 
-/** Whole days, today as the last. */
+/** Whole days, ending with today. */
 export function lastDays(now: Date): { since: string; until: string } {
   const midnight = (daysFromToday: number) =>
     new Date(now.getFullYear(), now.getMonth(), now.getDate() + daysFromToday).toISOString()

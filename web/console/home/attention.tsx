@@ -1,4 +1,4 @@
-/** What will stop working by itself, unless its person does something. */
+/** Accounts and grants that will stop working unless the user acts. */
 import type { ReactNode } from 'react'
 import type { Connection, Grant } from '@sallyport/sdk'
 import { Link } from 'wouter'

@@ -1,4 +1,4 @@
-/** Who asks for much at once keeps nobody else's request out of sight. */
+/** Limits requests per agent, so that one agent can't push others' requests out of sight. */
 import type { AccessRequest } from '@sallyport/sdk'
 
 const mostOfAgent = 5
@@ -6,7 +6,7 @@ const mostInAll = 50
 
 type Asked = { agent: Pick<AccessRequest['agent'], 'agent_id'> }
 
-/** Those that are shown, in their order, and how many wait behind them. */
+/** The requests to show, in order, and how many more there are. */
 export function firstOf<R extends Asked>(requests: readonly R[]): { shown: R[]; behind: number } {
   const ofAgent = new Map<string, number>()
   const shown: R[] = []

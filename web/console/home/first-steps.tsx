@@ -1,4 +1,4 @@
-/** For somebody who has nothing here yet: what to do, in order. */
+/** First steps for new users. */
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { buttonLook } from '../../ui/action.tsx'

@@ -1,4 +1,4 @@
-/** What waits for an answer, what needs attention, and what happened last. */
+/** Pending requests, items that need attention, and recent activity. */
 import { Loaded } from '../../ui/loading.tsx'
 import { useNow } from '../../ui/time.tsx'
 import { View } from '../../ui/view.tsx'

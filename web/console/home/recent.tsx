@@ -7,10 +7,10 @@ import { useNames } from '../activity/use-names.ts'
 import { service } from '../service.ts'
 
 const shown = 8
-/** Happens by itself, or comes to nothing by itself. */
+/** Background events that are not shown here. */
 const background = new Set(['connection.refreshed', 'callback.delivered', 'pairing_code.issued'])
 
-/** The newest of what is on record. */
+/** The newest records. */
 export function Recent() {
   const names = useNames()
   const records = useQuery({

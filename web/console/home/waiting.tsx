@@ -1,4 +1,4 @@
-/** What agents ask for and nobody has answered yet. Nothing is decided here: the page behind the link shows it all. */
+/** Pending requests. They are decided on the linked page, which shows all details. */
 import type { AccessRequest } from '@sallyport/sdk'
 import { Link } from 'wouter'
 import { buttonLook } from '../../ui/action.tsx'

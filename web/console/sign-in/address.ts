@@ -1,4 +1,4 @@
-/** What an address can say. A stranger can write any address: ids alone are taken from it, and sentences are ours. */
+/** Reads parameters from the URL. Anyone can craft a URL, so only ids are taken from it, and all texts are ours. */
 
 export interface Brought {
   loginToken: string | null
@@ -6,7 +6,7 @@ export interface Brought {
   connectionId: string | null
 }
 
-/** What an address brings, and the address without it. */
+/** The parameters of a URL, and the URL without them. */
 export function readAddress(href: string): { brought: Brought; rest: string } {
   const { pathname, searchParams: query, hash } = new URL(href)
   const brought = {
@@ -19,13 +19,13 @@ export function readAddress(href: string): { brought: Brought; rest: string } {
   return { brought, rest: pathname + (query.size > 0 ? `?${query}` : '') }
 }
 
-/** Where somebody decides who had to sign in first. */
+/** The request to return to after signing in. */
 export function waitingRequest(search: string): string | undefined {
   const id = new URLSearchParams(search).get('decide') ?? ''
   return /^arq_[0-9a-z]{26}$/.test(id) ? `/approve-proxy/${id}` : undefined
 }
 
-/** An account's consent came back while nobody was signed in here, and waits at the service. */
+/** An OAuth response arrived while no one was signed in, and is waiting at the service. */
 export function isConnectWaiting(search: string): boolean {
   return new URLSearchParams(search).get('connect') === 'waiting'
 }
@@ -34,7 +34,7 @@ export function loginTokenIn(text: string): string | undefined {
   return /sp_login_[0-9A-Za-z]+/.exec(text)?.[0]
 }
 
-/** What an address says of a sign-in or a connection that did not work. */
+/** Messages for the result of a sign-in or connection. */
 const results: Record<string, string> = {
   access_denied: 'Access was denied at the provider. Nothing was changed.',
   invalid_state: 'That attempt expired, was already used, or was started in another browser. Please start again.',

@@ -1,4 +1,4 @@
-/** What the address brought is taken out of it before anything else happens: from then on it is in no history. */
+/** Removes parameters from the URL before anything else, so that they are not in the browser history. */
 import { useEffect, useSyncExternalStore } from 'react'
 import { useSay } from '../../ui/message.tsx'
 import { describeResult, readAddress } from './address.ts'
@@ -6,9 +6,9 @@ import type { Brought } from './address.ts'
 import { useIsNewAccount } from './new-account.ts'
 
 interface Arrival extends Brought {
-  /** A link that signs in no more was opened. */
+  /** An expired or used login link was opened. */
   isLinkOver: boolean
-  /** By which the service's log knows how it was refused. */
+  /** The request id of the refusal in the service's log. */
   requestId: string | undefined
 }
 
@@ -26,7 +26,7 @@ function become(next: Arrival): void {
   for (const tell of listeners) tell()
 }
 
-// A link pasted into the address bar of this very page changes the fragment alone.
+// Pasting a link into the address bar of this page only changes the fragment.
 addEventListener('hashchange', () => {
   if (location.hash) become(take())
 })
@@ -44,7 +44,7 @@ export function offerLoginToken(loginToken: string): void {
   become({ ...arrival, loginToken, isLinkOver: false })
 }
 
-/** It was used, or is not wanted. */
+/** The token was used or declined. */
 export function forgetLoginToken(): void {
   become({ ...arrival, loginToken: null, isLinkOver: false })
 }
@@ -55,7 +55,7 @@ export function noteLinkOver(requestId: string | undefined): void {
 
 export const linkOver = 'This link no longer works'
 
-/** Says once what the address told, when there is a view to say it in. */
+/** Shows the result from the URL once, as soon as a view is shown. */
 export function useTellArrival({ isReady, isSignedIn }: { isReady: boolean; isSignedIn: boolean }): void {
   const { say, complain } = useSay()
   const { error, connectionId, isLinkOver } = useArrival()

@@ -1,11 +1,11 @@
-/** An address can name any connection: whether it has just come about is what the person's own record says. */
+/** A URL can contain any connection id, so the user's audit log is checked for whether it was just connected. */
 import { useQuery } from '@tanstack/react-query'
 import { service } from '../service.ts'
 
-/** From the provider's last page to this one it takes a moment; clocks may differ by more. */
+/** Redirecting back takes a moment, but clocks may differ by more. */
 const newMs = 15 * 60_000
 
-/** Whether the signed-in person has just connected it, or signed in with it again. undefined: not known yet. */
+/** Whether the user has just connected or reconnected this account. Undefined while loading. */
 export function useIsNewAccount(connectionId: string | null, isSignedIn = true): boolean | undefined {
   const isId = connectionId !== null && /^con_[0-9a-hjkmnp-tv-z]{26}$/.test(connectionId)
   const query = useQuery({

@@ -1,4 +1,4 @@
-/** Names who would be signed in, and waits for the click: a link that somebody sent does nothing by itself. */
+/** Shows who the link signs in and waits for a click, so that opening a link has no effect by itself. */
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { Action } from '../../ui/action.tsx'
@@ -11,7 +11,7 @@ import { service } from '../service.ts'
 import { aboutUser, nameOf, useForgetEverything, useMe } from '../session.ts'
 import { forgetLoginToken, noteLinkOver } from './arrival.ts'
 
-/** The service tells nobody whether a token is unknown, used, expired or malformed. */
+/** The service does not reveal whether a token is unknown, used, expired or malformed. */
 function isOver(problem: unknown) {
   return isProblem(problem, 'unauthenticated', 'invalid_field')
 }

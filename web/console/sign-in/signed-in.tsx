@@ -1,4 +1,4 @@
-/** What lies behind it is shown to whoever is signed in; others are asked to sign in. */
+/** Shows its children to signed-in users, and the sign-in page to others. */
 import { useEffect } from 'react'
 import type { ReactNode } from 'react'
 import { useLocation, useSearch } from 'wouter'

@@ -9,7 +9,7 @@ import { isConnectWaiting, waitingRequest } from './address.ts'
 import { linkOver, useArrival } from './arrival.ts'
 import { TokenForm } from './token-form.tsx'
 
-/** Those that are on. Without them there is still the link. */
+/** The enabled sign-in providers. Without any, there is still the login link. */
 function useLoginProviders() {
   return useQuery({
     queryKey: ['login-providers'],
