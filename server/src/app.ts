@@ -98,9 +98,7 @@ export interface App {
   signRecord: () => Promise<void>
   /** Aborts calls in progress whose grants have ended. Does nothing if there are none. */
   checkCallsInFlight: () => Promise<void>
-  /**
-   * Sends other instances' changes to event streams, and ends those of invalid sessions. Does nothing without streams.
-   */
+  /** Sends other instances' changes to event streams, and ends the streams of invalid sessions. */
   checkListeners: () => Promise<void>
   /** Aborts all calls in progress. Resolves once that is recorded. */
   cutOffCalls: () => Promise<void>
