@@ -14,7 +14,7 @@ import type { Comparison } from './rounds.ts'
 import type { Bench } from './scenarios.ts'
 import type { Round } from './load.ts'
 
-const crowd = { agents: 200, grantsPerAgent: 1, auditRecords: 0 }
+const seedSize = { agents: 200, grantsPerAgent: 1, auditRecords: 0 }
 const engines = ['sqlite', 'postgres'] as const
 
 export async function ablation(bench: Bench, checkout: string): Promise<Row[]> {
@@ -25,7 +25,7 @@ export async function ablation(bench: Bench, checkout: string): Promise<Row[]> {
   for (const engine of engines) {
     const { scope, outside, generator, pace, say } = bench
     const start = async (name: string, place: object): Promise<MeasuredService> => ({
-      ...(await startSeeded(scope, engine, outside, crowd, say, {}, place)),
+      ...(await startSeeded(scope, engine, outside, seedSize, say, {}, place)),
       name,
     })
     const services = [await start('without', { executable }), await start('with', {})]

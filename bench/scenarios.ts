@@ -28,13 +28,13 @@ export interface Bench {
   say: (progress: string) => void
 }
 
-const crowd = { agents: 1000, grantsPerAgent: 1, auditRecords: 0 }
+const seedSize = { agents: 1000, grantsPerAgent: 1, auditRecords: 0 }
 const connections = 16
 
 /** One service on SQLite, shared by the scenarios that need no special settings. */
 let shared: Promise<MeasuredService> | undefined
 function onSqlite({ scope, outside, say }: Bench): Promise<MeasuredService> {
-  shared ??= startSeeded(scope, 'sqlite', outside, crowd, say)
+  shared ??= startSeeded(scope, 'sqlite', outside, seedSize, say)
   return shared
 }
 
@@ -61,7 +61,7 @@ async function fullCall(bench: Bench): Promise<Row[]> {
 
 async function fullCallOnPostgres({ scope, outside, relay, generator, pace, postgres, say }: Bench): Promise<Row[]> {
   await postgres()
-  const service = await startSeeded(scope, 'postgres', outside, crowd, say)
+  const service = await startSeeded(scope, 'postgres', outside, seedSize, say)
   const contenders = [relay, service].map((one) => contending(one, '/small'))
   const [theirs, ours] = await compare(generator, contenders, connections, pace, say)
   await service.service.stop()
@@ -229,8 +229,8 @@ async function startRow(what: string, { service }: MeasuredService): Promise<Row
 }
 
 async function startToReady({ scope, outside, say }: Bench): Promise<Row[]> {
-  const service = await startSeeded(scope, 'sqlite', outside, crowd, say)
-  return [await startRow(`start to ready, ${crowd.agents} agents`, service)]
+  const service = await startSeeded(scope, 'sqlite', outside, seedSize, say)
+  return [await startRow(`start to ready, ${seedSize.agents} agents`, service)]
 }
 
 const coresForWorkers = 4
@@ -244,8 +244,8 @@ async function twoWorkers({ scope, outside, generator, pace, say }: Bench): Prom
     return [{ ...row, theirs: '', ours: '', result, isMet: undefined }]
   }
   const [one, two] = [
-    await startSeeded(scope, 'sqlite', outside, crowd, say),
-    await startSeeded(scope, 'sqlite', outside, crowd, say, { SALLYPORT_WORKERS: '2' }),
+    await startSeeded(scope, 'sqlite', outside, seedSize, say),
+    await startSeeded(scope, 'sqlite', outside, seedSize, say, { SALLYPORT_WORKERS: '2' }),
   ].map((service, index) => ({ ...service, name: `${index + 1} of them` }))
   if (!one || !two) return []
   const contenders = [one, two].map((service) => contending(service, '/small'))

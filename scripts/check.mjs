@@ -5,7 +5,7 @@ import { prepare, root, withPinnedNode } from './prepare.mjs'
 const node = prepare({ build: false })
 const lint = ['node_modules/eslint/bin/eslint.js', '--max-warnings=0']
 // Two at a time, paired by duration.
-const lanes = [
+const groups = [
   [
     ['Lint of the server', ...lint, 'server'],
     ['Types', 'node_modules/typescript/bin/tsc', '--project', 'tsconfig.json'],
@@ -33,7 +33,7 @@ async function passes([name, ...args]) {
 }
 
 const outcomes = await Promise.all(
-  lanes.map(async (steps) => {
+  groups.map(async (steps) => {
     for (const step of steps) if (!(await passes(step))) return false
     return true
   }),

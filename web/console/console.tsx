@@ -1,18 +1,18 @@
 /** Routes to the views. Rarely used views are loaded on demand. */
 import { Route, Switch } from 'wouter'
-import { later } from '../ui/later.tsx'
+import { lazyView } from '../ui/lazy-view.tsx'
 import { View } from '../ui/view.tsx'
 import { Approve } from './approve/approve.tsx'
 import { Home } from './home/home.tsx'
 import { Frame, Shell } from './shell.tsx'
 import { SignedIn } from './sign-in/signed-in.tsx'
 
-const Account = later(async () => (await import('./account/account.tsx')).Account)
-const Activity = later(async () => (await import('./activity/activity.tsx')).Activity)
-const Admin = later(async () => (await import('./admin/admin.tsx')).Admin)
-const Connections = later(async () => (await import('./connections/connections.tsx')).Connections)
-const Devices = later(async () => (await import('./devices/devices.tsx')).Devices)
-const Grants = later(async () => (await import('./grants/grants.tsx')).Grants)
+const Account = lazyView(async () => (await import('./account/account.tsx')).Account)
+const Activity = lazyView(async () => (await import('./activity/activity.tsx')).Activity)
+const Admin = lazyView(async () => (await import('./admin/admin.tsx')).Admin)
+const Connections = lazyView(async () => (await import('./connections/connections.tsx')).Connections)
+const Devices = lazyView(async () => (await import('./devices/devices.tsx')).Devices)
+const Grants = lazyView(async () => (await import('./grants/grants.tsx')).Grants)
 
 const views = new Map([
   ['account', Account],

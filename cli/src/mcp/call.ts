@@ -9,7 +9,7 @@ import { droppedOf, proxied } from '../proxied.ts'
 import { readAtMost } from '../read-at-most.ts'
 import { partOf, rest } from './kept-answers.ts'
 import type { KeptAnswers } from './kept-answers.ts'
-import { meansAnotherMethod } from './meant-method.ts'
+import { mayOverrideMethod } from './method-override.ts'
 import type { McpNeeds } from './server.ts'
 import { asData, dataNote, facts, failed } from './tool-results.ts'
 
@@ -43,7 +43,7 @@ export async function makeCall(needs: Needs, given: Given): Promise<CallToolResu
     return failed({ error: { code: 'invalid_body', message: 'Pass body or body_base64, not both.' } })
   }
   const mustRead = (where: URL) => {
-    if (given.isReading && meansAnotherMethod(where, given.headers ?? {})) throw notReading()
+    if (given.isReading && mayOverrideMethod(where, given.headers ?? {})) throw notReading()
   }
   mustRead(url)
   const agent = needs.agent()

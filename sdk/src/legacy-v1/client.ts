@@ -1,7 +1,7 @@
 import { exchangeWith } from './exchange.ts'
 import type { ClientKey } from './keys.ts'
 import { readOperation, refreshOperation, rotateOperation, saveOperation } from './operations.ts'
-import { inTurn, startSession } from './session.ts'
+import { oneAtATime, startSession } from './session.ts'
 import type { Session } from './session.ts'
 
 export interface LegacyClientOptions {
@@ -76,7 +76,7 @@ export function createLegacyClient(options: LegacyClientOptions): LegacyClient {
   const exchange = exchangeWith(baseUrl, fetch, timeoutMs)
   const about = aboutKey('client_', options)
   const session = startSession(exchange, pinnedIn(options.serviceKeyFingerprint), key, about)
-  const next = inTurn()
+  const next = oneAtATime()
   return {
     register: () => next(session.register),
     refresh: () => next(() => session.operate(refreshOperation)),

@@ -162,7 +162,7 @@ export function startSession(
 }
 
 /** Runs tasks one at a time, in the order of the calls. */
-export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
+export function oneAtATime(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
     const result = last.then(work)

@@ -8,7 +8,7 @@ import { Ago } from '../../ui/time.tsx'
 import { Badge, Card, Section, Theirs } from '../../ui/view.tsx'
 import { count } from '../../ui/words.ts'
 import { useWaitingRequests } from '../lists.ts'
-import { firstOf } from './crowd.ts'
+import { limitPerAgent } from './limit-per-agent.ts'
 
 export function Waiting() {
   const requests = useWaitingRequests()
@@ -22,7 +22,7 @@ export function Waiting() {
           waiting.length === 0 ? (
             <p className="text-sm text-quiet">Nothing. New requests appear here automatically.</p>
           ) : (
-            <First {...firstOf(waiting)} />
+            <First {...limitPerAgent(waiting)} />
           )
         }
       </Loaded>
@@ -30,7 +30,7 @@ export function Waiting() {
   )
 }
 
-function First({ shown, behind }: ReturnType<typeof firstOf<AccessRequest>>) {
+function First({ shown, behind }: ReturnType<typeof limitPerAgent<AccessRequest>>) {
   return (
     <>
       <ul className="space-y-3">

@@ -6,13 +6,13 @@ import { useEffect, useState } from 'react'
 import type { ComponentType } from 'react'
 import { Loading } from './loading.tsx'
 
-export interface Later {
+export interface LazyView {
   View: ComponentType
   /** Starts loading before it is shown. */
   load: () => void
 }
 
-export function later(load: () => Promise<ComponentType>): Later {
+export function lazyView(load: () => Promise<ComponentType>): LazyView {
   let begun: Promise<void> | undefined
   let result: { Loaded: ComponentType } | { error: unknown } | undefined
   const begin = () =>

@@ -7,7 +7,7 @@ const mostInAll = 50
 type Asked = { agent: Pick<AccessRequest['agent'], 'agent_id'> }
 
 /** The requests to show, in order, and how many more there are. */
-export function firstOf<R extends Asked>(requests: readonly R[]): { shown: R[]; behind: number } {
+export function limitPerAgent<R extends Asked>(requests: readonly R[]): { shown: R[]; behind: number } {
   const ofAgent = new Map<string, number>()
   const shown: R[] = []
   for (const request of requests) {

@@ -4,7 +4,7 @@
  */
 const near = /method|verb/i
 
-export function meansAnotherMethod(url: URL, headers: Record<string, string>): boolean {
+export function mayOverrideMethod(url: URL, headers: Record<string, string>): boolean {
   if (Object.keys(headers).some((name) => near.test(name))) return true
   return url.search
     .slice(1)
