@@ -5,8 +5,8 @@ import type { Provider } from '../providers/provider.ts'
 import { ConnectFailed } from './connect-flow.ts'
 
 /**
- * Where each account has a host of its own, the token answer names it, and the token goes nowhere else: what lies below
- * the provider's domain belongs to other customers too.
+ * If every account has its own host, the token response names it. The token is sent only there, because other hosts on
+ * the provider's domain belong to other customers.
  */
 export function accountHost({ preset, apiHosts }: Provider, { extra }: Tokens): string | null {
   const member = preset === null ? undefined : findPreset(preset)?.apiHostFrom

@@ -1,4 +1,4 @@
-/** Whose account the tokens reach, as far as the provider says. It labels a connection, and tells two of them apart. */
+/** Whose account the tokens belong to, if the provider says so. It labels connections and distinguishes them. */
 import { toDisplayName } from '@sallyport/protocol/schema'
 import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import type { AccountSource } from '../providers/presets/preset.ts'
@@ -10,13 +10,13 @@ export interface Account {
 
 const plainLabels = ['email', 'preferred_username', 'name']
 
-/** How a provider without a preset says it: in its id token, if it gives one. */
+/** For a provider without a preset: the ID token, if there is one. */
 export const plainAccount: AccountSource = { from: 'id_token', id: 'sub', labels: plainLabels }
 
-/** The account in a JSON answer; of several labels the first that is there counts. */
+/** The account in a JSON response. The first label that is present is used. */
 export function accountIn(answer: Record<string, unknown>, source: AccountSource): Account | undefined {
   const id = textAt(answer, source.id)
-  // One that can not be written down as it is would be taken for another's.
+  // An id that can't be stored unchanged could be mistaken for another account's.
   if (id === undefined || id.length > 255 || id !== onOneLine(id)) return undefined
   const nameAt = (path: string) => toDisplayName(textAt(answer, path) ?? '', 200)
   const label = source.labels.map(nameAt).find((name) => name !== undefined)
@@ -25,7 +25,7 @@ export function accountIn(answer: Record<string, unknown>, source: AccountSource
   return { id, label: isSaid ? (label ?? null) : `${label} (${place})` }
 }
 
-/** Where it stands in what we hold already; undefined where the provider has to be asked. */
+/** The account in the token response or ID token. Undefined if the provider has to be asked. */
 export function accountInTokens(tokens: Tokens, source: AccountSource): Account | undefined {
   if (source.from === 'token_answer') return accountIn(tokens.extra, source)
   return source.from === 'id_token' && tokens.claims ? accountIn(tokens.claims, source) : undefined

@@ -5,12 +5,12 @@ import type { ProviderStore } from '../providers/provider-store.ts'
 import type { User } from '../sessions/user.ts'
 import type { ConnectionStore } from './connection-store.ts'
 
-/** What a person says about what they want to connect. */
+/** What a user wants to connect. */
 export interface Wish {
   providerSlug: string | undefined
   providerId: string | undefined
   scopes: string[] | undefined
-  /** A connection of theirs to renew. */
+  /** One of the user's connections, to be renewed. */
   connectionId: string | undefined
 }
 
@@ -20,7 +20,7 @@ export interface Choice {
   connectionId: string | null
 }
 
-/** The active provider that is meant, and the connection, if it is theirs to renew. */
+/** The active provider, and the connection to renew, which has to be the user's own. */
 export async function chooseProvider(
   { providers, connections }: { providers: ProviderStore; connections: ConnectionStore },
   queries: Queries,

@@ -81,7 +81,7 @@ export function createConnectFlowStore(vault: Vault) {
         .execute()
     },
 
-    /** One conditional write: of several answers to one state, one is heard. */
+    /** One conditional write: of several responses with the same state, only one is accepted. */
     consumeState: async (tx: Queries, state: Secret, now: Date): Promise<ConnectFlow | undefined> => {
       const row = await tx
         .updateTable('connect_flows')
@@ -94,7 +94,7 @@ export function createConnectFlowStore(vault: Vault) {
       return row && toFlow(tx, row)
     },
 
-    /** Keeps the answer until whoever holds this token has signed in. */
+    /** Stores the response until the holder of this token has signed in. */
     keepAnswer: async (tx: Queries, flow: ConnectFlow, waiting: Secret, answer: Secret): Promise<void> => {
       const sealed = await vault.seal(tx, flowAnswer, { row: flow.flowId, owner: flow.userId }, answer)
       await tx
@@ -104,7 +104,7 @@ export function createConnectFlowStore(vault: Vault) {
         .execute()
     },
 
-    /** Takes the answer out: it is gone from the table, whoever it turns out to be for. */
+    /** Reads and deletes the stored response, even if it turns out to be another user's. */
     takeAnswer: async (
       tx: Queries,
       waiting: Secret,

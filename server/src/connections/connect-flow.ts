@@ -1,13 +1,13 @@
 import type { ConnectErrorCode } from '@sallyport/protocol/connections'
 import type { Secret } from '../platform/secret.ts'
 
-/** A person was sent to a provider's consent page, and we wait for the answer. */
+/** An authorization request in progress: the user was sent to the consent page, and the response has not come yet. */
 export interface ConnectFlow {
   flowId: string
-  /** Who started it, and whom alone the answer can be for. */
+  /** The user who started it. Only they can complete it. */
   userId: string
   providerId: string
-  /** The connection to renew; null makes a new one, or renews the one to the same account. */
+  /** The connection to renew. Null: create one, or renew the one to the same account. */
   connectionId: string | null
   scopes: string[]
   redirectAfter: string
@@ -19,7 +19,7 @@ export interface ConnectFlow {
 
 export const connectFlowSeconds = 600
 
-/** It did not come to a connection. */
+/** The account was not connected. */
 export class ConnectFailed extends Error {
   readonly code: ConnectErrorCode
 
@@ -30,7 +30,7 @@ export class ConnectFailed extends Error {
   }
 }
 
-/** Where the browser goes in the end, and what it learns there. */
+/** The URL that the browser is redirected to in the end, with the result in its query. */
 export function landing(baseUrl: URL, path: string, result: Record<string, string>): string {
   const url = new URL(path, baseUrl)
   for (const name of ['error', 'connection_id', 'connect']) url.searchParams.delete(name)

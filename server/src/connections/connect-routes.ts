@@ -52,7 +52,7 @@ export function connectRoutes(http: Http, needs: StartConnectNeeds & FinishConne
   http.get(
     '/v4/oauth/callback/:slug',
     {
-      // It acts, once: whoever only looks ahead must not use the answer up.
+      // A response can be used only once: a HEAD request, as sent by link previews, must not consume it.
       exposeHeadRoute: false,
       config: { allow: 'anyone', recognises: ['user'] },
       schema: {

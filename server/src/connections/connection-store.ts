@@ -64,7 +64,7 @@ const markUsed = prepared(
   { leavesCachesValid: true },
 )
 
-/** On SQLite, in the batch that puts their calls on record. */
+/** On SQLite, in the batch that logs their calls. */
 export function markUsedStatement(connectionIds: readonly string[], at: number): BatchStatement {
   return {
     text: 'update connections set last_used_at = ? where connection_id = ?',
@@ -74,7 +74,7 @@ export function markUsedStatement(connectionIds: readonly string[], at: number):
 
 export function createConnectionStore(vault: Vault) {
   return {
-    /** False where the user has a live connection to this account already. */
+    /** False if the user has a live connection to this account already. */
     insert: async (tx: Queries, connection: Connection, tokens: KeptTokens): Promise<boolean> => {
       const row = await tx
         .insertInto('connections')
@@ -111,7 +111,7 @@ export function createConnectionStore(vault: Vault) {
       return row !== undefined
     },
 
-    /** With what else decides whether it may be used. */
+    /** The connection, and whether its user and provider still allow its use. */
     findWithAuthority: async (
       queries: Queries,
       connectionId: string,
@@ -143,7 +143,7 @@ export function createConnectionStore(vault: Vault) {
       return row && toConnection(row)
     },
 
-    /** The same, locked until the transaction ends: what is read from it then is what will be replaced. */
+    /** The same, locked until the transaction ends, so that nobody else replaces its tokens in the meantime. */
     lockOfUser: async (
       { engine }: Database,
       tx: Queries,
@@ -191,7 +191,7 @@ export function createConnectionStore(vault: Vault) {
         .$if(page.status === 'revoked', (query) => query.where('status', '=', 'revoked'))
         .$if(page.status === 'active' || page.status === 'needs_reauth', (query) =>
           query.where((eb) => {
-            // As statusOf says it.
+            // The same rule as in statusOf.
             const isInDoubt = eb.and([
               eb('refresh_lease_until', 'is not', null),
               eb.or([
@@ -216,7 +216,7 @@ export function createConnectionStore(vault: Vault) {
       await markUsed(tx, { connectionId, now: now.getTime() })
     },
 
-    /** With the version that they are, which may be a later one than that of the connection as it was read. */
+    /** The tokens and their version, which may be later than that of the connection passed in. */
     tokens: async (queries: Queries, connection: Connection): Promise<TokenPair & { version: number }> => {
       const row = await queries
         .selectFrom('connections')
@@ -233,7 +233,7 @@ export function createConnectionStore(vault: Vault) {
       }
     },
 
-    /** The account was consented to again: the connection lives on with new tokens. */
+    /** After the user has consented again: the same connection with new tokens. */
     renew: async (
       tx: Queries,
       { connectionId, userId }: Connection,
@@ -264,8 +264,7 @@ export function createConnectionStore(vault: Vault) {
       return row && toConnection(row)
     },
 
-    /** Whether anything of this provider is still connected, or has tokens that it was not yet asked to end. */
-    /** Of the newest, so that looking takes no longer the more there are. */
+    /** Counts only among the newest connections, so that the time is bounded. */
     countNeedsReauth: async (queries: Queries): Promise<number> => {
       const newest = queries.selectFrom('connections').select('status').orderBy('connection_id', 'desc').limit(20_000)
       const { count } = await queries
@@ -276,6 +275,7 @@ export function createConnectionStore(vault: Vault) {
       return Number(count)
     },
 
+    /** Whether the provider still has connections, or tokens that it was not asked to revoke yet. */
     isConnected: async (queries: Queries, providerId: string): Promise<boolean> => {
       const row = await queries
         .selectFrom('connections')
@@ -289,7 +289,7 @@ export function createConnectionStore(vault: Vault) {
   }
 }
 
-/** What a new pair of tokens sets; of the one that is absent, the old stays. */
+/** The columns that new tokens change. A token that is absent stays unchanged. */
 export async function sealTokens(
   vault: Vault,
   tx: Queries,

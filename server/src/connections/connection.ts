@@ -2,30 +2,30 @@ import type { Tokens } from '../platform/oauth/oauth-client.ts'
 import { isRedactable } from '../platform/secret.ts'
 import type { Secret } from '../platform/secret.ts'
 
-/** For people to read: to the minute is near enough. */
+/** Only shown to users, so a precision of one minute is enough. */
 export const useMarkedEveryMs = 60_000
 
-/** A person's account at a provider, and the tokens that reach it. The tokens themselves stay in the store. */
+/** A user's account at a provider. Its tokens are in the store only. */
 export interface Connection {
   connectionId: string
   userId: string
   providerId: string
   status: ConnectionStatus
-  /** Whose account it is, where the provider says. */
+  /** Whose account it is, if the provider says so. */
   accountId: string | null
   accountLabel: string | null
-  /** The one host that this account's token may go to, of those that the provider has; null for all of them. */
+  /** The only one of the provider's hosts that this account's token may be sent to. Null: all of them. */
   apiHost: string | null
   scopes: string[]
-  /** When the access token ends; null where the provider did not say. */
+  /** When the access token expires. Null if the provider didn't say. */
   expiresAt: Date | null
   obtainedAt: Date
-  /** The access token came from a refresh, not from a consent. */
+  /** Whether the access token came from a refresh rather than a consent. */
   isRefreshed: boolean
   canRefresh: boolean
-  /** Grows with every new access token. */
+  /** Incremented with every new access token. */
   version: number
-  /** Somebody is refreshing until then; once it is past, somebody was and never said how it ended. */
+  /** Until then, an instance is refreshing the token. If it is in the past, that refresh was interrupted. */
   refreshLeaseUntil: Date | null
   createdAt: Date
   lastUsedAt: Date | null
@@ -36,12 +36,12 @@ export interface Connection {
 export type ConnectionStatus = 'active' | 'needs_reauth' | 'revoked'
 export type RemoteRevocation = 'pending' | 'done' | 'unsupported' | 'failed'
 
-/** What a refresh left behind when its process died: the old tokens may be dead, and the new ones were never stored. */
+/** Whether a process died during a refresh: the old tokens may be revoked, and the new ones were never stored. */
 export function wasInterrupted({ refreshLeaseUntil }: Pick<Connection, 'refreshLeaseUntil'>, now: Date): boolean {
   return refreshLeaseUntil !== null && refreshLeaseUntil <= now
 }
 
-/** What its user is told. Nobody can say yet how a refresh will end, and a token that is over can't be called healthy. */
+/** The status shown to the user. While the result of a refresh is unknown, an expired token doesn't count as active. */
 export function statusOf(connection: Connection, now: Date): ConnectionStatus {
   const { status, refreshLeaseUntil, expiresAt } = connection
   const isInDoubt = refreshLeaseUntil !== null && (refreshLeaseUntil <= now || (expiresAt !== null && expiresAt <= now))
@@ -56,26 +56,28 @@ type TokenState = Pick<
   'status' | 'version' | 'expiresAt' | 'obtainedAt' | 'isRefreshed' | 'refreshLeaseUntil'
 >
 
-/** Whether the token has to be renewed before it is used. `rejected` is the version that an upstream answered with 401. */
+/**
+ * Whether the token has to be refreshed before use. `rejected` is the version for which an upstream responded with 401.
+ */
 export function isRefreshDue(connection: TokenState, now: Date, rejected: number | undefined): boolean {
   if (connection.status === 'active' && wasInterrupted(connection, now)) return true
   const age = now.getTime() - connection.obtainedAt.getTime()
-  // A fresh token that is refused again is refused for another reason; asking anew each time would only burn refreshes.
+  // If a new token is rejected too, there is another reason for it, and more refreshes would not help.
   if (rejected === connection.version && !(connection.isRefreshed && age < youngMs)) return true
   if (!connection.expiresAt) return false
   const lifetime = connection.expiresAt.getTime() - connection.obtainedAt.getTime()
   return connection.expiresAt.getTime() - Math.min(refreshAheadMs, lifetime / 2) <= now.getTime()
 }
 
-/** Whether the token may still be tried while a better one can not be had. */
+/** Whether the token can still be used while no newer one is available. */
 export function isUsable(connection: Connection, now: Date, rejected: number | undefined): boolean {
   return rejected !== connection.version && (!connection.expiresAt || connection.expiresAt > now)
 }
 
-/** Servers take no more than that in a header, and the redactor's work and memory grow with it. */
+/** Servers accept no more in a header, and the redactor's time and memory grow with the length. */
 const longestToken = 16_384
 
-/** Whether they can be kept: found again in what comes back, and, for the one that is sent, put into a header. */
+/** Whether the tokens can be redacted from responses, and the access token can be sent in a header. */
 export function areKeepable({
   accessToken,
   refreshToken,
@@ -90,7 +92,7 @@ export function areKeepable({
 
 const longestLifetimeSeconds = 10 * 365 * 86_400
 
-/** What a consent or a refresh gave. */
+/** The tokens from a consent or a refresh. */
 export interface KeptTokens {
   accessToken: Secret
   refreshToken: Secret | undefined
@@ -109,7 +111,7 @@ export function endOfToken(expiresInSeconds: number | undefined, now: Date): Dat
 
 const unknownEndMs = 30 * 86_400_000
 
-/** Until when a token that was replaced may still be valid, and so must not come back from anywhere. */
+/** Until when a replaced token may still be valid, and so has to be redacted. */
 export function formerUntil({ expiresAt }: Connection, now: Date): Date {
   return expiresAt ?? new Date(now.getTime() + unknownEndMs)
 }

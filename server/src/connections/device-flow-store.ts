@@ -34,7 +34,7 @@ export const deviceCode: SealedColumn = {
   ownerColumn: 'user_id',
 }
 
-/** What is told of a flow; its device code is handed out to whoever may poll alone. */
+/** A flow without its device code, which only `takePoll` returns. */
 export type KnownFlow = Omit<DeviceFlow, 'deviceCode'>
 
 export function createDeviceFlowStore(vault: Vault) {
@@ -72,7 +72,7 @@ export function createDeviceFlowStore(vault: Vault) {
       return row && toFlow(row)
     },
 
-    /** The right to ask the provider now; undefined where it is too early. Of several at once one has it, for a while. */
+    /** Takes a lease to ask the provider now. Undefined if it is too early, or a concurrent poll has the lease. */
     takePoll: async (tx: Queries, flow: KnownFlow, now: Date, until: Date): Promise<DeviceFlow | undefined> => {
       const row = await tx
         .updateTable('device_flows')
@@ -88,7 +88,10 @@ export function createDeviceFlowStore(vault: Vault) {
       return { ...toFlow(row), deviceCode: await vault.open(tx, deviceCode, where, sealed) }
     },
 
-    /** The provider has answered: the next poll may come after the interval, which is longer from now on if it said so. */
+    /**
+     * After the provider's response: the next poll is allowed after the interval, which the provider may have
+     * increased.
+     */
     waitForNextPoll: async (
       queries: Queries,
       { deviceFlowId }: KnownFlow,
@@ -103,8 +106,8 @@ export function createDeviceFlowStore(vault: Vault) {
     },
 
     /**
-     * False where it has ended already, unless the person's consent was on its way when its time ran out. The code goes:
-     * it is good for nothing more.
+     * False if it has ended already, unless it expired while the user's consent was being processed. Deletes the device
+     * code, which is not needed any more.
      */
     end: async (
       tx: Queries,

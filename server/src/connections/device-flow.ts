@@ -6,7 +6,9 @@ import { isVerified, metadataOf } from '../providers/provider.ts'
 import type { Provider } from '../providers/provider.ts'
 import { siteOf } from '../providers/site.ts'
 
-/** A person was shown a code to enter elsewhere (RFC 8628), and asks us now and then how far it is. */
+/**
+ * A device flow (RFC 8628): the user enters a code at the provider, and their client polls this service for the result.
+ */
 export interface DeviceFlow {
   deviceFlowId: string
   userId: string
@@ -31,7 +33,7 @@ export const slowDownSeconds = 5
 const longestIntervalSeconds = 300
 const longestLifetimeSeconds = 3600
 
-/** A provider's numbers, within what a person can live with. */
+/** The provider's interval and lifetime, limited to reasonable values. */
 export function boundedSchedule(
   intervalSeconds: number,
   lifetimeSeconds: number,
@@ -43,8 +45,8 @@ export function boundedSchedule(
 }
 
 /**
- * It is shown as a link, so it must be one that leads to a page. A provider that an agent proposed may send people to
- * its own site alone: otherwise it could have them enter somebody else's code at a provider that they trust.
+ * It is shown as a link, so it has to be the URL of a page. A provider that an agent proposed may send users to its own
+ * site only: otherwise it could make them enter someone else's code at a provider that they trust.
  */
 export function judgeVerificationUri(uri: string, provider: Provider): string {
   const url = uri.length <= 2000 ? URL.parse(uri) : null
@@ -58,12 +60,12 @@ export function judgeVerificationUri(uri: string, provider: Provider): string {
   return url.href
 }
 
-/** Only a consent page on this machine can be http; where it is, the page for codes may stand beside it. */
+/** Only a consent page on this machine can use http. The page for codes may then use http too, on the same origin. */
 function isBesideConsentPage({ protocol, origin }: URL, { metadata }: Provider): boolean {
   return protocol === 'http:' && URL.parse(metadata.authorization_endpoint ?? '')?.origin === origin
 }
 
-/** The code that a person reads and types (RFC 8628 §6.1). */
+/** The code that the user reads and types (RFC 8628 §6.1). */
 export function judgeUserCode(code: string): string {
   if (!/^[\x20-\x7e]{1,64}$/.test(code)) {
     throw new ServiceError('provider_unavailable', { detail: 'the user code is none that can be typed' })
@@ -71,7 +73,7 @@ export function judgeUserCode(code: string): string {
   return code
 }
 
-/** Whoever polls is told one thing of all that can go wrong on the way to the provider: try again. */
+/** The same error for everything that can go wrong with a request to the provider: the client should try again. */
 export function asUnavailable(error: unknown): unknown {
   const isKnown = error instanceof OAuthRefused || error instanceof OAuthAnswerInvalid || isUnavailable(error)
   return isKnown ? new ServiceError('provider_unavailable', { detail: error.message }) : error

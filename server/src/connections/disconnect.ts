@@ -21,7 +21,10 @@ export interface DisconnectNeeds {
   revokeRemotely: RevokeRemotely
 }
 
-/** Here it ends at once, with every grant on it. Then the provider is asked to end the tokens too, now or as soon as it can be. */
+/**
+ * The connection and all its grants end here immediately. Then the provider is asked to revoke the tokens, now or
+ * later.
+ */
 export async function disconnect(
   needs: DisconnectNeeds,
   user: User,

@@ -1,6 +1,6 @@
 /**
- * The way back from a provider's consent page. A connection is made only in a browser that is signed in as the user
- * who started it: whoever opens somebody else's link, with whatever account, connects nothing.
+ * Handles the authorization response. A connection is created only in a browser that is signed in as the user who
+ * started the flow: nobody can connect an account by opening someone else's link.
  */
 import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -33,21 +33,21 @@ export interface FinishConnectNeeds extends KeepConnectionNeeds {
   log: Log
 }
 
-/** Where the browser goes next. */
+/** Where the browser is redirected. */
 export interface Landing {
   url: string
-  /** Set where the answer waits until somebody has signed in here. */
+  /** Set if the response is stored until the user has signed in. */
   waiting?: Secret
 }
 
 interface Answer {
   slug: string
-  /** The authorization response's query, as it came. */
+  /** The query of the authorization response, as received. */
   query: Secret
   state: Secret | undefined
 }
 
-/** An answer with the flow that it belongs to. */
+/** An authorization response and the flow that it belongs to. */
 interface Answered {
   flow: ConnectFlow
   provider: Provider | undefined
@@ -70,7 +70,7 @@ export async function receiveAnswer(
   return { url: landing(config.baseUrl, '/', { connect: 'waiting' }), waiting }
 }
 
-/** The person has signed in, in the browser that brought the answer. */
+/** The user has signed in, in the browser that brought the authorization response. */
 export async function resumeConnect(
   needs: FinishConnectNeeds,
   user: User,
@@ -101,7 +101,7 @@ async function complete(
     const { code } = toConnectFailed(error)
     needs.log.info({ err: error, flow_id: flow.flowId }, 'connecting an account failed')
     const detail = { flow_id: flow.flowId, provider_id: flow.providerId, code }
-    // On the record of whoever started it; somebody else's browser is told nothing but that.
+    // Audited for the user who started the flow. Another user's browser gets only the error code.
     await audit.append(database.queries, {
       event: 'connection.refused',
       at: clock(),
@@ -135,10 +135,10 @@ async function connect(
   return database.transaction((tx) => keepConnection(needs, tx, consent, clock()))
 }
 
-/** As RFC 6749 §5.2, GitHub and Slack say that a code is used up or over. */
+/** How RFC 6749 §5.2, GitHub and Slack report a code that was used already or has expired. */
 const spentCode = new Set(['invalid_grant', 'bad_verification_code', 'invalid_code', 'code_already_used'])
 
-/** The codes of RFC 6749 §4.1.2.1 and §5.2 that a person can do something about; the rest is the operator's to read. */
+/** Distinguishes only errors of RFC 6749 §4.1.2.1 and §5.2 that the user can act on. The log has the others. */
 function toConnectFailed(error: unknown): ConnectFailed {
   if (error instanceof ConnectFailed) return error
   if (error instanceof OAuthRefused) {
@@ -147,7 +147,7 @@ function toConnectFailed(error: unknown): ConnectFailed {
   }
   if (error instanceof OAuthAnswerInvalid) return new ConnectFailed('invalid_response')
   if (isUnavailable(error)) return new ConnectFailed('provider_unavailable')
-  // The session ended while the provider was asked.
+  // The session ended during the requests to the provider.
   if (error instanceof ServiceError && error.code === 'unauthenticated') return new ConnectFailed('invalid_state')
   throw error
 }

@@ -27,9 +27,11 @@ export const formerToken: SealedColumn = {
   ownerColumn: 'connection_id',
 }
 
-const mostListed = 100
+const maxListed = 100
 
-/** Access tokens that were replaced and may still be valid: an upstream may still show them, so they are still redacted. */
+/**
+ * Access tokens that were replaced but may still be valid. Upstreams may still return them, so they are still redacted.
+ */
 export function createFormerTokenStore(vault: Vault) {
   return {
     insert: async (tx: Queries, connection: Connection, token: Secret, now: Date): Promise<void> => {
@@ -48,7 +50,7 @@ export function createFormerTokenStore(vault: Vault) {
         .execute()
     },
 
-    /** The newest of them: an upstream that refuses every token makes us renew it again and again. */
+    /** Only the newest: an upstream that rejects every token causes one refresh after another. */
     listOf: async (queries: Queries, connectionId: string, now: Date): Promise<Secret[]> => {
       const rows = await queries
         .selectFrom('former_tokens')
@@ -56,7 +58,7 @@ export function createFormerTokenStore(vault: Vault) {
         .where('connection_id', '=', connectionId)
         .where('expires_at', '>', now.getTime())
         .orderBy('former_token_id', 'desc')
-        .limit(mostListed)
+        .limit(maxListed)
         .execute()
       return Promise.all(
         rows.map((row) =>

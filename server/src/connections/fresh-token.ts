@@ -1,7 +1,7 @@
 /**
- * The token of a connection, renewed when it is due. One refresh at a time over all instances: the right to it is a
- * lease in the database, never a lock that is held over a network call. New tokens are stored before anybody uses
- * them, and a process that dies in between leaves its lease behind as a trace.
+ * The access token of a connection, refreshed when that is due. Only one refresh runs at a time across all instances:
+ * it takes a lease in the database, never a lock held during a network call. New tokens are stored before they are
+ * used. If a process dies in between, its expired lease shows that the refresh was interrupted.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,20 +26,20 @@ export interface FreshTokenNeeds extends StoreRefreshedNeeds {
 
 export interface FreshToken {
   accessToken: Secret
-  /** To be named when an upstream answers 401 to it. */
+  /** Pass it as `rejected` if an upstream responds with 401. */
   version: number
-  /** Everything of this connection that must not come back: this token, former ones, refresh token, client secret. */
+  /** Everything to redact from responses: this token, former ones, the refresh token and the client secret. */
   secrets: Secret[]
 }
 
 type RefreshOutcome = 'refreshed' | 'unavailable' | 'busy'
 
-/** Longer than a refresh can take: the provider's answer is waited for 15 s, the store is tried for 20 s. */
+/** Longer than a refresh can take: 15 s for the provider's response, and 20 s of attempts to store the tokens. */
 export const refreshLeaseMs = 60_000
-const patienceMs = 40_000
-const lookAgainMs = 100
+const maxWaitMs = 40_000
+const pollMs = 100
 
-/** Refused at the token endpoint with one of these, the connection is dead until its user consents again. */
+/** Errors of the token endpoint after which the connection can't be used until its user consents again. */
 const deadGrant = new Set([
   'invalid_grant',
   'bad_refresh_token',
@@ -50,8 +50,8 @@ const deadGrant = new Set([
 
 export function createFreshToken(needs: FreshTokenNeeds) {
   const { database, refreshes, clock } = needs
-  /** Calls of this process wait for its own refresh; those of other processes look again now and then. */
-  const underWay = new Map<string, Promise<RefreshOutcome>>()
+  /** Calls in this process wait for its own refresh. Calls in other processes poll the database. */
+  const inFlight = new Map<string, Promise<RefreshOutcome>>()
   let isStopping = false
 
   const leaseAndRefresh = async (connection: Connection): Promise<RefreshOutcome> => {
@@ -63,7 +63,7 @@ export function createFreshToken(needs: FreshTokenNeeds) {
 
   const refreshOnce = (connection: Connection): Promise<RefreshOutcome> => {
     const { connectionId } = connection
-    const begun = underWay.get(connectionId)
+    const begun = inFlight.get(connectionId)
     if (begun) return begun
     if (isStopping) return Promise.resolve('unavailable')
     const attempt = leaseAndRefresh(connection)
@@ -78,14 +78,14 @@ export function createFreshToken(needs: FreshTokenNeeds) {
         },
       )
       .finally(() => {
-        underWay.delete(connectionId)
+        inFlight.delete(connectionId)
       })
-    underWay.set(connectionId, attempt)
+    inFlight.set(connectionId, attempt)
     return attempt
   }
 
   const freshToken = async (connectionId: string, rejected?: number): Promise<FreshToken> => {
-    const deadline = performance.now() + patienceMs
+    const deadline = performance.now() + maxWaitMs
     for (;;) {
       const connection = await live(needs, connectionId)
       const now = clock()
@@ -97,30 +97,32 @@ export function createFreshToken(needs: FreshTokenNeeds) {
       }
       const outcome = await refreshOnce(connection)
       const since = await live(needs, connectionId)
-      // However short its life, a token that has just come is the one to use. Where somebody else is at it, or the
-      // provider is away, one that still holds need not wait.
+      // A new token is used however soon it expires. If another instance is refreshing or the provider is unavailable,
+      // a token that is still valid is used without waiting.
       if (outcome === 'refreshed' || isUsable(since, clock(), rejected)) return opened(needs, since)
       if (outcome === 'unavailable' || performance.now() > deadline) throw new ServiceError('provider_unavailable')
-      await sleep(lookAgainMs)
+      await sleep(pollMs)
     }
   }
 
   return {
     freshToken,
-    /** A stop waits for it: what a provider has just handed out must reach the database. From now on no other begins. */
+    /**
+     * For a shutdown: waits until tokens that providers have just issued are stored. No refresh begins after this call.
+     */
     refreshesEnded: async (): Promise<void> => {
       isStopping = true
-      await Promise.allSettled(underWay.values())
+      await Promise.allSettled(inFlight.values())
     },
   }
 }
 
 export type FreshTokenOf = ReturnType<typeof createFreshToken>['freshToken']
 
-/** Authority is read anew after every wait: the connection's own, its user's and its provider's. */
+/** Read again after every wait: the connection, its user or its provider may have been disabled meanwhile. */
 async function live({ database, connections }: FreshTokenNeeds, connectionId: string): Promise<Connection> {
   const found = await connections.findWithAuthority(database.queries, connectionId)
-  // A grant whose connection is revoked is revoked.
+  // A grant ends with its connection.
   if (!found || found.connection.status === 'revoked' || found.isUserDisabled) throw new ServiceError('grant_revoked')
   if (!found.isProviderActive) throw new ServiceError('conflict', { message: 'The provider has been disabled.' })
   if (found.connection.status === 'needs_reauth') throw new ServiceError('connection_needs_reauth')
@@ -138,7 +140,7 @@ async function opened(needs: FreshTokenNeeds, connection: Connection): Promise<F
   return { accessToken, version, secrets }
 }
 
-/** By the holder of the lease. */
+/** The caller holds the lease. */
 async function refresh(needs: FreshTokenNeeds, connection: Connection, lease: RefreshLease): Promise<RefreshOutcome> {
   const { database, refreshes, clock, log } = needs
   const { connectionId } = connection
@@ -174,7 +176,7 @@ async function ask(
   return oauth.refresh(client, refreshToken)
 }
 
-/** Said on record once, by whoever found out first. */
+/** Audited only once, by the first instance that marks the connection. */
 async function giveUp(
   { database, refreshes, audit, clock }: FreshTokenNeeds,
   connection: Connection,

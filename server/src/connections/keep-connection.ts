@@ -21,11 +21,11 @@ export interface KeepConnectionNeeds {
   audit: AuditWriter
 }
 
-/** A consent that came through. */
+/** A consent that the user has given. */
 export interface Consent {
   userId: string
   providerId: string
-  /** The connection to renew, where one was named. */
+  /** The connection to renew, if one was given. */
   connectionId: string | null
   scopes: string[]
   tokens: Tokens
@@ -33,7 +33,9 @@ export interface Consent {
   requestId: string
 }
 
-/** In one transaction: the connection with its tokens, or nothing. The same account again renews what there is. */
+/**
+ * Stores the connection with its tokens, or nothing. If the account is connected already, that connection is renewed.
+ */
 export async function keepConnection(
   needs: KeepConnectionNeeds,
   tx: Queries,
@@ -43,7 +45,7 @@ export async function keepConnection(
   const { database, users, providers, connections, audit } = needs
   const { userId, providerId, account, tokens, requestId } = consent
   if (!areKeepable(tokens)) throw new ConnectFailed('weak_token')
-  // Both are judged again: the tokens took a while to come.
+  // Check both again: getting the tokens took a while.
   const user = await users.find(tx, userId)
   if (!user || user.disabledAt) throw new ConnectFailed('wrong_user')
   const provider = await providers.lock(database, tx, providerId)
@@ -72,7 +74,7 @@ export async function keepConnection(
   }
   const existing = await findExisting(needs, tx, consent)
   const isNew = !existing && (await connections.insert(tx, fresh, kept))
-  // Of two consents to one account at once, the one that came second renews what the first has made.
+  // Of two concurrent consents for one account, the second renews the connection that the first has created.
   const renews = isNew ? undefined : (existing ?? (await findExisting(needs, tx, consent)))
   const connection = isNew ? fresh : renews && (await renew(needs, tx, renews, kept, fresh))
   if (!connection) throw new ConnectFailed('wrong_account')
@@ -91,10 +93,10 @@ async function findExisting(
     account && (await connections.findOfAccount(database, tx, { userId, providerId, accountId: account.id }))
   if (connectionId === null) return ofAccount
   const named = await connections.lockOfUser(database, tx, userId, connectionId)
-  // It said so once, and does not just now.
+  // The provider has identified this account before, but currently doesn't.
   if (named?.accountId && !account) throw new ConnectFailed('provider_unavailable')
   const isTaken = ofAccount && ofAccount.connectionId !== connectionId
-  // Grants hang on it: it must never turn into another account, nor from one that nobody knew into one that is known.
+  // Grants depend on it: a connection must never change to another account, nor from an unknown account to a known one.
   const isAnother = named?.accountId !== (account?.id ?? null)
   if (!named || named.status === 'revoked' || named.providerId !== providerId || isAnother || isTaken) {
     throw new ConnectFailed('wrong_account')

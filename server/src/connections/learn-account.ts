@@ -13,7 +13,7 @@ interface LearnAccountNeeds {
   log: Log
 }
 
-/** A connection without a name is better than none: whatever fails here only leaves the label out. */
+/** A connection without a label is better than none: a failure here only leaves the label out. */
 export async function learnAccount(
   { oauth, log }: LearnAccountNeeds,
   provider: Provider,
@@ -25,7 +25,7 @@ export async function learnAccount(
   if (known?.label) return known
   try {
     if (source.from === 'request') return accountIn(await oauth.askApi(client, tokens.accessToken, source), source)
-    // An id token need not hold more than the subject; userinfo tells the rest (OIDC Core §5.3).
+    // An ID token may contain only the subject. Userinfo has the rest (OIDC Core §5.3).
     if (!known || client.metadata.userinfo_endpoint === undefined) return known
     const claims = await oauth.userinfo(client, tokens.accessToken, known.id)
     return accountIn({ ...claims, sub: known.id }, source)
@@ -35,7 +35,10 @@ export async function learnAccount(
   }
 }
 
-/** A preset can stand for another server than its own; then what its own API says is no answer, nor may it see the token. */
+/**
+ * A preset may be used with another server. The preset's own API then can't identify the account, and must not get its
+ * token.
+ */
 function sourceOf({ preset, apiHosts }: Provider): AccountSource {
   const source = preset === null ? undefined : findPreset(preset)?.account
   if (source?.from !== 'request') return source ?? plainAccount

@@ -28,7 +28,9 @@ export interface Progress {
   connectionId?: string
 }
 
-/** Longer than the answers can take, of the token endpoint and of whose account it is: meanwhile there is no second poll. */
+/**
+ * Longer than the requests to the token endpoint and for the account can take, so that no second poll runs meanwhile.
+ */
 const pollLeaseMs = 60_000
 
 export async function pollDeviceFlow(
@@ -95,7 +97,7 @@ async function refused(
   throw asUnavailable(error)
 }
 
-/** The connection and the end of the flow are one commit. */
+/** Stores the connection and ends the flow in one transaction. */
 async function keep(
   needs: PollDeviceFlowNeeds,
   flow: DeviceFlow,
@@ -119,7 +121,7 @@ async function keep(
   }
 }
 
-/** Said on record once, as of a consent that came to nothing in a browser. */
+/** Audited only once, like a failed consent in a browser. */
 async function endDenied(
   { database, deviceFlows, audit, clock }: PollDeviceFlowNeeds,
   flow: DeviceFlow,

@@ -11,12 +11,12 @@ export interface RefreshLease {
   until: Date
 }
 
-/** Who may refresh a connection, and what came of it. */
+/** Leases for refreshing a connection, and the results of refreshes. */
 export function createRefreshStore(vault: Vault) {
   return {
     /**
-     * The right to refresh this version, for a while: one conditional write, so that of all instances one has it. A
-     * lease that ran out belongs to a process that died; whoever comes next takes it over.
+     * Takes the lease to refresh this version. It is one conditional write, so only one instance gets it. An expired
+     * lease belongs to a process that died, and can be taken over.
      */
     takeLease: async (
       queries: Queries,
@@ -38,8 +38,9 @@ export function createRefreshStore(vault: Vault) {
     },
 
     /**
-     * It led to nothing. A refresh that was interrupted before is so still: nobody knows yet how that one ended. A lease
-     * that ran on when it was read was given back before ours was taken, and must not come to life again.
+     * After a refresh without result. If an earlier refresh was interrupted, its expired lease is restored, because its
+     * result is still unknown. A lease that had not expired when it was read was released before this one was taken,
+     * and must not be restored.
      */
     releaseLease: async (
       queries: Queries,
@@ -56,9 +57,9 @@ export function createRefreshStore(vault: Vault) {
     },
 
     /**
-     * In the place of the version that was refreshed, also by a process whose lease ran out meanwhile: its tokens exist
-     * nowhere else, and what others heard since was about the token that these replace. A provider that hands out no
-     * new refresh token means the old one to stay.
+     * Replaces the version that was refreshed, even if the lease has expired in the meantime: the new tokens exist
+     * nowhere else, and what other instances learned since then was about the token that they replace. If the provider
+     * issued no new refresh token, the old one stays valid.
      */
     store: async (tx: Queries, { connectionId, userId, version }: Connection, tokens: KeptTokens): Promise<boolean> => {
       const row = await tx
@@ -82,8 +83,8 @@ export function createRefreshStore(vault: Vault) {
     },
 
     /**
-     * The provider refused the refresh token, or the access token is over and there is none. False where the connection
-     * has moved on since, or somebody else has the lease: what they hear is newer.
+     * The provider refused the refresh token, or the access token has expired and there is no refresh token. False if
+     * the connection has changed since, or another instance has the lease: its result will be newer.
      */
     markNeedsReauth: async (
       tx: Queries,
@@ -103,8 +104,8 @@ export function createRefreshStore(vault: Vault) {
     },
 
     /**
-     * Those that somebody may find out about now. In no order: a provider that stays away must not keep the others'
-     * from being looked at.
+     * Connections whose refresh was interrupted. In random order, so that a provider that is down for long does not
+     * block the connections of others.
      */
     listInterrupted: async (queries: Queries, now: Date, limit: number): Promise<string[]> => {
       const rows = await queries

@@ -3,10 +3,10 @@ import type { Vault } from '../platform/vault/vault.ts'
 import type { Connection, KeptTokens } from './connection.ts'
 import { noTokens, sealTokens, toConnection } from './connection-store.ts'
 
-/** How connections end, here at once and at the provider as soon as it can be asked. */
+/** Ends connections: here immediately, at the provider as soon as it responds. */
 export function createRevocationStore(vault: Vault) {
   return {
-    /** Tokens that came for a connection which has been revoked: they are left where the provider will be asked to end them. */
+    /** Stores tokens that arrived after their connection was revoked, so that the provider is asked to revoke them. */
     leave: async (
       tx: Queries,
       { connectionId, userId, version }: Connection,
@@ -24,7 +24,7 @@ export function createRevocationStore(vault: Vault) {
         .execute()
     },
 
-    /** False where it was revoked already. Tokens that nobody will be asked to end go at once. */
+    /** False if it was revoked already. Tokens that the provider can't be asked to revoke are deleted immediately. */
     revoke: async (
       tx: Queries,
       connectionId: string,
@@ -59,7 +59,7 @@ export function createRevocationStore(vault: Vault) {
       return rows.map(({ connection_id }) => connection_id)
     },
 
-    /** The right to ask the provider, until then; undefined where somebody else has it or nothing is due. */
+    /** A lease to ask the provider, valid until then. Undefined if another instance has it or nothing is due. */
     claim: async (
       queries: Queries,
       connectionId: string,
@@ -86,7 +86,7 @@ export function createRevocationStore(vault: Vault) {
         .execute()
     },
 
-    /** The tokens go with it. False where newer ones have come since. */
+    /** Deletes the tokens too. False if newer ones were stored in the meantime. */
     end: async (tx: Queries, connectionId: string, version: number, outcome: 'done' | 'failed'): Promise<boolean> => {
       const row = await tx
         .updateTable('connections')

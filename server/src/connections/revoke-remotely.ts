@@ -1,6 +1,6 @@
 /**
- * Asks providers to end the tokens of connections that ended here (RFC 7009). The wish is part of the commit that
- * ended the connection; whoever finds it due carries it out, again and again until the provider has answered.
+ * Asks providers to revoke the tokens of connections that ended here (RFC 7009). The job is stored in the transaction
+ * that ends the connection, and any instance runs it when it is due, repeatedly until the provider has responded.
  */
 import type { AuditWriter } from '../audit/audit-log.ts'
 import { retryTime } from '../platform/backoff.ts'
@@ -27,13 +27,13 @@ export interface RevokeRemotelyNeeds {
   log: Log
 }
 
-/** Longer than two calls to the provider can take: nobody else begins meanwhile. */
+/** Longer than two calls to the provider can take, so that no other instance begins in the meantime. */
 const leaseMs = 60_000
 const pause = { firstMs: 10_000, longestMs: 3_600_000 }
 const givenUpAfterMs = 3 * 86_400_000
 const atOnce = 20
 
-/** Refused so, it is not about the token: an admin is changing the credentials, here or there. */
+/** Errors that are not about the token: an admin is changing the client's credentials, here or at the provider. */
 const aboutClient = new Set(['invalid_client', 'unauthorized_client', 'unauthorized'])
 
 export function createRevokeRemotely(needs: RevokeRemotelyNeeds) {
@@ -58,10 +58,10 @@ export function createRevokeRemotely(needs: RevokeRemotelyNeeds) {
   }
 
   return {
-    /** Now, as far as it goes; what fails is tried again later. */
+    /** Tries now. If that fails, it is retried later. */
     of: carryOut,
 
-    /** Those that are due. */
+    /** Runs all that are due. */
     due: async (): Promise<void> => {
       const ids = await revocations.listDue(database.queries, clock(), atOnce)
       await Promise.all(ids.map(carryOut))
@@ -71,7 +71,7 @@ export function createRevokeRemotely(needs: RevokeRemotelyNeeds) {
 
 export type RevokeRemotely = ReturnType<typeof createRevokeRemotely>
 
-/** The refresh token first: from it new access tokens would come. A refusal of one leaves the other to be ended all the same. */
+/** Revokes the refresh token first, as it can get new access tokens. If one is refused, the other is still revoked. */
 async function askProvider({ database, oauth, providers, connections }: RevokeRemotelyNeeds, connection: Connection) {
   const provider = await providers.find(database.queries, connection.providerId)
   if (!provider) throw new OAuthRefused('provider_deleted')
@@ -96,7 +96,7 @@ async function conclude(
   outcome: 'done' | 'failed',
 ): Promise<void> {
   await database.transaction(async (tx) => {
-    // A refresh that came in late has left newer tokens, which are still to be ended.
+    // False if a late refresh has stored newer tokens, which still have to be revoked.
     if (!(await revocations.end(tx, connectionId, version, outcome))) return
     const detail = { connection_id: connectionId, outcome }
     await audit.append(tx, { event: 'connection.revoked_remotely', at: clock(), userId, connectionId, detail })

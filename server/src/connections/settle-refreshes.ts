@@ -3,13 +3,13 @@ import type { Database } from '../platform/database/database.ts'
 import type { FreshTokenOf } from './fresh-token.ts'
 import type { RefreshStore } from './refresh-store.ts'
 
-const atOnce = 20
+const batchSize = 20
 
-/** Finds out what became of refreshes whose process died: each connection then works again, or needs its user. */
+/** Repeats refreshes whose process died. Each connection then works again, or needs its user to sign in again. */
 export async function settleRefreshes(
   { database, refreshes, clock }: { database: Database; refreshes: RefreshStore; clock: Clock },
   freshToken: FreshTokenOf,
 ): Promise<void> {
-  const interrupted = await refreshes.listInterrupted(database.queries, clock(), atOnce)
+  const interrupted = await refreshes.listInterrupted(database.queries, clock(), batchSize)
   await Promise.allSettled(interrupted.map((connectionId) => freshToken(connectionId)))
 }

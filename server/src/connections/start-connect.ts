@@ -28,7 +28,7 @@ export interface StartConnectNeeds {
   clock: Clock
 }
 
-/** Where to send the person's browser. What the answer has to match is kept here, for ten minutes and one use. */
+/** Where to send the user's browser. What the response has to match is stored for ten minutes and one use. */
 export async function startConnect(
   needs: StartConnectNeeds,
   user: User,

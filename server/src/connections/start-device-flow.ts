@@ -27,7 +27,7 @@ export interface StartDeviceFlowNeeds {
   clock: Clock
 }
 
-/** What the person has to do elsewhere. It is said this once; only the device code is kept. */
+/** What the user has to do at the provider. Returned only once: of this, only the device code is stored. */
 export interface Instructions {
   deviceFlowId: string
   userCode: string

@@ -20,18 +20,19 @@ export interface StoreRefreshedNeeds {
   log: Log
 }
 
-const triedForMs = 20_000
+const retryForMs = 20_000
 
 /**
- * The provider may have ended the old refresh token already, so what it gave in its place exists nowhere but here: a
- * database that is away for a moment is waited for. Where it stays away the lease runs out and tells of it.
+ * The provider may have revoked the old refresh token already, and the new one exists only in memory: if the database
+ * is unavailable, keep trying for a while. If it stays unavailable, the expired lease shows that a refresh was
+ * interrupted.
  */
 export async function storeRefreshed(
   needs: StoreRefreshedNeeds,
   connection: Connection,
   kept: KeptTokens,
 ): Promise<void> {
-  const deadline = performance.now() + triedForMs
+  const deadline = performance.now() + retryForMs
   for (let pause = 50; ; pause = Math.min(pause * 2, 1000)) {
     try {
       await storeOnce(needs, connection, kept)
@@ -53,7 +54,8 @@ async function storeOnce(
   await database.transaction(async (tx) => {
     const { accessToken: former } = await connections.tokens(tx, connection)
     if (!(await refreshes.store(tx, connection, kept))) {
-      // Disconnected meanwhile: the new tokens have to end as well. Consented to anew: they are nobody's any more.
+      // If the account was disconnected in the meantime, the new tokens have to be revoked too. If the user consented
+      // again, they are not needed any more.
       await revocations.leave(tx, connection, kept, clock())
       return
     }
