@@ -1,7 +1,8 @@
 /**
- * Which user somebody is, of whom a provider says who they are. A known identity is its user. An e-mail address joins
- * somebody to a user only where the provider verified it, an admin gave it to that user, and the user has no identity
- * yet. (A user who signed up has an identity from the first moment: an address without one came from an admin.)
+ * Finds or creates the user for a person that a provider has identified. A known identity belongs to its user. By
+ * e-mail address, a person is linked to a user only if the provider verified the address, an admin set it for that
+ * user, and the user has no identity yet. (Users who signed up have an identity from the start, so the address of a
+ * user without one was set by an admin.)
  */
 import type { AuditWriter } from '../audit/audit-log.ts'
 import type { Config } from '../config/config.ts'
@@ -20,15 +21,15 @@ export interface AdmitPersonNeeds {
   audit: AuditWriter
 }
 
-/** What is written on record beside the event itself. */
+/** What the audit log records besides the event itself. */
 export interface Occasion {
   at: Date
   requestId: string
   via: string
 }
 
-/** Somebody else took the identity, the user or the address in the meantime. Asked again, it comes out another way. */
-export class AnotherWasFaster extends Error {}
+/** A concurrent login took the identity, the user or the address. A retry will find it. */
+export class ConcurrentLogin extends Error {}
 
 export async function admitPerson(
   needs: AdmitPersonNeeds,
@@ -41,10 +42,10 @@ export async function admitPerson(
   if (known) return assertActive(known)
   const { verifiedEmail } = person
   const sameEmail = verifiedEmail === undefined ? undefined : await users.findByEmail(tx, verifiedEmail)
-  // Whoever was disabled does not come back by another door either.
+  // A disabled user can't get in with another identity either.
   if (sameEmail) assertActive(sameEmail)
   if (sameEmail && !(await identities.hasOne(tx, sameEmail.userId))) return link(needs, tx, sameEmail, person, occasion)
-  // Between the two looks another browser of this very person may have been faster.
+  // A concurrent login of the same person may have linked the identity since the first lookup.
   const meanwhile = sameEmail && (await identities.findUser(tx, person.issuer, person.subject))
   if (meanwhile) return assertActive(meanwhile)
   if (config.signup !== 'open') throw new LoginFailed('not_invited')
@@ -65,7 +66,7 @@ async function link(
   { at, requestId, via }: Occasion,
 ): Promise<User> {
   const { userId } = user
-  if (!(await identities.insert(tx, { issuer, subject, userId, createdAt: at }))) throw new AnotherWasFaster()
+  if (!(await identities.insert(tx, { issuer, subject, userId, createdAt: at }))) throw new ConcurrentLogin()
   await audit.append(tx, { event: 'identity.linked', at, requestId, userId, detail: { via, issuer, subject } })
   return user
 }
@@ -87,7 +88,7 @@ async function signUp(
     requiresDevice: false,
   }
   if (email === null) await users.insert(tx, user)
-  else if ((await users.findOrInsert(tx, 'email', user)).userId !== user.userId) throw new AnotherWasFaster()
+  else if ((await users.findOrInsert(tx, 'email', user)).userId !== user.userId) throw new ConcurrentLogin()
   await audit.append(tx, { event: 'user.created', at, requestId, userId: user.userId, detail: { via } })
   return user
 }

@@ -13,7 +13,7 @@ import { beginBrowserLogin, endBrowserLogin } from './browser-login.ts'
 import type { BrowserLoginNeeds } from './browser-login.ts'
 import { createGitHubLogin } from './github-login.ts'
 import type { GitHubLoginNeeds } from './github-login.ts'
-import { LoginFailed, onTheWayTo } from './login-failure.ts'
+import { LoginFailed, withRedirectAfter } from './login-failure.ts'
 import type { LoginProvider } from './login-provider.ts'
 import { createOidcLogin } from './oidc-login.ts'
 import type { OidcLoginNeeds } from './oidc-login.ts'
@@ -83,7 +83,7 @@ export function browserLoginRoutes(http: Http, needs: BrowserLoginRoutesNeeds): 
       const provider = providerOf(request.params.id)
       const redirectAfter = judgeRedirectAfter(request.query.redirect_after ?? '/', config.baseUrl)
       const wanted = { redirectAfter, address: request.ip }
-      const begun = await onTheWayTo(redirectAfter, () => beginBrowserLogin(needs, provider, wanted))
+      const begun = await withRedirectAfter(redirectAfter, () => beginBrowserLogin(needs, provider, wanted))
       setCookie(reply, loginCookie, begun.cookie.reveal(), loginCookieOptions(config))
       return reply.redirect(begun.authorizationUrl.href)
     },

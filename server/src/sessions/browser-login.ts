@@ -1,7 +1,7 @@
 /**
- * Signing in with somebody else's word: the browser goes to the provider and comes back with a code. It counts only in
- * the browser that holds the pre-login cookie, with the state that went out with it, once, and for ten minutes. The
- * provider's tokens say who somebody is and are then dropped.
+ * Sign-in through a login provider: the browser goes to the provider and returns with an authorization code. The code
+ * is accepted once, within ten minutes, with the state of this flow, and only from the browser that has the pre-login
+ * cookie. The provider's tokens are used to identify the user and then discarded.
  */
 import type { Clock } from '../platform/clock.ts'
 import { addressBlock } from '../platform/limits/client-address.ts'
@@ -12,9 +12,9 @@ import type { OAuth } from '../platform/oauth/oauth.ts'
 import { perMinute, takeFromLimit } from '../platform/limits/rate-limits.ts'
 import { Secret } from '../platform/secret.ts'
 import { hashToken, isWellFormedToken, mintToken } from '../platform/tokens.ts'
-import { admitPerson, AnotherWasFaster } from './admit-person.ts'
+import { admitPerson, ConcurrentLogin } from './admit-person.ts'
 import type { AdmitPersonNeeds } from './admit-person.ts'
-import { asking, LoginFailed, onTheWayTo } from './login-failure.ts'
+import { withLoginErrors, LoginFailed, withRedirectAfter } from './login-failure.ts'
 import type { LoginFlow, LoginFlowStore } from './login-flow-store.ts'
 import type { LoginProvider, LoginProviderId } from './login-provider.ts'
 import { startSession } from './start-session.ts'
@@ -30,7 +30,7 @@ export interface BrowserLoginNeeds extends AdmitPersonNeeds, StartSessionNeeds {
 
 export const loginFlowSeconds = 600
 
-/** An office behind one address is many people. */
+/** Generous, because many people may share an address, for example in an office. */
 const startsPerMinute = { narrow: perMinute(60), wide: perMinute(600) }
 
 export async function beginBrowserLogin(
@@ -41,7 +41,7 @@ export async function beginBrowserLogin(
   await database.transaction((tx) => takeFromLimits(tx, address, clock()))
   const redirectUri = callbackUrl(config, provider.id)
   const request = { redirectUri, scopes: provider.scopes, params: {} }
-  const { url, checks } = await asking(async () => oauth.beginCode(await provider.client(), request))
+  const { url, checks } = await withLoginErrors(async () => oauth.beginCode(await provider.client(), request))
   const cookie = mintToken('prelogin')
   const createdAt = clock()
   const flow = {
@@ -59,7 +59,7 @@ export async function beginBrowserLogin(
   return { authorizationUrl: url, cookie }
 }
 
-/** What a browser came back with. */
+/** What the browser returned with. */
 export interface LoginAnswer {
   cookie: string | undefined
   query: Secret
@@ -74,7 +74,7 @@ export async function endBrowserLogin(
 ): Promise<{ sessionToken: Secret; redirectAfter: string }> {
   const flow = await takeFlow(needs, provider.id, answer)
   const { redirectAfter } = flow
-  return onTheWayTo(redirectAfter, async () => {
+  return withRedirectAfter(redirectAfter, async () => {
     const sessionToken = await admit(needs, provider, answer, flow, requestId)
     return { sessionToken, redirectAfter }
   })
@@ -90,12 +90,12 @@ async function admit(
   const { config, oauth } = needs
   const callback = new URL(callbackUrl(config, provider.id))
   callback.search = answer.query.reveal()
-  const person = await asking(async () => {
+  const person = await withLoginErrors(async () => {
     const client = await provider.client()
     return provider.identify(client, await oauth.endCode(client, callback, { state, verifier, nonce }))
   })
   const sessionToken = mintToken('session')
-  await againWhenAnotherWasFaster(() =>
+  await retryConcurrentLogin(() =>
     needs.database.transaction(async (tx) => {
       const occasion = { at: needs.clock(), requestId, via: provider.id }
       const user = await admitPerson(needs, tx, person, occasion)
@@ -105,7 +105,7 @@ async function admit(
   return sessionToken
 }
 
-/** Before the provider is asked anything: a code that comes twice is sent on once. */
+/** Consumes the flow before any request to the provider, so a repeated code is sent there only once. */
 async function takeFlow(
   { database, loginFlows, clock }: BrowserLoginNeeds,
   provider: LoginProviderId,
@@ -121,13 +121,13 @@ async function takeFlow(
   return { ...flow, state }
 }
 
-async function againWhenAnotherWasFaster(work: () => Promise<void>): Promise<void> {
+async function retryConcurrentLogin(work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       await work()
       return
     } catch (error) {
-      if (!(error instanceof AnotherWasFaster) || attempt === 3) throw error
+      if (!(error instanceof ConcurrentLogin) || attempt === 3) throw error
     }
   }
 }

@@ -12,7 +12,7 @@ export interface DisableUserNeeds {
   clock: Clock
 }
 
-/** The user's sessions stop with their next call. Disabling again changes nothing. */
+/** The user's sessions are refused from the next call on. Idempotent. */
 export async function disableUser(
   { database, users, audit, clock }: DisableUserNeeds,
   userId: string,

@@ -13,11 +13,11 @@ export interface EndSessionsNeeds {
   sessions: SessionStore
   audit: AuditWriter
   clock: Clock
-  /** Codes that pair a device with this user, and that one of these sessions may have asked for. */
+  /** Ends pairing codes of this user, which one of these sessions may have requested. */
   endPairingCodes: (tx: Queries, userId: string) => Promise<void>
 }
 
-/** The user's own session, or all of them. Ending what has ended already changes nothing. */
+/** Ends one of the user's sessions, or all of them. Idempotent. */
 export async function endSessions(
   { config, database, sessions, audit, clock, endPairingCodes }: EndSessionsNeeds,
   user: User,

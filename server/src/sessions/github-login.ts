@@ -10,7 +10,7 @@ export interface GitHubLoginNeeds {
   oauth: OAuth
 }
 
-/** GitHub, or an Enterprise Server. It speaks no OpenID Connect: its API says whose token it is. */
+/** GitHub, or GitHub Enterprise Server. It doesn't support OpenID Connect: its API says whose token it is. */
 export function createGitHubLogin({ config, oauth }: GitHubLoginNeeds): LoginProvider | undefined {
   const { githubClientId: clientId, githubUrl } = config
   if (clientId === undefined) return undefined
@@ -23,7 +23,7 @@ export function createGitHubLogin({ config, oauth }: GitHubLoginNeeds): LoginPro
       token_endpoint: `${origin}/login/oauth/access_token`,
     },
     clientId,
-    // Read once: a command that gives it must not run whenever anyone comes along.
+    // Read once: a configured command that returns it must not run at every login.
     clientSecret: config.githubClientSecret.read(),
     authMethod: 'client_secret_post',
     dialect: { errorsWithStatus200: true },
@@ -37,13 +37,13 @@ export function createGitHubLogin({ config, oauth }: GitHubLoginNeeds): LoginPro
       const ask = (path: string) => oauth.askApi(client, accessToken, { method: 'GET', url: api + path })
       const { id, name, login } = await ask('/user')
       if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1) throw new OAuthAnswerInvalid('no numeric id')
-      // An app may not be allowed to read them, and whoever is known already needs none.
+      // The app may lack permission to read e-mail addresses, and known users don't need one.
       const emails = await ask('/user/emails?per_page=100').catch((error: unknown) => {
         if (error instanceof OAuthAnswerInvalid || error instanceof OAuthRefused) return []
         throw error
       })
       const email = primaryOf(emails)
-      // The login can change hands, the number can't.
+      // A login can be transferred to another account, the id can't.
       return personOf(origin, { sub: String(id), name: name ?? login, ...email })
     },
   }

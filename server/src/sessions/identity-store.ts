@@ -32,7 +32,7 @@ export const identityStore = {
     return (await query.executeTakeFirst()) !== undefined
   },
 
-  /** False where the identity is somebody's already, or the user has one: each stands in the table once. */
+  /** False if the identity belongs to a user already, or the user has one: both are unique. */
   insert: async (
     tx: Queries,
     identity: { issuer: string; subject: string; userId: string; createdAt: Date },

@@ -20,7 +20,7 @@ export interface IssueLoginTokenNeeds {
   clock: Clock
 }
 
-/** Whom to sign in: a user there is, the one with an e-mail, the local owner, or somebody new. */
+/** Whom to sign in: an existing user, the user with an e-mail address, the local owner, or a new user. */
 export type LoginTokenFor =
   | { userId: string }
   | { email: string; name: string | undefined }
@@ -56,7 +56,7 @@ export async function issueLoginToken(
   return { loginToken, expiresAt, userId }
 }
 
-/** The page at this address names the user and asks for a click. A fragment is never sent to a server. */
+/** The page at this URL names the user and asks for confirmation. A fragment is never sent to a server. */
 export function loginUrl({ baseUrl }: Pick<Config, 'baseUrl'>, loginToken: Secret): Secret {
   return new Secret(`${baseUrl.origin}/#login_token=${loginToken.reveal()}`)
 }

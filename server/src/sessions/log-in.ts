@@ -17,7 +17,7 @@ export interface LogInNeeds extends StartSessionNeeds {
   clock: Clock
 }
 
-/** Unknown, used, expired, or of a user who was disabled: from outside it is all one. */
+/** The same error whether the token is unknown, used, expired, or of a disabled user. */
 function notUsable(): ServiceError {
   return new ServiceError('unauthenticated', {
     field: 'login_token',
@@ -25,7 +25,7 @@ function notUsable(): ServiceError {
   })
 }
 
-/** The token is consumed in the transaction that starts the session: no session without it, no second one from it. */
+/** The token is consumed in the transaction that starts the session, so it starts exactly one. */
 export async function logIn(
   needs: LogInNeeds,
   loginToken: string,
@@ -45,7 +45,7 @@ export async function logIn(
   })
 }
 
-/** Says whom a token would sign in, and leaves it as it is. */
+/** Which user a token would sign in, without consuming it. */
 export async function previewLogin(
   { database, users, loginTokens, clock }: LogInNeeds,
   loginToken: string,

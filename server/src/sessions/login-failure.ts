@@ -2,10 +2,10 @@ import type { LoginErrorCode } from '@sallyport/protocol/sessions'
 import { isUnavailable } from '../platform/oauth/failures.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'
 
-/** A browser login that did not work. The browser is told the code alone; the reason is for the log. */
+/** A failed browser login. The browser gets only the code; the reason is for the log. */
 export class LoginFailed extends Error {
   readonly code: LoginErrorCode
-  /** Where the person wanted to go, as far as that is known: they start again from there. */
+  /** The page that the user wanted to open, if known. They can start again from there. */
   redirectAfter = '/'
 
   constructor(code: LoginErrorCode, reason?: string) {
@@ -15,8 +15,8 @@ export class LoginFailed extends Error {
   }
 }
 
-/** Runs what may fail on the way to this page. */
-export async function onTheWayTo<T>(redirectAfter: string, work: () => Promise<T>): Promise<T> {
+/** Adds this page to a LoginFailed that `work` throws. */
+export async function withRedirectAfter<T>(redirectAfter: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -25,8 +25,8 @@ export async function onTheWayTo<T>(redirectAfter: string, work: () => Promise<T
   }
 }
 
-/** Runs what asks the provider. What is our own failure stays what it is. */
-export async function asking<T>(ask: () => Promise<T>): Promise<T> {
+/** Converts errors of requests to the provider into LoginFailed. Other errors are thrown unchanged. */
+export async function withLoginErrors<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {

@@ -28,11 +28,11 @@ export const loginVerifier: SealedColumn = {
   table: 'login_flows',
   column: 'verifier',
   rowColumn: 'flow_id',
-  // It belongs to nobody yet, but to one provider.
+  // There is no user yet, only a provider.
   ownerColumn: 'provider',
 }
 
-/** What proves that an answer belongs to this flow: the browser's cookie and the state, both. */
+/** Proves that a response belongs to this flow: both the browser's cookie and the state are required. */
 export interface FlowProof {
   provider: LoginProviderId
   cookieHash: Uint8Array
@@ -74,7 +74,7 @@ export function createLoginFlowStore(vault: Vault) {
         .execute()
     },
 
-    /** One conditional write: of several that try at once, one gets the flow, and then it is gone. */
+    /** Deletes the flow: of several concurrent attempts, only one gets it. */
     consume: async (tx: Queries, proof: FlowProof, now: Date): Promise<LoginFlow | undefined> => {
       const row = await tx
         .deleteFrom('login_flows')

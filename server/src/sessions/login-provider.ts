@@ -1,6 +1,6 @@
 /**
- * Who else may say who somebody is. Its word counts for an identity, (issuer, subject), and for an e-mail address only
- * where it says itself that it verified that address.
+ * External providers that users can sign in with. A provider is trusted for the identity (issuer and subject), and for
+ * an e-mail address only if it says that it has verified the address.
  */
 import type { loginProviderIds } from '@sallyport/protocol/sessions'
 import { toDisplayName } from '@sallyport/protocol/schema'
@@ -10,16 +10,16 @@ import { normaliseEmail } from './user.ts'
 
 export type LoginProviderId = (typeof loginProviderIds)[number]
 
-/** A provider that is set up. */
+/** A configured provider. */
 export interface LoginProvider {
   id: LoginProviderId
   scopes: readonly string[]
   client: () => Promise<OAuthClient>
-  /** Whose tokens these are. They serve for nothing else. */
+  /** Finds out whose tokens these are. They are used for nothing else. */
   identify: (client: OAuthClient, tokens: Tokens) => Promise<Person>
 }
 
-/** Somebody, as a provider knows them. */
+/** A person, as identified by a provider. */
 export interface Person {
   issuer: string
   subject: string
@@ -27,7 +27,7 @@ export interface Person {
   verifiedEmail: string | undefined
 }
 
-/** The claims of OIDC Core §5.1 that count here. GitHub's words are put into them. */
+/** The claims of OIDC Core §5.1 that are used here. GitHub's responses are mapped to them. */
 export interface Claims {
   sub?: unknown
   name?: unknown
@@ -45,7 +45,7 @@ export function personOf(issuer: string, { sub, name, email, email_verified: isV
   }
 }
 
-/** ASCII alone: in lower case the Kelvin sign is a k, and an address with it would pass for another's. */
+/** ASCII only: the Kelvin sign becomes `k` in lower case, so an address with it could pass for someone else's. */
 function plainEmail(email: unknown): string | undefined {
   const isPlain =
     typeof email === 'string' && email.length <= 254 && /^[\x21-\x3f\x41-\x7e]+@[\x21-\x3f\x41-\x7e]+$/.test(email)

@@ -52,7 +52,7 @@ export const loginTokenStore = {
     return row && { userId: row.user_id, expiresAt: new Date(row.expires_at) }
   },
 
-  /** One conditional write: of several that try at once, one gets the user. */
+  /** One conditional write: of several concurrent attempts, only one gets the user. */
   consume: async (tx: Queries, tokenHash: Uint8Array, now: Date): Promise<string | undefined> => {
     const row = await tx
       .updateTable('login_tokens')

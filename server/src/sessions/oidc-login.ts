@@ -18,8 +18,8 @@ const metadataLastsMs = 3_600_000
 export function createOidcLogin({ config, oauth, clock }: OidcLoginNeeds): LoginProvider | undefined {
   const { oidcIssuer: issuer, oidcClientId: clientId } = config
   if (issuer === undefined || clientId === undefined) return undefined
-  const discover = remembered(clock, async () => withEndpoints(await oauth.discover(issuer, 'operator')))
-  // Read once: a command that gives it must not run whenever anyone comes along.
+  const discover = cached(clock, async () => withEndpoints(await oauth.discover(issuer, 'operator')))
+  // Read once: a configured command that returns it must not run at every login.
   const clientSecret = config.oidcClientSecret.read()
   return {
     id: 'oidc',
@@ -36,7 +36,8 @@ export function createOidcLogin({ config, oauth, clock }: OidcLoginNeeds): Login
       if (!claims) throw new OAuthAnswerInvalid('no ID token')
       const { metadata } = client
       const person = personOf(metadata.issuer, claims)
-      // Many keep e-mail and name out of the ID token (OIDC Core §5.4). Address and verdict are taken from one place.
+      // Many ID tokens have no e-mail and name (OIDC Core §5.4). `email` and `email_verified` come from the same
+      // source.
       if (person.verifiedEmail !== undefined || metadata.userinfo_endpoint === undefined) return person
       const told = personOf(metadata.issuer, await oauth.userinfo(client, accessToken, person.subject))
       return { ...told, name: told.name ?? person.name }
@@ -51,8 +52,8 @@ function withEndpoints(metadata: Metadata): Metadata {
   return metadata
 }
 
-/** Those who ask at once share one question. A failure is not remembered. */
-function remembered<T>(clock: Clock, ask: () => Promise<T>): () => Promise<T> {
+/** Caches the result for an hour. Concurrent callers share one request, and failures are not cached. */
+function cached<T>(clock: Clock, ask: () => Promise<T>): () => Promise<T> {
   let latest: { answer: Promise<T>; until: number } | undefined
   return () => {
     const now = clock().getTime()

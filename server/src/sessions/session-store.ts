@@ -73,7 +73,7 @@ export const sessionStore = {
       .execute()
   },
 
-  /** When each of these users was last seen, as far as there are sessions of theirs. */
+  /** When each of these users was last seen. Users without sessions are not included. */
   lastSeen: async (queries: Queries, userIds: readonly string[]): Promise<Map<string, Date>> => {
     if (userIds.length === 0) return new Map()
     const rows = await queries
@@ -126,7 +126,7 @@ export const sessionStore = {
     return row && toSession(row)
   },
 
-  /** Those of these that are live, and whose user may use them. */
+  /** Those of these sessions that are active and whose user is not disabled. */
   listLive: async (queries: Queries, sessionIds: readonly string[], ends: SessionEnds): Promise<string[]> => {
     const rows = await queries
       .selectFrom('sessions')
@@ -141,7 +141,7 @@ export const sessionStore = {
     return rows.map(({ session_id }) => session_id)
   },
 
-  /** Those that were live until now: one of the user's, or all of them. */
+  /** Revokes one of the user's sessions, or all. Returns those that were active. */
   revoke: async (
     tx: Queries,
     userId: string,
@@ -161,7 +161,7 @@ export const sessionStore = {
     return rows.map(toSession)
   },
 
-  /** Ended for this long, a session tells nobody anything. */
+  /** Sessions that ended this long ago are of no use to anyone. */
   dropEndedBefore: (queries: Queries, before: Date): Promise<number> =>
     deleteBatch(queries, 'sessions', 'session_id', sql`expires_at < ${before.getTime()}`),
 }

@@ -1,17 +1,17 @@
-/** One sign-in in one place. It ends after a while without a call, after a while in all, or when it is revoked. */
+/** A sign-in of one browser or client. It ends by idle timeout, at `expiresAt`, or when it is revoked. */
 export interface Session {
   sessionId: string
   userId: string
   createdAt: Date
   lastSeenAt: Date
-  /** The end in any case. */
+  /** It ends then even if it is in use. */
   expiresAt: Date
   revokedAt: Date | null
 }
 
 export type SessionStatus = 'active' | 'expired' | 'revoked'
 
-/** The moments that decide: a session is over that ends by `now`, or that nobody has used since `idleSince`. */
+/** A session has expired if `expiresAt` is not after `now`, or if it was not used after `idleSince`. */
 export interface SessionEnds {
   now: Date
   idleSince: Date
@@ -28,7 +28,7 @@ export function statusOf(session: Session, { now, idleSince }: SessionEnds): Ses
 
 const seenEverySeconds = 60
 
-/** Whether a call is worth a write: to the minute is exact enough. */
+/** Whether a call should update `lastSeenAt`. A precision of one minute is enough. */
 export function isDueToBeSeen({ lastSeenAt }: { lastSeenAt: Date }, now: Date): boolean {
   return now.getTime() - lastSeenAt.getTime() >= seenEverySeconds * 1000
 }

@@ -18,11 +18,11 @@ export interface SessionStart {
   sessionToken: Secret
   at: Date
   requestId: string
-  /** Who vouched for the user, where it was no login token of ours. */
+  /** The login provider, unless the user signed in with a login token. */
   via?: string
 }
 
-/** In the transaction that admits the user. */
+/** Call it in the transaction that authenticates the user. */
 export async function startSession(
   { config, sessions, audit }: StartSessionNeeds,
   tx: Queries,

@@ -27,8 +27,9 @@ export const userStore = {
   },
 
   /**
-   * The user, and nobody else changes who may decide for them until this transaction ends: not their devices, and not
-   * whether they require one. Comes before any lock on a device or a challenge. Rows that refer to the user may come.
+   * Locks the user until the transaction ends: neither their devices nor whether they require one can change. Take this
+   * lock before any lock on a device or a challenge, to avoid deadlocks. Rows that refer to the user can still be
+   * inserted.
    */
   lock: async ({ engine }: Database, tx: Queries, userId: string): Promise<User | undefined> => {
     const row = await tx
@@ -55,7 +56,7 @@ export const userStore = {
     return row && toUser(row)
   },
 
-  /** The user with this handle or e-mail, made now where there is none: of several at once all get the same one. */
+  /** The user with this handle or e-mail address, created if there is none. Concurrent callers get the same user. */
   findOrInsert: async (tx: Queries, by: 'handle' | 'email', user: User): Promise<User> => {
     await tx
       .insertInto('users')
@@ -84,7 +85,7 @@ export const userStore = {
     return pageOf(rows.map(toUser), page.limit, ({ userId }) => userId)
   },
 
-  /** Undefined where there is no such user, or they were disabled already. */
+  /** Undefined if there is no such user, or they are disabled already. */
   disable: async (tx: Queries, userId: string, now: Date): Promise<User | undefined> => {
     const row = await tx
       .updateTable('users')

@@ -1,18 +1,18 @@
-/** A person who signs in and decides. */
+/** A person who signs in and decides on access requests. */
 export interface User {
   userId: string
-  /** A fixed name inside this installation, such as `owner`; most users have none. */
+  /** A fixed name in this installation, such as `owner`. Most users have none. */
   handle: string | null
   name: string | null
-  /** Lower-case. Given by an admin, so it counts as verified, or verified by the provider that the user came from. */
+  /** In lower case. Set by an admin and so trusted, or verified by the login provider. */
   email: string | null
   createdAt: Date
   disabledAt: Date | null
-  /** Approve on device only: what is decided has to be signed by a device of theirs. */
+  /** Approve on device only: every decision has to be signed by one of the user's devices. */
   requiresDevice: boolean
 }
 
-/** Who `npm start` signs in. */
+/** The user that `npm start` signs in. */
 export const ownerHandle = 'owner'
 
 export function normaliseEmail(email: string): string {
