@@ -1,6 +1,6 @@
 /**
- * Says which client calls (legacy v1, Authentication 3), in the contract's order, and that the request is the one that
- * the client made. Nothing is used up here: the transaction of the operation judges the challenge again.
+ * Authenticates a client (legacy v1, Authentication 3), with checks in the order of the contract, and verifies that the
+ * request was not altered. The challenge is not consumed here: the transaction of the operation checks it again.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { aadBytes, authBinding, isBinding, nonceHash, payloadBinding } from '@sallyport/protocol/v1/binding'
@@ -28,13 +28,13 @@ export interface AuthenticateNeeds extends OpenNeeds {
   clock: Clock
 }
 
-/** The client that calls, and what it calls with. */
+/** An authenticated client, with its challenge. */
 export interface Caller {
   client: Client
   challenge: Challenge
   auth: Auth
   nonceHash: Uint8Array
-  /** Whether the client tied its authentication to the rest of the request. */
+  /** Whether the client bound its authentication to the rest of the request. */
   isBound: boolean
 }
 
@@ -71,7 +71,7 @@ export async function openPayload<T>(
   return payload
 }
 
-/** False for an envelope that is tied to nothing, where that is admitted. It has been opened: its aad is the sender's. */
+/** False for an unbound envelope, if those are allowed. The envelope was decrypted, so its aad is authentic. */
 function assertBound(
   { config }: Pick<AuthenticateNeeds, 'config'>,
   member: EnvelopeMember,

@@ -49,7 +49,7 @@ export const challengeStore = {
     )
   },
 
-  /** One conditional write: of several that try at once, one gets true. */
+  /** One conditional write: of several concurrent attempts, only one gets true. */
   consume: async (tx: Queries, { challengeId, clientUuid }: Challenge, now: Date): Promise<boolean> => {
     const row = await tx
       .updateTable('v1_challenges')

@@ -1,4 +1,4 @@
-/** A challenge is what only its client can read, and what one operation uses up. */
+/** A challenge can be decrypted only by its client, and is consumed by one operation. */
 import { timingSafeEqual } from 'node:crypto'
 import type { Auth } from '@sallyport/protocol/v1/payloads'
 import { ServiceError } from '../platform/errors.ts'
@@ -12,7 +12,7 @@ export interface Challenge {
   expiresAt: Date
 }
 
-/** Clocks of clients and service may differ by so much. */
+/** The allowed difference between the clocks of client and service. */
 const skewMs = 5 * 60_000
 
 export function assertTimely({ issuedAt, expiresAt }: Auth, now: Date): void {
@@ -24,7 +24,7 @@ export function assertTimely({ issuedAt, expiresAt }: Auth, now: Date): void {
   }
 }
 
-/** In the contract's order (Authentication 3). Another client's challenge is none of this one's. */
+/** Checks in the order of the contract (Authentication 3). Another client's challenge counts as not found. */
 export function assertUsable(
   challenge: Challenge | undefined,
   { clientUuid, nonceHash }: { clientUuid: string; nonceHash: Uint8Array },

@@ -1,4 +1,4 @@
-/** A client's public key: one form for every way of writing it, so that a fingerprint names one key. */
+/** A client's public key, normalized: however it is encoded, it has one fingerprint. */
 import { createPublicKey } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { publicKeyFingerprint, toPem } from '@sallyport/protocol/v1/public-key'
@@ -13,10 +13,10 @@ export interface ClientKey {
 
 const pemForm = /^\s*-----BEGIN (?<kind>(?:RSA )?PUBLIC KEY)-----[A-Za-z0-9+/=\s]+-----END \k<kind>-----\s*$/
 
-/** `field`: the member that it came in. */
+/** `field` is the member to name in errors. */
 export async function readClientKey(pem: string, field: string): Promise<ClientKey> {
   const key = pemForm.test(pem) ? parsed(pem.trim()) : undefined
-  if (!key || !isTaken(key)) throw new ServiceError('invalid_public_key', { field })
+  if (!key || !isAccepted(key)) throw new ServiceError('invalid_public_key', { field })
   const spki = new Uint8Array(key.export({ type: 'spki', format: 'der' }))
   return { spki, pem: toPem(spki), fingerprint: await publicKeyFingerprint(spki) }
 }
@@ -29,8 +29,8 @@ function parsed(pem: string): KeyObject | undefined {
   }
 }
 
-/** Large exponents and moduli cost whoever encrypts to them more than a call is worth; small ones protect nothing. */
-function isTaken(key: KeyObject): boolean {
+/** Encrypting with large exponents and moduli is too expensive; small ones are not secure. */
+function isAccepted(key: KeyObject): boolean {
   const { asymmetricKeyType } = key
   const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
   return (
@@ -45,7 +45,7 @@ function isTaken(key: KeyObject): boolean {
   )
 }
 
-/** An even modulus is no product of two primes, and nothing can be encrypted with it. */
+/** An even modulus is not the product of two large primes, and encryption with it fails. */
 function isOdd(key: KeyObject): boolean {
   const modulus = Buffer.from(key.export({ format: 'jwk' }).n ?? '', 'base64url')
   return (modulus.at(-1) ?? 0) % 2 === 1

@@ -16,7 +16,7 @@ declare module '../platform/database/tables.ts' {
       lookup_key_key_id: string
       stored_bytes: number
       created_at: number
-      /** null: nothing was ever done with it. */
+      /** Null if the client never authenticated. */
       authenticated_at: number | null
     }
     v1_client_keys: {
@@ -75,7 +75,7 @@ export function createClientStore(vault: Vault) {
       }
     },
 
-    /** Whose key it is, or was. */
+    /** The client that has this key, or had it. */
     findByFingerprint: async (
       queries: Queries,
       fingerprint: string,
@@ -88,7 +88,7 @@ export function createClientStore(vault: Vault) {
       return row && { clientUuid: row.client_uuid, keyId: row.key_id, isActive: row.retired_at === null }
     },
 
-    /** Until the transaction ends, nobody else changes the client. Its generation; undefined where it is gone. */
+    /** Locks the client until the transaction ends. Returns its generation, or undefined if it was deleted. */
     lock: async ({ engine }: Database, tx: Queries, clientUuid: string): Promise<number | undefined> => {
       const row = await tx
         .selectFrom('v1_clients')
@@ -99,7 +99,7 @@ export function createClientStore(vault: Vault) {
       return row?.generation
     },
 
-    /** False where the key has come to belong to somebody meanwhile; then the transaction has to be undone. */
+    /** False if another client has taken the key in the meantime. The transaction then has to be rolled back. */
     insert: async (
       tx: Queries,
       clientUuid: string,
@@ -128,7 +128,7 @@ export function createClientStore(vault: Vault) {
         .execute()
     },
 
-    /** False where the new key is somebody else's. */
+    /** False if the new key belongs to another client. */
     rotate: async (tx: Queries, client: Client, rotation: Rotation, now: Date): Promise<boolean> => {
       const { clientUuid, generation, fingerprint } = client
       const { key, keyId, label, metadata } = rotation
@@ -159,7 +159,7 @@ export function createClientStore(vault: Vault) {
       return true
     },
 
-    /** A batch of those that registered and never came back; returns how many. One with a challenge left still may. */
+    /** Deletes a batch of clients that never authenticated and have no valid challenge left. Returns how many. */
     dropUnseenBefore: async ({ engine }: Database, tx: Queries, before: Date, now: Date): Promise<number> => {
       const rows = await tx
         .selectFrom('v1_clients')
@@ -178,7 +178,7 @@ export function createClientStore(vault: Vault) {
           ),
         )
         .limit(rowsPerBatch)
-        // One that is just registered again waits, finds itself gone and begins anew.
+        // A concurrent registration of the same key waits for the lock, finds the client deleted and starts over.
         .$if(engine === 'postgres', (query) => query.forUpdate().skipLocked())
         .execute()
       const uuids = rows.map(({ client_uuid }) => client_uuid)
@@ -202,7 +202,7 @@ interface KeyOfClient {
   keyId: string | null
 }
 
-/** A fingerprint is one client's at most: the database says no to a second. */
+/** A unique index ensures that a fingerprint belongs to one client only. */
 async function insertKey(tx: Queries, clientUuid: string, { key, keyId }: KeyOfClient, now: Date): Promise<boolean> {
   const row = await tx
     .insertInto('v1_client_keys')
@@ -216,7 +216,7 @@ async function insertKey(tx: Queries, clientUuid: string, { key, keyId }: KeyOfC
   return row !== undefined
 }
 
-/** A client may go back to a key of its own. */
+/** A client may return to one of its own former keys. */
 async function takeBack(tx: Queries, clientUuid: string, { key, keyId }: KeyOfClient): Promise<boolean> {
   const row = await tx
     .updateTable('v1_client_keys')

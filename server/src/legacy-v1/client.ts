@@ -1,21 +1,21 @@
 import type { Secret } from '../platform/secret.ts'
 import type { ClientKey } from './client-key.ts'
 
-/** A backend that speaks the legacy protocol: an identity that outlives its keys. */
+/** A backend that uses the legacy protocol. Its identity stays the same when its keys change. */
 export interface Client {
   clientUuid: string
-  /** Grows with every rotation. */
+  /** Incremented with every key rotation. */
   generation: number
   /** The active key: PEM, SPKI. */
   publicKey: string
   fingerprint: string
-  /** What the client calls its key. */
+  /** The client's own name for its key. */
   keyId: string | null
-  /** Names of what it stores are kept as HMACs under this. */
+  /** The names of its items are stored as HMACs with this key. */
   lookupKey: Secret
 }
 
-/** What a client says of itself. It carries no authority. */
+/** What a client says about itself. It is not verified and grants nothing. */
 export interface Registration {
   key: ClientKey
   keyId: string | null

@@ -1,6 +1,6 @@
 /**
- * RSA-OAEP with SHA-256 over a content key, AES-256-GCM over the content: the primitives, and nothing of their use. What
- * does not open fails in one way, after the same work: where RSA fails, a random key goes on to fail at GCM.
+ * The primitives: RSA-OAEP with SHA-256 for the content key, AES-256-GCM for the content. All decryption failures look
+ * the same and take the same work: if RSA fails, GCM is tried with a random key and fails too.
  */
 import { webcrypto } from 'node:crypto'
 import type { EnvelopeParts } from '@sallyport/protocol/v1/envelope'
@@ -21,12 +21,12 @@ export function importPrivateKey(pkcs8: Uint8Array): Promise<CryptoKey> {
   return subtle.importKey('pkcs8', pkcs8, oaep, false, ['decrypt'])
 }
 
-/** How many bytes whatever RSA makes with this key has. */
+/** The length of an RSA ciphertext with this key. */
 export function modulusBytes({ algorithm }: CryptoKey): number {
   return (algorithm as webcrypto.RsaHashedKeyAlgorithm).modulusLength / 8
 }
 
-/** Undefined where it does not open, for whatever reason. */
+/** Undefined if decryption fails, for any reason. */
 export async function openParts(
   queue: RsaQueue,
   privateKey: CryptoKey,

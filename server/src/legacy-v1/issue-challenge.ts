@@ -16,7 +16,7 @@ export interface IssueNeeds {
   rsa: RsaQueue
 }
 
-/** Whom it is for, and the key that only they can open it with. */
+/** The client that a challenge is for, and the public key to encrypt it with. */
 export interface Recipient {
   clientUuid: string
   /** PEM, SPKI. */
@@ -24,7 +24,7 @@ export interface Recipient {
   keyId: string | null
 }
 
-/** A challenge that is not stored yet, and the envelope that tells its client. */
+/** A challenge that is not stored yet, and the envelope that contains it for the client. */
 export interface IssuedChallenge {
   challenge: Challenge
   envelope: Envelope

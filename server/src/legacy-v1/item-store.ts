@@ -28,14 +28,14 @@ export const itemContent: SealedColumn = {
 export interface Usage {
   keys: number
   bytes: number
-  /** By how much that is more than before. */
+  /** How many bytes more than before. */
   growth: number
 }
 
-const totalKeptMs = 60_000
+const totalCachedMs = 60_000
 
 export function createItemStore(vault: Vault) {
-  /** What all clients store, added up once a minute. It guards the disk, and need not be exact. */
+  /** The total of all clients, computed once a minute. It protects the disk and doesn't have to be exact. */
   let total: { bytes: number; at: Date } | undefined
   return {
     /** The last write wins. */
@@ -66,7 +66,7 @@ export function createItemStore(vault: Vault) {
       )
     },
 
-    /** What a client stores, counted and noted. */
+    /** Counts what a client stores, and saves the total with the client. */
     count: async (tx: Queries, clientUuid: string): Promise<Usage> => {
       const { keys, bytes } = await tx
         .selectFrom('v1_items')
@@ -87,7 +87,7 @@ export function createItemStore(vault: Vault) {
     },
 
     bytesInAll: async (queries: Queries, now: Date): Promise<number> => {
-      if (!total || now.getTime() - total.at.getTime() >= totalKeptMs) {
+      if (!total || now.getTime() - total.at.getTime() >= totalCachedMs) {
         const { bytes } = await queries
           .selectFrom('v1_clients')
           .select(({ fn }) => fn.sum<number | string | null>('stored_bytes').as('bytes'))

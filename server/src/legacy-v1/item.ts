@@ -1,4 +1,4 @@
-/** One value under a name. Neither the value nor its name can be read where it is stored. */
+/** A value stored under a name. In the database, the value is encrypted and the name is an HMAC. */
 import { createHmac } from 'node:crypto'
 import type { Secret } from '../platform/secret.ts'
 
@@ -9,10 +9,10 @@ export interface StoredItem {
   updatedAt: Date
 }
 
-/** What a row counts for besides its content. */
+/** The size that is counted for a row in addition to its content. */
 const rowBytes = 256
 
-/** The same name has another id for every client: nothing can be found by guessing names. */
+/** The same name has a different id for every client, so items can't be found by guessing names. */
 export function itemId(lookupKey: Secret, namespace: string, key: string): string {
   return createHmac('sha256', Buffer.from(lookupKey.reveal(), 'base64url'))
     .update(JSON.stringify([namespace, key]))
@@ -23,7 +23,7 @@ export function itemSize(content: string): number {
   return rowBytes + Buffer.byteLength(content)
 }
 
-/** Value and metadata as the JSON texts that they came as: what was not understood can't have been changed. */
+/** Value and metadata are the JSON texts as received: parsing and serializing them could change them. */
 export interface Content {
   namespace: string
   key: string

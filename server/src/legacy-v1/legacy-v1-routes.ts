@@ -1,4 +1,4 @@
-/** The legacy protocol over HTTP. It is deprecated: agents use v4, and this remains for backends that speak it already. */
+/** The legacy protocol over HTTP. It is deprecated: agents use v4, and it remains only for existing backends. */
 import {
   maxClientMetadataBytes,
   PublicKeyReply,
@@ -46,7 +46,7 @@ export interface LegacyV1Needs {
 
 const anyone = { allow: 'anyone' } as const
 const described = (summary: string) => ({ tags: ['Legacy v1'], summary, deprecated: true })
-/** A ciphertext of 1 MiB in base64url, and an auth_envelope beside it. */
+/** A ciphertext of 1 MiB in base64url, plus an auth_envelope. */
 const saveBodyBytes = 2 * 1024 * 1024
 
 export async function legacyV1Routes(http: Http, given: LegacyV1Needs): Promise<void> {
@@ -55,7 +55,7 @@ export async function legacyV1Routes(http: Http, given: LegacyV1Needs): Promise<
   const keys = createServiceKeys({ ...rest, ...legacyV1 })
   const needs = { ...rest, ...legacyV1, keys, rsa: createRsaQueue(config.v1RsaQueue) }
 
-  // A scope of its own: its bodies are read more strictly.
+  // A separate Fastify scope, because its bodies are parsed more strictly.
   await http.register(async (scope: Http) => {
     readJsonBodies(scope, refuseRepeated)
     scope.addHook('preValidation', (request, _reply, done) => {
@@ -171,7 +171,7 @@ function nextOf({ challenge, envelope }: IssuedChallenge) {
   }
 }
 
-/** Three envelopes, or a key with metadata of 4 KiB, have fewer. */
+/** More than three envelopes, or a key with 4 KiB of metadata, can have. */
 const maxBodyParts = 5000
 
 function refuseRepeated(text: string): void {
@@ -182,10 +182,10 @@ function refuseRepeated(text: string): void {
 
 const envelopeMembers: EnvelopeMember[] = ['auth_envelope', 'data_envelope', 'query_envelope']
 
-/** Envelopes that were read already: a large one takes a while. */
+/** Cache of parsed envelopes: parsing a large one takes a while. */
 const readAlready = new WeakMap<object, Opened>()
 
-/** Before the schema has its say, which knows one code for every member. */
+/** Runs before schema validation, which would report the same code for every member. */
 function refuseMalformed(body: unknown): void {
   for (const member of envelopeMembers) {
     const maxBytes = member === 'auth_envelope' ? maxAuthCiphertextBytes : maxCiphertextBytes

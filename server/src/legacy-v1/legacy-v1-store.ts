@@ -1,4 +1,4 @@
-/** Everything that the legacy protocol keeps, so that it can be taken out in one piece. */
+/** Everything that the legacy protocol stores, so that it can be removed as a whole. */
 import type { Config } from '../config/config.ts'
 import { deleteAll } from '../platform/database/batches.ts'
 import type { Database } from '../platform/database/database.ts'
@@ -22,7 +22,9 @@ export function createLegacyV1Store(vault: Vault) {
     challenges: challengeStore,
     items: createItemStore(vault),
 
-    /** What has ended: challenges a day after, clients that never authenticated, keys of the service that open nothing. */
+    /**
+     * Deletes challenges a day after their end, clients that never authenticated, and service keys past their overlap.
+     */
     dropEnded: async (
       { database, config }: { database: Database; config: Pick<Config, 'v1KeyOverlapHours'> },
       now: Date,

@@ -1,4 +1,6 @@
-/** Opens what was encrypted to the service. Whatever is wrong with it, the caller learns one code and nothing else. */
+/**
+ * Decrypts envelopes that were encrypted for the service. Whatever is wrong with one, the caller gets the same code.
+ */
 import type { EnvelopeParts } from '@sallyport/protocol/v1/envelope'
 import { Malformed } from '@sallyport/protocol/v1/malformed'
 import { hasRepeatedMember } from '@sallyport/protocol/v1/json-members'
@@ -15,7 +17,7 @@ export interface OpenNeeds {
 
 export type EnvelopeMember = 'auth_envelope' | 'data_envelope' | 'query_envelope'
 
-/** What `read` makes of the JSON inside, or of its text. */
+/** Returns the result of `read`, which gets the decrypted JSON and its text. */
 export async function openEnvelope<T>(
   needs: OpenNeeds,
   member: EnvelopeMember,
@@ -30,7 +32,7 @@ export async function openEnvelope<T>(
   })
 }
 
-/** The rule that was broken is for the log: it says nothing of what was sent. */
+/** The violated rule is only logged. It reveals nothing about the content. */
 export function orRefused<T>(member: EnvelopeMember, read: () => T): T {
   try {
     return read()
@@ -56,7 +58,9 @@ async function decrypt({ rsa, keys }: OpenNeeds, parts: EnvelopeParts): Promise<
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Objects, lists and members: more than one value of the largest size can have. A million hold up everybody. */
+/**
+ * Objects, arrays and members: more than a value of the largest size can have. A million would block the event loop.
+ */
 const maxParts = 50_000
 
 function jsonIn(plaintext: Uint8Array): { json: unknown; text: string } {

@@ -1,6 +1,7 @@
 /**
- * What every authenticated operation shares: the challenge is used up, the operation done, the next challenge issued and
- * all of it put on record in one transaction. Of N that race with one challenge one succeeds; a refusal leaves it active.
+ * What all authenticated operations share: in one transaction the challenge is consumed, the operation done, the next
+ * challenge issued, and all of it audited. Of several concurrent operations with one challenge, only one succeeds. If
+ * the operation is refused, the challenge stays active.
  */
 import type { AuditEvent } from '@sallyport/protocol/audit'
 import type { AuditRecord } from '../audit/audit-record.ts'
@@ -19,11 +20,11 @@ export interface OperateNeeds extends AuthenticateNeeds, IssueNeeds {
 
 export interface Operation {
   event: Extract<AuditEvent, `v1.${string}`>
-  /** Who gets the next challenge, where it is not the key that the caller has now. */
+  /** Who gets the next challenge, if it is not for the caller's current key. */
   recipient?: Recipient
-  /** Queries and nothing else: what it throws undoes the whole. */
+  /** Queries only. If it throws, the transaction is rolled back. */
   act: (tx: Queries, now: Date) => Promise<NonNullable<AuditRecord['detail']>>
-  /** The id of the HTTP request, for the record. */
+  /** The id of the HTTP request, for the audit log. */
   requestId: string
 }
 
@@ -31,7 +32,7 @@ export async function operate(needs: OperateNeeds, caller: Caller, operation: Op
   const { database, clients, challenges, audit, clock } = needs
   const { client, challenge } = caller
   const { clientUuid } = client
-  // Before the transaction: it may hold nothing but queries.
+  // Before the transaction, which must contain queries only.
   const next = await newChallenge(needs, operation.recipient ?? client, clock())
   await database.transaction(async (tx) => {
     const generation = await clients.lock(database, tx, clientUuid)

@@ -42,7 +42,7 @@ export async function readItems(
   const to = recipient ? { publicKey: recipient.pem, keyId: null } : caller.client
   const result = await sealFor(needs, to, text, bindingFor(caller))
   const proof = await resultProof(caller.auth.nonce, caller.auth.requestId, result)
-  // What was read is what there is until here: whoever saves uses up a challenge, which revokes this one.
+  // What was read is still current here: a save consumes a challenge, which revokes this one.
   const issued = await operate(needs, caller, {
     event: 'v1.read',
     act: () => Promise.resolve({ keys: keys.length, found, to_recipient: recipient !== undefined }),
@@ -52,21 +52,22 @@ export async function readItems(
 }
 
 /**
- * A challenge is anybody's to make: a relay could have handed the caller one of its own, and would then be who saves and
- * reads. So a caller that binds is told as whom it was taken. Others might not know what to do with an aad.
+ * Anyone can get a challenge by registering: a relay could have passed its own challenge to the caller, who would then
+ * save and read as the relay. So a caller that binds its requests is told as which client it was authenticated. Other
+ * callers may not support an aad.
  */
 function bindingFor({ client, isBound }: Caller): Uint8Array<ArrayBuffer> | undefined {
   return isBound ? aadBytes(resultBinding(client.clientUuid, client.fingerprint)) : undefined
 }
 
-/** A relay must not be able to have a result encrypted to its own key. */
+/** A relay must not be able to have a result encrypted with its own key. */
 function assertRecipientMeant({ config }: ReadNeeds, { isBound }: Caller, recipient: ClientKey | undefined): void {
   if (!recipient || isBound || config.v1Read === 'recipient') return
   const message = "Results are encrypted to the client's key unless the auth_envelope is bound to another key."
   throw new ServiceError('invalid_field', { field: 'recipient_public_key', message })
 }
 
-/** Values stand in it as the texts that they were saved as. */
+/** Contains values exactly as the JSON texts that were saved. */
 async function resultOf(
   { database, items }: ReadNeeds,
   { client }: Caller,

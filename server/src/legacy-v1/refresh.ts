@@ -4,7 +4,7 @@ import type { IssuedChallenge } from './issue-challenge.ts'
 import { operate } from './operate.ts'
 import type { OperateNeeds } from './operate.ts'
 
-/** Uses up a challenge for nothing but the next one. */
+/** Exchanges a challenge for a new one. */
 export async function refreshChallenge(
   needs: OperateNeeds,
   auth: EnvelopeParts,

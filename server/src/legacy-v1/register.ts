@@ -1,7 +1,7 @@
 /**
- * Anyone may register a key (legacy v1, Authentication 1): it proves nothing. Whoever has its private half can open the
- * challenge, nobody else. A stranger who registers somebody's key again must not disturb its owner, so nothing changes by
- * it but that there is one more challenge, which the stranger can't read.
+ * Anyone may register a public key (legacy v1, Authentication 1): that proves nothing. Only the holder of the private
+ * key can decrypt the challenge. Someone who registers another client's key again must not disturb that client, so this
+ * only adds a challenge, which they can't read.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { AuditWriter } from '../audit/audit-log.ts'
@@ -57,7 +57,7 @@ export async function registerClient(
   throw new ServiceError('conflict', { retryAfterSeconds: 1 })
 }
 
-/** Somebody else registered or rotated the key between look and write. */
+/** Another request registered or rotated the key between the lookup and the write. */
 class Overtaken extends Error {}
 
 async function registerOnce(needs: RegisterNeeds, registration: Registration, from: From): Promise<IssuedChallenge> {
@@ -88,7 +88,7 @@ async function registerOnce(needs: RegisterNeeds, registration: Registration, fr
   })
 }
 
-/** One address may not fill the disk, nor have us encrypt to one key for ever. */
+/** Per address: registrations, to protect the disk, and challenges for one key, as each takes an RSA operation. */
 async function takeFromLimits(
   { config }: RegisterNeeds,
   tx: Queries,

@@ -6,7 +6,7 @@ import type { IssuedChallenge } from './issue-challenge.ts'
 import { operate } from './operate.ts'
 import type { OperateNeeds } from './operate.ts'
 
-/** Replaces the active key in place (legacy v1, Rules 3). Challenges for the former key are revoked with it. */
+/** Replaces the active key (legacy v1, Rules 3). Challenges for the former key are revoked. */
 export async function rotateKey(
   needs: OperateNeeds,
   auth: EnvelopeParts,

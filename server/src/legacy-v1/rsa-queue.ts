@@ -1,6 +1,6 @@
 /**
- * RSA is by far the most expensive part of a v1 call, and anyone can make one. Web Crypto runs it on Node's thread pool: here
- * only a few operations run at once, so that threads are left for other work, and only a limited number may wait.
+ * RSA is by far the most expensive part of a v1 call, which anyone can make. Web Crypto runs it on Node's thread pool.
+ * Only a few operations run at once, so that threads are left for other work, and only a limited number may wait.
  */
 import { ServiceError } from '../platform/errors.ts'
 import { createSemaphore } from '../platform/limits/semaphore.ts'

@@ -62,7 +62,7 @@ function contentsIn(json: unknown, text: string): Content[] {
   }))
 }
 
-/** Blanks count: it is stored as it came. */
+/** Whitespace counts, because the text is stored as received. */
 function fitting(what: string, text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) > maxBytes) throw new Malformed(`${what}: more than ${maxBytes} bytes of JSON`)
   return text

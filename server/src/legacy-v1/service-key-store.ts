@@ -6,7 +6,7 @@ declare module '../platform/database/tables.ts' {
   interface Tables {
     v1_service_keys: {
       key_id: string
-      /** 1 for the key that is handed out, null for former ones: the unique column admits one 1. */
+      /** 1 for the published key, null for former ones. The column is unique, so only one key can be current. */
       current: 1 | null
       public_key: string
       private_key: Uint8Array
@@ -41,7 +41,7 @@ export interface NewServiceKey {
 
 export function createServiceKeyStore(vault: Vault) {
   return {
-    /** The current one first, then those that retired after this moment. */
+    /** The current key first, then those retired after this time. */
     list: async (queries: Queries, retiredAfter: Date): Promise<ServiceKey[]> => {
       const rows = await queries
         .selectFrom('v1_service_keys')
@@ -58,7 +58,7 @@ export function createServiceKeyStore(vault: Vault) {
       return (await Promise.all(keys)).sort((one, other) => Number(other.isCurrent) - Number(one.isCurrent))
     },
 
-    /** False where there is a current key already, or this very one. */
+    /** False if there is a current key already, or this key exists. */
     insertFirst: async (tx: Queries, key: NewServiceKey, now: Date): Promise<boolean> => {
       const row = await tx
         .insertInto('v1_service_keys')
@@ -77,7 +77,8 @@ export function createServiceKeyStore(vault: Vault) {
           .where('current', '=', 1)
           .returning('key_id')
           .executeTakeFirst()
-      // Who had to wait for another's rotation finds the former key retired. The second look sees the new one.
+      // After waiting for a concurrent rotation, the first update finds that key retired. The second one sees its new
+      // key.
       const former = (await retire()) ?? (await retire())
       await tx
         .insertInto('v1_service_keys')

@@ -1,7 +1,7 @@
 /**
- * The key that envelopes for the service are encrypted to. It is made when it is first needed, by whichever instance comes
- * first, and lies sealed in the database: which keys open is read there on every call, so that a rotation takes effect
- * everywhere at once.
+ * The key that envelopes for the service are encrypted with. The first instance that needs it creates it, and it is
+ * stored encrypted in the database. Every call reads there which keys are valid, so a rotation takes effect on all
+ * instances at once.
  */
 import { randomBytes, webcrypto } from 'node:crypto'
 import { fromPem, publicKeyFingerprint, toPem } from '@sallyport/protocol/v1/public-key'
@@ -30,7 +30,7 @@ export interface PublishedKey {
 
 export interface ServiceKeys {
   current: () => Promise<PublishedKey>
-  /** Those that open an envelope which names this key, or none: the newest first. */
+  /** The keys to try for an envelope with this key id, or without one: the newest first. */
   openers: (keyId: string | undefined) => Promise<CryptoKey[]>
 }
 
@@ -70,12 +70,12 @@ export function createServiceKeys(needs: ServiceKeyNeeds): ServiceKeys {
   }
 }
 
-/** A key that retired before then opens nothing any more. */
+/** Keys retired before this time are not used any more. */
 export function overlapStart({ v1KeyOverlapHours }: Pick<Config, 'v1KeyOverlapHours'>, now: Date): Date {
   return new Date(now.getTime() - v1KeyOverlapHours * 3_600_000)
 }
 
-/** Hands out a new key from now on; envelopes for the former one are opened for as long as the setting says. */
+/** Publishes a new key. Envelopes for the former one are still decrypted for the configured overlap. */
 export async function rotateServiceKey(needs: ServiceKeyNeeds & { audit: AuditWriter }): Promise<PublishedKey> {
   const { database, serviceKeys, audit, clock } = needs
   const key = await newServiceKey()
