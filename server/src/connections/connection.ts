@@ -41,7 +41,7 @@ export function wasInterrupted({ refreshLeaseUntil }: Pick<Connection, 'refreshL
   return refreshLeaseUntil !== null && refreshLeaseUntil <= now
 }
 
-/** The status shown to the user. While the result of a refresh is unknown, an expired token doesn't count as active. */
+/** The status shown to the user: `needs_reauth` also if a refresh was interrupted, or runs with an expired token. */
 export function statusOf(connection: Connection, now: Date): ConnectionStatus {
   const { status, refreshLeaseUntil, expiresAt } = connection
   const isInDoubt = refreshLeaseUntil !== null && (refreshLeaseUntil <= now || (expiresAt !== null && expiresAt <= now))

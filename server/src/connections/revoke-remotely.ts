@@ -31,7 +31,7 @@ export interface RevokeRemotelyNeeds {
 const leaseMs = 60_000
 const pause = { firstMs: 10_000, longestMs: 3_600_000 }
 const givenUpAfterMs = 3 * 86_400_000
-const atOnce = 20
+const batchSize = 20
 
 /** Errors that are not about the token: an admin is changing the client's credentials, here or at the provider. */
 const aboutClient = new Set(['invalid_client', 'unauthorized_client', 'unauthorized'])
@@ -63,7 +63,7 @@ export function createRevokeRemotely(needs: RevokeRemotelyNeeds) {
 
     /** Runs all that are due. */
     due: async (): Promise<void> => {
-      const ids = await revocations.listDue(database.queries, clock(), atOnce)
+      const ids = await revocations.listDue(database.queries, clock(), batchSize)
       await Promise.all(ids.map(carryOut))
     },
   }

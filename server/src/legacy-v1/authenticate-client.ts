@@ -71,7 +71,7 @@ export async function openPayload<T>(
   return payload
 }
 
-/** False for an unbound envelope, if those are allowed. The envelope was decrypted, so its aad is authentic. */
+/** False for an unbound envelope, if those are allowed. It was decrypted, so nobody but its sender wrote the aad. */
 function assertBound(
   { config }: Pick<AuthenticateNeeds, 'config'>,
   member: EnvelopeMember,
