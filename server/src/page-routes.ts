@@ -16,7 +16,7 @@ const consolePaths = [
   ...['connections', 'grants', 'activity', 'devices', 'admin'].flatMap((name) => [`/${name}`, `/${name}/*`]),
 ]
 
-/** Files beside the pages whose names stay the same from build to build. */
+/** Files next to the pages whose names do not change between builds. */
 const files = [
   ...['favicon.svg', 'authenticator.webmanifest', 'authenticator-sw.js'],
   ...['authenticator-192.png', 'authenticator-512.png'],

@@ -63,7 +63,7 @@ function Place({ path, name, icon }: (typeof places)[number]) {
   )
 }
 
-/** So that a request is noticed in whichever view one is. */
+/** The number of pending requests, visible in every view. */
 function WaitingCount() {
   const { data: { length: waiting } = [] } = useWaitingRequests()
   if (waiting === 0) return null

@@ -67,7 +67,7 @@ export function useTellArrival({ isReady, isSignedIn }: { isReady: boolean; isSi
       if (isNew === undefined) return
       if (isNew) say('The account is connected.')
     }
-    // Whoever opens a link for the second time is often signed in already.
+    // A user who opens a login link a second time is often already signed in.
     else if (isLinkOver && isSignedIn) complain(`${linkOver}: it has been used or has expired.`)
     else return
     become({ ...arrival, error: null, connectionId: null, isLinkOver: false })
