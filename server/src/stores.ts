@@ -8,7 +8,6 @@ import { auditListStore } from './call-log/audit-list-store.ts'
 import { callSeriesStore } from './call-log/call-series-store.ts'
 import { auditTailStore } from './audit/audit-tail-store.ts'
 import { createAuditLog } from './audit/audit-log.ts'
-import { unchainedRecordStore } from './audit/unchained-record-store.ts'
 import { createCallbackStore } from './callbacks/callback-store.ts'
 import { createConnectFlowStore } from './connections/connect-flow-store.ts'
 import { createConnectionStore } from './connections/connection-store.ts'
@@ -67,7 +66,6 @@ export function createStores({ database, vault, clock }: { database: Database; v
     legacyV1: createLegacyV1Store(vault),
     audit: createAuditLog({ database, auditChains: auditChainStore, auditKeys, clock }),
     auditChains: auditChainStore,
-    unchainedRecords: unchainedRecordStore,
     auditKeys,
     auditList: auditListStore,
     callSeries: callSeriesStore,

@@ -1,6 +1,6 @@
 import type { AccessRequestStore } from './access-requests/access-request-store.ts'
 import type { MutedAgentStore } from './access-requests/muted-agent-store.ts'
-import { dropOldRecords, measureRetention, usualRetentionMs } from './audit/retention.ts'
+import { dropOldRecords, measureRetention } from './audit/retention.ts'
 import type { RetentionNeeds, RetentionResult } from './audit/retention.ts'
 import type { CallbackStore } from './callbacks/callback-store.ts'
 import type { ConnectFlowStore } from './connections/connect-flow-store.ts'
@@ -93,7 +93,7 @@ async function sweep(needs: SweepNeeds, stopping: AbortSignal): Promise<Retentio
     chn: auditRetentionDays === undefined ? undefined : daysAgo(auditRetentionDays),
     chs: daysAgo(Math.min(sandboxRetentionDays, auditRetentionDays ?? Infinity)),
   }
-  return dropOldRecords(needs, keptSince, { mostMs: usualRetentionMs, signal: stopping })
+  return dropOldRecords(needs, keptSince, { signal: stopping })
 }
 
 async function dropRequests(

@@ -96,7 +96,6 @@ export async function startCallLog(
       if (!key) throw new Error('nothing is on record')
       const parts = {
         chains: stores.auditChains,
-        unchainedRecords: stores.unchainedRecords,
         onProgress: () => undefined,
       }
       return (await verifyAudit({ database, key, ...parts })).findings

@@ -1,21 +1,14 @@
 /** The tables of the audit log: inserts at the end of a transaction, and what verification and retention read. */
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
+import { deleteBatch } from '../platform/database/batches.ts'
 import { batchRunnerOf } from '../platform/database/database.ts'
 import type { BatchStatement, Queries } from '../platform/database/database.ts'
 import { prepared } from '../platform/database/prepared.ts'
 import type { Sequence } from '../platform/database/tables.ts'
-import { recordColumns, recordValues } from './audit-hash.ts'
+import { recordColumns } from './audit-hash.ts'
 import type { Head, RecordRow } from './audit-hash.ts'
 import type { SignedHead } from './chain-heads.ts'
-
-interface SignedRow {
-  chain: string
-  position: number
-  hash: Uint8Array
-  at: number
-  signature: Uint8Array
-}
 
 declare module '../platform/database/tables.ts' {
   interface Tables {
@@ -28,8 +21,8 @@ declare module '../platform/database/tables.ts' {
       /** Only in the last record of each commit. */
       mac: Uint8Array | null
     }
-    audit_heads: SignedRow
-    audit_stubs: SignedRow
+    audit_heads: SignedHead
+    audit_stubs: SignedHead
   }
 }
 
@@ -38,6 +31,20 @@ export interface LinkedRow extends RecordRow, Head {
 }
 
 const columns = [...recordColumns, 'chain', 'position', 'hash', 'mac'] as const satisfies (keyof LinkedRow)[]
+
+export interface OutsideRecord {
+  chain: string
+  position: number | null
+  auditId: string
+}
+
+/** A range of sequence numbers, `from` excluded. */
+export interface Stretch {
+  from: number
+  to: number
+}
+
+const within = ({ from, to }: Stretch) => sql<boolean>`sequence > ${from} and sequence <= ${to}`
 
 export const auditChainStore = {
   insert: async (tx: Queries, rows: readonly LinkedRow[]): Promise<void> => {
@@ -52,20 +59,14 @@ export const auditChainStore = {
   insertHead: async (tx: Queries, head: SignedHead): Promise<void> => {
     await tx
       .insertInto('audit_heads')
-      .values(toSignedRow(head))
+      .values(head)
       .onConflict((conflict) => conflict.columns(['chain', 'position']).doNothing())
       .execute()
   },
 
   /** The last record of every chain, in the order in which the chains began. */
   listHeads: async (queries: Queries): Promise<Head[]> => {
-    const { rows } = await sql<Head>`
-      with recursive ${chainsIn('audit_records')}
-      select chain, position, hash from audit_records join (
-        select chain as name, (select max(position) from audit_records r where r.chain = chains.chain) as last
-        from chains where chain is not null
-      ) heads on chain = name and position = last
-      order by chain`.execute(queries)
+    const { rows } = await lastOfChains<Head>('audit_records', 'chain, position, hash').execute(queries)
     return rows
   },
 
@@ -78,9 +79,10 @@ export const auditChainStore = {
     return rows.map(({ detail }) => detail)
   },
 
-  countUnchained: async (queries: Queries): Promise<number> => {
-    const { rows } = await sql<{ count: number }>`
-      select count(*) as count from audit_records where chain is null`.execute(queries)
+  /** Records from before there were chains, in all or in a stretch. */
+  countUnchained: async (queries: Queries, stretch?: Stretch): Promise<number> => {
+    const { rows } = await sql<{ count: number }>`select count(*) as count from audit_records
+      where chain is null and ${stretch ? within(stretch) : sql`true`}`.execute(queries)
     return rows[0]?.count ?? 0
   },
 
@@ -97,40 +99,28 @@ export const auditChainStore = {
       .execute(),
 
   /** The signed heads between two positions, both included. */
-  listSigned: async (queries: Queries, chain: string, from: number, to: number): Promise<SignedHead[]> => {
+  listSigned: (queries: Queries, chain: string, from: number, to: number): Promise<SignedHead[]> => {
     const query = queries.selectFrom('audit_heads').selectAll().where('chain', '=', chain)
-    const rows = await query.where('position', '>=', from).where('position', '<=', to).orderBy('position').execute()
-    return rows.map(toSigned)
+    return query.where('position', '>=', from).where('position', '<=', to).orderBy('position').execute()
   },
 
   /** The last signed head of every chain. */
   listLastSigned: async (queries: Queries): Promise<SignedHead[]> => {
-    const { rows } = await sql<SignedRow>`
-      with recursive ${chainsIn('audit_heads')}
-      select audit_heads.* from audit_heads join (
-        select chain as name, (select max(position) from audit_heads h where h.chain = chains.chain) as last
-        from chains where chain is not null
-      ) lasts on chain = name and position = last
-      order by chain`.execute(queries)
-    return rows.map(toSigned)
+    const { rows } = await lastOfChains<SignedHead>('audit_heads', 'audit_heads.*').execute(queries)
+    return rows
   },
 
   /** Of the newest `chn` chain. */
-  findLastSigned: async (queries: Queries): Promise<SignedHead | undefined> => {
+  findLastSigned: (queries: Queries): Promise<SignedHead | undefined> => {
     const query = queries.selectFrom('audit_heads').selectAll().where('chain', '<', 'chs_')
-    const row = await query.orderBy('chain', 'desc').orderBy('position', 'desc').limit(1).executeTakeFirst()
-    return row && toSigned(row)
+    return query.orderBy('chain', 'desc').orderBy('position', 'desc').limit(1).executeTakeFirst()
   },
 
-  listStubs: async (queries: Queries): Promise<SignedHead[]> => {
-    const rows = await queries.selectFrom('audit_stubs').selectAll().orderBy('chain').execute()
-    return rows.map(toSigned)
-  },
+  listStubs: (queries: Queries): Promise<SignedHead[]> =>
+    queries.selectFrom('audit_stubs').selectAll().orderBy('chain').execute(),
 
-  findStub: async (queries: Queries, chain: string): Promise<SignedHead | undefined> => {
-    const row = await queries.selectFrom('audit_stubs').selectAll().where('chain', '=', chain).executeTakeFirst()
-    return row && toSigned(row)
-  },
+  findStub: (queries: Queries, chain: string): Promise<SignedHead | undefined> =>
+    queries.selectFrom('audit_stubs').selectAll().where('chain', '=', chain).executeTakeFirst(),
 
   /** Estimates how many records of a chain are older, by binary search: times almost always grow along a chain. */
   countBefore: async (queries: Queries, chain: string, time: Date): Promise<number> => {
@@ -159,17 +149,50 @@ export const auditChainStore = {
   /** Deletes a chain's records and signed heads up to the stub. Returns the number of records. */
   putStub: async (tx: Queries, stub: SignedHead): Promise<number> => {
     const { chain, position } = stub
-    const row = toSignedRow(stub)
     await tx
       .insertInto('audit_stubs')
-      .values(row)
-      .onConflict((conflict) => conflict.column('chain').doUpdateSet(row).where('audit_stubs.position', '<', position))
+      .values(stub)
+      .onConflict((conflict) => conflict.column('chain').doUpdateSet(stub).where('audit_stubs.position', '<', position))
       .execute()
     const removed = tx.deleteFrom('audit_records').where('chain', '=', chain).where('position', '<=', position)
     const { numDeletedRows } = await removed.executeTakeFirstOrThrow()
     await tx.deleteFrom('audit_heads').where('chain', '=', chain).where('position', '<=', position).execute()
     return Number(numDeletedRows)
   },
+
+  /** The next `limit` records of the table. */
+  nextStretch: async (queries: Queries, from: number, limit: number): Promise<Stretch | undefined> => {
+    const next = queries.selectFrom('audit_records').select('sequence').where('sequence', '>', from).orderBy('sequence')
+    const last = await next
+      .offset(limit - 1)
+      .limit(1)
+      .executeTakeFirst()
+    if (last) return { from, to: last.sequence }
+    return (await next.limit(1).executeTakeFirst()) && { from, to: Number.MAX_SAFE_INTEGER }
+  },
+
+  /** Before the first record of their chain, or below its stub. One query, because retention may be running. */
+  listOutside: async (queries: Queries, stretch: Stretch): Promise<OutsideRecord[]> => {
+    const { rows } = await sql<OutsideRecord>`
+      select chain, position, audit_id as ${sql.ref('auditId')} from audit_records
+      where ${within(stretch)} and chain is not null and (position is null or position <= coalesce(
+        (select audit_stubs.position from audit_stubs where audit_stubs.chain = audit_records.chain), 0))
+      order by sequence`.execute(queries)
+    return rows
+  },
+
+  /** Records from before there were chains. Counts ten thousand at most. */
+  countUnchainedBefore: async (queries: Queries, time: Date): Promise<number> => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*) as count from (
+        select 1 from audit_records where chain is null and at < ${time.getTime()} limit 10000
+      ) old`.execute(queries)
+    return rows[0]?.count ?? 0
+  },
+
+  /** Deletes a batch of records from before there were chains; returns how many. */
+  dropUnchainedBefore: (tx: Queries, time: Date): Promise<number> =>
+    deleteBatch(tx, 'audit_records', 'sequence', sql`chain is null and at < ${time.getTime()}`),
 }
 
 /** A loose index scan: jumps from one chain to the next instead of reading the whole index. */
@@ -181,26 +204,25 @@ function chainsIn(table: 'audit_records' | 'audit_heads'): RawBuilder<unknown> {
   )`)
 }
 
-function toSigned({ chain, position, hash, at, signature }: SignedRow): SignedHead {
-  return { chain, position, hash, at: new Date(at), signature }
-}
-
-function toSignedRow({ chain, position, hash, at, signature }: SignedHead): SignedRow {
-  return { chain, position, hash, at: at.getTime(), signature }
+/** The row with the highest position of each chain, in the order of the chains: one for each, found by jumps in an index. */
+function lastOfChains<Row>(table: 'audit_records' | 'audit_heads', selected: string): RawBuilder<Row> {
+  return sql<Row>`
+    with recursive ${chainsIn(table)}
+    select ${sql.raw(selected)} from ${sql.table(table)} join (
+      select chain as name, (select max(position) from ${sql.table(table)} t where t.chain = chains.chain) as last
+      from chains where chain is not null
+    ) lasts on chain = name and position = last
+    order by chain`
 }
 
 export type AuditChainStore = typeof auditChainStore
 
 /** The insert on SQLite. */
 export function insertStatement(rows: readonly LinkedRow[]): BatchStatement {
-  return { text: insertOne, rows: rows.map(valuesOf) }
+  return { text: insertOne, rows: rows.map((row) => columns.map((column) => row[column])) }
 }
 
 const insertOne = `insert into audit_records (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`
-
-function valuesOf(row: LinkedRow): unknown[] {
-  return [...recordValues(row), row.chain, row.position, row.hash, row.mac]
-}
 
 const types: Partial<Record<keyof LinkedRow, string>> = {
   at: 'bigint',

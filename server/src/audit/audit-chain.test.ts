@@ -19,7 +19,6 @@ import { openVault } from '../platform/vault/vault.ts'
 import { auditChainStore } from './audit-chain-store.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
 import { createStores } from '../stores.ts'
-import { unchainedRecordStore } from './unchained-record-store.ts'
 import { verifyAudit } from './verify-audit.ts'
 
 const masterKey = newMasterKey()
@@ -41,7 +40,6 @@ async function wholeChains({ database, vault }: Awaited<ReturnType<typeof record
   const verdict = await verifyAudit({
     database,
     chains: auditChainStore,
-    unchainedRecords: unchainedRecordStore,
     key,
     onProgress: () => undefined,
   })

@@ -19,6 +19,7 @@ export interface RecordRow {
   detail: string
 }
 
+/** The hash covers them in this order, which must never change. */
 export const recordColumns = [
   'audit_id',
   'event',
@@ -32,23 +33,6 @@ export const recordColumns = [
   'outcome',
   'detail',
 ] as const satisfies (keyof RecordRow)[]
-
-/** In the order of the columns. Written out, because every call runs it. */
-export function recordValues(row: RecordRow): unknown[] {
-  return [
-    row.audit_id,
-    row.event,
-    row.at,
-    row.request_id,
-    row.agent_id,
-    row.user_id,
-    row.grant_id,
-    row.connection_id,
-    row.provider,
-    row.outcome,
-    row.detail,
-  ]
-}
 
 /** `chs` chains have records that are kept for a shorter time. The name of a chain begins with its kind. */
 export type ChainKind = 'chn' | 'chs'
@@ -71,7 +55,8 @@ export function emptyChain(chain: string): Head {
 
 /** JSON separates the members, so that different records never have the same text. Their order must never change. */
 export function linked({ chain, position, hash: before }: Head, row: RecordRow): Head {
-  const text = JSON.stringify(['sallyport.audit.v1', chain, position + 1, hashText(before), ...recordValues(row)])
+  const values = recordColumns.map((column) => row[column])
+  const text = JSON.stringify(['sallyport.audit.v1', chain, position + 1, hashText(before), ...values])
   return { chain, position: position + 1, hash: hash('sha256', text, 'buffer') }
 }
 

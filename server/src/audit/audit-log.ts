@@ -8,6 +8,7 @@ import { beforeCommit } from '../platform/database/database.ts'
 import type { CommitResult, Database, Queries } from '../platform/database/database.ts'
 import { isRolledBack } from '../platform/database/failures.ts'
 import { newId } from '../platform/ids.ts'
+import { createSemaphore } from '../platform/limits/semaphore.ts'
 import { redacted } from '../platform/secret.ts'
 import { issuedTokenPattern, issuedTokenPrefix } from '../platform/tokens.ts'
 import type { AuditChainStore, LinkedRow } from './audit-chain-store.ts'
@@ -67,7 +68,7 @@ interface AuditNeeds {
 export function createAuditLog(needs: AuditNeeds): AuditLog {
   const { database, auditChains, clock } = needs
   const waiting = new WeakMap<Queries, LinkedRow[]>()
-  const takeLock = createLock()
+  const lock = createSemaphore(1)
   /** As of the last commit. Empty before the first record and after a commit with an unknown result. */
   const chains = new Map<ChainKind, Chain>()
   const commitListeners: ((committed: Committed) => void)[] = []
@@ -95,7 +96,7 @@ export function createAuditLog(needs: AuditNeeds): AuditLog {
     let release: (() => void) | undefined
     const run = async () => {
       waiting.delete(tx)
-      release = await takeLock()
+      release = await lock.acquire()
       next = await link(tx, added)
     }
     const ended = (result: CommitResult) => {
@@ -119,7 +120,7 @@ export function createAuditLog(needs: AuditNeeds): AuditLog {
 
   const appendInOneStep: AuditLog['appendInOneStep'] = async (records, insert) => {
     const rows = records.map(toRow)
-    const release = await takeLock()
+    const release = await lock.acquire()
     if (kindsIn(rows).some((kind) => !chains.has(kind))) {
       release()
       return false
@@ -197,20 +198,6 @@ export function createAuditLog(needs: AuditNeeds): AuditLog {
       }
       return signedHeads
     },
-  }
-}
-
-/** Resolves, in the order of the calls, to the function that releases the lock. */
-function createLock(): () => Promise<() => void> {
-  let last: Promise<void> = Promise.resolve()
-  return async () => {
-    const before = last
-    const { promise, resolve } = Promise.withResolvers<undefined>()
-    last = promise
-    await before
-    return () => {
-      resolve(undefined)
-    }
   }
 }
 

@@ -8,31 +8,29 @@ import { hashText } from './audit-hash.ts'
 import type { Head } from './audit-hash.ts'
 
 export interface SignedHead extends Head {
-  at: Date
+  /** In milliseconds. */
+  at: number
   signature: Uint8Array
 }
 
 type Kind = 'head' | 'stub'
 
-export function signHead(kind: Kind, head: Head, at: Date, privateKey: KeyObject): SignedHead {
-  return { ...head, at, signature: sign(null, signedBytes(kind, head, at), privateKey) }
+export function signHead(kind: Kind, { chain, position, hash }: Head, time: Date, privateKey: KeyObject): SignedHead {
+  const head = { chain, position, hash, at: time.getTime() }
+  return { ...head, signature: sign(null, Buffer.from(signedText(kind, head)), privateKey) }
 }
 
 export function isSignedBy(publicKey: KeyObject, kind: Kind, head: SignedHead): boolean {
-  return verify(null, signedBytes(kind, head, head.at), publicKey, head.signature)
+  return verify(null, Buffer.from(signedText(kind, head)), publicKey, head.signature)
 }
 
-function signedBytes(kind: Kind, head: Head, at: Date): Buffer {
-  return Buffer.from(signingInput(kind, head, at))
-}
-
-function signingInput(kind: Kind, { chain, position, hash }: Head, at: Date): string {
-  return `sallyport-audit-${kind}.v1.${chain}.${position}.${hashText(hash)}.${at.getTime()}`
+function signedText(kind: Kind, head: Omit<SignedHead, 'signature'>): string {
+  return `sallyport-audit-${kind}.v1.${nameOf(head)}.${head.at}`
 }
 
 /** A head as one line of text, to be kept where the service can't change it. */
 export function headText(head: SignedHead): string {
-  return `${signingInput('head', head, head.at)}.${hashText(head.signature)}`
+  return `${signedText('head', head)}.${hashText(head.signature)}`
 }
 
 const headPattern =
@@ -45,7 +43,7 @@ export function readHeadText(text: string): SignedHead | undefined {
     chain,
     position: Number(position),
     hash: Buffer.from(hash, 'base64url'),
-    at: new Date(Number(at)),
+    at: Number(at),
     signature: Buffer.from(signature, 'base64url'),
   }
 }

@@ -14,14 +14,12 @@ import type { AuditChainStore } from './audit-chain-store.ts'
 import { chainKindOf, emptyChain } from './audit-hash.ts'
 import type { ChainKind, Head } from './audit-hash.ts'
 import type { AuditKey, AuditKeyStore } from './audit-key-store.ts'
-import type { UnchainedRecordStore } from './unchained-record-store.ts'
 import { isSignedBy, signHead } from './chain-heads.ts'
 import { wrongWith } from './verify-chain.ts'
 
 export interface RetentionNeeds {
   database: Database
   auditChains: AuditChainStore
-  unchainedRecords: UnchainedRecordStore
   auditKeys: AuditKeyStore
   clock: Clock
   log: Log
@@ -36,23 +34,21 @@ export interface RetentionResult {
   left: number
 }
 
-export interface RetentionTime {
-  mostMs: number
+interface RetentionTime {
+  /** Shorter than the interval between two sweeps. */
+  mostMs?: number
   /** Aborted when the service stops. */
   signal?: AbortSignal
 }
 
-/** Shorter than the interval between two sweeps. */
-export const usualRetentionMs = 9 * 60_000
-
 export async function dropOldRecords(
   needs: RetentionNeeds,
   keptSince: KeptSince,
-  time: RetentionTime,
+  { mostMs = 9 * 60_000, signal }: RetentionTime,
 ): Promise<RetentionResult> {
   const { log } = needs
   const startedAt = performance.now()
-  const isTimeUp = () => performance.now() - startedAt >= time.mostMs || time.signal?.aborted === true
+  const isTimeUp = () => performance.now() - startedAt >= mostMs || signal?.aborted === true
   const result: RetentionResult = { removed: 0, left: 0 }
   /** Resolves to whether there was enough time. */
   const run = async (dropBatch: () => Promise<Dropped>): Promise<boolean> => {
@@ -87,12 +83,16 @@ async function dropAll(
   run: (dropBatch: () => Promise<Dropped>) => Promise<boolean>,
   result: RetentionResult,
 ): Promise<void> {
-  const { database, auditChains, auditKeys, unchainedRecords } = needs
+  const { database, auditChains, auditKeys } = needs
   const { queries } = database
   const { chn } = keptSince
   // First: the first records of chains say how many records are on no chain, so they are deleted after those.
-  if (chn && !(await run(() => dropUnchained(needs, chn)))) {
-    result.left = await unchainedRecords.countUnchainedBefore(queries, chn)
+  const dropUnchained = async (before: Date): Promise<Dropped> => {
+    const count = await database.transaction((tx) => auditChains.dropUnchainedBefore(tx, before))
+    return { count, isMore: count === rowsPerBatch }
+  }
+  if (chn && !(await run(() => dropUnchained(chn)))) {
+    result.left = await auditChains.countUnchainedBefore(queries, chn)
     return
   }
   const key = await auditKeys.find(queries)
@@ -104,11 +104,6 @@ async function dropAll(
     result.left += await auditChains.countBefore(queries, chain, before)
     await nextSlice()
   }
-}
-
-async function dropUnchained({ database, unchainedRecords }: RetentionNeeds, before: Date): Promise<Dropped> {
-  const count = await database.transaction((tx) => unchainedRecords.dropUnchainedBefore(tx, before, rowsPerBatch))
-  return { count, isMore: count === rowsPerBatch }
 }
 
 /** Deletes a batch of a chain's oldest records. */

@@ -13,7 +13,6 @@ import { emptyChain, linked, macOf } from './audit-hash.ts'
 import { createAuditKeyStore } from './audit-key-store.ts'
 import type { AuditKey } from './audit-key-store.ts'
 import { createStores } from '../stores.ts'
-import { unchainedRecordStore } from './unchained-record-store.ts'
 import { signHead } from './chain-heads.ts'
 import type { SignedHead } from './chain-heads.ts'
 import { verifyAudit } from './verify-audit.ts'
@@ -28,10 +27,7 @@ async function startRecording(t: TestContext, engine: Engine) {
     const key = await createAuditKeyStore(vault).find(queries)
     assert.ok(key)
     const onProgress = () => undefined
-    return verifyAudit(
-      { database, chains: auditChainStore, unchainedRecords: unchainedRecordStore, key, onProgress, pageSize: 4 },
-      kept,
-    )
+    return verifyAudit({ database, chains: auditChainStore, key, onProgress, pageSize: 4 }, kept)
   }
   return {
     ...service,
@@ -259,7 +255,7 @@ onBothDatabases('verify', (engine) => {
     assert.equal(finding?.position, before.position + 1)
     assert.match(finding.words, /the given head/)
     const { privateKey } = generateKeyPairSync('ed25519')
-    const foreign = signHead('head', before, before.at, privateKey)
+    const foreign = signHead('head', before, new Date(before.at), privateKey)
     assert.match((await recording.found(foreign))[0]?.words ?? '', /not signed by this service/)
   })
 

@@ -1,19 +1,17 @@
 /** Verifies the audit log: every chain, every signed head, and the heads that chains name of each other. */
 import { inBatches } from '../platform/database/batches.ts'
 import type { Database } from '../platform/database/database.ts'
-import type { AuditChainStore } from './audit-chain-store.ts'
+import type { AuditChainStore, OutsideRecord } from './audit-chain-store.ts'
 import type { Head } from './audit-hash.ts'
 import type { AuditKey } from './audit-key-store.ts'
 import { isSignedBy, namedHeads, namedUnchained } from './chain-heads.ts'
 import type { SignedHead } from './chain-heads.ts'
-import type { UnchainedRecordStore, OutsideRecord } from './unchained-record-store.ts'
 import { asExpected, verifyChain } from './verify-chain.ts'
 import type { Expected, Finding } from './verify-chain.ts'
 
 export interface VerifyNeeds {
   database: Database
   chains: AuditChainStore
-  unchainedRecords: UnchainedRecordStore
   key: AuditKey
   /** Called from time to time. */
   onProgress: (checked: number, total: number) => void
@@ -82,15 +80,15 @@ export async function verifyAudit(needs: VerifyNeeds, kept: readonly SignedHead[
 }
 
 /** Reads the whole table once, in batches. */
-async function findUnchained({ database: { queries }, unchainedRecords, pageSize = 1000 }: VerifyNeeds) {
+async function findUnchained({ database: { queries }, chains, pageSize = 1000 }: VerifyNeeds) {
   const outside: OutsideRecord[] = []
   let unchained = 0
   let from = 0
   await inBatches(async () => {
-    const stretch = await unchainedRecords.nextStretch(queries, from, pageSize)
+    const stretch = await chains.nextStretch(queries, from, pageSize)
     if (!stretch) return 'done'
-    outside.push(...(await unchainedRecords.listOutside(queries, stretch)).slice(0, maxShown - outside.length))
-    unchained += await unchainedRecords.countUnchained(queries, stretch)
+    outside.push(...(await chains.listOutside(queries, stretch)).slice(0, maxShown - outside.length))
+    unchained += await chains.countUnchained(queries, stretch)
     from = stretch.to
     return 'more'
   })

@@ -42,9 +42,7 @@ export async function verifyChain(
   let head = emptyChain(chain)
   let isSealed = true
   let last: LinkedRow | undefined
-  const finding = (position: number, words: string, row?: LinkedRow): Finding => {
-    return { chain, position, auditId: row?.audit_id, words }
-  }
+  const finding = findingIn.bind(null, chain)
 
   /** Skips to the stub, if there is one after the current position. */
   const skip = async (): Promise<Finding | boolean> => {
@@ -88,10 +86,8 @@ export async function verifyChain(
   const beyond = expected.filter(({ position }) => position > head.position).sort((a, b) => a.position - b.position)[0]
   if (beyond) {
     const count = beyond.position - head.position
-    return finding(
-      head.position + 1,
-      `${count} or more records after this position were removed: ${beyond.says} one of them`,
-    )
+    const words = `${count} or more records after this position were removed: ${beyond.says} one of them`
+    return finding(head.position + 1, words)
   }
   if (!isSealed)
     return finding(head.position, 'records that the service wrote after it in the same commit were removed', last)
@@ -119,31 +115,25 @@ async function findMismatch(
   if (!last) return undefined
   const { chain } = last
   const signed = await chains.listSigned(queries, chain, from, last.position)
-  if (from === 1 && signed[0]?.position !== 1) {
-    return { chain, position: 1, auditId: rows[0]?.audit_id, words: 'the head that was signed with it is missing' }
-  }
+  const finding = (position: number, words: string) => findingIn(chain, position, words, rows[position - from])
+  if (from === 1 && signed[0]?.position !== 1) return finding(1, 'the head that was signed with it is missing')
   const forged = signed.find((head) => !isSignedBy(key.publicKey, 'head', head))
-  if (forged) {
-    const { position } = forged
-    return {
-      chain,
-      position,
-      auditId: rows[position - from]?.audit_id,
-      words: 'the head signed here was not signed by this service',
-    }
-  }
+  if (forged) return finding(forged.position, 'the head signed here was not signed by this service')
   const all = [...signed.map(asExpected), ...expected].filter(({ position }) => position >= from)
   const unlike = all.find(({ position, hash }) => {
     const row = rows[position - from]
     return row !== undefined && !isSame(row.hash, hash)
   })
   if (!unlike) return undefined
-  const words = `it, or a record before it, was rewritten: it is not the record that ${unlike.says}`
-  return { chain, position: unlike.position, auditId: rows[unlike.position - from]?.audit_id, words }
+  return finding(unlike.position, `it, or a record before it, was rewritten: it is not the record that ${unlike.says}`)
+}
+
+function findingIn(chain: string, position: number, words: string, row?: LinkedRow): Finding {
+  return { chain, position, auditId: row?.audit_id, words }
 }
 
 export function asExpected(head: SignedHead): Expected {
-  return { ...head, says: `the head signed at ${head.at.toISOString()} refers to` }
+  return { ...head, says: `the head signed at ${new Date(head.at).toISOString()} refers to` }
 }
 
 function isSame(one: Uint8Array, other: Uint8Array): boolean {

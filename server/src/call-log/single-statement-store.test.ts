@@ -13,7 +13,6 @@ import { startService } from '../../testkit/service.ts'
 import { auditChainStore } from '../audit/audit-chain-store.ts'
 import { createAuditKeyStore } from '../audit/audit-key-store.ts'
 import { createStores } from '../stores.ts'
-import { unchainedRecordStore } from '../audit/unchained-record-store.ts'
 import { verifyAudit } from '../audit/verify-audit.ts'
 import type { Grant } from '../grants/grant.ts'
 import { grantStore } from '../grants/grant-store.ts'
@@ -93,7 +92,7 @@ async function startCrowd(t: TestContext, engine: Engine, count: number, terms: 
     assertIntact: async () => {
       const key = await createAuditKeyStore(service.vault).find(queries)
       assert.ok(key)
-      const parts = { chains: auditChainStore, unchainedRecords: unchainedRecordStore, onProgress: () => undefined }
+      const parts = { chains: auditChainStore, onProgress: () => undefined }
       assert.deepEqual((await verifyAudit({ database, key, ...parts })).findings, [])
     },
   }

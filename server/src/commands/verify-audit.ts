@@ -1,6 +1,5 @@
 import { auditChainStore } from '../audit/audit-chain-store.ts'
 import { createAuditKeyStore } from '../audit/audit-key-store.ts'
-import { unchainedRecordStore } from '../audit/unchained-record-store.ts'
 import { headText, readHeadText } from '../audit/chain-heads.ts'
 import type { SignedHead } from '../audit/chain-heads.ts'
 import { verifyAudit } from '../audit/verify-audit.ts'
@@ -39,8 +38,7 @@ async function verify(
   const onProgress = (checked: number, total: number) => {
     say(`  ${checked} of ${total} records`)
   }
-  const stores = { chains: auditChainStore, unchainedRecords: unchainedRecordStore }
-  const verdict = await verifyAudit({ database, ...stores, key, onProgress }, kept)
+  const verdict = await verifyAudit({ database, chains: auditChainStore, key, onProgress }, kept)
   report(verdict, say)
   return verdict.findings.length === 0 ? 0 : 1
 }
@@ -64,7 +62,7 @@ function report({ findings, chains, records, unchained, removed, signed }: Verdi
   if (findings.length > 0) say('✗ The audit log was modified.')
   else say(`✓ ${what}: nothing was changed, removed or reordered`)
   const lasting = signed.filter(({ chain }) => chain.startsWith('chn_'))
-  const newest = lasting.toSorted((one, other) => other.at.getTime() - one.at.getTime())[0]
+  const newest = lasting.toSorted((one, other) => other.at - one.at)[0]
   if (findings.length === 0 && newest) {
     say(
       '  Store the newest head elsewhere and pass it to --head later: it reveals a database that was rolled back to an older state.',

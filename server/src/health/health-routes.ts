@@ -67,7 +67,7 @@ export function healthRoutes(http: Http, needs: HealthNeeds): void {
         },
         connections: { needs_reauth: await connections.countNeedsReauth(queries) },
         providers: { pending_credentials: await providers.countPending(queries) },
-        audit: { last_head: head ? { text: headText(head), signed_at: head.at.toISOString() } : null },
+        audit: { last_head: head ? { text: headText(head), signed_at: new Date(head.at).toISOString() } : null },
         push: pushChannels(config),
         findings: findingsOf(config, needs.unknownSettings ?? [], clock),
       }
