@@ -22,8 +22,8 @@ export const v4Rules: Mutation[] = [
   {
     row: 'What 2: the token is put in on the server side',
     file: 'server/src/proxy/send.ts',
-    from: 'return [...headers, [header.name, header.value.reveal()]]',
-    to: 'return [...headers]',
+    from: 'const headers: HeaderList = [...call.headers, [name, value.reveal()]]',
+    to: 'const headers: HeaderList = [...call.headers]',
   },
   {
     row: 'What 2: no agent sees an access token',

@@ -126,8 +126,9 @@ export async function proxyTo(
       {
         requestId: 'req_test',
         idempotencyKey: undefined,
-        onGone: () => undefined,
         onClosed: () => undefined,
+        naming: { prefixed: true, ownHosts: [] },
+        times: { startedAt: 0 },
         ...caller,
       },
     )

@@ -109,17 +109,15 @@ async function findSuggestedAccess(
   if (!couldBeGranted(error)) return undefined
   try {
     const destination = judgeUrl(url, undefined)
-    const provider = standing ? activeOf(standing) : await providers.findByHost(database.queries, destination.host)
+    const { host } = destination
+    const provider = standing ? standing.provider : await providers.findByHost(database.queries, host)
+    if (standing && provider?.status !== 'active') return undefined
     return suggestedAccess(error, provider, { destination, method: readMethod(method, 'method') })
   } catch (fault) {
     // No access would allow a call that is malformed.
     if (fault instanceof ServiceError) return undefined
     throw fault
   }
-}
-
-function activeOf({ provider }: Standing): Standing['provider'] {
-  return provider?.status === 'active' ? provider : null
 }
 
 /** For an attempt, its outcome and, with a key, the answer, which echoes the body. */

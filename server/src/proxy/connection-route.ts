@@ -20,7 +20,7 @@ export function connectionRoute(needs: ConnectionRouteNeeds, { grant, connection
   const { injection, metadata, preset, apiHosts, allowRange } = provider
   return {
     upstream: httpsUpstream(needs.egress, connection.connectionId, whoSupplied(provider)),
-    rules: { metadata, preset, apiHosts, apiHost: connection.apiHost, injects: injection.name, allowRange },
+    rules: { metadata, preset, apiHosts, apiHost: connection.apiHost, allowRange },
     injection,
     credential: (refused) => needs.credentialOf(connection, provider, refused),
     ...(proxyRatePerAgent > 0 && {
@@ -37,18 +37,8 @@ function whoSupplied({ source }: StandingProvider): SuppliedBy {
 /** Only calls of the same connection share sockets: a confused upstream can't give one user another's answer. */
 function httpsUpstream(egress: Egress, pool: string, suppliedBy: SuppliedBy): Upstream {
   const toEgress = (request: UpstreamRequest): EgressRequest => {
-    const { url, method, body, signal, firstByteMs, timeoutMs: wholeMs, maxBytes, takeRoom } = request
     const headers: HeaderList = [...request.headers, ['accept-encoding', acceptedEncodings]]
-    return {
-      url,
-      method,
-      headers,
-      body,
-      signal,
-      pool,
-      suppliedBy,
-      limits: { wholeMs, firstByteMs, maxBytes, takeRoom },
-    }
+    return { ...request, headers, pool, suppliedBy }
   }
   return {
     whole: (request) => egress.collect(toEgress(request)),

@@ -1,6 +1,5 @@
 /** The provider's endpoints that issue, accept or revoke credentials. They are never proxied. */
-import { memoizeByObject } from '../platform/cache/memoize.ts'
-import { memoizeByText } from '../platform/cache/memoize.ts'
+import { memoizeByObject, memoizeByText } from '../platform/cache/memoize.ts'
 import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import { compilePath, matchesRule } from '../providers/presets/api-path.ts'
 import type { PathRule } from '../providers/presets/api-path.ts'
@@ -16,11 +15,6 @@ const members = [
   'introspection_endpoint',
   'registration_endpoint',
 ] as const satisfies (keyof Metadata)[]
-
-interface Endpoint {
-  hostname: string
-  rules: readonly PathRule[]
-}
 
 /**
  * At its own host an endpoint includes every path below it, because some servers treat the rest of the path as a
@@ -49,7 +43,7 @@ const endpointsOf = memoizeByObject((metadata: Metadata) =>
   endpointsIn(members.map((member) => metadata[member] ?? '').join(' ')),
 )
 
-const endpointsIn = memoizeByText((text): Endpoint[] =>
+const endpointsIn = memoizeByText((text) =>
   text
     .split(' ')
     .filter((url) => url !== '')

@@ -13,9 +13,8 @@ import type { Credential } from './upstream.ts'
 
 interface Cached {
   version: number
-  sealedClientSecret: Uint8Array | null
-  headerName: string
-  prefix: string
+  /** As it was then. */
+  provider: StandingProvider
   credential: Credential
 }
 
@@ -27,11 +26,8 @@ export type CredentialOf = (
 
 export function createCredentials({ freshToken, clock }: { freshToken: FreshTokenOf; clock: Clock }): CredentialOf {
   const cache = new Map<string, Cached>()
-  const open = async (
-    { connectionId }: StandingConnection,
-    { sealedClientSecret, injection }: StandingProvider,
-    refused?: number,
-  ) => {
+  const open = async ({ connectionId }: StandingConnection, provider: StandingProvider, refused?: number) => {
+    const { injection } = provider
     const { accessToken, version, secrets } = await freshToken(connectionId, refused)
     const forms = compileSecrets(secrets)
     const credential: Credential = {
@@ -41,13 +37,7 @@ export function createCredentials({ freshToken, clock }: { freshToken: FreshToke
       version,
       wasAwaited: false,
     }
-    setBounded(cache, connectionId, {
-      version,
-      sealedClientSecret,
-      headerName: injection.name,
-      prefix: injection.prefix,
-      credential,
-    })
+    setBounded(cache, connectionId, { version, provider, credential })
     return { ...credential, wasAwaited: true }
   }
   return (connection, provider, refused) => {
@@ -57,16 +47,12 @@ export function createCredentials({ freshToken, clock }: { freshToken: FreshToke
   }
 }
 
-function isSame(
-  known: Cached,
-  { version }: StandingConnection,
-  { sealedClientSecret, injection }: StandingProvider,
-): boolean {
+function isSame({ version, provider: then }: Cached, connection: StandingConnection, now: StandingProvider): boolean {
   return (
-    known.version === version &&
-    known.headerName === injection.name &&
-    known.prefix === injection.prefix &&
-    isSameBytes(known.sealedClientSecret, sealedClientSecret)
+    version === connection.version &&
+    then.injection.name === now.injection.name &&
+    then.injection.prefix === now.injection.prefix &&
+    isSameBytes(then.sealedClientSecret, now.sealedClientSecret)
   )
 }
 

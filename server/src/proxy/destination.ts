@@ -1,5 +1,6 @@
 /** Where a call goes, by its URL alone. Which destinations a grant covers is decided in policy.ts. */
 import { ServiceError } from '../platform/errors.ts'
+import type { Facts } from './call.ts'
 
 /** The request goes to this parsed URL, the one that was checked, never to the caller's text. */
 export interface Destination {
@@ -47,7 +48,7 @@ function namesIn(url: URL): string[] {
   return url.search === '' ? [] : [...new Set(url.searchParams.keys())]
 }
 
-function invalidUrl(message: string): ServiceError {
+export function invalidUrl(message: string): ServiceError {
   return new ServiceError('invalid_url', { field: 'url', message })
 }
 
@@ -57,18 +58,14 @@ const usualLengths = { path: 1024, names: 50, name: 100 }
 /** For sandbox calls and refusals, which no user approved. */
 const briefLengths = { path: 200, names: 5, name: 40 }
 
-interface RecordedParts {
-  host: string
-  path: string
-  query: string[]
-}
+type RecordedParts = Omit<Facts, 'method'>
 
 /** What is recorded of a destination. Long parts are cut: an agent must not be able to fill the disk with them. */
 export function recordedParts({ host, path, queryNames }: Destination): RecordedParts {
   return cutParts({ host, path, query: queryNames }, usualLengths)
 }
 
-export function shortened<Facts extends object>(facts: Facts & Partial<RecordedParts>): Facts {
+export function shortened<Some extends Partial<Facts>>(facts: Some): Some {
   const { host, path, query } = facts
   if (host === undefined || path === undefined || query === undefined) return facts
   return { ...facts, ...cutParts({ host, path, query }, briefLengths) }

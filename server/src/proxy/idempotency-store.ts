@@ -74,18 +74,22 @@ export function createIdempotency(vault: Vault): Idempotency {
     claim: async (tx, call, now) => {
       const keyHash = hashOf(call)
       const hasRoom = (await shares.used(tx, call.agentId, now)) + rowBytes <= maxBytesPerAgent
-      if (hasRoom && (await claimKey(tx, claimOf(call, keyHash, now))).length > 0) {
+      const times = { deadline: call.deadline.getTime(), expiresAt: now.getTime() + retentionMs, now: now.getTime() }
+      const claim = { ...call, ...times, keyHash, instanceId }
+      if (hasRoom && (await claimKey(tx, claim)).length > 0) {
         shares.add(call.agentId, rowBytes)
         running.add(call.auditId)
         return { kind: 'new' }
       }
       const [row] = await findKey(tx, { key_hash: keyHash })
       if (!row || row.expires_at <= now.getTime()) throw notClaimed(hasRoom)
+      const { answer: bytes, answer_key_id: keyId } = row
+      const place = { row: keyHash, owner: call.agentId }
       const earlier = {
         requestHash: row.request_hash,
         isEnded: row.ended_at !== null,
         isInFlight: row.ended_at === null && isInFlight(row, now),
-        answer: await answerIn(tx, row),
+        answer: bytes && keyId !== null ? await vault.open(tx, idempotentAnswer, place, { bytes, keyId }) : undefined,
       }
       return { kind: 'stored', answer: assertAnswered(earlier, call.requestHash) }
     },
@@ -125,30 +129,9 @@ export function createIdempotency(vault: Vault): Idempotency {
     dropExpired: (tx, now) => deleteBatch(tx, 'keyed_calls', 'key_hash', sql`expires_at <= ${now.getTime()}`),
   }
 
-  function claimOf(call: KeyedCall, keyHash: string, now: Date) {
-    return {
-      key_hash: keyHash,
-      agent_id: call.agentId,
-      grant_id: call.grantId,
-      audit_id: call.auditId,
-      request_hash: call.requestHash,
-      instance_id: instanceId,
-      size: rowBytes,
-      deadline: call.deadline.getTime(),
-      expires_at: now.getTime() + retentionMs,
-      now: now.getTime(),
-    }
-  }
-
   /** Another process is given until the deadline. For this one it is known whether the call is still running. */
-  function isInFlight(row: Row, now: Date): boolean {
+  function isInFlight(row: Pick<Row, 'instance_id' | 'audit_id' | 'deadline'>, now: Date): boolean {
     return row.instance_id === instanceId ? running.has(row.audit_id) : row.deadline > now.getTime()
-  }
-
-  async function answerIn(tx: Queries, { key_hash, agent_id, answer, answer_key_id }: Row) {
-    if (answer === null || answer_key_id === null) return undefined
-    const place = { row: key_hash, owner: agent_id }
-    return vault.open(tx, idempotentAnswer, place, { bytes: answer, keyId: answer_key_id })
   }
 }
 
@@ -168,64 +151,62 @@ function hashOf({ agentId, grantId, key }: KeyedCall): string {
     .digest('base64url')
 }
 
-type Claim = Omit<Row, 'answer' | 'answer_key_id' | 'ended_at'>
+interface Claim extends Omit<KeyedCall, 'deadline'> {
+  keyHash: string
+  instanceId: string
+  deadline: number
+  expiresAt: number
+  now: number
+}
+
+/** What an expired key's next claim replaces. */
+const replaced = ['audit_id', 'request_hash', 'instance_id', 'size', 'deadline', 'expires_at'] as const
 
 /** One conditional write, also if the key has expired: of several calls that race for it, one gets a row back. */
-const claimKey = prepared<Claim & { now: number }, { key_hash: string }>(
-  (queries, call) =>
+const claimKey = prepared<Claim, { key_hash: string }>(
+  (queries, claim) =>
     queries
       .insertInto('keyed_calls')
       .values({
-        key_hash: call.key_hash,
-        agent_id: call.agent_id,
-        grant_id: call.grant_id,
-        audit_id: call.audit_id,
-        request_hash: call.request_hash,
-        instance_id: call.instance_id,
-        size: call.size,
-        answer: null,
-        answer_key_id: null,
-        deadline: call.deadline,
-        ended_at: null,
-        expires_at: call.expires_at,
+        key_hash: claim.keyHash,
+        agent_id: claim.agentId,
+        grant_id: claim.grantId,
+        audit_id: claim.auditId,
+        request_hash: claim.requestHash,
+        instance_id: claim.instanceId,
+        size: rowBytes,
+        deadline: claim.deadline,
+        expires_at: claim.expiresAt,
       })
       .onConflict((conflict) =>
         conflict
           .column('key_hash')
           .doUpdateSet((eb) => ({
-            audit_id: eb.ref('excluded.audit_id'),
-            request_hash: eb.ref('excluded.request_hash'),
-            instance_id: eb.ref('excluded.instance_id'),
-            size: eb.ref('excluded.size'),
+            ...Object.fromEntries(replaced.map((column) => [column, eb.ref(`excluded.${column}`)])),
             answer: null,
             answer_key_id: null,
-            deadline: eb.ref('excluded.deadline'),
             ended_at: null,
-            expires_at: eb.ref('excluded.expires_at'),
           }))
-          .where('keyed_calls.expires_at', '<=', call.now),
+          .where('keyed_calls.expires_at', '<=', claim.now),
       )
       .returning('key_hash'),
   { leavesCachesValid: true },
 )
 
-const columns = [
-  'key_hash',
-  'agent_id',
-  'grant_id',
-  'audit_id',
-  'request_hash',
-  'instance_id',
-  'size',
-  'answer',
-  'answer_key_id',
-  'deadline',
-  'ended_at',
-  'expires_at',
-] as const satisfies (keyof Row)[]
-
-const findKey = prepared<Pick<Row, 'key_hash'>, Row>((queries, { key_hash }) =>
-  queries.selectFrom('keyed_calls').select(columns).where('key_hash', '=', key_hash),
+const findKey = prepared((queries, { key_hash }: Pick<Row, 'key_hash'>) =>
+  queries
+    .selectFrom('keyed_calls')
+    .select([
+      'audit_id',
+      'request_hash',
+      'instance_id',
+      'deadline',
+      'ended_at',
+      'expires_at',
+      'answer',
+      'answer_key_id',
+    ])
+    .where('key_hash', '=', key_hash),
 )
 
 /** Only the call's own claim: the key may have expired and been claimed again meanwhile. */

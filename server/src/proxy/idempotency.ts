@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { ServiceError } from '../platform/errors.ts'
 import type { Secret } from '../platform/secret.ts'
-import type { HeaderList } from './upstream.ts'
+import type { Call } from './call.ts'
 
 /** A call with a key. */
 export interface KeyedCall {
@@ -38,14 +38,9 @@ export function readIdempotencyKey(value: string | string[] | undefined): string
 }
 
 /** Each part is preceded by its length, so that different requests never have the same text. */
-export function hashRequest(request: {
-  method: string
-  url: URL
-  headers: HeaderList
-  body: Buffer | undefined
-  followsRedirects: boolean
-  isStreamed: boolean
-}): string {
+export function hashRequest(
+  request: Pick<Call, 'method' | 'headers' | 'body' | 'followsRedirects' | 'isStreamed'> & { url: URL },
+): string {
   const hash = createHash('sha256')
   const headers = request.headers.map(([name, value]) => `${name}: ${value}`).sort()
   const options = [...(request.followsRedirects ? ['follow_redirects'] : []), ...(request.isStreamed ? ['stream'] : [])]

@@ -52,7 +52,8 @@ export async function judge(
   const destination = judgeUrl(input.url, route.plainOrigin)
   const facts = { method, ...recordedParts(destination) }
   known.facts = grant.kind === 'sandbox' ? shortened(facts) : facts
-  const { headers, dropped, body } = outgoing({ ...input, method }, outgoingRules(route))
+  const outgoingRules = { injects: route.injection.name, allowRange: route.rules?.allowRange ?? false }
+  const { headers, dropped, body } = outgoing({ ...input, method }, outgoingRules)
   known.droppedHeaders = dropped
   // The agent was authenticated a moment ago.
   assertUsable({ ...standing, isTokenCurrent: true }, now, { mayBeExhausted })
@@ -82,8 +83,4 @@ export async function judge(
     timeoutMs: input.timeoutMs ?? defaultMs,
     firstByteMs: input.timeoutMs ?? needs.config.proxyFirstByteSeconds * 1000,
   }
-}
-
-function outgoingRules({ injection, rules }: Route) {
-  return { injects: injection.name, allowRange: rules?.allowRange ?? false }
 }

@@ -2,6 +2,7 @@
 import { ServiceError } from '../platform/errors.ts'
 import { isJsonText } from '../platform/json.ts'
 import { memoizeByText } from '../platform/cache/memoize.ts'
+import type { ProxyInput } from './call.ts'
 import type { HeaderList } from './upstream.ts'
 
 /** The outgoing request before the credential is added. */
@@ -12,12 +13,7 @@ export interface Outgoing {
   body: Buffer | undefined
 }
 
-export interface GivenRequest {
-  headers: Record<string, string>
-  body: unknown
-  bodyBase64: string | undefined
-  method: string
-}
+export type GivenRequest = Pick<ProxyInput, 'method' | 'headers' | 'body' | 'bodyBase64'>
 
 export function outgoing(given: GivenRequest, rules: { injects: string; allowRange: boolean }): Outgoing {
   const { headers, dropped } = outgoingHeaders(given.headers, rules)

@@ -42,7 +42,6 @@ const rules: ProviderRules = {
   preset: null,
   apiHosts: ['*.example.com', '*.example.com:8443', '192.0.2.7:8443', '[2001:db8::7]'],
   apiHost: null,
-  injects: 'authorization',
   allowRange: false,
 }
 

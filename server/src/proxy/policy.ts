@@ -4,39 +4,30 @@
  */
 import { assertGrantCovers, coversHost } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
+import type { StandingProvider } from '../grants/standing.ts'
 import { isAddress } from '../platform/egress/allow-list.ts'
 import { ServiceError } from '../platform/errors.ts'
-import type { Metadata } from '../platform/oauth/oauth-client.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
 import { matchesRule } from '../providers/presets/api-path.ts'
 import { readingsOf } from '../providers/presets/path-readings.ts'
 import { presetRulesAt } from '../providers/presets/preset-rules.ts'
 import type { PresetRules } from '../providers/presets/preset-rules.ts'
 import { namesCredentials, reachesCredentials } from './batch.ts'
+import type { Call } from './call.ts'
 import { isCredentialEndpoint } from './credential-endpoints.ts'
+import { invalidUrl } from './destination.ts'
 import type { Destination } from './destination.ts'
 import { possibleMethods } from './method-overrides.ts'
 import type { HeaderList } from './upstream.ts'
 
 /** Rules of the grant's provider and connection. */
-export interface ProviderRules {
-  metadata: Metadata
-  preset: string | null
-  apiHosts: string[]
+export interface ProviderRules extends Pick<StandingProvider, 'metadata' | 'preset' | 'apiHosts' | 'allowRange'> {
   /** The only host that the connection's token may be sent to. Null: all hosts of the provider. */
   apiHost: string | null
-  /** Name of the header for the credential. */
-  injects: string
-  allowRange: boolean
 }
 
-export interface JudgedCall {
-  destination: Destination
-  method: string
-  /** As they would be sent. */
-  headers: HeaderList
-  body: Buffer | undefined
-}
+/** With headers and body as they would be sent. */
+export type JudgedCall = Pick<Call, 'destination' | 'method' | 'headers' | 'body'>
 
 /** `rules` is undefined in the sandbox, which has no provider. */
 export function assertMayCall(grant: Grant, rules: ProviderRules | undefined, call: JudgedCall): void {
@@ -119,8 +110,4 @@ function assertStaysInPath({ allowedPaths }: Grant, headers: HeaderList): void {
 
 function withoutPort(entry: string): string {
   return entry.replace(/:\d+$/, '')
-}
-
-function invalidUrl(message: string): ServiceError {
-  return new ServiceError('invalid_url', { field: 'url', message })
 }

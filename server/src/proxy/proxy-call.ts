@@ -14,11 +14,10 @@ import type { Call, ProxyInput } from './call.ts'
 import { CallAborted, startFlight } from './flight.ts'
 import type { Flight, FlightNeeds } from './flight.ts'
 import type { KeyedCall } from './idempotency.ts'
-import { withIdleTimeout, forwardStream } from './forward-stream.ts'
 import type { CallTimes } from './proxy-metrics.ts'
 import { send } from './send.ts'
 import { streamedAnswer } from './streamed-answer.ts'
-import type { ReadableAnswer } from './streamed-answer.ts'
+import type { StreamedAnswer } from './streamed-answer.ts'
 import { noRoom, noRoomForAnswer } from './unsent-answers.ts'
 import type { UnsentAnswers } from './unsent-answers.ts'
 import { heldBytesOf, longText, wholeAnswer } from './whole-answer.ts'
@@ -30,18 +29,16 @@ export interface ProxyNeeds extends AdmitNeeds, FlightNeeds {
 }
 
 export interface Caller extends Admission {
-  /** Calls back if the caller closes the connection before the answer is complete. */
-  onGone: (then: () => void) => void
-  /** Calls back once the answer is sent or the connection is closed. */
-  onClosed: (then: () => void) => void
-  /** How the headers of a streamed answer are named. Prefixed by default. */
-  naming?: HeaderNaming
+  /** Calls back once the answer is sent, or the connection is closed before that. */
+  onClosed: (then: (isSent: boolean) => void) => void
+  /** How the headers of a streamed answer are named. */
+  naming: HeaderNaming
   /** Is filled with the times at which the call passed from one part to the next. */
-  times?: CallTimes
+  times: CallTimes
 }
 
 /** Buffered in its envelope, or streamed. */
-export type ProxyReply = { kind: 'whole'; envelope: Envelope } | ({ kind: 'streamed' } & ReadableAnswer)
+export type ProxyReply = { kind: 'whole'; envelope: Envelope } | ({ kind: 'streamed' } & StreamedAnswer)
 
 export async function proxyCall(
   needs: ProxyNeeds,
@@ -52,15 +49,15 @@ export async function proxyCall(
   // Calls that arrive in the same tick are recorded in one commit.
   await endOfTick()
   const admitted = await admit(needs, agent, input, caller)
-  if (admitted.kind === 'stored') return stored(needs, agent.agent, admitted.envelope, caller)
+  if (admitted.kind === 'stored') return stored(needs, agent.agent.agentId, admitted.envelope, caller)
   const { call, keyed } = admitted
-  const times = caller.times ?? { startedAt: 0 }
+  const { times } = caller
   times.admittedAt = performance.now()
   const flight = startFlight(needs, call, keyed)
   const room = needs.unsentAnswers.hold(call.agentId, { isSandbox: call.standing.grant.kind === 'sandbox' })
-  caller.onClosed(room.release)
-  caller.onGone(() => {
-    flight.abort(new CallAborted('caller_gone'))
+  caller.onClosed((isSent) => {
+    room.release()
+    if (!isSent) flight.abort(new CallAborted('caller_gone'))
   })
   try {
     return call.isStreamed
@@ -72,12 +69,7 @@ export async function proxyCall(
   }
 }
 
-function stored(
-  needs: ProxyNeeds,
-  { agentId }: CallingAgent['agent'],
-  envelope: Buffer,
-  { onClosed }: Caller,
-): ProxyReply {
+function stored(needs: ProxyNeeds, agentId: string, envelope: Buffer, { onClosed }: Caller): ProxyReply {
   const room = needs.unsentAnswers.hold(agentId)
   onClosed(room.release)
   if (!room.grow(envelope.length)) throw noRoom('This agent has too many unread responses. Read them first.')
@@ -94,14 +86,16 @@ async function whole(
 ): Promise<Envelope> {
   const maxBytes = needs.config.proxyAnswerBytes
   const { response, credential, call } = await send(needs, first, flight, {
-    maxBytes,
+    limits: {
+      maxBytes,
+      takeRoom: (bytes) => {
+        if (!room.grow(bytes)) throw noRoomForAnswer(room)
+      },
+    },
     exchange: async (request) => {
       // An earlier answer of this call (a 401, a redirect) is not needed any more.
       room.resize(0)
-      const takeRoom = (bytes: number) => {
-        if (!room.grow(bytes)) throw noRoomForAnswer(room)
-      }
-      const response = await first.route.upstream.whole({ ...request, takeRoom })
+      const response = await first.route.upstream.whole(request)
       await endOfTick()
       return response
     },
@@ -125,23 +119,17 @@ async function stream(
   first: Call,
   flight: Flight,
   times: CallTimes,
-  naming: HeaderNaming = { prefixed: true, ownHosts: [] },
-): Promise<ReadableAnswer> {
+  naming: HeaderNaming,
+): Promise<StreamedAnswer> {
   const { response, credential, call } = await send(needs, first, flight, {
-    maxBytes: Infinity,
+    limits: { maxBytes: Infinity },
     exchange: (request) => first.route.upstream.streamed(request),
     giveUp: ({ body }) => body.destroy?.(),
   })
   times.answeredAt = performance.now()
   const redactor = createRedactor(credential.forms, credential.newestForms)
-  const upstreamBody = withIdleTimeout(response.body, flight, needs.config.proxyIdleSeconds * 1000)
-  const answer = streamedAnswer({ first, last: call }, { ...response, body: upstreamBody }, redactor, naming)
-  const body = forwardStream(answer.body, flight, (bytes) => ({
-    status: response.status,
-    bytes,
-    redactions: redactor.count(),
-  }))
-  return { ...answer, body, signal: flight.signal, giveUp: () => void flight.failed(new CallAborted('caller_gone')) }
+  const idleMs = needs.config.proxyIdleSeconds * 1000
+  return streamedAnswer({ first, last: call, flight, redactor, naming, idleMs }, response)
 }
 
 /** Rejects immediately on an abort, whatever the upstream does then. */

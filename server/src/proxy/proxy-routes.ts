@@ -17,7 +17,7 @@ import { readIdempotencyKey } from './idempotency.ts'
 import { proxyCall } from './proxy-call.ts'
 import type { ProxyNeeds } from './proxy-call.ts'
 import type { CallMetrics, CallTimes } from './proxy-metrics.ts'
-import type { ReadableAnswer } from './streamed-answer.ts'
+import type { StreamedAnswer } from './streamed-answer.ts'
 import type { HeaderList } from './upstream.ts'
 
 declare module 'fastify' {
@@ -64,13 +64,10 @@ export function proxyRoutes(http: Http, needs: ProxyRouteNeeds): void {
         requestId: request.id,
         loggedIds: request.loggedIds,
         idempotencyKey: readIdempotencyKey(request.headers['idempotency-key']),
-        onGone: (then) => {
-          onceClosed(reply.raw, () => {
-            if (!reply.raw.writableFinished) then()
-          })
-        },
         onClosed: (then) => {
-          onceClosed(reply.raw, then)
+          onceClosed(reply.raw, () => {
+            then(reply.raw.writableFinished)
+          })
         },
         times,
         naming: namingFor(request, needs.config.baseUrl),
@@ -125,7 +122,7 @@ function toInput(body: Static<typeof ProxyBody>): ProxyInput {
 }
 
 /** Sent by the framework like every other answer, so that each hook, header rule and limit applies to it too. */
-async function sendStream(reply: FastifyReply, answer: ReadableAnswer): Promise<FastifyReply> {
+async function sendStream(reply: FastifyReply, answer: StreamedAnswer): Promise<FastifyReply> {
   const { raw, request } = reply
   const { status, statusText, headers } = answer
   // The framework does not wait for the end of an answer without a body. Here that end is on record first.
@@ -154,7 +151,7 @@ async function sendStream(reply: FastifyReply, answer: ReadableAnswer): Promise<
 }
 
 /** A `Readable` reads one chunk ahead. Here it waits: a call is not over before the client has taken the last chunk. */
-function readableOf(raw: FastifyReply['raw'], answer: ReadableAnswer): Readable {
+function readableOf(raw: FastifyReply['raw'], answer: StreamedAnswer): Readable {
   let proceed = (): void => undefined
   const chunks = async function* (): AsyncGenerator<Buffer> {
     for await (const chunk of answer.body) {

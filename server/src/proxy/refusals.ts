@@ -70,16 +70,10 @@ export function createRefusals({ config, database, audit, budget, clock }: Refus
   const closeMinutes = async () => {
     for (const [key, minute] of minutes) {
       if (minute.startedAt.getTime() > clock().getTime() - minuteMs) continue
-      // Deleted first: a refusal that comes while the count is being recorded belongs to the next minute.
-      minutes.delete(key)
-      try {
-        await recordCount(minute)
-      } catch (error) {
-        const next = minutes.get(key)
-        if (next) next.counted += minute.counted
-        else minutes.set(key, minute)
-        throw error
-      }
+      // First: a refusal that comes while the count is being recorded belongs to the next minute.
+      Object.assign(minute, { startedAt: clock(), recorded: 0 })
+      await recordCount(minute)
+      if (minute.recorded === 0) minutes.delete(key)
     }
   }
 

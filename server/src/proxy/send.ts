@@ -12,19 +12,19 @@ import type { Flight } from './flight.ts'
 import { redirected } from './redirect.ts'
 import type { Credential, HeaderList, UpstreamHead, UpstreamRequest } from './upstream.ts'
 
-export interface SendNeeds {
+interface SendNeeds {
   callLog: CallLog
   clock: Clock
 }
 
 /** How one request is made, and how an answer is discarded unread. */
-export interface Exchange<Response> {
+interface Exchange<Response> {
   exchange: (request: UpstreamRequest) => Promise<Response>
   giveUp: (response: Response) => unknown
-  maxBytes: number
+  limits: Pick<UpstreamRequest['limits'], 'maxBytes' | 'takeRoom'>
 }
 
-export interface Sent<Response> {
+interface Sent<Response> {
   response: Response
   credential: Credential
   /** As it was sent last, after redirects. */
@@ -38,17 +38,19 @@ export async function send<Response extends UpstreamHead>(
   { callLog, clock }: SendNeeds,
   first: Call,
   { signal, markSent }: Pick<Flight, 'signal' | 'markSent'>,
-  { exchange, giveUp, maxBytes }: Exchange<Response>,
+  { exchange, giveUp, limits: { maxBytes, takeRoom } }: Exchange<Response>,
 ): Promise<Sent<Response>> {
   const deadline = performance.now() + first.timeoutMs
   const request = (call: Call, credential: Credential): Promise<Response> => {
     signal.throwIfAborted()
-    const timeoutMs = Math.ceil(deadline - performance.now())
-    if (timeoutMs <= 0) throw new ServiceError('upstream_timeout')
+    const wholeMs = Math.ceil(deadline - performance.now())
+    if (wholeMs <= 0) throw new ServiceError('upstream_timeout')
     markSent()
     const { method, destination, body, firstByteMs } = call
-    const headers = withCredential(call.headers, credential)
-    return exchange({ method, url: destination.url, headers, body, firstByteMs, timeoutMs, signal, maxBytes })
+    const { name, value } = credential.header
+    const headers: HeaderList = [...call.headers, [name, value.reveal()]]
+    const limits = { wholeMs, firstByteMs, maxBytes, takeRoom }
+    return exchange({ method, url: destination.url, headers, body, signal, limits })
   }
   const credentialOf = ({ route }: Call, refused?: number): Credential | Promise<Credential> => {
     signal.throwIfAborted()
@@ -129,8 +131,4 @@ function withDeadline<T>(work: Promise<T>, deadline: number, signal: AbortSignal
       })
       .then(resolve, reject)
   })
-}
-
-function withCredential(headers: HeaderList, { header }: Credential): HeaderList {
-  return [...headers, [header.name, header.value.reveal()]]
 }

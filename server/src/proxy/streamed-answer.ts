@@ -4,12 +4,16 @@
  */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { decodeStream } from '../platform/egress/decoding.ts'
+import { ServiceError } from '../platform/errors.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { contentEncodingOf, sendable, streamedHeaders } from './answer-headers.ts'
 import type { HeaderNaming } from './answer-headers.ts'
 import type { Call } from './call.ts'
+import { CallAborted } from './flight.ts'
+import type { Flight, Seen } from './flight.ts'
 import type { HeaderList, StreamedResponse } from './upstream.ts'
 
+/** It must be read to its end, or given up. */
 export interface StreamedAnswer {
   status: number
   statusText: string
@@ -17,25 +21,28 @@ export interface StreamedAnswer {
   body: AsyncIterable<Buffer>
   /** Known once the body has ended. */
   trailers: () => HeaderList
-}
-
-/** It must be read to its end, or given up. */
-export interface ReadableAnswer extends StreamedAnswer {
   /** Aborted once nothing more of it may be sent, not even bytes that are buffered. */
   signal: AbortSignal
   /** The caller is gone. Has no effect once the answer was read to its end. */
   giveUp: () => void
 }
 
-export function streamedAnswer(
-  { first, last }: { first: Call; last: Call },
-  response: StreamedResponse,
-  redactor: Redactor,
-  naming: HeaderNaming,
-): StreamedAnswer {
+interface StreamedCall {
+  /** As the agent asked for it, and as it was sent last, after redirects. */
+  first: Call
+  last: Call
+  flight: Flight
+  redactor: Redactor
+  naming: HeaderNaming
+  idleMs: number
+}
+
+export function streamedAnswer(call: StreamedCall, response: StreamedResponse): StreamedAnswer {
+  const { first, last, flight, redactor, naming, idleMs } = call
   const hasBody = last.method !== 'HEAD' && ![204, 304].includes(response.status)
   const contentEncoding = contentEncodingOf(response.headers)
-  const decoded = hasBody ? decodeStream(response.body, contentEncoding, last.destination.host) : response.body
+  const received = withIdleTimeout(response.body, flight, idleMs)
+  const decoded = hasBody ? decodeStream(received, contentEncoding, last.destination.host) : received
   // An answer without a body may keep its length, unless compressed: a compression ratio can reveal the content.
   const keepsLength = !hasBody && contentEncoding === ''
   const named = { naming, url: last.destination.url }
@@ -52,8 +59,14 @@ export function streamedAnswer(
       ['x-content-type-options', 'nosniff'],
       ['content-security-policy', 'sandbox'],
     ],
-    body: redacted(decoded, redactor),
+    body: forwardStream(redacted(decoded, redactor), flight, (bytes) => ({
+      status: response.status,
+      bytes,
+      redactions: redactor.count(),
+    })),
     trailers: () => streamedHeaders(response.trailers(), redactor, named),
+    signal: flight.signal,
+    giveUp: () => void flight.failed(new CallAborted('caller_gone')),
   }
 }
 
@@ -72,4 +85,53 @@ async function* redacted(body: AsyncIterable<Uint8Array>, redactor: Redactor): A
   }
   const rest = stream.end()
   if (rest.length > 0) yield rest
+}
+
+/** Forwards the body of a streamed answer to the caller, and records the outcome when it ends or breaks off. */
+async function* forwardStream(
+  body: AsyncIterable<Buffer>,
+  flight: Flight,
+  seen: (bytes: number) => Seen,
+): AsyncGenerator<Buffer> {
+  let bytes = 0
+  try {
+    for await (const chunk of body) {
+      bytes += chunk.length
+      yield chunk
+      flight.signal.throwIfAborted()
+    }
+    await flight.answered(seen(bytes))
+  } catch (error) {
+    await flight.failed(error as Error)
+    throw error
+  } finally {
+    // No effect if it ended above. Otherwise the reader has closed the stream.
+    await flight.failed(new CallAborted('caller_gone'))
+  }
+}
+
+/**
+ * Aborts the call if the upstream sends nothing for that long. Applied to the upstream's own bytes, because the
+ * redactor may hold some of them back for a while.
+ */
+async function* withIdleTimeout(
+  body: AsyncIterable<Uint8Array>,
+  { abort }: Pick<Flight, 'abort'>,
+  idleMs: number,
+): AsyncGenerator<Uint8Array> {
+  // Backpressure: while the caller has not taken the last chunk, the upstream is not read.
+  let isReading = true
+  const idleTimer = setTimeout(() => {
+    if (isReading) abort(new ServiceError('upstream_timeout'))
+  }, idleMs)
+  try {
+    for await (const chunk of body) {
+      isReading = false
+      yield chunk
+      isReading = true
+      idleTimer.refresh()
+    }
+  } finally {
+    clearTimeout(idleTimer)
+  }
 }

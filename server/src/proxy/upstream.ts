@@ -1,3 +1,4 @@
+import type { EgressLimits, EgressRequest, StreamedAnswer, WholeAnswer } from '../platform/egress/egress.ts'
 import type { RateLimit } from '../platform/limits/rate-limits.ts'
 import type { Secret } from '../platform/secret.ts'
 import type { Injection } from '../providers/provider.ts'
@@ -6,44 +7,23 @@ import type { ProviderRules } from './policy.ts'
 
 export type HeaderList = [name: string, value: string][]
 
-export interface UpstreamRequest {
-  method: string
-  url: URL
-  headers: HeaderList
-  body: Buffer | undefined
-  /** Until the headers of the answer, and until its last byte. */
-  firstByteMs: number
-  timeoutMs: number
-  /** Of the answer's body before decoding. */
-  maxBytes: number
-  /** Called for each chunk of a buffered answer, to reserve memory. Throws if there is none left. */
-  takeRoom?: ((bytes: number) => void) | undefined
+export interface UpstreamRequest extends Pick<EgressRequest, 'method' | 'url' | 'headers' | 'body'> {
+  limits: Omit<EgressLimits, 'connectMs'>
   /** Aborted when the call must end: so does the request, and the body of its answer. */
   signal: AbortSignal
 }
 
 /** As the upstream sent it: not decoded, not redacted. */
-export interface UpstreamHead {
-  status: number
-  statusText: string
-  headers: HeaderList
-}
+export type UpstreamHead = Pick<WholeAnswer, 'status' | 'statusText' | 'headers'>
 
-export interface WholeResponse extends UpstreamHead {
-  body: Buffer
-  trailers: HeaderList
-}
-
-export interface StreamedResponse extends UpstreamHead {
+export interface StreamedResponse extends UpstreamHead, Pick<StreamedAnswer, 'trailers'> {
   /** `destroy` releases the connection of a body that is not read. */
   body: AsyncIterable<Uint8Array> & { destroy?: () => unknown }
-  /** Known once the body has ended. */
-  trailers: () => HeaderList
 }
 
 /** Answers a call: the https client is one upstream, the sandbox's echo another. */
 export interface Upstream {
-  whole: (request: UpstreamRequest) => Promise<WholeResponse>
+  whole: (request: UpstreamRequest) => Promise<WholeAnswer>
   streamed: (request: UpstreamRequest) => Promise<StreamedResponse>
 }
 

@@ -4,12 +4,12 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { decodeWhole } from '../platform/egress/decoding.ts'
+import type { WholeAnswer } from '../platform/egress/egress.ts'
 import { isJsonText } from '../platform/json.ts'
 import { nextSlice } from '../platform/event-loop/time-slices.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import { answerHeaders, contentEncodingOf, contentTypeOf } from './answer-headers.ts'
 import type { Call } from './call.ts'
-import type { WholeResponse } from './upstream.ts'
 
 /** A small envelope is a string, sent in one write. A large one is encoded in pieces, as they are sent. */
 export type Envelope = string | LongText
@@ -43,19 +43,13 @@ export function heldBytesOf(envelope: Envelope): number {
   return typeof envelope === 'string' ? Buffer.byteLength(envelope) : envelope.heldBytes
 }
 
-export interface WholeAnswer {
-  envelope: Envelope
-  /** Length of the body as the agent gets it. */
-  bytes: number
-}
-
-/** `first` is the call as the agent asked for it, `last` as it was sent last, after redirects. */
+/** `bytes` is the length of the body as the agent gets it. `first` is the call as the agent asked for it, `last` as it was sent last, after redirects. */
 export async function wholeAnswer(
   { first, last }: { first: Call; last: Call },
-  response: WholeResponse,
+  response: WholeAnswer,
   redactor: Redactor,
   maxBytes: number,
-): Promise<WholeAnswer> {
+): Promise<{ envelope: Envelope; bytes: number }> {
   const { status } = response
   const { host } = last.destination
   const contentEncoding = contentEncodingOf(response.headers)
