@@ -7,16 +7,15 @@ import type { Clock } from '../clock.ts'
 import type { PlatformConfig } from '../config/platform-settings.ts'
 import { newId } from '../ids.ts'
 import type { Log } from '../operations/log.ts'
-import { refuseAmbiguousRequests } from './ambiguous-requests.ts'
 import { boundBodiesInFlight } from './bodies-in-flight.ts'
 import { allowCorsOrigins } from './cors.ts'
 import { answerUnknownRoutes } from './unknown-routes.ts'
 import { replyToBrokenRequest, replyWithError } from './error-replies.ts'
-import { hostRule, refuseOtherHosts } from './host-rule.ts'
 import { readJsonBodies } from './json-bodies.ts'
 import { createHttpListener, maxHeaderBytes } from './listener.ts'
+import { checkRequests } from './request-checks.ts'
 import { logResponses } from './response-log.ts'
-import { securityHeaders, setSecurityHeaders } from './security-headers.ts'
+import { setSecurityHeaders } from './security-headers.ts'
 import { serializerCompiler } from './serialization.ts'
 import { closeConnectionsOnStop } from './closing-connections.ts'
 import { validatorCompiler } from './validation.ts'
@@ -41,8 +40,6 @@ const nowhere = '/%EF%BF%BD'
 export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Http> {
   // Log lines carry the request id themselves, so no child logger is created for each request.
   const logger: FastifyBaseLogger = Object.assign(Object.create(log) as Log, { child: () => log })
-  const headers = securityHeaders(config.baseUrl)
-  const hostFault = hostRule(config.baseUrl)
   const http: Http = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -74,13 +71,12 @@ export async function createHttp({ config, clock, log }: HttpNeeds): Promise<Htt
   })
   closeConnectionsOnStop(http)
   logResponses(http, log)
-  refuseAmbiguousRequests(http)
-  refuseOtherHosts(http, hostFault, config.baseUrl)
+  checkRequests(http, config.baseUrl)
   allowCorsOrigins(http, config.corsOrigins)
   boundBodiesInFlight(http, config)
   readJsonBodies(http)
   answerUnknownRoutes(http)
-  setSecurityHeaders(http, headers)
+  setSecurityHeaders(http, config.baseUrl)
   return http
 }
 

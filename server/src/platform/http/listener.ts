@@ -46,7 +46,7 @@ export function createHttpListener(
     requestTimeout: config.requestTimeoutSeconds * 1000,
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: config.keepAliveSeconds * 1000,
-    // host-rule.ts answers with our own error.
+    // request-checks.ts answers with our own error.
     requireHostHeader: false,
   }
   const server = createBareServer(tls, limits)

@@ -31,18 +31,15 @@ const onEveryAnswer = {
 
 const overHttps = { 'strict-transport-security': 'max-age=31536000; includeSubDomains' }
 
-export function securityHeaders(baseUrl: URL): Record<string, string> {
-  return { ...onEveryAnswer, ...(baseUrl.protocol === 'https:' && overHttps) }
+export function setSecurityHeaders(http: Http, baseUrl: URL): void {
+  const headers = { ...onEveryAnswer, ...(baseUrl.protocol === 'https:' && overHttps) }
+  http.addHook('onRequest', (_request, reply, done) => {
+    reply.headers(headers)
+    done()
+  })
 }
 
 /** For an answer that repeats another server's headers: a client would take ours for that server's. */
 export function removeSecurityHeaders(reply: FastifyReply): void {
   for (const name of Object.keys({ ...onEveryAnswer, ...overHttps })) reply.removeHeader(name)
-}
-
-export function setSecurityHeaders(http: Http, headers: Record<string, string>): void {
-  http.addHook('onRequest', (_request, reply, done) => {
-    reply.headers(headers)
-    done()
-  })
 }
