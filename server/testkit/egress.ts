@@ -1,6 +1,6 @@
 /** The real egress for a test, with a fake DNS lookup and the test's own CA. */
 import type { TestContext } from 'node:test'
-import { parseAllowEntry } from '../src/platform/egress/allow-list.ts'
+import { parseAllowEntry } from '../src/platform/egress/destinations.ts'
 import { createEgress } from '../src/platform/egress/egress.ts'
 import type { Egress, Lookup } from '../src/platform/egress/egress.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ServiceError } from '../platform/errors.ts'
-import { isAddress } from '../platform/egress/allow-list.ts'
+import { isAddress } from '../platform/egress/destinations.ts'
 import { judgeUrl } from './destination.ts'
 
 const ours = 'http://localhost:8787'

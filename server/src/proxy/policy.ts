@@ -5,7 +5,7 @@
 import { assertGrantCovers, coversHost } from '../grants/grant.ts'
 import type { Grant } from '../grants/grant.ts'
 import type { StandingProvider } from '../grants/standing.ts'
-import { isAddress } from '../platform/egress/allow-list.ts'
+import { isAddress } from '../platform/egress/destinations.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { matchesHost } from '../providers/api-hosts.ts'
 import { matchesRule } from '../providers/presets/api-path.ts'

@@ -4,8 +4,8 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { parseRange } from '../egress/address.ts'
-import { parseAllowEntry } from '../egress/allow-list.ts'
-import type { AllowEntry } from '../egress/allow-list.ts'
+import { parseAllowEntry } from '../egress/destinations.ts'
+import type { AllowEntry } from '../egress/destinations.ts'
 import { Secret } from '../secret.ts'
 
 export type Environment = Record<string, string | undefined>

@@ -4,69 +4,65 @@
  */
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
-import { connect } from 'node:tls'
-import type { TLSSocket } from 'node:tls'
+import { connect, createSecureContext, getCACertificates } from 'node:tls'
+import type { SecureContext, TLSSocket } from 'node:tls'
 import type { buildConnector } from 'undici'
 import { parseAddress } from './address.ts'
-import type { AllowList, Place, SuppliedBy } from './allow-list.ts'
+import type { Destinations, Place, SuppliedBy } from './destinations.ts'
 import { codeOf, invalidUrl, notAllowed, timedOut, tlsFailure, unreachable } from './failures.ts'
 import type { Lookup } from './resolver.ts'
-import type { Trust } from './trust.ts'
+
+/** `either` uses HTTP/2 if the server offers it. */
+export type Protocol = 'http/1.1' | 'h2' | 'either'
 
 interface Needs {
-  list: AllowList
-  suppliedBy: SuppliedBy
+  destinations: Destinations
   lookup: Lookup
-  trust: Trust
-  /** `either` takes HTTP/2 where the server offers it. */
-  protocol: 'http/1.1' | 'h2' | 'either'
+  /** The operator's own certificate authorities (PEM), trusted for destinations that the operator listed. */
+  ca: string | undefined
   /** Waits for room for another socket; resolves to a function that frees it. */
   takeSocket: (signal: AbortSignal) => Promise<() => void>
   connectMs: number
 }
 
-export interface Connector {
-  connect: buildConnector.connector
-  /** Aborts connections that are being opened. */
-  stop: () => void
-}
-
-export function createConnector(needs: Needs): Connector {
+export function createConnectors({ destinations, lookup, ca, takeSocket, connectMs }: Needs) {
   /** The addresses to connect to. Throws if any address of the name is refused. */
-  const resolve = async (place: Place): Promise<string[]> => {
+  const resolve = async (place: Place, suppliedBy: SuppliedBy): Promise<string[]> => {
     const answer =
-      isIP(place.host) === 0 ? await needs.lookup(place.host).catch(nameFailure(place)) : [{ address: place.host }]
+      isIP(place.host) === 0 ? await lookup(place.host).catch(nameFailure(place)) : [{ address: place.host }]
     const addresses = answer.map(({ address }) => address)
     if (addresses.length === 0) throw unreachable(place.host, 'no address')
     for (const address of addresses) {
-      const reason = needs.list.judge(address, place, needs.suppliedBy)
+      const reason = destinations.judge(address, place, suppliedBy)
       if (reason !== undefined) throw notAllowed(place.host, reason)
     }
     return addresses
   }
 
   const open = async (
-    { hostname, port, protocol }: buildConnector.Options,
+    { hostname, port, protocol: scheme }: buildConnector.Options,
+    suppliedBy: SuppliedBy,
+    protocol: Protocol,
     isLate: AbortSignal,
   ): Promise<TLSSocket> => {
-    if (protocol !== 'https:') throw invalidUrl('The URL is not https.')
+    if (scheme !== 'https:') throw invalidUrl('The URL is not https.')
     const place = { host: hostname, port: port === '' ? 443 : Number(port) }
-    const addresses = await inTime(resolve(place), isLate)
-    const isListed = addresses.every((address) => needs.list.listsAddress(address, place, needs.suppliedBy))
-    const free = await needs.takeSocket(isLate)
+    const addresses = await inTime(resolve(place, suppliedBy), isLate)
+    const isListed = addresses.every((address) => destinations.listsAddress(address, place, suppliedBy))
+    const free = await takeSocket(isLate)
     const socket = connect({
       ...place,
       ...(isIP(place.host) === 0 ? { servername: place.host } : {}),
       lookup: answering(addresses),
-      secureContext: isListed ? needs.trust.withExtra() : needs.trust.usual(),
+      secureContext: trusting(isListed ? ca : undefined),
       rejectUnauthorized: true,
-      ALPNProtocols: needs.protocol === 'either' ? offered('h2', 'http/1.1') : offered(needs.protocol),
+      ALPNProtocols: protocol === 'either' ? offered('h2', 'http/1.1') : offered(protocol),
     })
     socket.once('close', free)
     socket.setNoDelay(true)
     try {
       await inTime(secured(socket, place, addresses), isLate)
-      if (needs.protocol === 'h2' && socket.alpnProtocol !== 'h2') throw tlsFailure(place.host, 'no HTTP/2')
+      if (protocol === 'h2' && socket.alpnProtocol !== 'h2') throw tlsFailure(place.host, 'no HTTP/2')
       return socket
     } catch (error) {
       socket.destroy()
@@ -77,30 +73,46 @@ export function createConnector(needs: Needs): Connector {
   const opening = new Set<AbortController>()
 
   return {
-    connect: (options, callback) => {
-      const late = new AbortController()
-      opening.add(late)
-      const timer = setTimeout(() => {
-        late.abort(timedOut(options.hostname, 'connection'))
-      }, needs.connectMs)
-      open(options, late.signal)
-        .finally(() => {
-          clearTimeout(timer)
-          opening.delete(late)
-        })
-        .then(
-          (socket) => {
-            callback(null, socket)
-          },
-          (error: unknown) => {
-            callback(error as Error, null)
-          },
-        )
-    },
+    connector:
+      (suppliedBy: SuppliedBy, protocol: Protocol): buildConnector.connector =>
+      (options, callback) => {
+        const late = new AbortController()
+        opening.add(late)
+        const timer = setTimeout(() => {
+          late.abort(timedOut(options.hostname, 'connection'))
+        }, connectMs)
+        open(options, suppliedBy, protocol, late.signal)
+          .finally(() => {
+            clearTimeout(timer)
+            opening.delete(late)
+          })
+          .then(
+            (socket) => {
+              callback(null, socket)
+            },
+            (error: unknown) => {
+              callback(error as Error, null)
+            },
+          )
+      },
+    /** Aborts connections that are being opened. */
     stop: () => {
       for (const late of opening) late.abort(unreachable('every host', 'stopped'))
     },
   }
+}
+
+/** By the additional authorities. Created when first needed, once per process: parsing root certificates takes a while. */
+const contexts = new Map<string | undefined, SecureContext>()
+
+/** Trusts the usual certificate authorities, and the additional ones if they are given. */
+function trusting(ca: string | undefined): SecureContext {
+  let context = contexts.get(ca)
+  if (!context) {
+    const authorities = ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }
+    contexts.set(ca, (context = createSecureContext({ minVersion: 'TLSv1.2', ...authorities })))
+  }
+  return context
 }
 
 /**

@@ -17,40 +17,25 @@ export function isEgressFailure(error: unknown): error is ServiceError {
   return error instanceof ServiceError && codes.some((code) => code === error.code)
 }
 
-function failure(
-  code: (typeof codes)[number],
-  { field, ...told }: { message: string; field?: string | undefined } | { detail: string; field?: string | undefined },
-): ServiceError {
-  return new ServiceError(code, { ...told, ...(field !== undefined && { field }) })
+function failing(code: (typeof codes)[number]) {
+  return (host: string, reason: string, field?: string) =>
+    new ServiceError(code, { detail: `${host}: ${reason}`, ...(field !== undefined && { field }) })
+}
+
+export const notAllowed = failing('address_not_allowed')
+export const unreachable = failing('upstream_unreachable')
+export const tlsFailure = failing('upstream_tls_error')
+const timeout = failing('upstream_timeout')
+export const tooLarge = failing('upstream_body_too_large')
+/** An unknown, stacked or broken content encoding: what can't be decoded can't be redacted. */
+export const notDecodable = failing('upstream_encoding_unsupported')
+
+export function timedOut(host: string, waitedFor: string): ServiceError {
+  return timeout(host, `no ${waitedFor} in time`)
 }
 
 export function invalidUrl(message: string, field?: string): ServiceError {
-  return failure('invalid_url', { message, field })
-}
-
-export function notAllowed(host: string, reason: string, field?: string): ServiceError {
-  return failure('address_not_allowed', { detail: `${host}: ${reason}`, field })
-}
-
-export function unreachable(host: string, reason: string): ServiceError {
-  return failure('upstream_unreachable', { detail: `${host}: ${reason}` })
-}
-
-export function tlsFailure(host: string, reason: string): ServiceError {
-  return failure('upstream_tls_error', { detail: `${host}: ${reason}` })
-}
-
-export function timedOut(host: string, waitedFor: string): ServiceError {
-  return failure('upstream_timeout', { detail: `${host}: no ${waitedFor} in time` })
-}
-
-export function tooLarge(host: string, reason: string): ServiceError {
-  return failure('upstream_body_too_large', { detail: `${host}: ${reason}` })
-}
-
-/** An unknown, stacked or broken content encoding: what can't be decoded can't be redacted. */
-export function notDecodable(host: string, reason: string): ServiceError {
-  return failure('upstream_encoding_unsupported', { detail: `${host}: ${reason}` })
+  return new ServiceError('invalid_url', { message, ...(field !== undefined && { field }) })
 }
 
 /** A mistake on our side, such as a header that can't be sent. */

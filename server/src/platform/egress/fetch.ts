@@ -1,5 +1,5 @@
 /** A fetch for libraries that expect one. The response is buffered before they see it. */
-import type { SuppliedBy } from './allow-list.ts'
+import type { SuppliedBy } from './destinations.ts'
 import { acceptedEncodings, readDecoded } from './decoding.ts'
 import type { EgressRequest } from './egress.ts'
 import type { EgressLimits } from './exchange.ts'

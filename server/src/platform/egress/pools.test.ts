@@ -9,10 +9,9 @@ import { Pool } from 'undici'
 import { sharedAuthority } from '../../../testkit/certificates.ts'
 import { testEgress } from '../../../testkit/egress.ts'
 import { startRawTls, startTlsUpstream } from '../../../testkit/tls-upstream.ts'
-import { createAllowList } from './allow-list.ts'
+import { createDestinations } from './destinations.ts'
 import type { Egress, EgressRequest } from './egress.ts'
 import { createPools } from './pools.ts'
-import { createTrust } from './trust.ts'
 
 const authority = await sharedAuthority()
 const certificate = await authority.issue({ names: ['api.example'] })
@@ -77,8 +76,9 @@ test('sockets are shared only within a pool', async (t) => {
 
 test('a pool takes little memory, as each account has one', (t) => {
   const bounds = { maxSocketsPerPool: 8, maxSockets: 100 }
-  const outside = { list: createAllowList([]), lookup: () => Promise.resolve([]), trust: createTrust(undefined) }
-  const pools = createPools({ ...outside, connectMs: 1000, bounds })
+  const lookup = () => Promise.resolve([])
+  const destinations = createDestinations([], lookup)
+  const pools = createPools({ destinations, lookup, ca: undefined, connectMs: 1000, bounds })
   t.after(() => pools.close())
   const origin = 'https://api.example'
   const { pool } = pools.enter({ origin, suppliedBy: 'operator', protocol: 'either', name: 'alice' })

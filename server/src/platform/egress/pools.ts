@@ -6,15 +6,12 @@
 import type { TLSSocket } from 'node:tls'
 import { Pool } from 'undici'
 import { createSemaphore } from '../limits/semaphore.ts'
-import type { AllowList, SuppliedBy } from './allow-list.ts'
-import { createConnector } from './connector.ts'
+import { createConnectors } from './connector.ts'
+import type { Protocol } from './connector.ts'
+import type { Destinations, SuppliedBy } from './destinations.ts'
 import type { Lookup } from './resolver.ts'
-import type { Trust } from './trust.ts'
 
-/** `either` uses HTTP/2 if the server offers it. */
-export type Protocol = 'http/1.1' | 'h2' | 'either'
-
-export interface Place {
+interface PoolKey {
   origin: string
   suppliedBy: SuppliedBy
   protocol: Protocol
@@ -32,12 +29,6 @@ export interface SharedSockets {
   leave: () => void
   /** The next call gets new sockets; calls in flight continue on the old ones. */
   retire: () => void
-}
-
-export interface Pools {
-  enter: (place: Place) => SharedSockets
-  size: () => { pools: number; sockets: number }
-  close: () => Promise<void>
 }
 
 export interface PoolBounds {
@@ -69,12 +60,12 @@ const optionsOf = {
 }
 
 export function createPools(needs: {
-  list: AllowList
+  destinations: Destinations
   lookup: Lookup
-  trust: Trust
+  ca: string | undefined
   connectMs: number
   bounds: PoolBounds
-}): Pools {
+}) {
   const { bounds } = needs
   const standing = new Map<string, SharedSockets>()
   /** Removed pools that still have sockets. */
@@ -103,17 +94,10 @@ export function createPools(needs: {
     if (sockets.taken() === bounds.maxSockets) closeIdlePool()
     return sockets.acquire({ signal })
   }
-  const connectorFor = (suppliedBy: SuppliedBy, protocol: Protocol) =>
-    createConnector({ ...needs, suppliedBy, protocol, takeSocket })
-  const perProtocol = (suppliedBy: SuppliedBy) => ({
-    'http/1.1': connectorFor(suppliedBy, 'http/1.1'),
-    either: connectorFor(suppliedBy, 'either'),
-    h2: connectorFor(suppliedBy, 'h2'),
-  })
-  const connectors = { operator: perProtocol('operator'), stranger: perProtocol('stranger') }
+  const connectors = createConnectors({ ...needs, takeSocket })
 
-  const open = (key: string, { origin, suppliedBy, protocol }: Place): SharedSockets => {
-    const { connect } = connectors[suppliedBy][protocol]
+  const open = (key: string, { origin, suppliedBy, protocol }: PoolKey): SharedSockets => {
+    const connect = connectors.connector(suppliedBy, protocol)
     let isHttp2 = false
     const noting: typeof connect = (options, callback) => {
       connect(options, (...opened) => {
@@ -148,18 +132,16 @@ export function createPools(needs: {
   }
 
   return {
-    enter: (place) => {
-      const key = `${place.suppliedBy} ${place.protocol} ${place.origin} ${place.name}`
-      const shared = standing.get(key) ?? open(key, place)
+    enter: (one: PoolKey): SharedSockets => {
+      const key = `${one.suppliedBy} ${one.protocol} ${one.origin} ${one.name}`
+      const shared = standing.get(key) ?? open(key, one)
       shared.inFlight++
       shared.lastUse = ++uses
       return shared
     },
     size: () => ({ pools: standing.size, sockets: sockets.taken() }),
     close: async () => {
-      for (const group of Object.values(connectors)) {
-        for (const connector of Object.values(group)) connector.stop()
-      }
+      connectors.stop()
       const pools = [...[...standing.values()].map(({ pool }) => pool), ...ending]
       await Promise.all(pools.map((pool) => pool.destroy()))
     },

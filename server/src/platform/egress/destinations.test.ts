@@ -2,21 +2,34 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ErrorCode } from '@sallyport/protocol/errors'
 import { ServiceError } from '../errors.ts'
-import { createAllowList, parseAllowEntry } from './allow-list.ts'
-import type { SuppliedBy } from './allow-list.ts'
-import { judgePageUrl, judgeUrl } from './judge-url.ts'
+import { createDestinations, parseAllowEntry } from './destinations.ts'
+import type { SuppliedBy } from './destinations.ts'
+import type { Lookup } from './resolver.ts'
 
 const both = ['operator', 'stranger'] as const
+
+const names: Record<string, string[]> = {
+  'public.example': ['93.184.215.14'],
+  'inside.example': ['10.0.0.7'],
+  'both.example': ['93.184.215.14', '127.0.0.1'],
+  'metadata.example': ['169.254.169.254'],
+  'listed.example': ['10.0.0.8'],
+}
+const lookup: Lookup = async (name) => {
+  const addresses = names[name]
+  if (!addresses) throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' })
+  return addresses.map((address) => ({ address }))
+}
 
 function verdict(
   text: string,
   suppliedBy: SuppliedBy,
   allow: string[],
-  judge: typeof judgeUrl = judgeUrl,
+  judge: 'judgeUrl' | 'judgePageUrl' = 'judgeUrl',
 ): ErrorCode | undefined {
-  const list = createAllowList(allow.map(parseAllowEntry))
+  const destinations = createDestinations(allow.map(parseAllowEntry), lookup)
   try {
-    judge(list, new URL(text), suppliedBy, 'callback_url')
+    destinations[judge](new URL(text), suppliedBy, 'callback_url')
     return undefined
   } catch (error) {
     assert.ok(error instanceof ServiceError, String(error))
@@ -125,10 +138,10 @@ test("a listed range is open to the operator's URLs only", () => {
 })
 
 test('a refusal names the host and the reason, never the path or query', () => {
-  const list = createAllowList([])
+  const { judgeUrl } = createDestinations([], lookup)
   assert.throws(
     () => {
-      judgeUrl(list, new URL('https://10.0.0.1/path?token=hush'), 'stranger')
+      judgeUrl(new URL('https://10.0.0.1/path?token=hush'), 'stranger')
     },
     { detail: '10.0.0.1: private', publicMessage: undefined, field: undefined },
   )
@@ -137,7 +150,7 @@ test('a refusal names the host and the reason, never the path or query', () => {
 test('a page for the browser may be http on loopback if the operator configured and listed it', () => {
   const pages = ['http://127.0.0.1:8788/auth', 'http://localhost:8788/auth', 'http://[::1]:8788/auth']
   const listed = ['127.0.0.1:8788', 'localhost:8788', '[::1]:8788']
-  const judged = (url: string, who: SuppliedBy, allow: string[]) => verdict(url, who, allow, judgePageUrl)
+  const judged = (url: string, who: SuppliedBy, allow: string[]) => verdict(url, who, allow, 'judgePageUrl')
   for (const page of pages) {
     assert.equal(judged(page, 'operator', listed), undefined, page)
     assert.equal(judged(page, 'stranger', listed), 'invalid_url', page)
@@ -151,5 +164,14 @@ test('a page for the browser may be http on loopback if the operator configured 
   }
   for (const list of [['localhost:80'], ['localhost:443']]) {
     assert.equal(judged('http://localhost/auth', 'operator', list), 'invalid_url')
+  }
+})
+
+test('a name is checked by all its addresses, and the error names the member', async () => {
+  const { judgeName } = createDestinations([{ kind: 'place', host: 'listed.example', port: 443 }], lookup)
+  const judge = (host: string) => judgeName(new URL(`https://${host}/`), 'stranger', 'token_url')
+  for (const host of ['public.example', 'listed.example', 'nowhere.example']) await judge(host)
+  for (const host of ['inside.example', 'both.example', 'metadata.example']) {
+    await assert.rejects(judge(host), { code: 'address_not_allowed', field: 'token_url' }, host)
   }
 })
