@@ -1,4 +1,4 @@
-import type { Notification } from '../platform/push/notification.ts'
+import type { Notification } from '../platform/push/push-service.ts'
 
 /** The text of a notification. It passes through third-party push services: no secrets. */
 export interface PushMessage {

@@ -3,10 +3,8 @@ import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Egress } from '../egress/egress.ts'
 import type { Secret } from '../secret.ts'
-import { commonOutcome, jsonOf, reasonOf, settled } from './answers.ts'
-import { jwtTime, signJwt } from './jwt.ts'
-import { collapseIdOf } from './notification.ts'
-import type { Notification, PushOutcome, PushTarget } from './notification.ts'
+import { collapseIdOf, createSender, jsonOf, jwtTime, PushFailed, reasonOf, signJwt } from './push-service.ts'
+import type { Notification, PushTarget } from './push-service.ts'
 
 export interface ApnsAccount {
   key: KeyObject
@@ -58,26 +56,22 @@ export function createApns({ egress, clock }: { egress: Egress; clock: Clock }, 
       },
       body: payload,
     })
-    const body = answer.ok ? undefined : ((await jsonOf(answer)) as { reason?: unknown } | null | undefined)
-    return { answer, reason: reasonOf(body?.reason, answer.status) }
+    const body = answer.ok ? undefined : await jsonOf<{ reason?: unknown }>(answer)
+    const reason = reasonOf(body?.reason, answer.status)
+    return { answer, reason, isGone: answer.status === 410 || (answer.status === 400 && deadTokens.has(reason)) }
   }
 
-  return (target: ApnsTarget, notification: Notification): Promise<PushOutcome> =>
-    settled(async () => {
-      const payload = payloadOf(notification)
-      if (Buffer.byteLength(payload) > maxPayloadBytes) return { kind: 'refused', reason: 'payload_too_large' }
-      const token = providerToken()
-      let result = await attempt(target, notification, payload, token)
-      if (result.reason === 'ExpiredProviderToken') {
-        renew(token)
-        result = await attempt(target, notification, payload, providerToken())
-      }
-      const { answer, reason } = result
-      const common = commonOutcome(answer, reason, clock())
-      if (common) return common
-      const isGone = answer.status === 410 || (answer.status === 400 && deadTokens.has(reason))
-      return { kind: isGone ? 'gone' : 'refused', reason }
-    })
+  return createSender<'apns'>(clock, async (target, notification) => {
+    const payload = payloadOf(notification)
+    if (Buffer.byteLength(payload) > maxPayloadBytes) {
+      throw new PushFailed({ kind: 'refused', reason: 'payload_too_large' })
+    }
+    const token = providerToken()
+    const result = await attempt(target, notification, payload, token)
+    if (result.reason !== 'ExpiredProviderToken') return result
+    renew(token)
+    return attempt(target, notification, payload, providerToken())
+  })
 }
 
 function payloadOf({ title, body, data }: Notification): string {

@@ -3,10 +3,9 @@ import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Egress } from '../egress/egress.ts'
 import { Secret } from '../secret.ts'
-import { commonOutcome, jsonOf, PushFailed, reasonOf, settled } from './answers.ts'
-import { jwtTime, signJwt } from './jwt.ts'
-import { collapseIdOf, secondsLeft } from './notification.ts'
-import type { Notification, PushOutcome, PushTarget } from './notification.ts'
+import { collapseIdOf, commonOutcome, createSender, jsonOf, jwtTime } from './push-service.ts'
+import { PushFailed, reasonOf, secondsLeft, signJwt } from './push-service.ts'
+import type { Notification } from './push-service.ts'
 
 export interface FcmAccount {
   projectId: string
@@ -40,7 +39,7 @@ export function createFcm({ egress, clock }: { egress: Egress; clock: Clock }, a
       method: 'POST',
       body: new URLSearchParams({ grant_type: grantType, assertion }),
     })
-    const body = (await jsonOf(answer)) as { access_token?: unknown; expires_in?: unknown; error?: unknown } | undefined
+    const body = await jsonOf<{ access_token?: unknown; expires_in?: unknown; error?: unknown }>(answer)
     if (!answer.ok) {
       const reason = `token_${reasonOf(body?.error, answer.status)}`
       const outcome = commonOutcome(answer, reason, now)
@@ -67,24 +66,20 @@ export function createFcm({ egress, clock }: { egress: Egress; clock: Clock }, a
       headers: { authorization: `Bearer ${token.reveal()}`, 'content-type': 'application/json' },
       body: JSON.stringify({ message }),
     })
-    const body = answer.ok ? undefined : ((await jsonOf(answer)) as FcmErrorBody | null | undefined)
+    const body = answer.ok ? undefined : await jsonOf<FcmErrorBody>(answer)
     return { answer, error: body?.error }
   }
 
-  return (target: Extract<PushTarget, { service: 'fcm' }>, notification: Notification): Promise<PushOutcome> =>
-    settled(async () => {
-      const message = messageOf(target.token, notification, clock())
-      const token = await accessToken()
-      let result = await attempt(message, token)
-      if (result.answer.status === 401) result = await attempt(message, await accessToken(token))
-      const { answer, error } = result
-      const reason = reasonOf(codeOf(error) ?? error?.status, answer.status)
-      const common = commonOutcome(answer, reason, clock())
-      if (common) return common
-      const isGone =
-        (answer.status === 404 && reason === 'UNREGISTERED') || (answer.status === 400 && isAboutToken(error))
-      return { kind: isGone ? 'gone' : 'refused', reason }
-    })
+  return createSender<'fcm'>(clock, async (target, notification) => {
+    const message = messageOf(target.token, notification, clock())
+    const token = await accessToken()
+    let result = await attempt(message, token)
+    if (result.answer.status === 401) result = await attempt(message, await accessToken(token))
+    const { answer, error } = result
+    const reason = reasonOf(codeOf(error) ?? error?.status, answer.status)
+    const isUnregistered = answer.status === 404 && reason === 'UNREGISTERED'
+    return { answer, reason, isGone: isUnregistered || (answer.status === 400 && isAboutToken(error)) }
+  })
 }
 
 function messageOf(token: Secret, notification: Notification, now: Date): object {

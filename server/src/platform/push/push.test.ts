@@ -13,7 +13,7 @@ import { readConfig } from '../../config/config.ts'
 import type { Lookup } from '../egress/egress.ts'
 import { Secret } from '../secret.ts'
 import type { Environment } from '../config/settings.ts'
-import type { Notification, PushOutcome } from './notification.ts'
+import type { Notification, PushOutcome } from './push-service.ts'
 import { createPush } from './push.ts'
 import { newVapidKey } from './vapid-key.ts'
 

@@ -4,7 +4,7 @@ import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { Egress } from '../egress/egress.ts'
 import { createApns } from './apns.ts'
 import { createFcm } from './fcm.ts'
-import type { Notification, PushOutcome, PushTarget } from './notification.ts'
+import type { Notification, PushOutcome, PushTarget } from './push-service.ts'
 import type { VapidKey } from './vapid-key.ts'
 import { createWebPush } from './web-push.ts'
 

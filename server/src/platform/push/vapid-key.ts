@@ -1,5 +1,5 @@
 /** The key that identifies the service to push services (RFC 8292). Subscriptions are bound to it, so it must not change. */
-import { createECDH } from 'node:crypto'
+import { createECDH, generateKeyPairSync } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { Secret } from '../secret.ts'
@@ -83,11 +83,7 @@ export async function openVapidKey(needs: {
 }
 
 export function newVapidKey(): VapidKey {
-  const curve = createECDH('prime256v1')
-  const publicKey = curve.generateKeys('base64url')
-  // Node omits leading zero bytes; others expect 32.
-  const bytes = Buffer.alloc(32)
-  const key = curve.getPrivateKey()
-  key.copy(bytes, bytes.length - key.length)
-  return { publicKey, privateKey: new Secret(bytes.toString('base64url')) }
+  // In a JWK it always has 32 bytes (RFC 7518 §6.2.2.1).
+  const { d = '' } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' })
+  return vapidKeyOf(new Secret(d)) as VapidKey
 }
