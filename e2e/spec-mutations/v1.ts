@@ -201,8 +201,8 @@ export const v1: Mutation[] = [
   {
     row: 'Limits: challenges are short-lived',
     file: 'server/src/config/legacy-v1-settings.ts',
-    from: "'SALLYPORT_V1_CHALLENGE_SECONDS',\n    '300',",
-    to: "'SALLYPORT_V1_CHALLENGE_SECONDS',\n    '301',",
+    from: "SALLYPORT_V1_CHALLENGE_SECONDS: setting('300',",
+    to: "SALLYPORT_V1_CHALLENGE_SECONDS: setting('301',",
   },
   {
     row: 'Limits: one active challenge',

@@ -171,14 +171,14 @@ export const v4States: Mutation[] = [
   {
     row: 'Limits: pairing code valid 10 minutes',
     file: 'server/src/config/service-settings.ts',
-    from: "'SALLYPORT_PAIRING_CODE_SECONDS',\n    '600',",
-    to: "'SALLYPORT_PAIRING_CODE_SECONDS',\n    '601',",
+    from: "SALLYPORT_PAIRING_CODE_SECONDS: setting('600',",
+    to: "SALLYPORT_PAIRING_CODE_SECONDS: setting('601',",
   },
   {
     row: 'Limits: agent self-registration',
     file: 'server/src/config/service-settings.ts',
-    from: "'SALLYPORT_REGISTRATIONS_PER_MINUTE',\n    '10',",
-    to: "'SALLYPORT_REGISTRATIONS_PER_MINUTE',\n    '11',",
+    from: "SALLYPORT_REGISTRATIONS_PER_MINUTE: setting(\n    '10',",
+    to: "SALLYPORT_REGISTRATIONS_PER_MINUTE: setting(\n    '11',",
   },
   {
     row: 'Limits: device session is long-lived',
@@ -189,14 +189,14 @@ export const v4States: Mutation[] = [
   {
     row: 'Limits: request bodies',
     file: 'server/src/platform/config/platform-settings.ts',
-    from: "setting('SALLYPORT_BODY_BYTES', '262144',",
-    to: "setting('SALLYPORT_BODY_BYTES', '1048576',",
+    from: "SALLYPORT_BODY_BYTES: setting('262144',",
+    to: "SALLYPORT_BODY_BYTES: setting('1048576',",
   },
   {
     row: 'Limits: request bodies',
     file: 'server/src/config/service-settings.ts',
-    from: "'SALLYPORT_PROXY_BODY_BYTES',\n    '10485760',",
-    to: "'SALLYPORT_PROXY_BODY_BYTES',\n    '20971520',",
+    from: "SALLYPORT_PROXY_BODY_BYTES: setting('10485760',",
+    to: "SALLYPORT_PROXY_BODY_BYTES: setting('20971520',",
   },
   {
     row: 'Limits: request headers',
@@ -219,7 +219,7 @@ export const v4States: Mutation[] = [
   {
     row: 'Limits: challenge lifetime',
     file: 'server/src/config/service-settings.ts',
-    from: "'SALLYPORT_CHALLENGE_SECONDS',\n    '120',",
-    to: "'SALLYPORT_CHALLENGE_SECONDS',\n    '121',",
+    from: "SALLYPORT_CHALLENGE_SECONDS: setting('120',",
+    to: "SALLYPORT_CHALLENGE_SECONDS: setting('121',",
   },
 ]

@@ -13,7 +13,7 @@ import type { Agent } from './agent.ts'
 import type { AgentStore } from './agent-store.ts'
 
 export interface RegisterNeeds {
-  config: Pick<Config, 'registrationsPerMinute' | 'registrationsPerDay' | 'registrationsPerDayWide'>
+  config: Pick<Config, 'registrationsPerMinute' | 'registrationsPerDay' | 'registrationsPerDay48'>
   database: Database
   agents: AgentStore
   audit: AuditWriter
@@ -42,7 +42,7 @@ export async function registerAgent(
   await database.transaction(async (tx) => {
     await takeFromLimit(tx, `register-minute:${narrow}`, perMinute(config.registrationsPerMinute), now)
     await takeFromLimit(tx, `register-day:${narrow}`, perDay(config.registrationsPerDay), now)
-    if (wide) await takeFromLimit(tx, `register-day:${wide}`, perDay(config.registrationsPerDayWide), now)
+    if (wide) await takeFromLimit(tx, `register-day:${wide}`, perDay(config.registrationsPerDay48), now)
     await agents.insert(tx, agent, hashToken(accessToken))
     await audit.append(tx, {
       event: 'agent.registered',

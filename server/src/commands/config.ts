@@ -32,7 +32,7 @@ export function showConfig(env: Environment): Promise<number> {
 }
 
 function plainRows(env: Environment): Row[] {
-  return Object.values<Setting<unknown>>(settings).map(({ name, fallback, meaning }) => ({
+  return Object.entries<Setting<unknown>>(settings).map(([name, { fallback, meaning }]) => ({
     name,
     value: env[name] ?? fallback ?? 'none',
     isSet: env[name] !== undefined,
@@ -42,7 +42,7 @@ function plainRows(env: Environment): Row[] {
 }
 
 function secretRows(env: Environment): Row[] {
-  return Object.values(secretSettings).map(({ name, fallback, meaning }) => {
+  return Object.entries(secretSettings).map(([name, { fallback, meaning }]) => {
     const variants = [name, `${name}_FILE`, `${name}_COMMAND`].filter((variant) => env[variant])
     const value = variants.length === 0 ? fallback : `${redacted} from ${variants.join(' and ')}`
     return {

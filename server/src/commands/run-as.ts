@@ -26,7 +26,7 @@ export function runAs(name: string, env: NodeJS.ProcessEnv): void {
   if (user.uid === 0 || user.gid === 0) throw refused(`"${name}" has root privileges. Use a dedicated user`)
   const dataDir = ['DATABASE_URL', 'DATABASE_URL_FILE', 'DATABASE_URL_COMMAND'].some((setting) => env[setting])
     ? undefined
-    : readSetting(settings.dataDir, env)
+    : readSetting('SALLYPORT_DATA_DIR', settings.SALLYPORT_DATA_DIR, env)
   // Workers already run as that user, and so does a service that the service manager starts as that user.
   if (process.getuid?.() !== user.uid) {
     if (process.getuid?.() !== 0)

@@ -204,7 +204,7 @@ test('trusted proxies are addresses or ranges', () => {
 test('no error message contains a secret', () => {
   const values = ['postgres://me:hush-hush@[db/x', 'hush-hush', `hush hush,${masterKey}`]
   for (const value of values) {
-    const env = Object.fromEntries(Object.values(secretSettings).map(({ name }) => [name, value]))
+    const env = Object.fromEntries(Object.keys(secretSettings).map((name) => [name, value]))
     const problems = problemsOf(env)
     assert.equal(problems.length, Object.keys(env).length, value)
     assert.ok(!problems.join().includes('hush') && !problems.join().includes(masterKey), problems.join())
@@ -212,7 +212,7 @@ test('no error message contains a secret', () => {
 })
 
 test('unknown names that look like settings are reported', () => {
-  const known = [...Object.values(settings), ...Object.values(secretSettings)].map(({ name }) => [name, 'x'])
+  const known = [...Object.keys(settings), ...Object.keys(secretSettings)].map((name) => [name, 'x'])
   const secret = ['SALLYPORT_MASTER_KEY_FILE', 'SALLYPORT_ADMIN_TOKEN_COMMAND'].map((name) => [name, 'x'])
   const env = Object.fromEntries([...known, ...secret]) as Environment
   assert.deepEqual(unknownSettings(env), [])

@@ -8,7 +8,7 @@ import {
   platformSecretSettings,
   platformSettings,
 } from '../platform/config/platform-settings.ts'
-import { ConfigError, readSecret, readSetting } from '../platform/config/settings.ts'
+import { ConfigError, memberOf, readSecret, readSetting } from '../platform/config/settings.ts'
 import type { Environment, Setting, ValuesOf } from '../platform/config/settings.ts'
 import { legacyV1Settings } from './legacy-v1-settings.ts'
 import { loginContradictions, loginSecretSettings, loginSettings } from './login-settings.ts'
@@ -33,12 +33,11 @@ export function readConfig(env: Environment): Config {
       return undefined as T
     }
   }
-  const entries = Object.entries<Setting<unknown>>(settings).map(([key, one]) => [
-    key,
-    attempt(() => readSetting(one, env)),
-  ])
-  const secrets = Object.entries(secretSettings).map(([key, { name }]) => [key, attempt(() => readSecret(name, env))])
-  const config = Object.fromEntries([...entries, ...secrets]) as Values
+  const plain = Object.entries<Setting<unknown>>(settings)
+  const config = Object.fromEntries([
+    ...plain.map(([name, one]) => [memberOf(name), attempt(() => readSetting(name, one, env))]),
+    ...Object.keys(secretSettings).map((name) => [memberOf(name), attempt(() => readSecret(name, env))]),
+  ]) as Values
   if (problems.length === 0) problems.push(...platformContradictions(config), ...loginContradictions(config))
   if (problems.length > 0) throw new ConfigError(problems)
   return { ...config, baseUrl: config.baseUrl ?? defaultBaseUrl(config) }
@@ -46,8 +45,7 @@ export function readConfig(env: Environment): Config {
 
 /** Variables with our prefix that are not settings: most likely misspelled. */
 export function unknownSettings(env: Environment): string[] {
-  const plain = Object.values(settings).map(({ name }) => name)
-  const secret = Object.values(secretSettings).flatMap(({ name }) => [name, `${name}_FILE`, `${name}_COMMAND`])
-  const known = new Set([...plain, ...secret])
+  const secret = Object.keys(secretSettings).flatMap((name) => [name, `${name}_FILE`, `${name}_COMMAND`])
+  const known = new Set([...Object.keys(settings), ...secret])
   return Object.keys(env).filter((name) => name.startsWith('SALLYPORT_') && !known.has(name))
 }

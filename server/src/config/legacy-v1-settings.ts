@@ -2,80 +2,55 @@
 import { integer, oneOf, setting } from '../platform/config/settings.ts'
 
 export const legacyV1Settings = {
-  v1Registration: setting(
-    'SALLYPORT_V1_REGISTRATION',
+  SALLYPORT_V1_REGISTRATION: setting(
     'open',
     'Legacy v1: open lets anyone register a client; closed lets only existing clients get a new challenge',
     oneOf('open', 'closed'),
   ),
-  v1Binding: setting(
-    'SALLYPORT_V1_BINDING',
+  SALLYPORT_V1_BINDING: setting(
     'optional',
     'Legacy v1: required refuses envelopes that are not bound to each other, which a relay could mix',
     oneOf('optional', 'required'),
   ),
-  v1Read: setting(
-    'SALLYPORT_V1_READ',
+  SALLYPORT_V1_READ: setting(
     'client',
     "Legacy v1: what results are encrypted to, the client's key, or (recipient) the key that each read names, bound or not",
     oneOf('client', 'recipient'),
   ),
-  v1KeyOverlapHours: setting(
-    'SALLYPORT_V1_KEY_OVERLAP_HOURS',
+  SALLYPORT_V1_KEY_OVERLAP_HOURS: setting(
     '168',
     'Legacy v1: how long envelopes for the previous service key are still accepted after v1-key rotate',
     integer(0, 87_600),
   ),
-  v1ChallengeSeconds: setting(
-    'SALLYPORT_V1_CHALLENGE_SECONDS',
-    '300',
-    'Legacy v1: lifetime of a challenge',
-    integer(1, 86_400),
-  ),
-  v1RegistrationsPerMinute: setting(
-    'SALLYPORT_V1_REGISTRATIONS_PER_MINUTE',
+  SALLYPORT_V1_CHALLENGE_SECONDS: setting('300', 'Legacy v1: lifetime of a challenge', integer(1, 86_400)),
+  SALLYPORT_V1_REGISTRATIONS_PER_MINUTE: setting(
     '10',
     'Legacy v1: registrations per minute from one address (IPv6: one /64)',
     integer(1, 1_000_000),
   ),
-  v1RegistrationsPerDay: setting(
-    'SALLYPORT_V1_REGISTRATIONS_PER_DAY',
-    '100',
-    'The same per day',
-    integer(1, 1_000_000),
-  ),
-  v1RegistrationsPerDayWide: setting(
-    'SALLYPORT_V1_REGISTRATIONS_PER_DAY_48',
+  SALLYPORT_V1_REGISTRATIONS_PER_DAY: setting('100', 'The same per day', integer(1, 1_000_000)),
+  SALLYPORT_V1_REGISTRATIONS_PER_DAY_48: setting(
     '1000',
     'Legacy v1: registrations per day from one IPv6 /48',
     integer(1, 1_000_000),
   ),
-  v1RegistrationsPerKey: setting(
-    'SALLYPORT_V1_REGISTRATIONS_PER_KEY',
+  SALLYPORT_V1_REGISTRATIONS_PER_KEY: setting(
     '20',
     'Legacy v1: registrations of the same key per hour from one address',
     integer(1, 1_000_000),
   ),
-  v1KeysPerClient: setting(
-    'SALLYPORT_V1_KEYS_PER_CLIENT',
-    '1000',
-    'Legacy v1: keys that one client can store',
-    integer(1, 1_000_000),
-  ),
-  v1BytesPerClient: setting(
-    'SALLYPORT_V1_BYTES_PER_CLIENT',
+  SALLYPORT_V1_KEYS_PER_CLIENT: setting('1000', 'Legacy v1: keys that one client can store', integer(1, 1_000_000)),
+  SALLYPORT_V1_BYTES_PER_CLIENT: setting(
     '10485760',
     'Legacy v1: bytes that one client can store',
     integer(1024, 1_000_000_000),
   ),
-  v1BytesInAll: setting(
-    'SALLYPORT_V1_BYTES_IN_ALL',
+  SALLYPORT_V1_BYTES_IN_ALL: setting(
     '1073741824',
     'Legacy v1: bytes that all clients together can store',
     integer(1024, 100_000_000_000),
   ),
-  v1RsaQueue: setting(
-    'SALLYPORT_V1_RSA_QUEUE',
+  SALLYPORT_V1_RSA_QUEUE: setting(
     '64',
     'Legacy v1: queue length for decrypting and encrypting envelopes; beyond it calls are refused',
     integer(0, 100_000),

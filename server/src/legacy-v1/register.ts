@@ -25,7 +25,7 @@ export interface RegisterNeeds extends IssueNeeds {
       | 'v1Registration'
       | 'v1RegistrationsPerMinute'
       | 'v1RegistrationsPerDay'
-      | 'v1RegistrationsPerDayWide'
+      | 'v1RegistrationsPerDay48'
       | 'v1RegistrationsPerKey'
     >
   database: Database
@@ -99,7 +99,7 @@ async function takeFromLimits(
   const { narrow, wide } = addressBlock(address)
   await takeFromLimit(tx, `v1-register-minute:${narrow}`, perMinute(config.v1RegistrationsPerMinute), now)
   await takeFromLimit(tx, `v1-register-day:${narrow}`, perDay(config.v1RegistrationsPerDay), now)
-  if (wide) await takeFromLimit(tx, `v1-register-day:${wide}`, perDay(config.v1RegistrationsPerDayWide), now)
+  if (wide) await takeFromLimit(tx, `v1-register-day:${wide}`, perDay(config.v1RegistrationsPerDay48), now)
   const perKey = `v1-register-key:${narrow}:${fingerprint}`
   await takeFromLimit(tx, perKey, perHour(config.v1RegistrationsPerKey), now)
 }

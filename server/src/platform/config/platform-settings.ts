@@ -9,143 +9,93 @@ import { integer, oneOf, optional, origins, setting, text } from './settings.ts'
 import type { SecretSource, ValuesOf } from './settings.ts'
 
 export const platformSettings = {
-  host: setting('HOST', '127.0.0.1', 'The address to listen on', addressOrName),
-  port: setting('PORT', '8787', 'The port to listen on', integer(1, 65_535)),
-  baseUrl: setting(
-    'SALLYPORT_BASE_URL',
+  HOST: setting('127.0.0.1', 'The address to listen on', addressOrName),
+  PORT: setting('8787', 'The port to listen on', integer(1, 65_535)),
+  SALLYPORT_BASE_URL: setting(
     null,
     'The public URL of the service, used in links (default: from HOST and PORT)',
     optional(baseUrl),
   ),
-  dataDir: setting('SALLYPORT_DATA_DIR', './data', 'Directory of the database and the keys, mode 0700', (value) =>
+  SALLYPORT_DATA_DIR: setting('./data', 'Directory of the database and the keys, mode 0700', (value) =>
     resolve(text(value)),
   ),
-  databaseInsecure: setting(
-    'SALLYPORT_DATABASE_INSECURE',
-    '0',
-    '1 allows a database on another machine without verified TLS',
-    flag,
-  ),
-  databaseConnections: setting(
-    'SALLYPORT_DATABASE_CONNECTIONS',
+  SALLYPORT_DATABASE_INSECURE: setting('0', '1 allows a database on another machine without verified TLS', flag),
+  SALLYPORT_DATABASE_CONNECTIONS: setting(
     '8',
     'PostgreSQL: connections for transactions in each process; three more serve calls and health checks',
     integer(1, 1_000),
   ),
-  tlsCertFile: setting(
-    'SALLYPORT_TLS_CERT_FILE',
-    null,
-    'PEM certificate chain, to serve https directly',
-    optional(text),
-  ),
-  tlsKeyFile: setting('SALLYPORT_TLS_KEY_FILE', null, 'Private key of the certificate', optional(text)),
-  trustProxy: setting(
-    'SALLYPORT_TRUST_PROXY',
+  SALLYPORT_TLS_CERT_FILE: setting(null, 'PEM certificate chain, to serve https directly', optional(text)),
+  SALLYPORT_TLS_KEY_FILE: setting(null, 'Private key of the certificate', optional(text)),
+  SALLYPORT_TRUST_PROXY: setting(
     null,
     'Addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted, separated by commas',
     optional(addresses),
   ),
-  egressAllow: setting(
-    'SALLYPORT_EGRESS_ALLOW',
+  SALLYPORT_EGRESS_ALLOW: setting(
     null,
     'Non-public destinations that may be called: host:port or CIDR ranges, separated by commas',
     egressAllow,
   ),
-  egressCaFile: setting(
-    'SALLYPORT_EGRESS_CA_FILE',
+  SALLYPORT_EGRESS_CA_FILE: setting(
     null,
     'PEM file of additional CA certificates, trusted only for destinations in SALLYPORT_EGRESS_ALLOW',
     optional(certificates),
   ),
-  corsOrigins: setting(
-    'SALLYPORT_CORS_ORIGINS',
+  SALLYPORT_CORS_ORIGINS: setting(
     null,
     'Origins whose pages may call the API with a bearer token, separated by commas',
     origins,
   ),
-  metricsPort: setting(
-    'SALLYPORT_METRICS_PORT',
+  SALLYPORT_METRICS_PORT: setting(
     null,
     'Serve /metrics on this port of HOST instead; needs no token unless SALLYPORT_METRICS_TOKEN is set',
     optional(integer(1, 65_535)),
   ),
-  workers: setting('SALLYPORT_WORKERS', '1', 'Processes that share the port', integer(1, 64)),
-  logLevel: setting(
-    'SALLYPORT_LOG_LEVEL',
-    'info',
-    'Minimum log level',
-    oneOf('debug', 'info', 'warn', 'error', 'silent'),
-  ),
-  logFormat: setting(
-    'SALLYPORT_LOG_FORMAT',
-    'auto',
-    'json, text, or auto: text on a terminal',
-    oneOf('auto', 'json', 'text'),
-  ),
-  bodyBytes: setting('SALLYPORT_BODY_BYTES', '262144', 'Maximum request body size', integer(1024, 104_857_600)),
-  bodiesInFlightBytes: setting(
-    'SALLYPORT_BODIES_IN_FLIGHT_BYTES',
+  SALLYPORT_WORKERS: setting('1', 'Processes that share the port', integer(1, 64)),
+  SALLYPORT_LOG_LEVEL: setting('info', 'Minimum log level', oneOf('debug', 'info', 'warn', 'error', 'silent')),
+  SALLYPORT_LOG_FORMAT: setting('auto', 'json, text, or auto: text on a terminal', oneOf('auto', 'json', 'text')),
+  SALLYPORT_BODY_BYTES: setting('262144', 'Maximum request body size', integer(1024, 104_857_600)),
+  SALLYPORT_BODIES_IN_FLIGHT_BYTES: setting(
     '536870912',
     'Maximum total size of request bodies in memory, in each process; a quarter of it for requests without a credential',
     integer(1024, 100_000_000_000),
   ),
-  bodiesInFlightPerCallerBytes: setting(
-    'SALLYPORT_BODIES_IN_FLIGHT_PER_CALLER_BYTES',
+  SALLYPORT_BODIES_IN_FLIGHT_PER_CALLER_BYTES: setting(
     '67108864',
     'The same for one caller with a credential',
     integer(1024, 100_000_000_000),
   ),
-  rowsReadPerSecond: setting(
-    'SALLYPORT_ROWS_READ_PER_SECOND',
+  SALLYPORT_ROWS_READ_PER_SECOND: setting(
     '20000',
     'Rows that lists can read per second for one caller or address, in each process; 0 for no limit',
     integer(0, 1_000_000_000),
   ),
-  diskFloorBytes: setting(
-    'SALLYPORT_DISK_FLOOR_BYTES',
+  SALLYPORT_DISK_FLOOR_BYTES: setting(
     '67108864',
     "Free space on SQLite's disk below which only reading, revoking and disabling work; unapproved requests that store data stop at four times as much",
     integer(0, 999_999_999_999),
   ),
 
-  headersTimeoutSeconds: setting(
-    'SALLYPORT_HEADERS_TIMEOUT_SECONDS',
-    '10',
-    'Timeout for receiving request headers',
-    integer(1, 300),
-  ),
-  requestTimeoutSeconds: setting(
-    'SALLYPORT_REQUEST_TIMEOUT_SECONDS',
-    '60',
-    'Timeout for receiving a whole request',
-    integer(1, 3600),
-  ),
-  connectionIdleSeconds: setting(
-    'SALLYPORT_CONNECTION_IDLE_SECONDS',
+  SALLYPORT_HEADERS_TIMEOUT_SECONDS: setting('10', 'Timeout for receiving request headers', integer(1, 300)),
+  SALLYPORT_REQUEST_TIMEOUT_SECONDS: setting('60', 'Timeout for receiving a whole request', integer(1, 3600)),
+  SALLYPORT_CONNECTION_IDLE_SECONDS: setting(
     '360',
     'Idle timeout of a connection while a request is being processed',
     integer(1, 3600),
   ),
-  unreadAnswerSeconds: setting(
-    'SALLYPORT_UNREAD_ANSWER_SECONDS',
+  SALLYPORT_UNREAD_ANSWER_SECONDS: setting(
     '60',
     'How long a client can stop reading a response before its connection is closed',
     integer(1, 3600),
   ),
-  stopSeconds: setting(
-    'SALLYPORT_STOP_SECONDS',
-    '10',
-    'How long calls in flight can continue after a stop signal',
-    integer(0, 300),
-  ),
-  keepAliveSeconds: setting(
-    'SALLYPORT_KEEP_ALIVE_SECONDS',
+  SALLYPORT_STOP_SECONDS: setting('10', 'How long calls in flight can continue after a stop signal', integer(0, 300)),
+  SALLYPORT_KEEP_ALIVE_SECONDS: setting(
     '65',
     'Keep-alive timeout of idle connections; set it longer than that of a load balancer in front',
     integer(1, 3600),
   ),
-  drainSeconds: setting(
-    'SALLYPORT_DRAIN_SECONDS',
+  SALLYPORT_DRAIN_SECONDS: setting(
     null,
     'How long the service keeps serving after a stop signal, while /readyz returns 503 (default: 5 with SALLYPORT_TRUST_PROXY, otherwise 0)',
     optional(integer(0, 300)),
@@ -154,23 +104,16 @@ export const platformSettings = {
 }
 
 export const platformSecretSettings = {
-  databaseUrl: {
-    name: 'DATABASE_URL',
-    fallback: 'SQLite in the data directory',
-    meaning: 'postgres://… for PostgreSQL',
-  },
-  adminToken: {
-    name: 'SALLYPORT_ADMIN_TOKEN',
+  DATABASE_URL: { fallback: 'SQLite in the data directory', meaning: 'postgres://… for PostgreSQL' },
+  SALLYPORT_ADMIN_TOKEN: {
     fallback: 'generated on first start',
     meaning: 'The admin token: 32 or more visible characters',
   },
-  metricsToken: {
-    name: 'SALLYPORT_METRICS_TOKEN',
+  SALLYPORT_METRICS_TOKEN: {
     fallback: 'none',
     meaning: 'A token that can only read /metrics: 32 or more visible characters',
   },
-  masterKey: {
-    name: 'SALLYPORT_MASTER_KEY',
+  SALLYPORT_MASTER_KEY: {
     fallback: 'generated on first start',
     meaning: '32 bytes in base64 or hex; several, separated by commas, during rotation: the first one encrypts',
   },

@@ -96,27 +96,27 @@ test('a secret from a file is read again each time, as it may have been rotated'
 })
 
 test('a setting has the configured value, its default, or none', () => {
-  const count = setting('COUNT', '3', 'how many', integer(1, 5))
-  assert.equal(readSetting(count, {}), 3)
-  assert.equal(readSetting(count, { COUNT: '5' }), 5)
-  assert.equal(readSetting(setting('COUNT', null, 'how many', optional(integer(1, 5))), {}), undefined)
+  const count = setting('3', 'how many', integer(1, 5))
+  assert.equal(readSetting('COUNT', count, {}), 3)
+  assert.equal(readSetting('COUNT', count, { COUNT: '5' }), 5)
+  assert.equal(readSetting('COUNT', setting(null, 'how many', optional(integer(1, 5))), {}), undefined)
   assert.equal(
-    problemOf(() => readSetting(count, { COUNT: '6' })),
+    problemOf(() => readSetting('COUNT', count, { COUNT: '6' })),
     'COUNT: got "6"; expected a whole number from 1 to 5.',
   )
   assert.equal(
-    problemOf(() => readSetting(setting('MODE', 'a', 'which', oneOf('a', 'b')), { MODE: 'A' })),
+    problemOf(() => readSetting('MODE', setting('a', 'which', oneOf('a', 'b')), { MODE: 'A' })),
     'MODE: got "A"; expected one of a, b.',
   )
   assert.equal(
-    problemOf(() => readSetting(setting('NAME', null, 'whose', text), {})),
+    problemOf(() => readSetting('NAME', setting(null, 'whose', text), {})),
     'NAME: got ""; expected some text.',
   )
 })
 
 test('an internal error while reading a setting is not blamed on the operator', () => {
-  const broken = setting('NAME', 'x', 'whose', () => {
+  const broken = setting('x', 'whose', () => {
     throw new RangeError('ours')
   })
-  assert.throws(() => readSetting(broken, {}), RangeError)
+  assert.throws(() => readSetting('NAME', broken, {}), RangeError)
 })

@@ -21,7 +21,6 @@ export class ConfigError extends Error {
 }
 
 export interface Setting<T> {
-  name: string
   /** null: no default; the setting is then absent. */
   fallback: string | null
   meaning: string
@@ -29,27 +28,33 @@ export interface Setting<T> {
   parse: (value: string) => T
 }
 
-export function setting<T>(
-  name: string,
-  fallback: string | null,
-  meaning: string,
-  parse: (value: string) => T,
-): Setting<T> {
-  return { name, fallback, meaning, parse }
+export function setting<T>(fallback: string | null, meaning: string, parse: (value: string) => T): Setting<T> {
+  return { fallback, meaning, parse }
+}
+
+/** What a setting is called in the code: `bodyBytes` for `SALLYPORT_BODY_BYTES`. */
+type Member<Name> = Name extends `SALLYPORT_${infer Rest}` ? CamelCase<Rest> : CamelCase<Name>
+type CamelCase<Words> = Words extends `${infer First}_${infer Rest}`
+  ? `${Lowercase<First>}${Capitalize<CamelCase<Rest>>}`
+  : Lowercase<Words & string>
+
+export function memberOf(name: string): string {
+  const words = name.replace(/^SALLYPORT_/, '').toLowerCase()
+  return words.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** The values of plain settings, and the sources of secret ones. */
 export type ValuesOf<Plain extends Record<string, Setting<unknown>>, Secrets> = {
-  [Key in keyof Plain]: ReturnType<Plain[Key]['parse']>
-} & { [Key in keyof Secrets]: SecretSource }
+  [Name in keyof Plain as Member<Name>]: ReturnType<Plain[Name]['parse']>
+} & { [Name in keyof Secrets as Member<Name>]: SecretSource }
 
-export function readSetting<T>(one: Setting<T>, env: Environment): T {
-  const value = env[one.name] ?? one.fallback ?? ''
+export function readSetting<T>(name: string, { fallback, parse }: Setting<T>, env: Environment): T {
+  const value = env[name] ?? fallback ?? ''
   try {
-    return one.parse(value)
+    return parse(value)
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw new ConfigError([`${one.name}: got "${value}"; expected ${error.message}.`])
+    throw new ConfigError([`${name}: got "${value}"; expected ${error.message}.`])
   }
 }
 
@@ -102,11 +107,14 @@ function errorCode(error: unknown): string {
 }
 
 /** Reports settings that are missing although others that are only useful together with them are set. */
-export function incomplete(what: string, isSet: Record<string, boolean>): string[] {
-  const names = Object.keys(isSet)
-  const missing = names.filter((name) => !isSet[name])
-  if (missing.length === 0 || missing.length === names.length) return []
-  const given = names.filter((name) => isSet[name])
+export function incomplete(what: string, names: readonly string[], config: object): string[] {
+  const isSet = (name: string) => {
+    const value = (config as Record<string, Partial<SecretSource> | undefined>)[memberOf(name)]
+    return value?.isSet ?? value !== undefined
+  }
+  const given = names.filter(isSet)
+  const missing = names.filter((name) => !isSet(name))
+  if (missing.length === 0 || given.length === 0) return []
   return [`${missing.join(' and ')}: not set; ${what} requires it together with ${given.join(' and ')}.`]
 }
 
@@ -142,58 +150,53 @@ export function addressOrName(value: string): string {
   return value
 }
 
-export function baseUrl(value: string): URL {
-  const url = URL.parse(value)
-  if (!url || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`) {
-    throw new TypeError('an http or https URL without a path, such as https://sallyport.example.com')
+function url(isRight: (url: URL) => boolean, expected: string): (value: string) => URL {
+  return (value) => {
+    const parsed = URL.parse(value)
+    if (!parsed || !isRight(parsed)) throw new TypeError(expected)
+    return parsed
   }
-  return url
 }
 
-export function httpsOrigin(value: string): URL {
-  const url = URL.parse(value)
-  if (url?.protocol !== 'https:' || url.href !== `${url.origin}/`) {
-    throw new TypeError('an https URL without a path, such as https://github.example.com')
-  }
-  return url
-}
+export const baseUrl = url(
+  ({ protocol, href, origin }) => /^https?:$/.test(protocol) && href === `${origin}/`,
+  'an http or https URL without a path, such as https://sallyport.example.com',
+)
+
+export const httpsOrigin = url(
+  ({ protocol, href, origin }) => protocol === 'https:' && href === `${origin}/`,
+  'an https URL without a path, such as https://github.example.com',
+)
 
 /** OIDC Discovery §3: https, with neither query nor fragment; a path is common. */
-export function issuer(value: string): URL {
-  const url = URL.parse(value)
-  if (
-    url?.protocol !== 'https:' ||
-    url.href !== `${url.origin}${url.pathname}` ||
-    url.pathname.includes('/.well-known/')
-  )
-    throw new TypeError('an https URL without a query or fragment, such as https://login.example.com/realms/us')
-  return url
-}
+export const issuer = url(
+  ({ protocol, href, origin, pathname: path }) =>
+    protocol === 'https:' && href === origin + path && !path.includes('/.well-known/'),
+  'an https URL without a query or fragment, such as https://login.example.com/realms/us',
+)
 
 export function flag(value: string): boolean {
   return oneOf('0', '1')(value) === '1'
 }
 
+function entriesOf(value: string): string[] {
+  return value === '' ? [] : value.split(',').map((entry) => entry.trim())
+}
+
 export function origins(value: string): string[] {
-  const list = value === '' ? [] : value.split(',').map((entry) => entry.trim())
-  if (!list.every((entry) => URL.parse(entry)?.origin === entry)) {
-    throw new TypeError('origins such as https://app.example.com, separated by commas')
-  }
-  return list
+  const list = entriesOf(value)
+  if (list.every((entry) => URL.parse(entry)?.origin === entry)) return list
+  throw new TypeError('origins such as https://app.example.com, separated by commas')
 }
 
 export function addresses(value: string): string[] {
-  const list = value.split(',').map((entry) => entry.trim())
-  if (!list.every((entry) => parseRange(entry))) {
-    throw new TypeError(
-      'IP addresses or CIDR ranges that start at their first address (10.0.0.0/8), separated by commas',
-    )
-  }
-  return list
+  const list = entriesOf(value)
+  if (list.every((entry) => parseRange(entry))) return list
+  throw new TypeError('IP addresses or CIDR ranges that start at their first address (10.0.0.0/8), separated by commas')
 }
 
 export function egressAllow(value: string): AllowEntry[] {
-  return value === '' ? [] : value.split(',').map((entry) => parseAllowEntry(entry.trim()))
+  return entriesOf(value).map(parseAllowEntry)
 }
 
 /** Read at the start: a file that goes missing later must not change whom the service trusts. */

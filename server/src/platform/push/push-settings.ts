@@ -48,34 +48,23 @@ function contact(value: string): string {
   return value
 }
 
-const apnsKeyName = 'SALLYPORT_APNS_KEY_FILE'
-const fcmName = 'SALLYPORT_FCM_CREDENTIALS_FILE'
-
 export const pushSettings = {
-  apnsKeyFile: setting(
-    apnsKeyName,
+  SALLYPORT_APNS_KEY_FILE: setting(
     null,
     'APNs .p8 key file, to notify iOS devices',
-    keyFile(apnsKeyName, 'an APNs .p8 key (a P-256 private key in PEM)', apnsKey),
+    keyFile('SALLYPORT_APNS_KEY_FILE', 'an APNs .p8 key (a P-256 private key in PEM)', apnsKey),
   ),
-  apnsKeyId: setting('SALLYPORT_APNS_KEY_ID', null, 'Key ID of the APNs key', optional(text)),
-  apnsTeamId: setting('SALLYPORT_APNS_TEAM_ID', null, 'The team ID of the Apple developer account', optional(text)),
-  apnsTopic: setting('SALLYPORT_APNS_TOPIC', null, 'The bundle ID of the app', optional(text)),
-  apnsUrl: setting(
-    'SALLYPORT_APNS_URL',
-    null,
-    "APNs server to use, for tests (default: Apple's)",
-    optional(httpsOrigin),
-  ),
-  fcmCredentialsFile: setting(
-    fcmName,
+  SALLYPORT_APNS_KEY_ID: setting(null, 'Key ID of the APNs key', optional(text)),
+  SALLYPORT_APNS_TEAM_ID: setting(null, 'The team ID of the Apple developer account', optional(text)),
+  SALLYPORT_APNS_TOPIC: setting(null, 'The bundle ID of the app', optional(text)),
+  SALLYPORT_APNS_URL: setting(null, "APNs server to use, for tests (default: Apple's)", optional(httpsOrigin)),
+  SALLYPORT_FCM_CREDENTIALS_FILE: setting(
     null,
     'Firebase service account JSON file, to notify Android devices',
-    keyFile(fcmName, 'the JSON credentials of a Firebase service account', fcmAccount),
+    keyFile('SALLYPORT_FCM_CREDENTIALS_FILE', 'the JSON credentials of a Firebase service account', fcmAccount),
   ),
-  fcmUrl: setting('SALLYPORT_FCM_URL', 'https://fcm.googleapis.com', 'URL of Firebase Cloud Messaging', httpsOrigin),
-  vapidSubject: setting(
-    'SALLYPORT_VAPID_SUBJECT',
+  SALLYPORT_FCM_URL: setting('https://fcm.googleapis.com', 'URL of Firebase Cloud Messaging', httpsOrigin),
+  SALLYPORT_VAPID_SUBJECT: setting(
     null,
     'Contact for push services: an https URL or mailto: address (default: the base URL if it is https)',
     optional(contact),
@@ -83,33 +72,20 @@ export const pushSettings = {
 }
 
 export const pushSecretSettings = {
-  vapidPrivateKey: {
-    name: 'SALLYPORT_VAPID_PRIVATE_KEY',
+  SALLYPORT_VAPID_PRIVATE_KEY: {
     fallback: 'generated on first start',
     meaning: 'VAPID key for Web Push: 32 bytes in base64url. If it changes, browsers have to subscribe again',
   },
 } as const
 
-interface PushChoices {
-  apnsKeyFile: KeyObject | undefined
-  apnsKeyId: string | undefined
-  apnsTeamId: string | undefined
-  apnsTopic: string | undefined
-  vapidPrivateKey: SecretSource
-}
+const apns = ['SALLYPORT_APNS_KEY_FILE', 'SALLYPORT_APNS_KEY_ID', 'SALLYPORT_APNS_TEAM_ID', 'SALLYPORT_APNS_TOPIC']
 
-export function pushContradictions(config: PushChoices): string[] {
+export function pushContradictions(config: { vapidPrivateKey: SecretSource }): string[] {
   const vapid = config.vapidPrivateKey.read()
+  const isWrong = vapid && !vapidKeyOf(vapid)
   return [
-    ...incomplete('APNs', {
-      SALLYPORT_APNS_KEY_FILE: config.apnsKeyFile !== undefined,
-      SALLYPORT_APNS_KEY_ID: config.apnsKeyId !== undefined,
-      SALLYPORT_APNS_TEAM_ID: config.apnsTeamId !== undefined,
-      SALLYPORT_APNS_TOPIC: config.apnsTopic !== undefined,
-    }),
-    ...(vapid && !vapidKeyOf(vapid)
-      ? ['SALLYPORT_VAPID_PRIVATE_KEY must be a P-256 private key: 32 bytes in base64url.']
-      : []),
+    ...incomplete('APNs', apns, config),
+    ...(isWrong ? ['SALLYPORT_VAPID_PRIVATE_KEY must be a P-256 private key: 32 bytes in base64url.'] : []),
   ]
 }
 
