@@ -18,16 +18,9 @@ interface OutboxNeeds<Item> {
   log: Log
 }
 
-export interface Outbox {
-  /** Delivers everything that is due; resolves when nothing is left. */
-  due: () => Promise<void>
-  /** Call it when something new may be due. */
-  kick: () => void
-  /** Starts no further deliveries; resolves once none is running. */
-  ended: () => Promise<void>
-}
+export type Outbox = ReturnType<typeof createOutbox>
 
-export function createOutbox<Item>({ what, claim, carryOut, concurrency, log }: OutboxNeeds<Item>): Outbox {
+export function createOutbox<Item>({ what, claim, carryOut, concurrency, log }: OutboxNeeds<Item>) {
   const underWay = new Set<Promise<void>>()
   let isEnding = false
   let round: Promise<void> | undefined
@@ -67,13 +60,16 @@ export function createOutbox<Item>({ what, claim, carryOut, concurrency, log }: 
   }
 
   return {
+    /** Delivers everything that is due; resolves when nothing is left. */
     due,
-    kick: () => {
+    /** Call it when something new may be due. */
+    kick: (): void => {
       due().catch((error: unknown) => {
         log.error({ err: error }, `${what}: due deliveries could not be read`)
       })
     },
-    ended: async () => {
+    /** Starts no further deliveries; resolves once none is running. */
+    ended: async (): Promise<void> => {
       isEnding = true
       news.resolve(undefined)
       await round?.catch(() => undefined)

@@ -7,21 +7,10 @@ export interface Share {
   maxBytes: number
 }
 
-export interface Hold {
-  /** Returns false, and takes nothing, if a share has no room. */
-  grow: (bytes: number) => boolean
-  /** Sets the total number of bytes. Shrinking always succeeds. */
-  resize: (bytes: number) => boolean
-  /** Returns all bytes. After that the hold can't grow again. */
-  release: () => void
-}
+export type ByteBudget = ReturnType<typeof createByteBudget>
+export type Hold = ReturnType<ByteBudget['hold']>
 
-export interface ByteBudget {
-  hold: (shares: readonly Share[]) => Hold
-  held: (key: string) => number
-}
-
-export function createByteBudget(): ByteBudget {
+export function createByteBudget() {
   const held = new Map<string, number>()
   const add = (key: string, bytes: number) => {
     const sum = (held.get(key) ?? 0) + bytes
@@ -29,10 +18,11 @@ export function createByteBudget(): ByteBudget {
     else held.set(key, sum)
   }
   return {
-    held: (key) => held.get(key) ?? 0,
-    hold: (shares) => {
+    held: (key: string): number => held.get(key) ?? 0,
+    hold: (shares: readonly Share[]) => {
       let taken = 0
       let isReleased = false
+      /** Returns false, and takes nothing, if a share has no room. */
       const grow = (bytes: number): boolean => {
         if (bytes > 0 && isReleased) return false
         if (bytes > 0 && shares.some(({ key, maxBytes }) => (held.get(key) ?? 0) + bytes > maxBytes)) return false
@@ -42,7 +32,9 @@ export function createByteBudget(): ByteBudget {
       }
       return {
         grow,
-        resize: (bytes) => grow(bytes - taken),
+        /** Sets the total number of bytes. Shrinking always succeeds. */
+        resize: (bytes: number) => grow(bytes - taken),
+        /** Returns all bytes. After that the hold can't grow again. */
         release: () => {
           isReleased = true
           grow(-taken)

@@ -13,17 +13,13 @@ export interface RateLimit {
   periodMs: number
 }
 
-export function perMinute(count: number): RateLimit {
-  return { burst: count, periodMs: Math.ceil(60_000 / count) }
-}
+const per =
+  (ms: number) =>
+  (count: number): RateLimit => ({ burst: count, periodMs: Math.ceil(ms / count) })
 
-export function perHour(count: number): RateLimit {
-  return { burst: count, periodMs: Math.ceil(3_600_000 / count) }
-}
-
-export function perDay(count: number): RateLimit {
-  return { burst: count, periodMs: Math.ceil(86_400_000 / count) }
-}
+export const perMinute = per(60_000)
+export const perHour = per(3_600_000)
+export const perDay = per(86_400_000)
 
 export function perSecond(count: number, burst: number): RateLimit {
   return { burst, periodMs: Math.ceil(1000 / count) }

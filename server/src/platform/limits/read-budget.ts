@@ -7,17 +7,6 @@ import type { Clock } from '../clock.ts'
 import { ServiceError } from '../errors.ts'
 import { nextSlice } from '../event-loop/time-slices.ts'
 
-export interface ReadBudget {
-  /** Throws `rate_limited` if the caller has used up its rows. */
-  assertLeft: (caller: string) => void
-  /** For work that can wait: resolves once the caller may read more rows. */
-  untilLeft: (caller: string) => Promise<void>
-  /** Counts rows after they were read, because their number is not known before. */
-  spend: (caller: string, rows: number) => void
-  /** Queues a search. Throws `rate_limited` if the queue is full. */
-  inTurn: <T>(caller: string, search: () => Promise<T>) => Promise<T>
-}
-
 interface ReadBudgetNeeds {
   clock: Clock
   /** 0 for no limit. */
@@ -42,9 +31,12 @@ interface Queue {
   waiting: { caller: string; start: () => void }[]
 }
 
-export function createReadBudget({ clock, rowsPerSecond, isSelfRegistered }: ReadBudgetNeeds): ReadBudget {
+export type ReadBudget = ReturnType<typeof createReadBudget>
+
+export function createReadBudget({ clock, rowsPerSecond, isSelfRegistered }: ReadBudgetNeeds) {
   /** When each caller's budget will be full again. */
   const fullAt = new Map<string, number>()
+  const newQueue = (): Queue => ({ running: new Set(), waiting: [] })
   const queues = { selfRegistered: newQueue(), others: newQueue() }
 
   const waitMs = (caller: string): number =>
@@ -60,23 +52,27 @@ export function createReadBudget({ clock, rowsPerSecond, isSelfRegistered }: Rea
   }
 
   return {
-    assertLeft: (caller) => {
+    /** Throws `rate_limited` if the caller has used up its rows. */
+    assertLeft: (caller: string): void => {
       const ms = waitMs(caller)
       if (ms > 0)
         throw tooMany(Math.ceil(ms / 1000), 'Too many rows were read for you. Wait for the time in Retry-After.')
     },
-    untilLeft: async (caller) => {
+    /** For work that can wait: resolves once the caller may read more rows. */
+    untilLeft: async (caller: string): Promise<void> => {
       const ms = waitMs(caller)
       if (ms > 0) await sleep(ms, undefined, { ref: false })
     },
-    spend: (caller, rows) => {
+    /** Counts rows after they were read, because their number is not known before. */
+    spend: (caller: string, rows: number): void => {
       if (rowsPerSecond === 0 || caller === unlimited) return
       const now = clock().getTime()
       fullAt.set(caller, Math.max(fullAt.get(caller) ?? 0, now) + (rows * 1000) / rowsPerSecond)
       if (fullAt.size <= maxCallers) return
       for (const [known, full] of fullAt) if (full <= now) fullAt.delete(known)
     },
-    inTurn: async (caller, search) => {
+    /** Queues a search. Throws `rate_limited` if the queue is full. */
+    inTurn: async <T>(caller: string, search: () => Promise<T>): Promise<T> => {
       const queue = isSelfRegistered(caller) ? queues.selfRegistered : queues.others
       const own = queue.waiting.filter((other) => other.caller === caller).length
       if (own >= mostWaitingPerCaller || queue.waiting.length >= mostWaiting) {
@@ -96,10 +92,6 @@ export function createReadBudget({ clock, rowsPerSecond, isSelfRegistered }: Rea
       }
     },
   }
-}
-
-function newQueue(): Queue {
-  return { running: new Set(), waiting: [] }
 }
 
 function tooMany(retryAfterSeconds: number, message: string): ServiceError {

@@ -110,30 +110,23 @@ export function readAdminToken(config: PlatformConfig): Secret {
 /** Created on first start. If there is a database already, a missing key is an error: a new one could not decrypt it. */
 export function masterKeySource(config: PlatformConfig): MasterKeySource {
   const { masterKey } = config
-  const file = masterKey.isSet ? masterKey.file : join(config.dataDir, 'master-key')
+  const own = join(config.dataDir, 'master-key')
+  const file = masterKey.isSet ? masterKey.file : own
   const read = () => {
-    const given = masterKey.isSet ? masterKey.read() : readOwnKey(config, join(config.dataDir, 'master-key'))
+    const given = masterKey.isSet ? masterKey.read() : readOwnKey(config, own)
     if (!given) throw new ConfigError([`${masterKey.name} gives nothing.`])
-    return keysIn(given, file ?? masterKey.name)
+    try {
+      return parseMasterKeys(given)
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error
+      throw new ConfigError([`${file ?? masterKey.name}: ${error.message}.`])
+    }
   }
-  return {
-    read,
-    write:
-      file === undefined
-        ? undefined
-        : (keys) => {
-            replaceSecretFile(file, formatMasterKeys(keys))
-          },
+  if (file === undefined) return { read, write: undefined }
+  const write = (keys: MasterKey[]) => {
+    replaceSecretFile(file, formatMasterKeys(keys))
   }
-}
-
-function keysIn(secret: Secret, where: string): MasterKey[] {
-  try {
-    return parseMasterKeys(secret)
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error
-    throw new ConfigError([`${where}: ${error.message}.`])
-  }
+  return { read, write }
 }
 
 function readOwnKey(config: PlatformConfig, file: string): Secret {

@@ -5,49 +5,36 @@ import type { Http } from '../http/http.ts'
 /** All metrics of one process, in a form that can be sent to another process. */
 export type Figures = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
-export interface Metrics {
-  registry: Registry
-  /** The metrics in Prometheus's text format. */
-  text: () => Promise<string>
-  counter: <L extends string>(name: string, help: string, labels: L[]) => Counter<L>
-  /** In seconds. Returns a function that gives the observer for a set of label values. */
-  histogram: (name: string, help: string, labels: string[]) => (...values: string[]) => Observe
-  /** Read at each collection. Left out while `read` returns undefined. */
-  gauge: (name: string, help: string, read: () => Reading | Promise<Reading>, ofSeveralProcesses?: Aggregation) => void
-  /** Always 1: the information is in the labels. */
-  info: (name: string, help: string, labels: Record<string, string>) => void
-}
+export type Observe = (seconds: number) => void
 
 type Reading = number | undefined
 type Aggregation = 'sum' | 'max' | 'average'
 
-export type Observe = (seconds: number) => void
+export type Metrics = ReturnType<typeof createMetrics>
 
 /** Buckets. Calls may take up to five minutes, streams even longer. */
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
 /** With several workers, `figuresOfAll` collects the metrics of all of them. */
-export function createMetrics(figuresOfAll?: () => Promise<Figures[]>): Metrics {
+export function createMetrics(figuresOfAll?: () => Promise<Figures[]>) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  return metricsIn(registry, figuresOfAll)
-}
-
-function metricsIn(registry: Registry, figuresOfAll: (() => Promise<Figures[]>) | undefined): Metrics {
   return {
     registry,
-    text: async () => {
-      return figuresOfAll ? AggregatorRegistry.aggregate(await figuresOfAll()).metrics() : registry.metrics()
-    },
-    counter: (name, help, labels) => new Counter({ name, help, labelNames: labels, registers: [registry] }),
-    histogram: (name, help, labels) => {
+    /** The metrics in Prometheus's text format. */
+    text: async (): Promise<string> =>
+      figuresOfAll ? AggregatorRegistry.aggregate(await figuresOfAll()).metrics() : registry.metrics(),
+    counter: <L extends string>(name: string, help: string, labels: L[]) =>
+      new Counter({ name, help, labelNames: labels, registers: [registry] }),
+    /** In seconds. Returns a function that gives the observer for a set of label values. */
+    histogram: (name: string, help: string, labels: string[]) => {
       const flushes: (() => void)[] = []
       const collect = () => {
         for (const flush of flushes) flush()
       }
       const whole = { name, help, labelNames: labels, buckets: seconds, registers: [registry], collect }
       const histogram = new Histogram(whole)
-      return (...values) => {
+      return (...values: string[]): Observe => {
         const one = histogram.labels(...values)
         const { take, flush } = inBulk((figure) => {
           one.observe(figure)
@@ -56,11 +43,17 @@ function metricsIn(registry: Registry, figuresOfAll: (() => Promise<Figures[]>) 
         return take
       }
     },
-    gauge: (name, help, read, aggregator = 'sum') => {
+    /** Read at each collection. Left out while `read` returns undefined. */
+    gauge: (
+      name: string,
+      help: string,
+      read: () => Reading | Promise<Reading>,
+      ofSeveralProcesses: Aggregation = 'sum',
+    ): void => {
       const gauge: Gauge = new Gauge({
         name,
         help,
-        aggregator,
+        aggregator: ofSeveralProcesses,
         registers: [registry],
         collect: async () => {
           const value = await read()
@@ -69,7 +62,8 @@ function metricsIn(registry: Registry, figuresOfAll: (() => Promise<Figures[]>) 
         },
       })
     },
-    info: (name, help, labels) => {
+    /** Always 1: the information is in the labels. */
+    info: (name: string, help: string, labels: Record<string, string>): void => {
       const labelNames = Object.keys(labels)
       new Gauge({ name, help, labelNames, aggregator: 'first', registers: [registry] }).set(labels, 1)
     },

@@ -8,21 +8,14 @@ import { coalesce } from '../database/coalesce-query.ts'
 import type { DiskSpace } from '../limits/disk-space.ts'
 import { ServiceError } from '../errors.ts'
 
-export interface ReadinessNeeds {
+interface ReadinessNeeds {
   database: Pick<Database, 'probe' | 'oldestTransactionMs'>
   diskSpace: DiskSpace
   /** The number of the newest migration that this version knows. */
   newestMigration: number
 }
 
-export interface Readiness {
-  /** Rejects with `not_ready`. */
-  assertReady: () => Promise<void>
-  /** Throws if only a restart can help. */
-  assertAlive: () => void
-  /** From now on not ready, so that load balancers use other instances while calls in flight end. */
-  beginStop: () => void
-}
+export type Readiness = ReturnType<typeof createReadiness>
 
 const deadlineMs = 3_000
 /** Anyone may ask, and each probe is a commit: more frequent questions share one. */
@@ -30,7 +23,7 @@ const probeEveryMs = 100
 /** Every statement has a much shorter limit: a transaction that is still open after this is stuck. */
 const stuckMs = 120_000
 
-export function createReadiness({ database, diskSpace, newestMigration }: ReadinessNeeds): Readiness {
+export function createReadiness({ database, diskSpace, newestMigration }: ReadinessNeeds) {
   let isStopping = false
   let nextProbeAt = -Infinity
   const probe = coalesce(async () => {
@@ -43,7 +36,8 @@ export function createReadiness({ database, diskSpace, newestMigration }: Readin
     return Promise.race([database.probe(), late])
   })
   return {
-    assertReady: async () => {
+    /** Rejects with `not_ready`. */
+    assertReady: async (): Promise<void> => {
       if (isStopping) throw notReady('The service is stopping.')
       const newest = await probe().catch((error: unknown) => {
         throw error instanceof ServiceError
@@ -55,10 +49,12 @@ export function createReadiness({ database, diskSpace, newestMigration }: Readin
       }
       if (diskSpace() === 'full') throw notReady('The disk is full.')
     },
-    assertAlive: () => {
+    /** Throws if only a restart can help. */
+    assertAlive: (): void => {
       if (database.oldestTransactionMs() > stuckMs) throw notReady('A transaction is stuck. Restart this instance.')
     },
-    beginStop: () => {
+    /** From now on not ready, so that load balancers use other instances while calls in flight end. */
+    beginStop: (): void => {
       isStopping = true
     },
   }

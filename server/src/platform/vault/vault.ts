@@ -32,12 +32,6 @@ export interface SealedValue {
   keyId: string
 }
 
-export interface Vault {
-  /** Call it in the transaction that stores the value: the key can't be retired before that ends. */
-  seal: (tx: Queries, column: SealedColumn, place: Place, secret: Secret) => Promise<SealedValue>
-  open: (queries: Queries, column: SealedColumn, place: Place, sealed: SealedValue) => Promise<Secret>
-}
-
 /** The given master keys can't decrypt all of the database's data keys. */
 export class WrongMasterKey extends Error {
   constructor() {
@@ -53,7 +47,9 @@ interface VaultNeeds {
   clock: Clock
 }
 
-export async function openVault(needs: VaultNeeds): Promise<Vault> {
+export type Vault = Awaited<ReturnType<typeof openVault>>
+
+export async function openVault(needs: VaultNeeds) {
   const ring = await openDataKeys(needs)
   const find = async (queries: Queries, keyId: string): Promise<KeyObject> => {
     const known = ring.get(keyId)
@@ -65,12 +61,14 @@ export async function openVault(needs: VaultNeeds): Promise<Vault> {
     return key
   }
   return {
-    seal: async (tx, column, place, secret) => {
+    /** Call it in the transaction that stores the value: the key can't be retired before that ends. */
+    seal: async (tx: Queries, column: SealedColumn, place: Place, secret: Secret): Promise<SealedValue> => {
       const keyId = await activeKeyId(needs.database, tx)
       const key = await find(tx, keyId)
       return { bytes: sealBytes(key, associatedData(column, place, keyId), Buffer.from(secret.reveal())), keyId }
     },
-    open: async (queries, column, place, { bytes, keyId }) => {
+    open: async (queries: Queries, column: SealedColumn, place: Place, sealed: SealedValue): Promise<Secret> => {
+      const { bytes, keyId } = sealed
       const key = await find(queries, keyId)
       return new Secret(openBytes(key, associatedData(column, place, keyId), bytes).toString())
     },
@@ -83,7 +81,9 @@ async function openDataKeys({ database, readMasterKeys, clock }: VaultNeeds): Pr
     await lockSchema(database, tx)
     const masterKeys = readMasterKeys()
     const [anyKey] = await tx.selectFrom('vault_keys').select('key_id').limit(1).execute()
-    if (!anyKey) await addDataKey(tx, first(masterKeys), clock())
+    const [newest] = masterKeys
+    if (!newest) throw new WrongMasterKey()
+    if (!anyKey) await addDataKey(tx, newest, clock())
     const rows = await tx.selectFrom('vault_keys').selectAll().execute()
     const opensAll = (keys: MasterKey[]) => rows.every((row) => keys.some(({ id }) => id === row.master_key_id))
     // The first read may be older than a rotation that has begun since; reading again under the lock is current.
@@ -131,10 +131,4 @@ function associatedData({ table, column }: SealedColumn, { row, owner }: Place, 
 
 function dataKeyAssociatedData(keyId: string): string {
   return JSON.stringify(['sallyport.data-key.v1', keyId])
-}
-
-function first<T>(list: readonly T[]): T {
-  const [head] = list
-  if (head === undefined) throw new RangeError('an empty list has no first entry')
-  return head
 }
