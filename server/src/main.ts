@@ -19,8 +19,13 @@ import { waitForDatabase } from './platform/database/wait-for-database.ts'
 import { createEgress } from './platform/egress/egress.ts'
 import type { Egress } from './platform/egress/egress.ts'
 import { ServiceError } from './platform/errors.ts'
-import { backlog, rereadCertificate } from './platform/http/listener.ts'
-import { listenOnOtherLoopback, closeOtherLoopback, mainAddress } from './platform/http/localhost.ts'
+import {
+  backlog,
+  closeOtherLoopback,
+  listenOnOtherLoopback,
+  mainAddress,
+  rereadCertificate,
+} from './platform/http/listener.ts'
 import { serveMetrics } from './platform/http/operations-routes.ts'
 import { masterKeySource, openDatabase, prepareDataDirectory, readAdminToken } from './platform/operations/instance.ts'
 import { createLog } from './platform/operations/log.ts'

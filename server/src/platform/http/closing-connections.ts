@@ -6,7 +6,6 @@ import type { Duplex } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { PlatformConfig } from '../config/platform-settings.ts'
 import type { Http } from './http.ts'
-import type { LimitedPipelining } from './pipelining.ts'
 
 const lingerMs = 2_000
 
@@ -41,7 +40,7 @@ type IdleConfig = Pick<PlatformConfig, 'connectionIdleSeconds' | 'unreadAnswerSe
 export function closeIdleConnections(
   server: Server,
   config: IdleConfig,
-  answerOn: LimitedPipelining['answerOn'],
+  answerOn: (socket: Socket) => ServerResponse | undefined,
 ): void {
   const idleMs = config.connectionIdleSeconds * 1000
   const lookMs = Math.min(idleMs, config.unreadAnswerSeconds * 1000)

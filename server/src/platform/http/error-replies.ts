@@ -9,7 +9,6 @@ import type { FastifyError, FastifyReply, FastifyRequest, FastifySchemaValidatio
 import { Busy } from '../limits/semaphore.ts'
 import { isUnavailable } from '../database/failures.ts'
 import { ServiceError } from '../errors.ts'
-import { faultIn } from './faults.ts'
 import { answerThenClose, answerThenDrain } from './closing-connections.ts'
 
 declare module 'fastify' {
@@ -110,10 +109,45 @@ function toServiceError(error: unknown): ServiceError {
     : new ServiceError(known, { cause: error })
 }
 
+type Params = Record<string, unknown>
+
+const kinds: Record<string, string> = {
+  array: 'an array',
+  boolean: 'true or false',
+  integer: 'a whole number',
+  null: 'null',
+  number: 'a number',
+  object: 'an object',
+  string: 'a string',
+}
+
+/** Messages for validation errors by schema keyword: the validator's own quote regular expressions or are no sentences. */
+const faults: Partial<Record<string, (params: Params) => string | undefined>> = {
+  // From `additionalProperties: false`.
+  boolean: () => 'is not a known member of this request',
+  const: ({ allowedValue }) => `must be ${String(allowedValue)}`,
+  enum: ({ allowedValues }) => `must be one of ${(allowedValues as unknown[]).join(', ')}`,
+  format: ({ format }) => (format === 'date-time' ? 'must be a time such as 2027-01-31T12:00:00Z' : undefined),
+  maximum: ({ limit }) => `must be at most ${String(limit)}`,
+  minimum: ({ limit }) => `must be at least ${String(limit)}`,
+  minItems: notEmpty,
+  minLength: notEmpty,
+  pattern: ({ examples }) =>
+    Array.isArray(examples)
+      ? `does not have the expected format, such as ${examples.join(' or ')}`
+      : 'is blank, or contains a control character or another character that is not allowed',
+  type: ({ type }) => {
+    const wanted = [type].flat().map((one) => kinds[String(one)])
+    return wanted.includes(undefined) ? undefined : `must be ${wanted.join(' or ')}`
+  },
+}
+
+function notEmpty({ limit }: Params): string | undefined {
+  return limit === 1 ? 'must not be empty' : undefined
+}
+
 function fromValidation(first: FastifySchemaValidationError, context: string): ServiceError {
-  const { keyword, instancePath, schemaPath, params, message } = first as typeof first & {
-    params: Record<string, unknown>
-  }
+  const { keyword, instancePath, schemaPath, params, message } = first as typeof first & { params: Params }
   const path = instancePath.split('/').slice(1).map(unescapePointer)
   const inner = (names: unknown) => [...path, String((names as string[])[0])].join('.')
   if (keyword === 'required') {
@@ -121,7 +155,7 @@ function fromValidation(first: FastifySchemaValidationError, context: string): S
     return new ServiceError('missing_field', { field, message: `"${field}" is missing. Add it.` })
   }
   const field = path.length > 0 ? path.join('.') : context
-  const fault = faultIn(keyword, params) ?? message ?? 'is malformed'
+  const fault = faults[keyword]?.(params) ?? message ?? 'is malformed'
   // The member's name is the caller's text, so the log gets the schema path instead.
   const detail = `${context}: ${keyword} at ${schemaPath}`
   return new ServiceError('invalid_field', { field, message: `"${clip(field)}" ${fault}.`, detail })

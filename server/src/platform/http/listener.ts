@@ -2,6 +2,7 @@
  * Creates every server. Node removes its error listener from sockets that it hands over (CONNECT, upgrades, malformed
  * requests), and an error without a listener ends the process: so each accepted socket gets one here.
  */
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer as createPlainServer } from 'node:http'
 import type { RequestListener, Server as HttpServer, ServerOptions } from 'node:http'
@@ -60,13 +61,45 @@ export function createHttpListener(
   )
 }
 
-/** Accepts connections and passes them to another server. */
-export function createForwardingListener(server: HttpServer, log: Log): TcpServer {
+const otherAddress: Record<string, string> = { '127.0.0.1': '::1', '::1': '127.0.0.1' }
+
+/** The address to listen on first. For `localhost`, Fastify would listen on both but ignore that one is taken. */
+export function mainAddress({ host }: Pick<PlatformConfig, 'host'>): string {
+  return host === 'localhost' ? '127.0.0.1' : host
+}
+
+/**
+ * `localhost` means 127.0.0.1 and ::1, and clients may try either. Another program listening on the one that is free would
+ * receive sign-in links and tokens: so the service listens on both, or does not start. Passes connections on the other
+ * loopback address to the server. Undefined if there is no other.
+ */
+export async function listenOnOtherLoopback(
+  http: HttpServer,
+  config: Pick<PlatformConfig, 'host' | 'port' | 'baseUrl'>,
+  log: Log,
+): Promise<TcpServer | undefined> {
+  const address = config.baseUrl.hostname === 'localhost' ? otherAddress[mainAddress(config)] : undefined
+  if (address === undefined) return undefined
   const options = { allowHalfOpen: true, noDelay: true }
-  return surviveErrors(
-    createTcpServer(options, (socket) => server.emit('connection', socket)),
-    log,
-  )
+  const forwarding = createTcpServer(options, (socket) => http.emit('connection', socket))
+  const server = surviveErrors(forwarding, log)
+  try {
+    await once(server.listen({ port: config.port, host: address, backlog }), 'listening')
+    return server
+  } catch (error) {
+    // Without IPv6, nothing else can listen there either.
+    if (['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
+}
+
+/** The main server doesn't track these connections and may be closed already: so idle ones are closed here. */
+export async function closeOtherLoopback(http: HttpServer, server: TcpServer): Promise<void> {
+  const timer = setInterval(() => {
+    http.closeIdleConnections()
+  }, 100)
+  await once(server.close(), 'close')
+  clearInterval(timer)
 }
 
 function surviveErrors<S extends TcpServer>(server: S, log: Log): S {
@@ -83,19 +116,24 @@ function surviveErrors<S extends TcpServer>(server: S, log: Log): S {
   return server
 }
 
-function createBareServer({ tlsCertFile, tlsKeyFile }: TlsFiles, limits: ServerOptions): HttpServer {
-  if (tlsCertFile === undefined || tlsKeyFile === undefined) return createPlainServer(limits)
+function createBareServer(tls: TlsFiles, limits: ServerOptions): HttpServer {
   try {
-    return createTlsServer({ ...limits, cert: readFileSync(tlsCertFile), key: readFileSync(tlsKeyFile) })
+    const certificate = readCertificate(tls)
+    return certificate ? createTlsServer({ ...limits, ...certificate }) : createPlainServer(limits)
   } catch (error) {
     const { message } = error as Error
     throw new ConfigError([`SALLYPORT_TLS_CERT_FILE and SALLYPORT_TLS_KEY_FILE cannot be used: ${message}.`])
   }
 }
 
+function readCertificate({ tlsCertFile, tlsKeyFile }: TlsFiles) {
+  if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined
+  return { cert: readFileSync(tlsCertFile), key: readFileSync(tlsKeyFile) }
+}
+
 /** Reloads the certificate for new connections. Throws if it is invalid, and the old one stays in use. */
-export function rereadCertificate(server: HttpServer, { tlsCertFile, tlsKeyFile }: TlsFiles): boolean {
-  if (!(server instanceof TlsServer) || tlsCertFile === undefined || tlsKeyFile === undefined) return false
-  server.setSecureContext({ cert: readFileSync(tlsCertFile), key: readFileSync(tlsKeyFile) })
-  return true
+export function rereadCertificate(server: HttpServer, tls: TlsFiles): boolean {
+  const certificate = server instanceof TlsServer ? readCertificate(tls) : undefined
+  if (certificate) (server as TlsServer).setSecureContext(certificate)
+  return certificate !== undefined
 }

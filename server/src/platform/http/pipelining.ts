@@ -8,12 +8,6 @@ import type { Socket } from 'node:net'
 /** Real clients hardly ever pipeline. */
 const maxWaiting = 32
 
-export interface LimitedPipelining {
-  listener: RequestListener
-  /** The response in progress on a connection. */
-  answerOn: (socket: Socket) => ServerResponse | undefined
-}
-
 interface Exchange {
   request: IncomingMessage
   response: ServerResponse
@@ -24,7 +18,7 @@ function giveUp([, ...waiting]: readonly Exchange[]): void {
   for (const { request } of waiting) request.destroy()
 }
 
-export function limitPipelining(listener: RequestListener): LimitedPipelining {
+export function limitPipelining(listener: RequestListener) {
   /** For each connection: the request in progress, then those that wait. */
   const queues = new WeakMap<Socket, Exchange[]>()
   const workOnFirst = (queue: Exchange[]) => {
@@ -40,8 +34,9 @@ export function limitPipelining(listener: RequestListener): LimitedPipelining {
     listener(request, response)
   }
   return {
-    answerOn: (socket) => queues.get(socket)?.[0]?.response,
-    listener: (request, response) => {
+    /** The response in progress on a connection. */
+    answerOn: (socket: Socket): ServerResponse | undefined => queues.get(socket)?.[0]?.response,
+    listener: ((request, response) => {
       const { socket } = request
       const queue = queues.get(socket) ?? []
       if (queue.length >= maxWaiting) {
@@ -58,6 +53,6 @@ export function limitPipelining(listener: RequestListener): LimitedPipelining {
         })
       }
       if (queue.push({ request, response }) === 1) workOnFirst(queue)
-    },
+    }) satisfies RequestListener,
   }
 }

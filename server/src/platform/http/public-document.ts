@@ -32,29 +32,27 @@ interface Made {
 
 /** A text that is made at the first request. */
 export function publicDocument(contentType: string, make: () => string): SendDocument {
-  let made: Made | undefined
-  return (request, reply) => {
-    made ??= withEtag(Buffer.from(make()))
-    reply.header('cache-control', 'public, max-age=300')
-    return send(request, reply.type(contentType), made)
-  }
+  return sending(contentType, 'public, max-age=300', () => [withEtag(Buffer.from(make()))])
 }
 
 /** Of a file that lies there compressed as well, the client gets what it understands. Read at the first request. */
 export function publicFile(path: string, cacheControl?: string): SendDocument {
+  return sending(typeOf[extname(path)] ?? 'application/octet-stream', cacheControl, () => variantsOf(path))
+}
+
+function sending(contentType: string, cacheControl: string | undefined, make: () => Made[]): SendDocument {
   let variants: Made[] | undefined
-  const contentType = typeOf[extname(path)] ?? 'application/octet-stream'
   return (request, reply) => {
-    variants ??= variantsOf(path)
+    variants ??= make()
     if (variants.length > 1) reply.header('vary', 'accept-encoding')
     if (cacheControl !== undefined) reply.header('cache-control', cacheControl)
     const understood = request.headers['accept-encoding'] ?? ''
     const fitting = variants.find(({ encoding }) => encoding === undefined || accepts(understood, encoding))
-    return send(request, reply.type(contentType), fitting ?? (variants.at(-1) as Made))
+    return send(request, reply.type(contentType), fitting as Made)
   }
 }
 
-/** The shortest first, and the file itself last. */
+/** The shortest first, and the file itself last, which every client understands. */
 function variantsOf(path: string): Made[] {
   const compressed = [
     ['br', '.br'],
