@@ -2,7 +2,8 @@
 import type { TestContext } from 'node:test'
 import { parseAllowEntry } from '../src/platform/egress/destinations.ts'
 import { createEgress } from '../src/platform/egress/egress.ts'
-import type { Egress, Lookup } from '../src/platform/egress/egress.ts'
+import type { Egress } from '../src/platform/egress/egress.ts'
+import type { Lookup } from '../src/platform/egress/resolver.ts'
 
 /** The User-Agent of the tests. */
 export const userAgent = 'Sallyport/0.0.0-test'

@@ -2,7 +2,8 @@
  * Completes the metadata of a provider from what the caller gives. Given URLs are checked before any request is sent;
  * discovered ones are checked in the same way before they are used.
  */
-import type { Egress, SuppliedBy } from '../platform/egress/egress.ts'
+import type { Egress } from '../platform/egress/egress.ts'
+import type { SuppliedBy } from '../platform/egress/destinations.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { isUnavailable } from '../platform/oauth/failures.ts'
 import { isSameIssuer, OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'

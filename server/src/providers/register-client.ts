@@ -1,6 +1,6 @@
 import { clientIdPattern, clientSecretPattern } from '@sallyport/protocol/providers'
 import type { Config } from '../config/config.ts'
-import type { SuppliedBy } from '../platform/egress/egress.ts'
+import type { SuppliedBy } from '../platform/egress/destinations.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { isUnavailable } from '../platform/oauth/failures.ts'
 import { OAuthAnswerInvalid, OAuthRefused } from '../platform/oauth/oauth-client.ts'

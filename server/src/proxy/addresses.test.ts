@@ -7,7 +7,7 @@ import { sharedAuthority } from '../../testkit/certificates.ts'
 import { onBothDatabases } from '../../testkit/databases.ts'
 import { leadingTo } from '../../testkit/egress.ts'
 import type { Engine } from '../platform/database/database.ts'
-import type { Lookup } from '../platform/egress/egress.ts'
+import type { Lookup } from '../platform/egress/resolver.ts'
 
 /** One disallowed address of each kind: loopback, private, cloud metadata, tunnels, IPv4-mapped. */
 const forbidden = [

@@ -1,7 +1,8 @@
 /** The route of calls on a user's connection: with their token, to the hosts of its provider, over https. */
 import type { Standing, StandingProvider } from '../grants/standing.ts'
 import { acceptedEncodings } from '../platform/egress/decoding.ts'
-import type { Egress, EgressRequest, SuppliedBy } from '../platform/egress/egress.ts'
+import type { Egress, EgressRequest } from '../platform/egress/egress.ts'
+import type { SuppliedBy } from '../platform/egress/destinations.ts'
 import { ServiceError } from '../platform/errors.ts'
 import { perSecond } from '../platform/limits/rate-limits.ts'
 import type { CredentialOf } from './credentials.ts'

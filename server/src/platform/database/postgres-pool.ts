@@ -3,22 +3,13 @@
  * A connection that may be broken is destroyed instead of being returned to the pool.
  */
 import type { Socket } from 'node:net'
-import type { PostgresPool, PostgresPoolClient } from 'kysely'
+import type { PostgresPoolClient } from 'kysely'
 import pg from 'pg'
 import type { ClientConfig, PoolClient, QueryConfig } from 'pg'
 import { createSemaphore } from '../limits/semaphore.ts'
 import type { QueueLimits } from '../limits/semaphore.ts'
 import { isSessionFault, isTimeout } from './failures.ts'
 import { nameOf } from './prepared.ts'
-
-export interface GuardedPool extends PostgresPool {
-  /** Connections in use, and how many callers wait for one. */
-  figures: () => PoolFigures
-  /** Connections that are open now are not used again: the server did not answer on one of them. */
-  distrust: () => void
-  /** Aborts running queries. */
-  destroyAll: () => void
-}
 
 export interface PoolFigures {
   used: number
@@ -31,7 +22,7 @@ export interface PoolOptions extends ClientConfig {
   settings?: string
 }
 
-export function createPool(options: PoolOptions, size: number, limits: QueueLimits): GuardedPool {
+export function createPool(options: PoolOptions, size: number, limits: QueueLimits) {
   const { connectionTimeoutMillis = 0, settings, ...rest } = options
   // pg's pool would use this timeout for waiting in the queue as well; the queue is the semaphore's.
   class Client extends pg.Client {
@@ -120,12 +111,15 @@ export function createPool(options: PoolOptions, size: number, limits: QueueLimi
   return {
     options: pool.options,
     connect,
-    end: () => {
+    end: (): Promise<void> => {
       closed.reject(new Error('the database is not open'))
       return pool.end()
     },
-    figures: () => ({ used: connections.taken(), waiting: connections.waiting(), size }),
+    /** Connections in use, and how many callers wait for one. */
+    figures: (): PoolFigures => ({ used: connections.taken(), waiting: connections.waiting(), size }),
+    /** Connections that are open now are not used again: the server did not answer on one of them. */
     distrust,
+    /** Aborts running queries. */
     destroyAll: () => {
       for (const client of connectedAt.keys()) destroy(client)
     },

@@ -6,18 +6,12 @@ import pg from 'pg'
 import type { Client, ClientConfig } from 'pg'
 import { destroy } from './postgres-pool.ts'
 
-export interface Probe {
-  /** Resolves to the number of the newest migration. */
-  run: () => Promise<number>
-  close: () => Promise<void>
-}
-
 const write = `
   insert into rate_limits (key, full_at) values ('probe', 0)
   on conflict (key) do update set full_at = excluded.full_at
   returning (select max(number) from migrations) as newest`
 
-export function createProbe(options: ClientConfig): Probe {
+export function createProbe(options: ClientConfig) {
   let client: Client | undefined
   let isClosed = false
 
@@ -36,7 +30,8 @@ export function createProbe(options: ClientConfig): Probe {
   }
 
   return {
-    run: async () => {
+    /** Resolves to the number of the newest migration. */
+    run: async (): Promise<number> => {
       const asked = await connected()
       try {
         const { rows } = await asked.query<{ newest: number }>(write)
@@ -47,7 +42,7 @@ export function createProbe(options: ClientConfig): Probe {
         throw error
       }
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       isClosed = true
       const last = client
       client = undefined

@@ -7,7 +7,9 @@ import type { TestContext } from 'node:test'
 import { sharedAuthority } from '../../../testkit/certificates.ts'
 import { leadingTo, testEgress } from '../../../testkit/egress.ts'
 import { startTlsUpstream } from '../../../testkit/tls-upstream.ts'
-import type { Egress, Lookup, SuppliedBy } from './egress.ts'
+import type { Egress } from './egress.ts'
+import type { Lookup } from './resolver.ts'
+import type { SuppliedBy } from './destinations.ts'
 
 const authority = await sharedAuthority()
 const certificate = await authority.issue({ names: ['api.example'], addresses: ['127.0.0.1', '127.0.0.2'] })

@@ -5,7 +5,8 @@ import type { TestContext } from 'node:test'
 import { sharedAuthority } from '../../../testkit/certificates.ts'
 import { testEgress } from '../../../testkit/egress.ts'
 import { startRawTls } from '../../../testkit/tls-upstream.ts'
-import type { EgressRequest, WholeAnswer } from './egress.ts'
+import type { EgressRequest } from './egress.ts'
+import type { WholeAnswer } from './answers.ts'
 
 const authority = await sharedAuthority()
 const certificate = await authority.issue({ names: ['api.example'] })

@@ -1,7 +1,8 @@
-/** Reads a response into one buffer, as most calls do. */
+/** Reads a response: into one buffer, as most calls do, or as a stream. */
+import { Readable } from 'node:stream'
 import { exchange } from './exchange.ts'
 import type { Exchange, Head } from './exchange.ts'
-import { notDecodable, tooLarge } from './failures.ts'
+import { notDecodable } from './failures.ts'
 import type { HeaderPairs } from './header-lists.ts'
 import type { SharedSockets } from './pools.ts'
 
@@ -38,10 +39,6 @@ export function collect(shared: SharedSockets, call: Exchange): Promise<WholeAns
       },
       chunk: (chunk) => {
         bytes += chunk.length
-        if (bytes > maxBytes) {
-          fail(tooLarge(call.url.host, `more than ${maxBytes} bytes`))
-          return
-        }
         try {
           takeRoom?.(chunk.length)
         } catch (error) {
@@ -58,6 +55,48 @@ export function collect(shared: SharedSockets, call: Exchange): Promise<WholeAns
         resolve({ status: head.status, statusText: head.statusText, headers: head.headers, body, trailers })
       },
       fail: reject,
+    })
+  })
+}
+
+export interface StreamedAnswer extends Head {
+  body: Readable
+  /** Complete once the body was read to its end. */
+  trailers: () => HeaderPairs
+}
+
+/** With backpressure. If the reader stops, the call is aborted. */
+export function stream(shared: SharedSockets, call: Exchange): Promise<StreamedAnswer> {
+  return new Promise((resolve, reject) => {
+    let body: Readable | undefined
+    let trailers: HeaderPairs = []
+    const fail = exchange(shared, call, {
+      head: (head, flow) => {
+        body = new Readable({
+          read: () => {
+            flow.resume()
+          },
+          // Aborts the exchange, which frees the socket.
+          destroy: (error, done) => {
+            if (!body?.readableEnded) fail(error ?? new Error('The reader went away'))
+            done(error)
+          },
+        })
+        // The reader gets the error. Without a listener it would end the process if nothing reads.
+        body.on('error', () => undefined)
+        resolve({ ...head, body, trailers: () => trailers })
+      },
+      chunk: (chunk, flow) => {
+        if (body?.push(chunk) === false) flow.pause()
+      },
+      end: (given) => {
+        trailers = given
+        body?.push(null)
+      },
+      fail: (error) => {
+        body?.destroy(error)
+        reject(error)
+      },
     })
   })
 }

@@ -43,13 +43,14 @@ export function createConnectors({ destinations, lookup, ca, takeSocket, connect
     { hostname, port, protocol: scheme }: buildConnector.Options,
     suppliedBy: SuppliedBy,
     protocol: Protocol,
-    isLate: AbortSignal,
+    signal: AbortSignal,
   ): Promise<TLSSocket> => {
     if (scheme !== 'https:') throw invalidUrl('The URL is not https.')
     const place = { host: hostname, port: port === '' ? 443 : Number(port) }
-    const addresses = await inTime(resolve(place, suppliedBy), isLate)
+    const late = rejectedBy(signal)
+    const addresses = await Promise.race([resolve(place, suppliedBy), late])
     const isListed = addresses.every((address) => destinations.listsAddress(address, place, suppliedBy))
-    const free = await takeSocket(isLate)
+    const free = await takeSocket(signal)
     const socket = connect({
       ...place,
       ...(isIP(place.host) === 0 ? { servername: place.host } : {}),
@@ -61,7 +62,7 @@ export function createConnectors({ destinations, lookup, ca, takeSocket, connect
     socket.once('close', free)
     socket.setNoDelay(true)
     try {
-      await inTime(secured(socket, place, addresses), isLate)
+      await Promise.race([secured(socket, place, addresses), late])
       if (protocol === 'h2' && socket.alpnProtocol !== 'h2') throw tlsFailure(place.host, 'no HTTP/2')
       return socket
     } catch (error) {
@@ -166,18 +167,12 @@ function comparable(address: string): string {
   return parsed ? `${parsed.family} ${parsed.bits}` : 'none'
 }
 
-/** Rejects when the signal is aborted; the result of the promise is then ignored. */
-function inTime<T>(promise: Promise<T>, late: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      reject(late.reason as Error)
-    }
-    if (late.aborted) stop()
-    late.addEventListener('abort', stop, { once: true })
-    promise
-      .finally(() => {
-        late.removeEventListener('abort', stop)
-      })
-      .then(resolve, reject)
+/** Rejects when the signal is aborted. */
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  promise.catch(() => undefined)
+  signal.addEventListener('abort', () => {
+    reject(signal.reason as Error)
   })
+  return promise
 }

@@ -3,7 +3,7 @@
  * certificates, without following redirects, limited in time and size. It trusts the operator's list and Node's TLS, but
  * neither URLs nor name servers.
  */
-import { collect } from './collect.ts'
+import { collect, stream } from './answers.ts'
 import type { Protocol } from './connector.ts'
 import { createDestinations } from './destinations.ts'
 import type { AllowEntry, SuppliedBy } from './destinations.ts'
@@ -15,14 +15,6 @@ import type { PoolBounds, SharedSockets } from './pools.ts'
 import { createResolver } from './resolver.ts'
 import type { Lookup } from './resolver.ts'
 import { socketBound } from './socket-bound.ts'
-import { stream } from './streamed-answer.ts'
-
-export type { AllowEntry, SuppliedBy } from './destinations.ts'
-export type { WholeAnswer } from './collect.ts'
-export type { Lookup } from './resolver.ts'
-export type { EgressLimits } from './exchange.ts'
-export type { EgressFetch } from './fetch.ts'
-export type { StreamedAnswer } from './streamed-answer.ts'
 
 export interface EgressRequest {
   url: URL

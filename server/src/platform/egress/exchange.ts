@@ -77,6 +77,7 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
   let isSent = false
   let isSecondTry = false
   let interimAnswers = 0
+  let bytes = 0
   let bytesThisTurn = 0
   let isWaiting = false
 
@@ -157,6 +158,11 @@ export function exchange(shared: SharedSockets, call: Exchange, receiver: Receiv
     },
     onResponseData(_controller, chunk) {
       if (isOver) return
+      bytes += chunk.length
+      if (bytes > limits.maxBytes) {
+        fail(tooLarge(host, `more than ${limits.maxBytes} bytes`))
+        return
+      }
       receiver.chunk(chunk, flow)
       bytesThisTurn += chunk.length
       if (bytesThisTurn >= bytesPerTurn && !isWaiting) void waitForTurn()

@@ -1,20 +1,15 @@
 /** A fetch for libraries that expect one. The response is buffered before they see it. */
+import type { StreamedAnswer } from './answers.ts'
 import type { SuppliedBy } from './destinations.ts'
 import { acceptedEncodings, readDecoded } from './decoding.ts'
 import type { EgressRequest } from './egress.ts'
 import type { EgressLimits } from './exchange.ts'
 import { invalidUrl, unreachable } from './failures.ts'
 import type { HeaderPairs } from './header-lists.ts'
-import type { StreamedAnswer } from './streamed-answer.ts'
 
-export interface FetchInit {
-  method?: string | undefined
-  headers?: RequestInit['headers']
-  body?: RequestInit['body']
-  signal?: AbortSignal | null | undefined
-  duplex?: 'half' | undefined
-  /** Ignored: redirects are never followed. */
-  redirect?: RequestInit['redirect']
+/** Redirects are never followed, whatever `redirect` says. */
+type FetchInit = {
+  [Member in 'method' | 'headers' | 'body' | 'signal' | 'duplex' | 'redirect']?: RequestInit[Member] | undefined
 }
 
 export type EgressFetch = (url: string, init?: FetchInit) => Promise<Response>

@@ -11,7 +11,8 @@ import { sharedAuthority } from '../../../testkit/certificates.ts'
 import { testEgress } from '../../../testkit/egress.ts'
 import { freePort } from '../../../testkit/ports.ts'
 import { listen, startRawTls, startTlsUpstream } from '../../../testkit/tls-upstream.ts'
-import type { Egress, EgressLimits } from './egress.ts'
+import type { Egress } from './egress.ts'
+import type { EgressLimits } from './exchange.ts'
 
 const authority = await sharedAuthority()
 const certificate = await authority.issue({ names: ['api.example'] })

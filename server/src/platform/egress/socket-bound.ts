@@ -2,7 +2,7 @@
  * How many sockets this process may open. Accounts don't share sockets, so as many are open as accounts are in use: closing
  * one too early costs another TLS handshake, the most expensive part of a call.
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 
 /** Memory per socket, measured with everything that belongs to it. */
@@ -30,7 +30,9 @@ export function socketBound(processes: number, { memoryBytes, openFiles }: Means
 function meansHere(): Means {
   // Without a limit it is zero, or more than the machine has.
   const imposed = process.constrainedMemory() || Infinity
-  return { memoryBytes: Math.min(totalmem(), imposed), openFiles: openFilesIn(limitsHere()) }
+  const limits = '/proc/self/limits'
+  const openFiles = openFilesIn(existsSync(limits) ? readFileSync(limits, 'utf8') : '')
+  return { memoryBytes: Math.min(totalmem(), imposed), openFiles }
 }
 
 /** Node raises the soft limit to the hard limit when it starts. */
@@ -38,12 +40,4 @@ export function openFilesIn(limits: string): number {
   const [, files] = /^Max open files\s+(\d+|unlimited)/m.exec(limits) ?? []
   if (files === 'unlimited') return Infinity
   return files === undefined ? usualFiles : Number(files)
-}
-
-function limitsHere(): string {
-  try {
-    return readFileSync('/proc/self/limits', 'utf8')
-  } catch {
-    return ''
-  }
 }

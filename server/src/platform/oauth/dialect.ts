@@ -71,7 +71,7 @@ async function translateAnswer(response: Response, dialect: Dialect): Promise<Re
   const asItCame = () => new Response(text === '' ? null : text, { status: response.status, headers: response.headers })
   const body = parseObject(text)
   if (!body) return asItCame()
-  const tokens = tokensIn === undefined ? body : (objectIn(body, tokensIn) ?? body)
+  const tokens = tokensIn === undefined ? body : (asObject(body[tokensIn]) ?? body)
   if (errorsWithStatus200 && response.ok && typeof body['error'] === 'string') {
     return Response.json({ error: body['error'] }, { status: 400 })
   }
@@ -86,15 +86,13 @@ async function translateAnswer(response: Response, dialect: Dialect): Promise<Re
 
 function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    const value = parseJson(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+    return asObject(parseJson(text))
   } catch {
     return undefined
   }
 }
 
-function objectIn(body: Record<string, unknown>, name: string): Record<string, unknown> | undefined {
-  const value = body[name]
+function asObject(value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
 }
 

@@ -1,7 +1,7 @@
 /** A client registration at an authorization server, with the parts of the server's metadata that are stored. */
 import type { AuthMethod } from '@sallyport/protocol/providers'
 import type { ServerMetadata } from 'openid-client'
-import type { SuppliedBy } from '../egress/egress.ts'
+import type { SuppliedBy } from '../egress/destinations.ts'
 import type { Secret } from '../secret.ts'
 import type { Dialect } from './dialect.ts'
 

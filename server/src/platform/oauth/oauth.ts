@@ -5,7 +5,8 @@
  */
 import { dynamicClientRegistrationRequest, processDynamicClientRegistrationResponse } from 'oauth4webapi'
 import * as oidc from 'openid-client'
-import type { Egress, SuppliedBy } from '../egress/egress.ts'
+import type { Egress } from '../egress/egress.ts'
+import type { SuppliedBy } from '../egress/destinations.ts'
 import { ServiceError } from '../errors.ts'
 import { Secret } from '../secret.ts'
 import { joinScopes, keepingTokens, splitScopes, translating } from './dialect.ts'
@@ -14,32 +15,11 @@ import { isNotFound, judging } from './failures.ts'
 import { isSameIssuer, metadataMembers, OAuthAnswerInvalid } from './oauth-client.ts'
 import type { AuthMethod, Metadata, OAuthClient, Tokens } from './oauth-client.ts'
 
-export interface CodeRequest {
-  redirectUri: string
-  scopes: readonly string[]
-  params: Readonly<Record<string, string>>
-}
-
 /** What has to be stored until the authorization response. */
 export interface CodeChecks {
   state: Secret
   verifier: Secret
   nonce: string | undefined
-}
-
-export interface DeviceAuthorization {
-  deviceCode: Secret
-  userCode: string
-  verificationUri: string
-  verificationUriComplete: string | undefined
-  expiresInSeconds: number
-  intervalSeconds: number
-}
-
-export interface RegisteredClient {
-  clientId: string
-  clientSecret: Secret | undefined
-  authMethod: AuthMethod
 }
 
 const deviceCodeGrant = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -88,7 +68,7 @@ export function createOAuth({ egress }: { egress: Egress }) {
       metadata: Metadata,
       client: { name: string; redirectUri: string; scopes: readonly string[] },
       suppliedBy: SuppliedBy,
-    ): Promise<RegisteredClient> =>
+    ) =>
       judging(async () => {
         const wanted = {
           client_name: client.name,
@@ -110,7 +90,11 @@ export function createOAuth({ egress }: { egress: Egress }) {
       }),
 
     /** The URL that the person opens to consent, and what the response will be checked against. */
-    beginCode: async (client: OAuthClient, { redirectUri, scopes, params }: CodeRequest) => {
+    beginCode: async (
+      client: OAuthClient,
+      request: { redirectUri: string; scopes: readonly string[]; params: Readonly<Record<string, string>> },
+    ) => {
+      const { redirectUri, scopes, params } = request
       const checks: CodeChecks = {
         state: new Secret(oidc.randomState()),
         verifier: new Secret(oidc.randomPKCECodeVerifier()),
@@ -155,7 +139,7 @@ export function createOAuth({ egress }: { egress: Egress }) {
     refresh: (client: OAuthClient, refreshToken: Secret): Promise<Tokens> =>
       judging(async () => toTokens(await oidc.refreshTokenGrant(configureRefresh(client), refreshToken.reveal()))),
 
-    beginDevice: (client: OAuthClient, scopes: readonly string[]): Promise<DeviceAuthorization> =>
+    beginDevice: (client: OAuthClient, scopes: readonly string[]) =>
       judging(async () => {
         const scope = joinScopes(client.dialect, scopes)
         const answer = await oidc.initiateDeviceAuthorization(configure(client), scope === '' ? {} : { scope })
@@ -188,7 +172,7 @@ export function createOAuth({ egress }: { egress: Egress }) {
     askApi: (
       client: OAuthClient,
       accessToken: Secret,
-      { method, url, body }: ApiQuestion,
+      { method, url, body }: { method: string; url: string; body?: string | undefined },
     ): Promise<Record<string, unknown>> =>
       judging(async () => {
         const sent = new Headers({ accept: 'application/json' })
@@ -212,12 +196,6 @@ export function createOAuth({ egress }: { egress: Egress }) {
 }
 
 export type OAuth = ReturnType<typeof createOAuth>
-
-export interface ApiQuestion {
-  method: string
-  url: string
-  body?: string | undefined
-}
 
 function authentication(method: AuthMethod, secret: Secret | undefined, dialect: Dialect): oidc.ClientAuth {
   if (method === 'none' || secret === undefined) return oidc.None()
@@ -244,11 +222,11 @@ function issuerOfDiscovery(url: URL): string | undefined {
   return undefined
 }
 
-function toRegistered(client: Record<string, unknown> & { client_id: string }): RegisteredClient {
+function toRegistered(client: Record<string, unknown> & { client_id: string }) {
   const secret = client['client_secret']
   const method = client['token_endpoint_auth_method']
   const clientSecret = typeof secret === 'string' && secret !== '' ? new Secret(secret) : undefined
-  const authMethod =
+  const authMethod: AuthMethod =
     clientSecret === undefined ? 'none' : method === 'client_secret_post' ? 'client_secret_post' : 'client_secret_basic'
   return { clientId: client.client_id, clientSecret, authMethod }
 }

@@ -8,32 +8,25 @@ import type { Notification, PushOutcome, PushTarget } from './push-service.ts'
 import type { VapidKey } from './vapid-key.ts'
 import { createWebPush } from './web-push.ts'
 
-export interface Push {
-  send: (target: PushTarget, notification: Notification) => Promise<PushOutcome>
-}
-
-type PushConfig = Pick<
-  PlatformConfig,
-  'apnsKeyFile' | 'apnsKeyId' | 'apnsTeamId' | 'apnsTopic' | 'apnsUrl' | 'fcmCredentialsFile' | 'fcmUrl'
->
-
 interface PushNeeds {
-  config: PushConfig & Pick<PlatformConfig, 'vapidSubject' | 'baseUrl'>
+  config: PlatformConfig
   egress: Egress
   clock: Clock
   vapid: VapidKey
 }
 
+export type Push = ReturnType<typeof createPush>
+
 const notSet: PushOutcome = { kind: 'refused', reason: 'service_not_set_up' }
 
-export function createPush({ config, vapid, ...needs }: PushNeeds): Push {
+export function createPush({ config, vapid, ...needs }: PushNeeds) {
   const { apnsKeyFile: key, apnsKeyId: keyId, apnsTeamId: teamId, apnsTopic: topic, apnsUrl: url } = config
   const isApnsSet = key && keyId !== undefined && teamId !== undefined && topic !== undefined
   const apns = isApnsSet ? createApns(needs, { key, keyId, teamId, topic, url }) : undefined
   const fcm = config.fcmCredentialsFile && createFcm(needs, config.fcmCredentialsFile, config.fcmUrl)
   const web = createWebPush(needs, vapid, config.vapidSubject ?? defaultSubject(config.baseUrl))
   return {
-    send: async (target, notification) => {
+    send: async (target: PushTarget, notification: Notification): Promise<PushOutcome> => {
       switch (target.service) {
         case 'apns':
           return apns ? apns(target, notification) : notSet
